@@ -14,7 +14,7 @@ from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.vocab import BuiltVocabulary
 from nmt_prep.subwords.frame import Frame
 
-_LARGEST_BUFFER = 32 << 20
+_LARGEST_BUFFER = 8 << 20
 _SMALLEST_BUFFER = 1 << 20
 
 

@@ -125,6 +125,15 @@ def test_ids_of_tensor2tensor(lines: list[str]) -> None:
     assert T2TTokenizer(PIECES).encode_batch(lines).to_lists() == [twin.encode(line) for line in lines]
 
 
+@pytest.mark.parametrize("around", [64, 1024, 2048])
+def test_spaces_where_tokens_are_read_in_pieces(around: int) -> None:
+    twin = t2t.Vocabulary(PIECES)
+    for start in range(around - 3, around + 3):
+        for text in ("a" * start + " 9", "Z " * (start // 2) + " 9 " * 50, "a" * start + " ", "a-" * start + "é"):
+            lines = [text, "9", " ", "", text]
+            assert T2TTokenizer(PIECES).encode_batch(lines).to_lists() == [twin.encode(line) for line in lines]
+
+
 @each_level
 @given(TEXT)
 def test_fixes(line: str) -> None:

@@ -1,6 +1,8 @@
 #include "t2t/model.h"
 
 #include <algorithm>
+#include <cstring>
+#include <span>
 #include <utility>
 
 #include "t2t/character_set.h"
@@ -110,58 +112,80 @@ void Model::spell(const std::uint8_t* token, std::size_t size, Symbols& symbols,
 // Appends the ids of lines [first, last), and writes to ends[i] the number of ids after line i.
 void Model::encode_run(const TextView& text, std::size_t first, std::size_t last, Scratch& scratch, IdBuffer& ids,
                        std::int64_t* ends, const Poll& poll) const {
-    const std::uint8_t* const end = text.data + text.offsets[text.lines];
-    std::size_t waiting = 0, encoded = 0;
-    const auto encode_waiting = [&] {
-        encode_tokens({scratch.ahead, waiting}, scratch, ids, poll);
-        encoded += std::exchange(waiting, 0);
-        if (encoded % kPollEveryTokens < kAhead) poll();
+    const std::uint8_t* const run = text.line(first);
+    const auto readable = static_cast<std::size_t>(text.offsets[text.lines] - text.offsets[first]);
+    const auto line_end = [&](std::size_t i) {
+        return static_cast<std::size_t>(text.offsets[i + 1] - text.offsets[first]);
     };
-    const auto before = static_cast<std::int64_t>(ids.size());
-    for_each_token(text, first, last, scratch.bits, [&](std::size_t i, const std::uint8_t* token, std::size_t size) {
-        Token& next = scratch.ahead[waiting++];
-        next = {token, size, {}, ends + i};
-        if (size <= IdCache::kMaxBytes) {
-            next.key = IdCache::key(token, size, static_cast<std::size_t>(end - token));
-            scratch.cache.prefetch(next.key);
-        }
-        if (waiting == kAhead) encode_waiting();
-    });
-    encode_waiting();
-    for (std::size_t i = first; i < last; ++i)
-        if (text.size(i) == 0) ends[i] = i == first ? before : ends[i - 1];
-}
-
-void Model::encode_tokens(std::span<const Token> tokens, Scratch& scratch, IdBuffer& ids, const Poll& poll) const {
-    std::size_t left = tokens.size();
-    std::int32_t* out = ids.room(left * IdCache::kMaxIds);
-    const std::int32_t* written = out;
-    for (const Token& token : tokens) {
-        --left;
-        if (const std::size_t count =
-                token.size <= IdCache::kMaxBytes ? scratch.cache.find(token.key, out) : std::size_t{0}) {
-            out += count;
-        } else {
+    TokenList& tokens = scratch.tokens;
+    tokens.begin(text, first, last);
+    std::size_t line = first, encoded = 0;
+    for (; line < last && line_end(line) == 0; ++line) ends[line] = static_cast<std::int64_t>(ids.size());
+    std::size_t next_end = line < last ? line_end(line) : 0;
+    while (const std::size_t found = tokens.next()) {
+        for (std::size_t begin = 0; begin < found; begin += kTogether) {
+            const std::size_t count = std::min(kTogether, found - begin);
+            for (std::size_t i = 0; i < count; ++i) {
+                const std::size_t start = tokens.start(begin + i);
+                scratch.keys[i] = IdCache::key_of_any(run + start, tokens.end(begin + i) - start, readable - start);
+                scratch.cache.prefetch(scratch.keys[i]);
+            }
+            std::int32_t* out = ids.room(kTogether * IdCache::kMaxIds);
+            const std::int32_t* written = out;
+            for (std::size_t i = 0; i < count; ++i) {
+                const std::size_t end = tokens.end(begin + i);
+                if (const std::size_t known = scratch.cache.find(scratch.keys[i], out)) {
+                    out += known;
+                } else {
+                    ids.grow(static_cast<std::size_t>(out - written));
+                    const std::size_t start = tokens.start(begin + i);
+                    encode_rare_token(run + start, end - start, scratch.keys[i], scratch, ids, poll);
+                    written = out = ids.room(kTogether * IdCache::kMaxIds);
+                }
+                if (end != next_end) continue;
+                for (; line < last && line_end(line) == end; ++line) ends[line] = out - ids.data();
+                next_end = line < last ? line_end(line) : 0;
+            }
             ids.grow(static_cast<std::size_t>(out - written));
-            encode_new_token(token, scratch, ids, poll);
-            written = out = ids.room(left * IdCache::kMaxIds);
         }
-        *token.end = out - ids.data();
+        encoded += found;
+        if (encoded >= kPollEveryTokens) {
+            encoded = 0;
+            poll();
+        }
     }
-    ids.grow(static_cast<std::size_t>(out - written));
 }
 
-void Model::encode_new_token(const Token& token, Scratch& scratch, IdBuffer& ids, const Poll& poll) const {
-    spell(token.text, token.size, scratch.symbols, poll);
+// Appends the ids of a token that `cache` does not have.
+void Model::encode_rare_token(const std::uint8_t* token, std::size_t size, const IdCache::Key& key, Scratch& scratch,
+                              IdBuffer& ids, const Poll& poll) const {
+    const std::size_t before = ids.size();
+    if (size > PhraseCache::kMaxBytes) return encode_new_token(token, size, scratch, ids, poll);
+    const std::uint64_t hash = hash_bytes(token, size);
+    const std::span<const std::uint32_t> known = scratch.long_tokens.view(hash, token, size);
+    if (!known.empty()) {
+        std::memcpy(ids.room(known.size()), known.data(), known.size_bytes());
+        ids.grow(known.size());
+    } else {
+        encode_new_token(token, size, scratch, ids, poll);
+        scratch.long_tokens.put(hash, token, size, ids.data() + before, ids.size() - before);
+    }
+    const std::size_t count = ids.size() - before;
+    if (size <= IdCache::kMaxBytes && count <= scratch.cache.max_ids())
+        scratch.cache.put(key, ids.data() + before, count);
+}
+
+void Model::encode_new_token(const std::uint8_t* token, std::size_t size, Scratch& scratch, IdBuffer& ids,
+                             const Poll& poll) const {
+    spell(token, size, scratch.symbols, poll);
     std::int32_t* const out = ids.room(scratch.symbols.size());
     const std::uint32_t* at = scratch.symbols.data();
     const std::uint32_t* const end = at + scratch.symbols.size();
     const auto count = static_cast<std::size_t>(match(at, end, out, poll) - out);
     if (at != end)
         throw EncodeError("the vocabulary has no piece for the character " + shown(alphabet_[*at - 1]) +
-                          ", which the token " + shown(token.text, token.size) +
+                          ", which the token " + shown(token, size) +
                           " needs; add that piece to the vocabulary file, or build the vocabulary again");
-    if (token.size <= IdCache::kMaxBytes && count <= scratch.cache.max_ids()) scratch.cache.put(token.key, out, count);
     ids.grow(count);
 }
 

@@ -5,16 +5,16 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "t2t/longest.h"
-#include "t2t/tokens.h"
+#include "t2t/token_list.h"
 #include "t2t/trie.h"
 #include "text/batch.h"
 #include "text/id_cache.h"
+#include "text/phrase_cache.h"
 
 namespace nmt_prep::t2t {
 
@@ -33,25 +33,23 @@ class Model {
                  const Poll& poll) const;
 
    private:
-    struct Token {
-        const std::uint8_t* text;
-        std::size_t size;
-        IdCache::Key key;   // of tokens up to IdCache::kMaxBytes
-        std::int64_t* end;  // place for the number of ids up to the end of the token's line
-    };
-
-    // Tokens that were found but not encoded yet, while their cache entries are prefetched.
-    static constexpr std::size_t kAhead = 32;
+    // Tokens whose cache entries are prefetched together.
+    static constexpr std::size_t kTogether = 64;
 
     // 260,000 tokens in 8 MiB: those of a large corpus that occur often, with names and numbers.
     static constexpr std::size_t kCacheBits = 17;
 
+    // Some 65,000 others.
+    static constexpr unsigned kLongBits = 14;
+    static constexpr std::size_t kLongBytes = std::size_t{1} << 21;
+
     struct Scratch {
-        explicit Scratch(bool small_ids) : cache(kCacheBits, small_ids) {}
+        explicit Scratch(bool small_ids) : cache(kCacheBits, small_ids), long_tokens(kLongBits, kLongBytes) {}
 
         IdCache cache;
-        ChangeBits bits;
-        Token ahead[kAhead];
+        PhraseCache long_tokens;  // and those with many ids, and those that `cache` has dropped
+        TokenList tokens;
+        IdCache::Key keys[kTogether];
         Symbols symbols;
     };
 
@@ -67,8 +65,10 @@ class Model {
     void spell(const std::uint8_t* token, std::size_t size, Symbols& symbols, const Poll& poll) const;
     void encode_run(const TextView& text, std::size_t first, std::size_t last, Scratch& scratch, IdBuffer& ids,
                     std::int64_t* ends, const Poll& poll) const;
-    void encode_tokens(std::span<const Token> tokens, Scratch& scratch, IdBuffer& ids, const Poll& poll) const;
-    void encode_new_token(const Token& token, Scratch& scratch, IdBuffer& ids, const Poll& poll) const;
+    void encode_rare_token(const std::uint8_t* token, std::size_t size, const IdCache::Key& key, Scratch& scratch,
+                           IdBuffer& ids, const Poll& poll) const;
+    void encode_new_token(const std::uint8_t* token, std::size_t size, Scratch& scratch, IdBuffer& ids,
+                          const Poll& poll) const;
     std::int32_t* match(const std::uint32_t*& begin, const std::uint32_t* end, std::int32_t* ids,
                         const Poll& poll) const;
     std::int32_t* match_linearly(const std::uint32_t*& begin, const std::uint32_t* end, std::int32_t* ids,

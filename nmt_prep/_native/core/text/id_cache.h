@@ -47,6 +47,12 @@ class IdCache {
         return {words[0], words[1] | std::uint64_t{size} << 56};
     }
 
+    // The same for a unit of any size from 1; one of more bytes gets a key that is never in a cache.
+    static Key key_of_any(const std::uint8_t* data, std::size_t size, std::size_t readable) {
+        const Key found = key(data, std::min(size, kMaxBytes), readable);
+        return size <= kMaxBytes ? found : Key{0, ~std::uint64_t{0}};
+    }
+
     static std::uint64_t hash(const Key& key) {
         return mix_bits(key.low ^ 0x9E3779B97F4A7C15u, key.high ^ 0xD1B54A32D192ED03u);
     }

@@ -1,0 +1,120 @@
+#include "t2t/token_list.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "text/simd.h"
+
+namespace nmt_prep::t2t {
+namespace {
+
+constexpr std::size_t kBlock = 64;
+
+// One bit per byte of a block: set for spaces.
+std::uint64_t spaces_portable(const std::uint8_t* bytes) {
+    std::uint64_t bits = 0;
+    for (std::size_t i = 0; i < kBlock; ++i) bits |= std::uint64_t{bytes[i] == ' '} << i;
+    return bits;
+}
+
+#if defined(__x86_64__)
+
+NMT_PREP_AVX2 std::uint64_t spaces_avx2(const std::uint8_t* bytes) {
+    const auto half = [](const std::uint8_t* from) NMT_PREP_AVX2 {
+        const __m256i values = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+        return static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(values, _mm256_set1_epi8(' '))));
+    };
+    return half(bytes) | std::uint64_t{half(bytes + kBlock / 2)} << (kBlock / 2);
+}
+
+#endif
+
+}  // namespace
+
+void TokenList::begin(const TextView& text, std::size_t first, std::size_t last) {
+    const auto place = [&](std::size_t i) { return static_cast<std::size_t>(text.offsets[i] - text.offsets[first]); };
+    run_ = text.line(first);
+    size_ = place(last);
+    find_changes(run_, size_, changes_);
+    words_ = size_ == 0 ? 0 : size_ / kBlock + 1;
+    changes_.resize(words_ + 1);
+    lines_.assign(words_ + 1, 0);
+    for (std::size_t i = first; i <= last; ++i) lines_[place(i) / kBlock] |= std::uint64_t{1} << place(i) % kBlock;
+    word_ = found_ = 0;
+    dropped_ = 0;
+    open_ = false;
+}
+
+std::size_t TokenList::next() {
+    if (open_) starts_[0] = starts_[found_];
+    Ends out{starts_ + (open_ ? 1 : 0), ends_};
+    while (out.ends == ends_ && word_ < words_) {
+        const std::size_t last = std::min(word_ + kWords, words_);
+#if defined(__x86_64__)
+        out = simd() >= Simd::kAvx2 ? read_words_avx2(last, out) : read_words_portable(last, out);
+#else
+        out = read_words_portable(last, out);
+#endif
+        word_ = last;
+    }
+    found_ = static_cast<std::size_t>(out.ends - ends_);
+    open_ = out.starts - starts_ > out.ends - ends_;
+    return found_;
+}
+
+// Writes base plus the place of each bit; returns the end. May write up to kUnrolled places in any case.
+[[gnu::always_inline]] inline std::size_t* TokenList::write_places(std::uint64_t bits, std::size_t base,
+                                                                   std::size_t* out) {
+    const auto count = static_cast<std::size_t>(std::popcount(bits));
+    for (std::size_t i = 0; i < kUnrolled; ++i, bits &= bits - 1)
+        out[i] = base + static_cast<std::size_t>(std::countr_zero(bits));
+    for (std::size_t i = kUnrolled; i < count; ++i, bits &= bits - 1)
+        out[i] = base + static_cast<std::size_t>(std::countr_zero(bits));
+    return out + count;
+}
+
+// Reads the words up to `last`. `spaces` returns the spaces among the 64 bytes at a place.
+template <class Spaces>
+[[gnu::always_inline]] inline TokenList::Ends TokenList::read_words(std::size_t last, Ends out, Spaces&& spaces) {
+    for (std::size_t word = word_; word < last; ++word) {
+        const std::size_t base = kBlock * word;
+        std::uint8_t padded[kBlock];
+        const std::uint8_t* bytes = run_ + base;
+        if (size_ - base < kBlock) {
+            std::memset(padded, 0, sizeof padded);
+            if (size_ > base) std::memcpy(padded, bytes, size_ - base);
+            bytes = padded;
+        }
+        const std::uint64_t lines = lines_[word], bounds = changes_[word] | lines;
+        const std::uint64_t lines_after = lines >> 1 | lines_[word + 1] << 63;
+        const std::uint64_t bounds_after = bounds >> 1 | (changes_[word + 1] | lines_[word + 1]) << 63;
+        const std::uint64_t dropped = spaces(bytes) & bounds & bounds_after & ~lines & ~lines_after;
+        std::uint64_t starts = bounds & ~dropped;
+        std::uint64_t ends = bounds & ~(dropped << 1 | dropped_);
+        if (word == 0) ends &= ~std::uint64_t{1};
+        if (word + 1 == words_) starts &= ~(std::uint64_t{1} << size_ % kBlock);
+        dropped_ = dropped >> 63;
+        out.starts = write_places(starts, base, out.starts);
+        out.ends = write_places(ends, base, out.ends);
+    }
+    return out;
+}
+
+TokenList::Ends TokenList::read_words_portable(std::size_t last, Ends out) {
+    return read_words(last, out, spaces_portable);
+}
+
+#if defined(__x86_64__)
+
+NMT_PREP_AVX2 TokenList::Ends TokenList::read_words_avx2(std::size_t last, Ends out) {
+    return read_words(last, out, [](const std::uint8_t* bytes) NMT_PREP_AVX2 { return spaces_avx2(bytes); });
+}
+
+#endif
+
+}  // namespace nmt_prep::t2t

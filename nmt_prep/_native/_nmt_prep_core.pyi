@@ -295,6 +295,8 @@ class SpillBuffer:
         buckets_per_shard: int,
         payload: Payload,
         expected: int = 0,
+        source_frame: tuple[Sequence[int], Sequence[int]] = ((), ()),
+        target_frame: tuple[Sequence[int], Sequence[int]] = ((), ()),
     ) -> None: ...
     def add(
         self,

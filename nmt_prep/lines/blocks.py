@@ -6,6 +6,7 @@ A line that must be dropped keeps its position: it becomes empty and has a fault
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -42,6 +43,9 @@ LARGEST_IN_MEMORY = 256 << 20
 """Limit for formats that are read as a whole, which are test sets and catalogues."""
 
 _NEWLINE, _RETURN = ord("\n"), ord("\r")
+
+_SPACES = "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B)))
+_SPACES += "\u2028\u2029\u202f\u205f\u3000"
 
 
 class Fault(IntEnum):
@@ -210,8 +214,39 @@ def text_of(block: Block, number: int) -> str:
 
 
 def strip_lines(array: pa.Array) -> pa.Array:
-    """Strips white space from each string of an Arrow array: the same 29 characters as ``str.strip``."""
-    return pc.utf8_trim_whitespace(array)
+    """Strips white space from each string of an Arrow array: the same 29 characters as ``str.strip``.
+
+    Returns the array itself if no string begins or ends with white space.
+    """
+    if array.null_count:
+        return pc.utf8_trim_whitespace(array)
+    unsure = pa.array(_may_have_outer_space(TextColumn.from_arrow(array)))
+    if len(unsure):
+        edged = array.take(unsure)
+        if pc.utf8_trim_whitespace(edged).equals(edged):
+            return array
+        return pc.utf8_trim_whitespace(array)
+    return array
+
+
+def _may_have_outer_space(column: TextColumn) -> npt.NDArray[np.int64]:
+    """Returns the lines whose first or last byte may belong to white space: int64, shape ``[found]``."""
+    begins, ends = column.offsets[:-1], column.offsets[1:]
+    if not len(column.data):
+        return np.empty(0, np.int64)
+    last = len(column.data) - 1
+    may_begin, may_end = _space_bytes()
+    outer = may_begin[column.data[np.minimum(begins, last)]] | may_end[column.data[np.maximum(ends - 1, 0)]]
+    return np.flatnonzero(outer & (begins != ends))
+
+
+@functools.cache
+def _space_bytes() -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Returns which bytes white space may begin with in UTF-8, and which it may end with: bool, shape ``[256]``."""
+    begin, end = np.zeros((2, 256), np.bool_)
+    begin[[character.encode()[0] for character in _SPACES]] = True
+    end[[character.encode()[-1] for character in _SPACES]] = True
+    return begin, end
 
 
 def text_bytes(array: pa.Array) -> int:

@@ -51,9 +51,13 @@ class PairStats:
     @classmethod
     def of(cls, inputs: Ragged, targets: Ragged) -> PairStats:
         """Counts a batch of pairs."""
-        source, target = inputs.lengths, targets.lengths
+        return cls.of_lengths(inputs.lengths, targets.lengths)
+
+    @classmethod
+    def of_lengths(cls, source: npt.NDArray[np.int64], target: npt.NDArray[np.int64]) -> PairStats:
+        """Counts a batch of pairs by the lengths of their sides: int64, shape ``[pairs]``."""
         return cls(
-            len(inputs),
+            len(source),
             int(source.sum()),
             int(target.sum()),
             _histogram(source),

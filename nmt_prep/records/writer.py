@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import BinaryIO, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,9 @@ _MAGIC = b"nmtspil2"
 _TRAILER = struct.Struct("<8s5q96s")
 """Magic, kind of payload, rows, shards, buckets per shard, entries, keys of the shuffle."""
 
+FrameIds: TypeAlias = "tuple[Sequence[int], Sequence[int]]"
+"""Ids before those of a row, and after them."""
+
 _PAYLOADS = ("example", "ids", "text")
 
 
@@ -42,6 +45,7 @@ class SpillWriter:
     Args:
         path: the spill file.
         plan: shared by all tasks of the split.
+        frames: for each side, the ids before and after those of every row; source first.
         buffer_bytes: records are buffered up to this size, then grouped and written; a task needs about twice this
             memory plus a batch.
 
@@ -49,14 +53,22 @@ class SpillWriter:
         OutputError: the file cannot be written; here and in all methods.
     """
 
-    def __init__(self, path: str | Path, plan: ShardPlan, *, buffer_bytes: int = 32 << 20) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        plan: ShardPlan,
+        *,
+        frames: tuple[FrameIds, FrameIds] = (((), ()), ((), ())),
+        buffer_bytes: int = 32 << 20,
+    ) -> None:
         self._path = Path(path)
         self._plan = plan
         self._buffer_bytes = buffer_bytes
         self._expected = buffer_bytes + buffer_bytes // 8  # a buffer is flushed when it is full, after a batch
         self._buffer = SpillBuffer(
-            plan.shuffle.keys, plan.rows, plan.shards, plan.buckets_per_shard, plan.payload, self._expected
+            plan.shuffle.keys, plan.rows, plan.shards, plan.buckets_per_shard, plan.payload, self._expected, *frames
         )
+        self._frame_sizes = [sum(map(len, frame)) for frame in frames]
         self._grouped = np.empty(0, np.uint8)
         self._segments: list[npt.NDArray[np.int64]] = []
         self._stats = PairStats()
@@ -68,19 +80,20 @@ class SpillWriter:
         self._flusher = self._stack.enter_context(ThreadPoolExecutor(1))
 
     def add(self, first_row: int, inputs: Ragged, targets: Ragged, corpus: int = 0) -> PairStats:
-        """Adds pairs of consecutive rows of one corpus; returns their counts.
+        """Adds pairs of consecutive rows of one corpus; returns their counts, frames included.
 
         Args:
             first_row: number of the first pair in the whole split.
-            inputs: ids of the source side, EOS included.
-            targets: ids of the target side, EOS included, as many rows.
+            inputs: ids of the source side, without the frame.
+            targets: ids of the target side, without the frame, as many rows.
             corpus: number of their corpus in ``dataset.json``'s list for the split.
 
         Raises:
             ValueError: the sides differ in rows, or rows are outside the split.
         """
         self._buffer.add(first_row, inputs.values, inputs.offsets, targets.values, targets.offsets, corpus)
-        stats = PairStats.of(inputs, targets)
+        source, target = self._frame_sizes
+        stats = PairStats.of_lengths(inputs.lengths + source, targets.lengths + target)
         self._stats += stats
         self._flush_if_full()
         return stats

@@ -175,11 +175,12 @@ class SampleCollector:
 
         Args:
             text: the lines of each side, as they were encoded.
-            ids: the ids of each line, within the frame.
+            ids: the ids of each line, without the frame.
             longest: the largest number of ids of a line, frame included.
         """
-        for side in SIDES:
+        for side, frame in self._frames.items():
             count_ids(self._ids[side], ids[side].values)
+            np.add.at(self._ids[side], [*frame.before, *frame.after], len(ids[side]))
         first, self._next = self._next, self._next + len(ids["source"])
         begin, end = np.searchsorted(self._rows, [first, self._next])
         chosen = self._rows[begin:end] - first
@@ -217,21 +218,18 @@ class SampleCollector:
             self._characters[side] = np.pad(self._characters[side], (0, _CODE_POINTS - _COMMON_POINTS))
         count_ids(self._characters[side], points)
         native = Lines(column.data, column.offsets)
-        lengths = [pieces - self._frames[side].size, line_lengths(native, "word"), line_lengths(native, "char")]
+        lengths = [pieces, line_lengths(native, "word"), line_lengths(native, "char")]
         return np.stack([each.astype(np.int32) for each in lengths], axis=1)
 
     def _keep_longest(self, first: int, text: Mapping[Side, pa.Array], ids: Mapping[Side, Ragged]) -> None:
-        source, target = (ids[side].lengths - self._frames[side].size for side in SIDES)
+        source, target = (ids[side].lengths for side in SIDES)
         chosen = np.argsort(-np.maximum(source, target), kind="stable")[:LONGEST].tolist()
         self._longest = _longest([*self._longest, *(self._pair(place, first, 0, text, ids) for place in chosen)])
 
     def _pair(
         self, place: int, first: int, rank: int, text: Mapping[Side, pa.Array], ids: Mapping[Side, Ragged]
     ) -> EncodedPair:
-        frames = self._frames
-        inside = {
-            side: ids[side][place][len(frames[side].before) :][: -len(frames[side].after) or None] for side in SIDES
-        }
+        inside = {side: ids[side][place] for side in SIDES}
         return EncodedPair(
             first + place,
             rank,

@@ -46,7 +46,7 @@ def profile_of(parts: list[EncodedPart], vocabularies: Mapping[Side, BuiltVocabu
         vocabularies: vocabulary of each side.
     """
     tokenizers = {side: vocabulary.load() for side, vocabulary in vocabularies.items()}
-    words_of = {tokenizer: tokenizer.words() for tokenizer in tokenizers.values()}  # one, if the sides share it
+    words_of = {tokenizer: tokenizer.words() for tokenizer in set(tokenizers.values())}  # one, if the sides share it
     words = {side: words_of[tokenizer] for side, tokenizer in tokenizers.items()}
     corpora: dict[str, dict[str, CorpusProfile]] = {}
     uses: dict[Side, VocabularyUse] = {}

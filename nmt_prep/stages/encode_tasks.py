@@ -14,8 +14,13 @@ from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.vocab import BuiltVocabulary
 from nmt_prep.subwords.frame import Frame
 
-_LARGEST_BUFFER = 8 << 20
+_LARGEST_BUFFER = 32 << 20
 _SMALLEST_BUFFER = 1 << 20
+_CACHED_BUFFER = 8 << 20
+"""Records in a buffer of this size are still in the processor's cache when they are grouped and written."""
+
+_SEGMENT = 64 << 10
+"""Bytes of a bucket that should be together in a spill file, so that shards are read quickly."""
 
 
 _BYTES_PER_RECORD = 128
@@ -130,9 +135,15 @@ def shards_per_task(shards: int, text_bytes: int) -> int:
     return min(max(_GROUP_BYTES * shards // max(text_bytes, 1), 1), _GROUP_SHARDS)
 
 
-def spill_buffer(memory: int) -> int:
-    """Returns the bytes of records that a task may buffer, given its memory in bytes."""
-    return min(max(memory // 8, _SMALLEST_BUFFER), _LARGEST_BUFFER)
+def spill_buffer(memory: int, buckets: int | None = None) -> int:
+    """Returns the bytes of records that a task may buffer.
+
+    Args:
+        memory: memory of the task in bytes.
+        buckets: number of buckets; None for any number.
+    """
+    wanted = _LARGEST_BUFFER if buckets is None else min(max(buckets * _SEGMENT, _CACHED_BUFFER), _LARGEST_BUFFER)
+    return min(max(memory // 8, _SMALLEST_BUFFER), wanted)
 
 
 def bucket_share(memory: int) -> int:
@@ -164,12 +175,13 @@ def encode_part(task: SpillTask, tick: Tick) -> PairStats:
     row = task.first_row
     sizes = {side: len(tokenizers[side]) for side in SIDES}
     collector = SampleCollector(task.sample, task.first_pair, sizes, task.frames)
-    with SpillWriter(task.spill, task.plan, buffer_bytes=spill_buffer(task.memory)) as writer:
+    source, target = ((task.frames[side].before, task.frames[side].after) for side in SIDES)
+    with SpillWriter(
+        task.spill, task.plan, frames=(source, target), buffer_bytes=spill_buffer(task.memory, task.plan.buckets)
+    ) as writer:
         for batch in iter_pairs(task.part, columns=SIDES):
             text = {side: strip_lines(batch.column(side)) for side in SIDES}
-            ids = {
-                side: task.frames[side].around(tokenizers[side].encode_batch(text[side], threads=1)) for side in SIDES
-            }
+            ids = {side: tokenizers[side].encode_batch(text[side], threads=1) for side in SIDES}
             stats = writer.add(row, ids["source"], ids["target"], task.corpus)
             collector.add(text, ids, max(stats.max_lengths, default=0))
             row += len(batch)

@@ -67,7 +67,7 @@ def spill_text(task: TextTask, tick: Tick) -> Spilled:
     """
     row = task.first_row
     links = iter(()) if task.linking is None else task.linking.batches()
-    with SpillWriter(task.spill, task.plan, buffer_bytes=spill_buffer(task.memory)) as writer:
+    with SpillWriter(task.spill, task.plan, buffer_bytes=spill_buffer(task.memory, task.plan.buckets)) as writer:
         for batch in iter_pairs(task.part, columns=SIDES):
             text: dict[Side, pa.Array] = {side: strip_lines(batch.column(side)) for side in SIDES}
             if task.linking is None:

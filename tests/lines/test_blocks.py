@@ -147,6 +147,23 @@ def test_strip_equals_pythons_for_every_character() -> None:
         assert strip_lines(pa.array(padded, pa.large_string())).to_pylist() == [line.strip() for line in padded]
 
 
+def test_strip_of_one_character_at_either_end() -> None:
+    for code in [point for point in range(0x3001) if chr(point).isspace()]:
+        for line in (chr(code) + "a", "a" + chr(code), chr(code)):
+            assert strip_lines(pa.array(["a", line, "b"])).to_pylist() == ["a", line.strip(), "b"]
+
+
+@given(st.lists(st.text(st.sampled_from(" \x85\xa0\u2028„“é\u200bab"), max_size=4)), st.integers(0, 3))
+def test_strip_of_slices(lines: list[str], first: int) -> None:
+    array = pa.array(lines, pa.large_string())[first:]
+    assert strip_lines(array).to_pylist() == [line.strip() for line in lines[first:]]
+
+
+def test_lines_without_outer_space_are_not_copied() -> None:
+    lines = pa.array(["„a b“", "", "é"])
+    assert strip_lines(lines) is lines
+
+
 def test_strip_keeps_the_type() -> None:
     assert strip_lines(pa.array([" a "])).type == pa.string()
 

@@ -68,6 +68,18 @@ def test_rows_outside_the_split_are_refused(tmp_path: Path) -> None:
             spill.add(0, two[0], three[1])
 
 
+@pytest.mark.parametrize(("before", "after"), [((), (1,)), ((7, 300), (1,)), ((70_000,), ()), ((), ())])
+def test_frames_are_as_ids_of_the_rows(before: tuple[int, ...], after: tuple[int, ...], tmp_path: Path) -> None:
+    pairs = [*make_pairs(9), ([], [])]
+    framed = [(source, [*before, *target, *after]) for source, target in pairs]
+    with SpillWriter(tmp_path / "inside", plan(10), frames=(((), ()), (before, after))) as spill:
+        assert spill.add(0, *columns(pairs)) == PairStats.of(*columns(framed)) == spill.close()
+    with SpillWriter(tmp_path / "whole", plan(10)) as spill:
+        spill.add(0, *columns(framed))
+        spill.close()
+    assert (tmp_path / "inside").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
 def test_close_returns_the_counts_and_publishes(tmp_path: Path) -> None:
     path = tmp_path / "spill"
     pairs = make_pairs(10)

@@ -21,8 +21,12 @@ FRAMES: dict[Side, Frame] = {"source": Frame((7,), (1,)), "target": Frame((), (1
 TEXTS = ["a b", "我们 in", "x", "e\u0301 \U0001f44b\U0001f44b", "the end", "", "長い文です。", "\x00", "a  b"]
 
 
+def inside(text: str) -> list[int]:
+    return [ord(character) % 5 + 2 for character in text]
+
+
 def encoded(text: str, side: Side) -> list[int]:
-    return [*FRAMES[side].before, *(ord(character) % 5 + 2 for character in text), *FRAMES[side].after]
+    return [*FRAMES[side].before, *inside(text), *FRAMES[side].after]
 
 
 def collected(pairs: list[tuple[str, str]], choice: CorpusSample, first: int, batch: int) -> PairSample:
@@ -33,8 +37,8 @@ def collected(pairs: list[tuple[str, str]], choice: CorpusSample, first: int, ba
         sides: tuple[Side, Side] = ("source", "target")
         for place, side in enumerate(sides):
             lines = [pair[place] for pair in pairs[start : start + batch]]
-            text[side], ids[side] = pa.array(lines, pa.string()), Ragged.from_lists([encoded(x, side) for x in lines])
-        longest = max((int(rows.lengths.max(initial=0)) for rows in ids.values()), default=0)
+            text[side], ids[side] = pa.array(lines, pa.string()), Ragged.from_lists([inside(x) for x in lines])
+        longest = max(int(ids[side].lengths.max(initial=0)) + FRAMES[side].size for side in sides)
         collector.add(text, ids, longest)
     return collector.result()
 

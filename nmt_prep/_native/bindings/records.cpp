@@ -1,8 +1,10 @@
 #include "records.h"
 
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <array>
@@ -196,16 +198,21 @@ auto index(const HeldBucket& held) {
 }
 
 void bind_spill(nb::module_& module) {
+    using FrameIds = std::array<std::vector<std::int32_t>, 2>;
+    const FrameIds no_frame;  // before and after the ids of a row
     nb::class_<SpillBuffer>(module, "SpillBuffer")
         .def(
             "__init__",
             [](SpillBuffer* self, const UInt64Array& keys, std::int64_t rows, std::int64_t shards, std::int64_t buckets,
-               std::string_view name, std::size_t expected) {
-                new (self)
-                    SpillBuffer(permutation(keys, rows), ShardLayout(rows, shards, buckets), payload(name), expected);
+               std::string_view name, std::size_t expected, FrameIds source_frame, FrameIds target_frame) {
+                auto& [source_before, source_after] = source_frame;
+                auto& [target_before, target_after] = target_frame;
+                new (self) SpillBuffer(permutation(keys, rows), ShardLayout(rows, shards, buckets), payload(name),
+                                       expected, {std::move(source_before), std::move(source_after)},
+                                       {std::move(target_before), std::move(target_after)});
             },
             nb::arg("keys"), nb::arg("rows"), nb::arg("shards"), nb::arg("buckets_per_shard"), nb::arg("payload"),
-            nb::arg("expected") = 0)
+            nb::arg("expected") = 0, nb::arg("source_frame") = no_frame, nb::arg("target_frame") = no_frame)
         .def("add", &add_pairs, nb::arg("first_row"), nb::arg("inputs"), nb::arg("input_offsets"), nb::arg("targets"),
              nb::arg("target_offsets"), nb::arg("corpus"))
         .def("add_text", &add_text, nb::arg("first_row"), nb::arg("inputs"), nb::arg("input_offsets"),

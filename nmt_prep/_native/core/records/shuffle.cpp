@@ -66,13 +66,18 @@ std::int64_t Permutation::position(std::int64_t row) const {
 
 void Permutation::positions(std::int64_t first, std::span<std::int64_t> out) const {
     constexpr std::size_t kTogether = 16;
+    if (out.empty()) return;
     std::array<std::uint64_t, kTogether> x{}, y{};
+    std::uint64_t next_x = static_cast<std::uint64_t>(first) % width_;
+    std::uint64_t next_y = static_cast<std::uint64_t>(first) / width_;
     for (std::size_t done = 0; done < out.size(); done += kTogether) {
         const std::size_t count = std::min(kTogether, out.size() - done);
         for (std::size_t i = 0; i < count; ++i) {
-            const std::uint64_t row = static_cast<std::uint64_t>(first) + done + i;
-            x[i] = row % width_;
-            y[i] = row / width_;
+            x[i] = next_x;
+            y[i] = next_y;
+            const bool wrapped = ++next_x == width_;
+            next_x = wrapped ? 0 : next_x;
+            next_y += wrapped ? 1 : 0;
         }
         move(std::span(x).first(count), std::span(y).first(count));
         for (std::size_t i = 0; i < count; ++i) {

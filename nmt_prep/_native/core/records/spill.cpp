@@ -71,15 +71,22 @@ std::uint64_t width(Payload payload) { return payload == Payload::kRaw ? sizeof(
 }  // namespace
 
 ShardLayout::ShardLayout(std::int64_t rows, std::int64_t shards, std::int64_t buckets_per_shard)
-    : rows_(rows), shards_(shards), buckets_per_shard_(buckets_per_shard) {
+    : rows_(rows),
+      shards_(shards),
+      buckets_per_shard_(buckets_per_shard),
+      inverse_rows_(1.0 / static_cast<double>(std::max<std::int64_t>(rows, 1))) {
     if (shards < 1 || buckets_per_shard < 1 || shards > kMaxBuckets || buckets_per_shard > kMaxBuckets / shards) {
         throw std::invalid_argument("shards times buckets per shard must be in 1..2^20");
     }
 }
 
 std::int64_t ShardLayout::bucket_of(std::int64_t position) const {
-    // The largest s with s * rows / shards <= position; products stay below 2^60.
-    const std::int64_t shard = ((position + 1) * shards_ - 1) / rows_;
+    // The largest s with s * rows / shards <= position; products stay below 2^60. Dividing integers takes as long as
+    // copying the record, so the quotient, which is below 2^20, is estimated and corrected.
+    const std::int64_t product = (position + 1) * shards_ - 1;
+    auto shard = static_cast<std::int64_t>(static_cast<double>(product) * inverse_rows_);
+    while (shard * rows_ > product) --shard;
+    while ((shard + 1) * rows_ <= product) ++shard;
     if (buckets_per_shard_ == 1) return shard;
     const std::int64_t first = shard * rows_ / shards_;
     const std::int64_t records = (shard + 1) * rows_ / shards_ - first;
@@ -96,6 +103,15 @@ void Column<T>::check() const {
 
 template struct Column<std::int32_t>;
 template struct Column<std::uint8_t>;
+
+Ids RowFrame::around(Ids row, std::vector<std::int32_t>& space) const {
+    if (size() == 0) return row;
+    if (space.size() < size() + row.size()) space.resize(size() + row.size());
+    const auto row_at = std::ranges::copy(before, space.begin()).out;
+    const auto after_at = std::ranges::copy(row, row_at).out;
+    std::ranges::copy(after, after_at);
+    return {space.data(), size() + row.size()};
+}
 
 void SpillBuffer::reserve(std::size_t more) {
     if (more <= capacity_ - size_) return;
@@ -143,8 +159,8 @@ void SpillBuffer::add(std::int64_t first_row, const IdColumn& inputs, const IdCo
     check(first_row, inputs, targets);
     prepare(first_row, inputs.rows());
     for (std::size_t index = 0; index < inputs.rows(); ++index) {
-        const Ids source = inputs.row(index);
-        const Ids target = targets.row(index);
+        const Ids source = source_frame_.around(inputs.row(index), source_space_);
+        const Ids target = target_frame_.around(targets.row(index), target_space_);
         const ExampleSize size = content_size(source, target, payload_);
         write_ids(begin(index, source.size(), target.size(), corpus, size.total), source, target, size, payload_);
     }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "records/example.h"
@@ -32,6 +33,7 @@ class ShardLayout {
     std::int64_t rows_;
     std::int64_t shards_;
     std::int64_t buckets_per_shard_;
+    double inverse_rows_;
 };
 
 // Content of a spilled record: the Example as written to a shard, the raw ids of source and target, from which chunks
@@ -62,12 +64,29 @@ struct Segment {
     std::int64_t bytes;
 };
 
+// Ids that are added before and after those of every row of a side.
+struct RowFrame {
+    std::vector<std::int32_t> before, after;
+
+    std::size_t size() const { return before.size() + after.size(); }
+
+    // Returns the ids of a row within the frame; they may be in `space`.
+    Ids around(Ids row, std::vector<std::int32_t>& space) const;
+};
+
 // Collects pairs as spilled records until they are taken out, grouped by bucket.
 class SpillBuffer {
    public:
     // `expected`: bytes that the buffer will hold; if it gets more, they are moved to a larger place.
-    SpillBuffer(const Permutation& permutation, const ShardLayout& layout, Payload payload, std::size_t expected)
-        : permutation_(permutation), layout_(layout), payload_(payload), expected_(expected) {}
+    // `source_frame`, `target_frame`: of the ids of a pair.
+    SpillBuffer(const Permutation& permutation, const ShardLayout& layout, Payload payload, std::size_t expected,
+                RowFrame source_frame, RowFrame target_frame)
+        : permutation_(permutation),
+          layout_(layout),
+          payload_(payload),
+          expected_(expected),
+          source_frame_(std::move(source_frame)),
+          target_frame_(std::move(target_frame)) {}
 
     // Adds pairs of one corpus whose rows in the whole split are first_row, first_row + 1, ...
     // Throws std::invalid_argument for columns of different length, rows outside the split, a record above 2 GiB, or a
@@ -103,6 +122,8 @@ class SpillBuffer {
     ShardLayout layout_;
     Payload payload_;
     std::size_t expected_;
+    RowFrame source_frame_, target_frame_;
+    std::vector<std::int32_t> source_space_, target_space_;  // for a row within its frame
     std::vector<Entry> entries_;
     std::vector<std::int64_t> positions_;  // of the rows that are being added
     std::int64_t first_row_ = 0;           // number of the first of them

@@ -225,13 +225,7 @@ std::vector<Segment> SpillBuffer::drain(std::uint8_t* out) {
     return segments;
 }
 
-PairInfo Bucket::info(std::size_t index) const {
-    const std::uint8_t* const header = frames_[index] - kSpillHeader;
-    return {load<std::uint32_t>(header + 8), load<std::uint32_t>(header + 12), load<std::uint32_t>(header + 16),
-            frame_size(frames_[index])};
-}
-
-const std::uint8_t* Bucket::content(std::size_t index) const { return frames_[index] + kFrameHeader; }
+const std::uint8_t* Bucket::content(std::size_t index) const { return records_[index].frame + kFrameHeader; }
 
 Bucket::Bucket(std::span<const std::uint8_t> data, std::int64_t first, std::int64_t last, Payload payload)
     : payload_(payload) {
@@ -239,34 +233,37 @@ Bucket::Bucket(std::span<const std::uint8_t> data, std::int64_t first, std::int6
     if (static_cast<std::uint64_t>(last - first) > data.size() / (kSpillHeader + kFrameBytes)) {
         throw std::runtime_error("records are missing");
     }
-    frames_.assign(static_cast<std::size_t>(last - first), nullptr);
+    records_.resize(static_cast<std::size_t>(last - first));
     std::size_t found = 0;
     while (!data.empty()) {
         if (data.size() < kSpillHeader + kFrameBytes) throw std::runtime_error("a record is cut short");
         const std::uint8_t* const frame = data.data() + kSpillHeader;
         const auto length = load<std::uint64_t>(frame);
-        if (length > data.size() - kSpillHeader - kFrameBytes) throw std::runtime_error("a record is cut short");
+        if (length > std::min(data.size() - kSpillHeader - kFrameBytes, kMaxRecordBytes)) {
+            throw std::runtime_error("a record is cut short");
+        }
         if (load<std::uint32_t>(frame + kFrameHeader + length) != masked_crc32c(frame + kFrameHeader, length)) {
             throw std::runtime_error("a record's checksum does not match");
         }
         const auto position = load<std::int64_t>(data.data());
         if (position < first || position >= last) throw std::runtime_error("a record belongs to another bucket");
-        const std::uint8_t*& slot = frames_[static_cast<std::size_t>(position - first)];
-        if (slot) throw std::runtime_error("two records have position " + std::to_string(position));
-        slot = frame;
+        Record& record = records_[static_cast<std::size_t>(position - first)];
+        if (record.frame) throw std::runtime_error("two records have position " + std::to_string(position));
+        record = {frame,
+                  {load<std::uint32_t>(data.data() + 8), load<std::uint32_t>(data.data() + 12),
+                   load<std::uint32_t>(data.data() + 16), static_cast<std::uint32_t>(frame_size(frame))}};
         ++found;
-        const auto source = load<std::uint32_t>(data.data() + 8);
-        const auto target = load<std::uint32_t>(data.data() + 12);
-        if (payload != Payload::kExample && length != width(payload) * (std::uint64_t{source} + target)) {
+        const PairInfo& info = record.info;
+        if (payload != Payload::kExample && length != width(payload) * (std::uint64_t{info.source} + info.target)) {
             throw std::runtime_error("a record's size differs from its header");
         }
-        source_tokens_ += source;
-        target_tokens_ += target;
+        source_tokens_ += info.source;
+        target_tokens_ += info.target;
         largest_ = std::max(largest_, frame_size(frame));
         data = data.subspan(kSpillHeader + frame_size(frame));
     }
-    if (found != frames_.size()) {
-        throw std::runtime_error(std::to_string(frames_.size() - found) + " of " + std::to_string(frames_.size()) +
+    if (found != records_.size()) {
+        throw std::runtime_error(std::to_string(records_.size() - found) + " of " + std::to_string(records_.size()) +
                                  " records are missing");
     }
 }
@@ -274,15 +271,15 @@ Bucket::Bucket(std::span<const std::uint8_t> data, std::int64_t first, std::int6
 std::size_t Bucket::copy(std::uint8_t* out, std::size_t capacity) {
     constexpr std::size_t kAhead = 8;
     std::size_t copied = 0;
-    for (; next_ < frames_.size(); ++next_) {
-        if (next_ + kAhead < frames_.size()) {
-            const std::uint8_t* const soon = frames_[next_ + kAhead];
+    for (; next_ < records_.size(); ++next_) {
+        if (next_ + kAhead < records_.size()) {
+            const std::uint8_t* const soon = records_[next_ + kAhead].frame;
             __builtin_prefetch(soon);
             __builtin_prefetch(soon + 64);
         }
-        const std::size_t bytes = frame_size(frames_[next_]);
+        const std::size_t bytes = records_[next_].info.bytes;
         if (bytes > capacity - copied) break;
-        std::memcpy(out + copied, frames_[next_], bytes);
+        std::memcpy(out + copied, records_[next_].frame, bytes);
         copied += bytes;
     }
     return copied;

@@ -148,7 +148,7 @@ struct PairInfo {
     std::uint32_t source;  // tokens, or bytes of text
     std::uint32_t target;  // likewise
     std::uint32_t corpus;
-    std::size_t bytes;  // of its framed record
+    std::uint32_t bytes;  // of its framed record
 };
 
 // The spilled records of one bucket, gathered from all spill files in any order; `data` must outlive it.
@@ -160,8 +160,8 @@ class Bucket {
     Payload payload() const { return payload_; }
 
     // Pairs, in order of position.
-    std::size_t size() const { return frames_.size(); }
-    PairInfo info(std::size_t index) const;
+    std::size_t size() const { return records_.size(); }
+    PairInfo info(std::size_t index) const { return records_[index].info; }
 
     // The content of a pair's record. Raw ids, which are not aligned, and text: that of the source, then of the target.
     const std::uint8_t* content(std::size_t index) const;
@@ -175,8 +175,14 @@ class Bucket {
     std::size_t copy(std::uint8_t* out, std::size_t capacity);
 
    private:
+    // Their headers are kept, since in order of position each would have to be fetched from memory again.
+    struct Record {
+        const std::uint8_t* frame = nullptr;
+        PairInfo info{};
+    };
+
     Payload payload_;
-    std::vector<const std::uint8_t*> frames_;
+    std::vector<Record> records_;
     std::size_t next_ = 0;
     std::size_t largest_ = 0;
     std::int64_t source_tokens_ = 0;

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -136,7 +136,8 @@ def _charsmap(name: str) -> bytes:
     """Returns the compiled rules of a normalization, which are those of the library."""
     if name == "identity":
         return b""
-    return gzip.decompress(resources.files(__package__).joinpath("charsmaps", f"{name}.gz").read_bytes())
+    # importlib.resources would take longer to import than the rules to read.
+    return gzip.decompress(Path(__file__).with_name("charsmaps").joinpath(f"{name}.gz").read_bytes())
 
 
 def _special_pieces(given: Mapping[str, Any]) -> dict[int, tuple[str, PieceType]]:

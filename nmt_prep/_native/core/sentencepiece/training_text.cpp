@@ -57,6 +57,27 @@ Trie separate_trie(const std::vector<std::string>& texts) {
     return byte_trie(entries);
 }
 
+// Returns the characters with counts above zero.
+std::vector<CharacterCount> present(const PointTable<std::int64_t>& counts) {
+    std::vector<CharacterCount> found;
+    counts.for_each([&](char32_t point, std::int64_t count) {
+        if (count > 0) found.emplace_back(point, count);
+    });
+    return found;
+}
+
+// Returns the characters of all words, as they are spelled in the table.
+std::vector<CharacterCount> characters_of(const CountTable& words) {
+    PointTable<std::int64_t> counts(0);
+    for (const TokenCount& word : words.entries()) {
+        const std::string_view token = word.token();
+        const auto* at = reinterpret_cast<const std::uint8_t*>(token.data());
+        const std::uint8_t* const end = at + token.size() - (token.back() == kFinalMark ? 1 : 0);
+        while (at != end) counts.at(next_utf8(at)) += word.count;
+    }
+    return present(counts);
+}
+
 }  // namespace
 
 TrainingText::TrainingText(const TextRules& rules)
@@ -217,20 +238,16 @@ std::size_t TrainingText::training_memory() const {
     return bytes;
 }
 
-std::vector<CharacterCount> TrainingText::characters() {
+std::vector<CharacterCount> TrainingText::characters() const {
+    std::vector<std::vector<CharacterCount>> found(tables_.size());
+    parallel_for(tables_.size(), tables_.size(),
+                 [&](std::size_t table, std::size_t) { found[table] = characters_of(tables_[table]); });
     PointTable<std::int64_t> counts(0);
-    for (const TokenCount& word : words().entries()) {
-        const std::string_view token = word.token();
-        const auto* at = reinterpret_cast<const std::uint8_t*>(token.data());
-        const std::uint8_t* const end = at + token.size() - (token.back() == kFinalMark ? 1 : 0);
-        while (at != end) counts.at(next_utf8(at)) += word.count;
-    }
+    for (const std::vector<CharacterCount>& each : found)
+        for (const auto& [point, count] : each) counts.at(point) += count;
     counts.at(kSpacePoint) += std::exchange(counts.at(' '), 0);
-    std::vector<CharacterCount> found;
-    counts.for_each([&](char32_t point, std::int64_t count) {
-        if (point != 0 && count > 0) found.emplace_back(point, count);
-    });
-    return found;
+    counts.at(0) = 0;
+    return present(counts);
 }
 
 std::vector<CharacterCount> covered_characters(const std::vector<CharacterCount>& counts,

@@ -68,7 +68,7 @@ class TrainingText {
 
     // Returns the characters of all words with their counts, in order of code points. Boundaries count as
     // kBoundaryPoint; NUL does not count.
-    std::vector<CharacterCount> characters();
+    std::vector<CharacterCount> characters() const;
 
    private:
     struct Scratch {

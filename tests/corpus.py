@@ -59,14 +59,24 @@ def sgm(lines: list[str], kind: str) -> bytes:
 def write_corpus(directory: Path, pairs: int = 300, dev: int = 20) -> None:
     """Writes train.tgz (with one more pair, whose target is empty) and dev.tgz."""
     directory.mkdir(parents=True, exist_ok=True)
-    train = [pair(number) for number in range(pairs)]
-    train.insert(7, ("nothing on the other side", " "))
-    sides = ("".join(f"{line}\n" for line in side).encode() for side in zip(*train, strict=True))
-    write_tgz(directory / "train.tgz", dict(zip(("t/x.en", "t/x.zh"), sides, strict=True)))
+    write_tgz(directory / "train.tgz", {f"t/{name}": content for name, content in _train_files(pairs).items()})
     sources, targets = zip(*(pair(number) for number in range(10**6, 10**6 + dev)), strict=True)
     write_tgz(
         directory / "dev.tgz", {"d/x.en.sgm": sgm(list(sources), "srcset"), "d/x.zh.sgm": sgm(list(targets), "refset")}
     )
+
+
+def write_plain_corpus(directory: Path, pairs: int) -> None:
+    """Writes x.en and x.zh, the text of train.tgz as plain files."""
+    for name, content in _train_files(pairs).items():
+        (directory / name).write_bytes(content)
+
+
+def _train_files(pairs: int) -> dict[str, bytes]:
+    train = [pair(number) for number in range(pairs)]
+    train.insert(7, ("nothing on the other side", " "))
+    sides = ("".join(f"{line}\n" for line in side).encode() for side in zip(*train, strict=True))
+    return dict(zip(("x.en", "x.zh"), sides, strict=True))
 
 
 def corpus_config(output_dir: Path, **changes: Any) -> Config:

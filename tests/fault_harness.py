@@ -26,7 +26,7 @@ from nmt_prep.config import Config
 from nmt_prep.corpora import parts, slices
 from nmt_prep.errors import NmtPrepError
 from nmt_prep.runner import run
-from tests.corpus import corpus_config, tree, write_corpus
+from tests.corpus import corpus_config, tree, write_corpus, write_plain_corpus
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "example": {},
@@ -37,6 +37,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "packed": {
         "vocab": {"kind": "sentencepiece", "size": 80, "model_type": "bpe"},
         "records": {"shards": {"train": 2}, "layout": "packed", "export": "pieces"},
+    },
+    "in-place": {
+        "splits": {"train": [{"name": "x", "format": "plain", "url": {"source": "x.en", "target": "x.zh"}}]},
     },
 }
 
@@ -68,6 +71,7 @@ class Ground:
         self.shim.fault_faults.restype = ctypes.c_long
         os.environ["NMT_PREP_CACHE"] = str(self.frail / "cache")
         write_corpus(place, pairs=120, dev=5)
+        write_plain_corpus(place, pairs=300)
 
     def run(self, at: int = 0, error: int = 0, mode: int = ONCE) -> dict[str, Any]:
         """Runs in a forked process in which the at-th write fails (0: none), and returns how it ended."""

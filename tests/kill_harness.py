@@ -23,7 +23,7 @@ from nmt_prep import digests
 from nmt_prep.corpora import parts, slices
 from nmt_prep.runner import run
 from nmt_prep.stages import alignment, clean_translation
-from tests.corpus import corpus_config, tree, write_corpus
+from tests.corpus import corpus_config, tree, write_corpus, write_plain_corpus
 
 MEMBERS = {"url": "train.tgz", "source": "t/x.en", "target": "t/x.zh"}
 EVERY_STAGE = {
@@ -39,9 +39,13 @@ EVERY_STAGE = {
         "dedup": {"pair": "near", "max_sources_per_target": 2, "near": {"similarity": 0.6}},
     },
 }
+# The compiled parts name lines of these files, which are read in their places.
+PLAIN = {"name": "x", "format": "plain", "url": {"source": "x.en", "target": "x.zh"}}
+IN_PLACE = {**EVERY_STAGE, "splits": {**EVERY_STAGE["splits"], "train": [PLAIN]}}
 ALIGNMENT = {"clean": {"preset": "none", "rules": {"translation": {}}}, "align": {}}
 RUNS: dict[str, tuple[dict[str, Any], str | None]] = {
     "every-stage": (EVERY_STAGE, None),
+    "in-place": (IN_PLACE, None),
     "alignment": (ALIGNMENT, "align"),
 }
 
@@ -111,10 +115,12 @@ def check(prepare: Callable[[], None], expected: dict[str, str], output: Path) -
 def main() -> None:
     name, place, first, step = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
     write_corpus(place, pairs=100, dev=5)
+    write_plain_corpus(place, pairs=300)
     undisturbed, output = place / "undisturbed", place / "run"
     prepare = preparation(name, output, place)
     preparation(name, undisturbed, place)()  # in this process, so that it loads once what all forks use
     expected, began = tree(undisturbed), time.monotonic()
+    assert any(file.startswith("compiled/inputs/") for file in expected) == (name == "in-place")
     assert check(prepare, expected, output)
     seconds = time.monotonic() - began
     points, wrong = 0, []

@@ -47,7 +47,9 @@ def test_after_disk_faults_at_some_points_a_rerun_gives_the_same_bytes(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("variant", "step", "turn"), [("example", 1, 0), ("chunk", 1, 1), ("packed", 2, 2)])
+@pytest.mark.parametrize(
+    ("variant", "step", "turn"), [("example", 1, 0), ("chunk", 1, 1), ("packed", 2, 2), ("in-place", 1, 3)]
+)
 def test_after_disk_faults_at_every_point_a_rerun_gives_the_same_bytes(
     shim: Path, memory_path: Path, variant: str, step: int, turn: int
 ) -> None:

@@ -30,6 +30,13 @@ def test_after_kills_at_every_point_a_rerun_gives_the_same_bytes(memory_path: Pa
 
 
 @pytest.mark.slow
+def test_after_kills_of_a_run_that_reads_files_in_their_places_a_rerun_gives_the_same_bytes(memory_path: Path) -> None:
+    result = killed(memory_path, 2, 11, 3, run="in-place")
+    assert result["wrong"] == []
+    assert result["points"] >= 100
+
+
+@pytest.mark.slow
 def test_after_kills_during_alignment_a_rerun_gives_the_same_bytes(memory_path: Path) -> None:
     result = killed(memory_path, 5, 23, 5, run="alignment")
     assert result["wrong"] == []

@@ -184,6 +184,7 @@ void Model::encode_group(Line& line, Scratch& scratch, IdBuffer& ids) const {
         }
     }
     scratch.stretches.clear();
+    scratch.unsolved.clear();
     Unigram::clear_runs(scratch.unigram);
 }
 
@@ -297,6 +298,40 @@ void Model::encode_repeated(const Stretch& stretch, Line& line, Scratch& scratch
         scratch.words.put(stretch.key, ids.data() + before, count);
 }
 
+bool Model::is_cached(const Stretch& stretch, const Scratch& scratch) {
+    const bool is_word = stretch.kind == Stretch::Kind::kWord;
+    if (is_word && scratch.words.contains(stretch.key)) return true;
+    const std::uint8_t* const text = scratch.text.data() + stretch.begin;
+    const std::uint64_t hash = is_word ? hash_bytes(text, stretch.size) : stretch.key.low;
+    return !scratch.phrases.view(hash, text, stretch.size).empty();
+}
+
+// Finds the pieces of a segment that is not cached, and of the next ones like it: together, the walks through the
+// vocabulary wait less for memory.
+void Model::prepare_words(const Stretch& first, Scratch& scratch) const {
+    constexpr std::ptrdiff_t kMost = 256;  // segments that are looked up
+    const Stretch* const end = &first + std::min(kMost, scratch.stretches.end() - &first);
+    scratch.unsolved.clear();
+    scratch.next_unsolved = 0;
+    Unigram::clear_words(scratch.unigram);
+    for (const Stretch* stretch = &first; stretch != end; ++stretch) {
+        if (stretch->kind != Stretch::Kind::kWord && stretch->kind != Stretch::Kind::kPhrase) continue;
+        if (stretch != &first && is_cached(*stretch, scratch)) continue;
+        const std::uint8_t* const text = scratch.text.data() + stretch->begin;
+        scratch.unsolved.push_back({stretch, unigram_->add_word(text, stretch->size, scratch.unigram)});
+    }
+    unigram_->find_in_words(scratch.unigram);
+}
+
+// Returns the place of a segment among those that are prepared.
+Lattice::Run Model::prepared_word(const Stretch& stretch, Scratch& scratch) const {
+    const std::vector<Unsolved>& unsolved = scratch.unsolved;
+    std::size_t& i = scratch.next_unsolved;
+    while (i < unsolved.size() && unsolved[i].stretch < &stretch) ++i;
+    if (i >= unsolved.size() || unsolved[i].stretch != &stretch) prepare_words(stretch, scratch);
+    return unsolved[i].word;
+}
+
 // Appends the ids of a segment; returns true if they are the same wherever in a line it occurs.
 bool Model::solve(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const {
     const std::uint8_t* const text = scratch.text.data() + stretch.begin;
@@ -306,8 +341,8 @@ bool Model::solve(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer
         return true;
     }
     if (unigram_) {
-        if (stretch.begin + stretch.size <= line.trusted &&
-            unigram_->encode_anywhere(text, stretch.size, scratch.unigram, ids))
+        if (stretch.kind != Stretch::Kind::kOther && stretch.begin + stretch.size <= line.trusted &&
+            unigram_->encode_anywhere(prepared_word(stretch, scratch), scratch.unigram, ids))
             return true;
         add_scores(line, ids);
         unigram_->encode(text, stretch.size, line.start, line.score, scratch.unigram, ids);

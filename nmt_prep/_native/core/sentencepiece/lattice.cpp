@@ -34,6 +34,7 @@ void Lattice::reserve(std::size_t size) {
     if (last_.size() > size) return;
     ids_.resize(2 * size + kShort);
     best_.resize(2 * size + 1);
+    sums_.resize(best_.size());
     last_.resize(best_.size());
     walks_.resize(best_.size());
     path_ids_.resize(best_.size());
@@ -156,6 +157,55 @@ Lattice::Path Lattice::find_best_within(float limit, const Run& run, const std::
     if (std::any_of(&best_[run.begin], &best_[run.end], is_beyond)) return {nullptr, nullptr, 0};
     score = sum;
     return trace(run);
+}
+
+Lattice::Path Lattice::find_best_alone(const Run& run, const std::vector<double>& scores, double error) {
+    static_assert(kShort == 4);
+    constexpr auto kNone = static_cast<double>(kNever);
+    const double* const by_id = scores.data();
+    const std::array<std::int32_t, kShort>* row = ids_.data() + run.begin + 1;
+    double before1 = 0, before2 = kNone, before3 = kNone, before4 = kNone;
+    sums_[run.begin] = 0;
+    for (std::size_t end = run.begin + 1; end <= run.end; ++end, ++row) {
+        const auto sum = [&](double before, std::size_t length) {
+            return before + (by_id[row[kShort - length][length - 1]] + error);
+        };
+        const double sum4 = sum(before4, 4), sum3 = sum(before3, 3), sum2 = sum(before2, 2), sum1 = sum(before1, 1);
+        double most = std::max({sum4, sum3, sum2, sum1});
+        std::int32_t last = (sum4 == most) | (sum3 == most) << 1 | (sum2 == most) << 2 | (sum1 == most) << 3;
+        for (std::int32_t i = longs_.empty() ? -1 : long_ends_[end]; i >= 0;) {
+            const Long& piece = longs_[static_cast<std::size_t>(i)];
+            const double long_sum = sums_[piece.start] + (by_id[piece.id + 1] + error);
+            if (long_sum > most || (long_sum == most && last < kLongPiece)) {
+                most = long_sum;
+                last = kLongPiece + i;
+            }
+            i = piece.next;
+        }
+        sums_[end] = most;
+        last_[end] = last;
+        before4 = before3;
+        before3 = before2;
+        before2 = before1;
+        before1 = most;
+    }
+    return trace(run);
+}
+
+bool Lattice::is_certain(const Path& path, const Run& run, const std::vector<double>& scores, double error) const {
+    double errors = 0;
+    bool certain = true;
+    for (std::size_t i = 0; i < path.size; ++i) {
+        const std::uint32_t end = i + 1 < path.size ? path.starts[i + 1] : run.end;
+        auto other = static_cast<double>(kNever);
+        for_each_ending(end, [&](std::uint32_t start, std::int32_t id) {
+            const double sum = sums_[start] + (scores[static_cast<std::size_t>(id) + 1] + error);
+            other = start == path.starts[i] ? other : std::max(other, sum);
+        });
+        errors += 2 * error;
+        certain &= sums_[end] - other > errors;
+    }
+    return certain;
 }
 
 }  // namespace nmt_prep::sentencepiece

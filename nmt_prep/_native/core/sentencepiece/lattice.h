@@ -58,6 +58,12 @@ class Lattice {
     Path find_best(const Run& run, const std::vector<float>& scores, float& score);
     Path find_best_within(float limit, const Run& run, const std::vector<float>& scores, float& score);
 
+    // The same for a segment by itself, in double: `scores` by id + 1 as well, `error` is added to each.
+    Path find_best_alone(const Run& run, const std::vector<double>& scores, double error);
+    // Returns true if each sum of that segmentation exceeds those of all other last pieces by more than twice the error
+    // of all additions so far.
+    bool is_certain(const Path& path, const Run& run, const std::vector<double>& scores, double error) const;
+
    private:
     // A walk down the trie: its start and its next node, which may be kNowhere.
     struct Walk {
@@ -82,6 +88,7 @@ class Lattice {
     // By position at which a piece begins, shifted by kShort; entries before the first run are ignored.
     std::vector<std::array<std::int32_t, kShort>> ids_;  // id + 1 of a piece of one character, of two, …; 0 for none
     std::vector<float> best_;                            // by position: sum of the best segmentation, where kept
+    std::vector<double> sums_;                           // likewise, of find_best_alone
     std::vector<std::int32_t> last_;                     // by position: the last piece of the best segmentation
     std::vector<Walk> walks_;
     std::vector<Long> longs_;

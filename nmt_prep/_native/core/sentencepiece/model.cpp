@@ -70,7 +70,10 @@ void Model::learn_words() {
         if (piece.size() > IdCache::kMaxBytes || !piece.starts_with(' ')) continue;
         std::ranges::copy(piece, text.begin());
         const std::size_t before = ids.size();
-        if (!unigram_->encode_anywhere(text.data(), piece.size(), scratch, ids)) continue;
+        Unigram::clear_words(scratch);
+        const Lattice::Run word = unigram_->add_word(text.data(), piece.size(), scratch);
+        unigram_->find_in_words(scratch);
+        if (!unigram_->encode_anywhere(word, scratch, ids)) continue;
         const std::size_t count = ids.size() - before;
         if (count > known_words_.max_ids()) continue;
         known_words_.put(IdCache::key(text.data(), piece.size(), text.size()), ids.data() + before, count);

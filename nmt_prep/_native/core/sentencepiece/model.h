@@ -96,6 +96,12 @@ class Model {
         std::size_t size_ = 0;
     };
 
+    // A segment that was not cached when those of the group were looked up, and its place among the words to solve.
+    struct Unsolved {
+        const Stretch* stretch;
+        Lattice::Run word;
+    };
+
     struct Scratch {
         explicit Scratch(IdCache known) : words(std::move(known)) {}
 
@@ -106,6 +112,8 @@ class Model {
         Stretches stretches;
         Bpe::Scratch bpe;
         Unigram::Scratch unigram;
+        std::vector<Unsolved> unsolved;
+        std::size_t next_unsolved = 0;
     };
 
     // The random decisions of the current line.
@@ -169,6 +177,9 @@ class Model {
     void encode_repeated(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const;
     bool find_cached(const Stretch& stretch, Scratch& scratch, IdBuffer& ids) const;
     bool solve(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const;
+    static bool is_cached(const Stretch& stretch, const Scratch& scratch);
+    void prepare_words(const Stretch& first, Scratch& scratch) const;
+    Lattice::Run prepared_word(const Stretch& stretch, Scratch& scratch) const;
     void learn_words();
     void prepare_sampling(const Sampling& sampling, Scratch& scratch) const;
     void prefetch_samples(const Stretch& stretch, Scratch& scratch) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "sentencepiece/charsmap.h"
 #include "text/utf8.h"
@@ -44,7 +45,7 @@ Unigram::Unigram(const Vocabulary& vocabulary, const std::vector<double>& exact_
         scores_[static_cast<std::size_t>(entry.id) + 1] = score;
         largest_ = std::max(largest_, static_cast<double>(std::abs(score)));
     }
-    exact_scores_.assign(scores_.begin() + 1, scores_.end());
+    exact_scores_.assign(scores_.begin(), scores_.end());
     if (!exact_scores.empty()) use_exact_scores(exact_scores);
     firsts_.push_back({0, vocabulary.unk_id});
     for (std::uint32_t symbol = 1; symbol <= stranger_; ++symbol) {
@@ -56,13 +57,13 @@ Unigram::Unigram(const Vocabulary& vocabulary, const std::vector<double>& exact_
 void Unigram::use_exact_scores(const std::vector<double>& scores) {
     for (const Vocabulary::Entry& entry : vocabulary_.entries) {
         const auto id = static_cast<std::size_t>(entry.id);
-        exact_scores_[id] = scores[id];
+        exact_scores_[id + 1] = scores[id];
     }
     // All pieces count for the lowest score, even those that no text matches.
     const double unknown = std::ranges::min(scores) - static_cast<double>(kUnknownPenalty);
-    exact_scores_[static_cast<std::size_t>(vocabulary_.unk_id)] = unknown;
+    exact_scores_[static_cast<std::size_t>(vocabulary_.unk_id) + 1] = unknown;
     double unit = std::numeric_limits<double>::infinity();
-    for (const double score : exact_scores_) {
+    for (const double score : std::span(exact_scores_).subspan(1)) {
         largest_ = std::max(largest_, std::abs(score));
         if (score != 0) unit = std::min(unit, last_place(score));
     }
@@ -116,35 +117,10 @@ void Unigram::spell(const std::uint8_t* text, std::size_t size, Scratch& scratch
     scratch.matches.resize(std::size_t{longest_} + 1);
 }
 
-bool Unigram::solve_alone(double error, Scratch& scratch) const {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    const std::uint32_t size = scratch.characters;
-    scratch.wide.resize(size + 1);
-    WideArrival* const ways = scratch.wide.data();
-    ways[0].score = 0;
+// Finds the best segmentation of the segment by itself, given the error of an addition.
+Lattice::Path Unigram::solve_alone(double error, Scratch& scratch) const {
     scratch.alone.find_pieces(trie_, firsts_, scores_, scratch.spelling.symbols.data(), scratch.spelling.size);
-    for (std::uint32_t end = 1; end <= size; ++end) {
-        WideArrival way{-kInfinity, kInfinity, -1, 0};
-        scratch.alone.for_each_ending(end, [&](std::uint32_t start, std::int32_t id) {
-            const double sum = ways[start].score + (exact_score_of(id) + error);
-            const double gap = std::abs(sum - way.score);
-            const bool better = sum > way.score;
-            way.margin = better ? gap : std::min(way.margin, gap);
-            way.score = better ? sum : way.score;
-            way.id = better ? id : way.id;
-            way.start = better ? start : way.start;
-        });
-        ways[end] = way;
-    }
-    scratch.path.clear();
-    for (std::uint32_t end = size; end > 0; end = ways[end].start) scratch.path.push_back(end);
-    bool certain = true;
-    double errors = 0;
-    for (auto end = scratch.path.rbegin(); end != scratch.path.rend(); ++end) {
-        errors += 2 * error;
-        certain &= ways[*end].margin > errors;
-    }
-    return certain;
+    return scratch.alone.find_best_alone({0, scratch.characters}, exact_scores_, error);
 }
 
 void Unigram::solve_in_line(float& score, Scratch& scratch) const {
@@ -183,52 +159,61 @@ void Unigram::push_id(std::int32_t id, std::uint32_t start, std::uint32_t end, s
     vocabulary_.push_unknown(scratch.text + bounds[start], bounds[end] - bounds[start], line_start, ids);
 }
 
-template <class Way>
-void Unigram::push_path(const std::vector<Way>& ways, std::size_t line_start, const Scratch& scratch,
-                        IdBuffer& ids) const {
-    for (auto end = scratch.path.rbegin(); end != scratch.path.rend(); ++end)
-        push_id(ways[*end].id, ways[*end].start, *end, line_start, scratch, ids);
+void Unigram::push_path(std::size_t line_start, const Scratch& scratch, IdBuffer& ids) const {
+    for (auto end = scratch.path.rbegin(); end != scratch.path.rend(); ++end) {
+        const Arrival& way = scratch.arrivals[*end];
+        push_id(way.id, way.start, *end, line_start, scratch, ids);
+    }
 }
 
 void Unigram::encode(const std::uint8_t* text, std::size_t size, std::size_t line_start, float& score, Scratch& scratch,
                      IdBuffer& ids) const {
     spell(text, size, scratch);
     const double largest = std::abs(static_cast<double>(score)) + static_cast<double>(scratch.characters) * largest_;
-    if (size > kMaxAlone || largest > kResetBeyond || !solve_alone(rounding(largest), scratch)) {
-        solve_in_line(score, scratch);
-        push_path(scratch.arrivals, line_start, scratch, ids);
-        return;
+    if (size <= kMaxAlone && largest <= kResetBeyond) {
+        const double error = rounding(largest);
+        const Lattice::Path path = solve_alone(error, scratch);
+        if (scratch.alone.is_certain(path, {0, scratch.characters}, exact_scores_, error)) {
+            push_pieces(path, scratch.spelling.bounds.data(), scratch.characters, text, line_start, ids);
+            for (std::size_t i = 0; i < path.size; ++i) score += score_of(path.ids[i]);
+            return;
+        }
     }
-    push_path(scratch.wide, line_start, scratch, ids);
-    for (auto end = scratch.path.rbegin(); end != scratch.path.rend(); ++end) score += score_of(scratch.wide[*end].id);
+    solve_in_line(score, scratch);
+    push_path(line_start, scratch, ids);
 }
 
-bool Unigram::encode_anywhere(const std::uint8_t* text, std::size_t size, Scratch& scratch, IdBuffer& ids) const {
-    if (size > kMaxAlone) return false;
-    spell(text, size, scratch);
-    if (!solve_alone(rounding(kResetBeyond), scratch)) return false;
-    const std::size_t count = scratch.path.size();
-    std::int32_t* const out = ids.room(count);
-    bool known = true;
-    for (std::size_t i = 0; i < count; ++i) {
-        out[i] = scratch.wide[scratch.path[count - 1 - i]].id;
-        known &= out[i] != vocabulary_.unk_id;
-    }
-    if (known) ids.grow(count);
-    return known;
+Lattice::Run Unigram::add_word(const std::uint8_t* text, std::size_t size, Scratch& scratch) const {
+    const std::size_t before = scratch.words.size;
+    append(text, size, scratch.words);
+    return place_of(scratch.words, before);
+}
+
+void Unigram::find_in_words(Scratch& scratch) const {
+    scratch.of_words.find_pieces(trie_, firsts_, scores_, scratch.words.symbols.data(), scratch.words.size);
+}
+
+bool Unigram::encode_anywhere(const Lattice::Run& word, Scratch& scratch, IdBuffer& ids) const {
+    static const double error = rounding(kResetBeyond);
+    const Lattice::Path path = scratch.of_words.find_best_alone(word, exact_scores_, error);
+    if (std::find(path.ids, path.ids + path.size, vocabulary_.unk_id) != path.ids + path.size) return false;
+    if (!scratch.of_words.is_certain(path, word, exact_scores_, error)) return false;
+    std::copy_n(path.ids, path.size, ids.room(path.size));
+    ids.grow(path.size);
+    return true;
 }
 
 void Unigram::encode_pretoken(const std::uint8_t* text, std::size_t size, std::size_t line_start, Scratch& scratch,
                               IdBuffer& ids) const {
     spell(text, size, scratch);
-    solve_alone(0, scratch);
-    push_path(scratch.wide, line_start, scratch, ids);
+    const Lattice::Path path = solve_alone(0, scratch);
+    push_pieces(path, scratch.spelling.bounds.data(), scratch.characters, text, line_start, ids);
 }
 
 Lattice::Run Unigram::add_run(const std::uint8_t* text, std::size_t size, Scratch& scratch) const {
     const std::size_t before = scratch.runs.size;
     append(text, size, scratch.runs);
-    return {static_cast<std::uint32_t>(before), static_cast<std::uint32_t>(scratch.runs.size - 1)};
+    return place_of(scratch.runs, before);
 }
 
 void Unigram::find_in_runs(Scratch& scratch) const {
@@ -253,7 +238,7 @@ void Unigram::encode_run(const Lattice::Run& run, std::size_t line_start, float&
         const std::string text = text_of(symbols + run.begin, run.end - run.begin);
         spell(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(), scratch);
         solve_in_line(score, scratch);
-        push_path(scratch.arrivals, line_start, scratch, ids);
+        push_path(line_start, scratch, ids);
         return;
     }
     push_ids(path, ids, [&](std::size_t i) {

@@ -38,12 +38,6 @@ class Unigram {
         std::int32_t id;
         std::uint32_t start;
     };
-    // The same in double, with the difference to the next best choice.
-    struct WideArrival {
-        double score, margin;
-        std::int32_t id;
-        std::uint32_t start;
-    };
     // A piece that occurs in the text, and its end.
     struct Match {
         std::uint32_t end;
@@ -74,13 +68,14 @@ class Unigram {
         std::uint32_t characters;    // how many it has
         Spelling spelling;           // of it
         Spelling runs;               // of all runs in a group of lines
+        Spelling words;              // of several segments that are solved by themselves
         std::vector<Match> matches;  // at one place
         std::vector<Arrival> arrivals;
-        std::vector<WideArrival> wide;
         std::vector<std::uint32_t> path;  // where its pieces end, the last first
         std::vector<Edge> edges;          // by end
         std::vector<std::size_t> edge_bounds;
         Lattice together;  // of the runs
+        Lattice of_words;  // likewise
         Lattice alone;     // of a segment
         LatticeSampler sampler;
     };
@@ -92,9 +87,14 @@ class Unigram {
     void encode(const std::uint8_t* text, std::size_t size, std::size_t line_start, float& score, Scratch& scratch,
                 IdBuffer& ids) const;
 
-    // Appends the ids of such a segment if they contain no unknowns and are the same wherever in a line it occurs, as
+    // Several such segments of up to PhraseCache::kMaxBytes bytes: adds them, then finds their pieces together.
+    static void clear_words(Scratch& scratch) { scratch.words.size = 0; }
+    Lattice::Run add_word(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
+    void find_in_words(Scratch& scratch) const;
+
+    // Appends the ids of one of them if they contain no unknowns and are the same wherever in a line it occurs, as
     // long as the library does not restart its sums there; else appends nothing and returns false.
-    bool encode_anywhere(const std::uint8_t* text, std::size_t size, Scratch& scratch, IdBuffer& ids) const;
+    bool encode_anywhere(const Lattice::Run& word, Scratch& scratch, IdBuffer& ids) const;
 
     // Appends the ids of a pretoken as tokenizers does: adds scores in double from the beginning of the pretoken.
     void encode_pretoken(const std::uint8_t* text, std::size_t size, std::size_t line_start, Scratch& scratch,
@@ -170,15 +170,16 @@ class Unigram {
     static constexpr std::size_t kMaxAlone = PhraseCache::kMaxBytes;  // longer segments are not cached
 
     float score_of(std::int32_t id) const { return scores_[static_cast<std::size_t>(std::int64_t{id} + 1)]; }
-    double exact_score_of(std::int32_t id) const { return exact_scores_[static_cast<std::size_t>(id)]; }
     void use_exact_scores(const std::vector<double>& scores);
     Trie build_trie();
     void append(const std::uint8_t* text, std::size_t size, Spelling& spelling) const;
     void spell(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
+    static Lattice::Run place_of(const Spelling& spelling, std::size_t before) {
+        return {static_cast<std::uint32_t>(before), static_cast<std::uint32_t>(spelling.size - 1)};
+    }
     template <class Begin, class Visit>
     void for_each_match(Scratch& scratch, const Begin& begin, const Visit& visit) const;
-    // Finds the best segmentation, given the error of an addition. Returns true if the library surely has the same.
-    bool solve_alone(double error, Scratch& scratch) const;
+    Lattice::Path solve_alone(double error, Scratch& scratch) const;
     void solve_in_line(float& score, Scratch& scratch) const;
     LatticeSampler::Sums sum_segment(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
     void push_pieces(const Lattice::Path& path, const std::uint32_t* bounds, std::size_t end, const std::uint8_t* text,
@@ -186,8 +187,7 @@ class Unigram {
     template <class PushUnknown>
     void push_ids(const Lattice::Path& path, IdBuffer& ids, const PushUnknown& push_unknown) const;
     std::string text_of(const std::uint32_t* symbols, std::size_t size) const;
-    template <class Way>
-    void push_path(const std::vector<Way>& ways, std::size_t line_start, const Scratch& scratch, IdBuffer& ids) const;
+    void push_path(std::size_t line_start, const Scratch& scratch, IdBuffer& ids) const;
     void list_edges(Scratch& scratch) const;
     void push_edges(std::size_t line_start, const Scratch& scratch, IdBuffer& ids) const;
     void push_id(std::int32_t id, std::uint32_t start, std::uint32_t end, std::size_t line_start,
@@ -200,7 +200,7 @@ class Unigram {
     std::uint32_t longest_ = 0;     // piece, in characters
     Trie trie_;
     std::vector<float> scores_;           // by id + 1, the first one minus infinity
-    std::vector<double> exact_scores_;    // by id
+    std::vector<double> exact_scores_;    // likewise
     double largest_exact_ = 0;            // sums up to it are not rounded
     std::vector<Lattice::First> firsts_;  // by symbol
     float unk_score_;

@@ -60,6 +60,11 @@ class IdCache {
     // Prefetches the memory that `find` reads.
     void prefetch(const Key& key) const { __builtin_prefetch(&places_[index(key)], 1); }
 
+    bool contains(const Key& key) const {
+        const Place& place = places_[index(key)];
+        return place.entries[0].holds(key) || place.entries[1].holds(key);
+    }
+
     // What `find` returns after `put_elsewhere`.
     static constexpr std::size_t kElsewhere = 15;
 

@@ -194,10 +194,10 @@ void Unigram::find_in_words(Scratch& scratch) const {
 }
 
 bool Unigram::encode_anywhere(const Lattice::Run& word, Scratch& scratch, IdBuffer& ids) const {
-    static const double error = rounding(kResetBeyond);
-    const Lattice::Path path = scratch.of_words.find_best_alone(word, exact_scores_, error);
+    static const double kError = rounding(kResetBeyond);
+    const Lattice::Path path = scratch.of_words.find_best_alone(word, exact_scores_, kError);
     if (std::find(path.ids, path.ids + path.size, vocabulary_.unk_id) != path.ids + path.size) return false;
-    if (!scratch.of_words.is_certain(path, word, exact_scores_, error)) return false;
+    if (!scratch.of_words.is_certain(path, word, exact_scores_, kError)) return false;
     std::copy_n(path.ids, path.size, ids.room(path.size));
     ids.grow(path.size);
     return true;

@@ -7,37 +7,47 @@
 #include "text/byte_hash.h"
 
 namespace nmt_prep::byte_bpe {
-// Returns the possible merges of a word; none if they are not known or too many.
-std::span<const std::uint32_t> Model::find_merges(const std::uint8_t* word, std::size_t size, Scratch& scratch) const {
-    if (size > bpe::PossibleMerges::kMaxSymbols) return {};
-    const auto find = [&](bpe::MergeFinder& finder) {
-        std::int32_t symbols[bpe::PossibleMerges::kMaxSymbols];
-        spell(word, size, symbols);
-        return finder.find(symbols, size, bpe::Merging::kByPair, merged_, pairs_);
-    };
-    return scratch.merges->get(hash_bytes(word, size), word, size, find);
-}
-
 std::int32_t* Model::encode_with_dropout(const std::uint8_t* word, std::size_t size, const bpe::Chance& chance,
                                          std::uint64_t key, Scratch& scratch, std::int32_t* out) const {
+    using bpe::OutcomeCache;
     const auto drop = [&](std::size_t step, std::size_t place) { return chance(bpe::draw(key, step, place)); };
-    if (const auto found = find_merges(word, size, scratch); !found.empty()) {
-        const bpe::PossibleMerges merges(found.data());
-        const std::uint8_t* const places = merges.places();
-        std::size_t kept = 0;
-        while (kept < merges.steps() && !drop(kept, places[kept])) ++kept;
-        if (kept == merges.steps()) return std::ranges::copy(merges.merged(), out).out;
-        return out + merges.sample<bpe::Merger::Skips::kForStep>(drop, out);
+    const auto merge = [&](const auto& drop_candidate) {
+        spell(word, size, out);
+        return out + scratch.merger.merge_with_dropout<bpe::Merger::Skips::kForStep>(out, size, pairs_, drop_candidate);
+    };
+    const auto drop_candidate = [&](const bpe::Merger::Candidate& each) { return drop(each.step, each.begin); };
+    if (size > OutcomeCache::kMaxBytes) return merge(drop_candidate);
+    const OutcomeCache::Word known{word, size, hash_bytes(word, size)};
+    OutcomeCache::Path path;
+    const auto find = [&] {
+        std::size_t step = 0;
+        const auto decide = [&](const OutcomeCache::Outcome& outcome) {
+            const std::uint8_t* const places = outcome.places();
+            std::size_t made = 0;
+            while (made < outcome.merges() && !drop(step, places[made])) ++made, ++step;
+            return made;
+        };
+        return scratch.outcomes->find(known, decide, path);
+    };
+    const auto merge_and_add = [&](const auto& drop_next) {
+        OutcomeCache::Replay replay(path, drop_next);
+        std::int32_t* const end = merge([&](const bpe::Merger::Candidate& each) { return replay(each); });
+        scratch.outcomes->add(known, path, replay, {out, end});
+        return end;
+    };
+    std::span<const std::int32_t> found = find();
+    if (found.empty() && path.is_empty() && scratch.outcomes->meet(known.hash)) {
+        merge_and_add([](const bpe::Merger::Candidate&) { return false; });
+        found = find();
     }
-    spell(word, size, out);
-    const auto drop_candidate = [&](const bpe::Merger::Candidate& merge) { return drop(merge.step, merge.begin); };
-    return out + scratch.merger.merge_with_dropout<bpe::Merger::Skips::kForStep>(out, size, pairs_, drop_candidate);
+    if (found.empty()) return merge_and_add(drop_candidate);
+    return std::ranges::copy(found, out).out;
 }
 
 void Model::encode_line_with_dropout(const Splitter& splitter, const Splitter::Part& line, const EncodeOptions& options,
                                      Scratch& scratch, IdBuffer& ids) const {
     const bpe::Chance chance(options.dropout);
-    if (!scratch.merges) scratch.merges = std::make_unique<bpe::MergeCache>();
+    if (!scratch.outcomes) scratch.outcomes = std::make_unique<bpe::OutcomeCache>(true);
     const auto on_part = [&](const Splitter::Part& part) {
         const std::uint64_t part_key = hash_bytes(part.text, part.size);
         std::int32_t* const start = ids.room(part.size);

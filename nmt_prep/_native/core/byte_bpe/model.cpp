@@ -24,16 +24,6 @@ bpe::PairTable pair_table(const std::vector<bpe::PairRule>& merges) {
     return pairs;
 }
 
-bpe::SpanFilter filter_of(const std::vector<std::string_view>& texts, const std::array<std::int32_t, 256>& byte_ids) {
-    bpe::SpanFilter filter(texts.size());
-    for (const std::string_view text : texts) {
-        std::uint64_t hash = 0;
-        for (const char byte : text) hash = bpe::SpanFilter::extended(hash, byte_ids[static_cast<std::uint8_t>(byte)]);
-        filter.add(hash);
-    }
-    return filter;
-}
-
 }  // namespace
 
 Model::Model(std::vector<std::string> tokens, const std::vector<std::pair<std::int32_t, std::string>>& specials,
@@ -42,7 +32,6 @@ Model::Model(std::vector<std::string> tokens, const std::vector<std::pair<std::i
       texts_(tokens_),
       byte_ids_(ids_of_bytes(tokens_)),
       pairs_(pair_table(merges)),
-      merged_(filter_of(merged_tokens(tokens_, merges), byte_ids_)),
       splits_(byte_ids_, merges, tokens_, pairs_),
       cuts_(merged_tokens(tokens_, merges)),
       characters_(byte_ids_, merges, tokens_, pairs_, splits_) {

@@ -17,10 +17,8 @@
 #include "bpe/cuts.h"
 #include "bpe/dropout.h"
 #include "bpe/merge.h"
-#include "bpe/merge_cache.h"
+#include "bpe/outcome_cache.h"
 #include "bpe/pairs.h"
-#include "bpe/possible_merges.h"
-#include "bpe/span_filter.h"
 #include "bpe/splits.h"
 #include "bpe/word_merger.h"
 #include "byte_bpe/splitter.h"
@@ -63,7 +61,7 @@ class Model {
         PhraseCache phrases{16, std::size_t{1} << 24};
         bpe::Merger merger;
         bpe::WordMerger word_merger;
-        std::unique_ptr<bpe::MergeCache> merges;  // for dropout
+        std::unique_ptr<bpe::OutcomeCache> outcomes;  // for dropout
         Splitter::Scratch split;
         std::vector<std::int32_t> ids;
     };
@@ -84,7 +82,6 @@ class Model {
                                      std::int32_t* symbols) const;
     // Writes the ids of a word and returns how many. Requires room for two more than its bytes.
     std::size_t merge(const std::uint8_t* word, std::size_t size, bpe::Merger& merger, std::int32_t* out) const;
-    std::span<const std::uint32_t> find_merges(const std::uint8_t* word, std::size_t size, Scratch& scratch) const;
     std::int32_t* encode_with_dropout(const std::uint8_t* word, std::size_t size, const bpe::Chance& chance,
                                       std::uint64_t key, Scratch& scratch, std::int32_t* out) const;
     void encode_line_with_dropout(const Splitter& splitter, const Splitter::Part& line, const EncodeOptions& options,
@@ -99,7 +96,6 @@ class Model {
     std::vector<std::string> texts_;  // bytes of each id: tokens and specials
     std::array<std::int32_t, 256> byte_ids_;
     bpe::PairTable pairs_;
-    bpe::SpanFilter merged_;  // the texts that merges make
     bpe::SplitTable splits_;
     bpe::CutTable cuts_;
     bpe::CharacterTable characters_;

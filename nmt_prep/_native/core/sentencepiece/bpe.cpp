@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <span>
 #include <string_view>
 
 #include "sentencepiece/charsmap.h"
@@ -28,9 +29,7 @@ Trie frozen_symbols(const Vocabulary& vocabulary) {
 
 Bpe::Bpe(const Vocabulary& vocabulary, const std::vector<TokenizersRules::Merge>* merges)
     : vocabulary_(vocabulary),
-      frozen_(frozen_symbols(vocabulary)),
-      merging_(merges == nullptr ? bpe::Merging::kByText : bpe::Merging::kByPair),
-      texts_(vocabulary.entries.size()) {
+      frozen_(frozen_symbols(vocabulary)) {
     for (const Vocabulary::Entry& entry : vocabulary.entries) pieces_ = std::max(pieces_, entry.id + 1);
     sizes_.assign(static_cast<std::size_t>(pieces_), 0);
     for (const Vocabulary::Entry& entry : vocabulary.entries) {
@@ -51,17 +50,6 @@ Bpe::Bpe(const Vocabulary& vocabulary, const std::vector<TokenizersRules::Merge>
     for (const Vocabulary::Entry& entry : vocabulary.entries)
         unused_[static_cast<std::size_t>(entry.id)] = entry.type == PieceType::kUnused;
     build_table(merges == nullptr ? pairs_of_pieces(vocabulary) : pairs_of_merges(vocabulary, *merges));
-    add_texts();
-}
-
-void Bpe::add_texts() {
-    for (const Vocabulary::Entry& entry : vocabulary_.entries) {
-        const auto* at = reinterpret_cast<const std::uint8_t*>(entry.text.data());
-        const auto* const end = at + entry.text.size();
-        std::uint64_t hash = 0;
-        while (at != end) hash = bpe::SpanFilter::extended(hash, symbols_[next_utf8(at)]);
-        texts_.add(hash);
-    }
 }
 
 std::vector<Bpe::Slot> Bpe::pairs_of_merges(const Vocabulary& vocabulary,
@@ -201,33 +189,46 @@ void Bpe::sample(const std::uint8_t* text, std::size_t size, std::size_t line_st
     });
 }
 
-// Returns the possible merges of a word; none if they are too many, or if the word has characters that are not pieces.
-std::span<const std::uint32_t> Bpe::find_merges(const std::uint8_t* text, std::size_t size, bpe::MergeFinder& finder,
-                                                std::vector<Symbol>& symbols) const {
-    spell(text, size, symbols);
-    const auto is_piece = [this](Symbol symbol) { return symbol >= 0 && symbol < pieces_; };
-    if (!std::ranges::all_of(symbols, is_piece)) return {};
-    return finder.find(symbols.data(), symbols.size(), merging_, texts_, Lookup{*this});
+// Merges the spelled word; drop(candidate) decides where the path has ended. Returns how many symbols are left.
+template <class Drop>
+std::size_t Bpe::merge_word(const Word& word, const bpe::OutcomeCache::Path& path, const Drop& drop,
+                            Scratch& scratch) const {
+    bpe::OutcomeCache::Replay replay(path, drop);
+    std::int32_t* const symbols = scratch.symbols.data();
+    const std::size_t left = scratch.merger.merge_with_dropout<bpe::Merger::Skips::kForGood>(
+        symbols, scratch.symbols.size(), [this](Symbol first, Symbol second) { return find(first, second); },
+        [&](const bpe::Merger::Candidate& candidate) { return replay(candidate); });
+    scratch.outcomes->add(word, path, replay, {symbols, left});
+    return left;
 }
 
-void Bpe::sample_word(const std::uint8_t* text, std::size_t size, std::uint64_t hash, std::size_t line_start,
-                      Dropout& dropout, Scratch& scratch, IdBuffer& ids) const {
-    const auto find = [&](bpe::MergeFinder& finder) { return find_merges(text, size, finder, scratch.symbols); };
-    const std::span<const std::uint32_t> known = scratch.merges->get(hash, text, size, find);
-    if (known.empty()) {
-        sample(text, size, line_start, dropout, scratch, ids);
+void Bpe::sample_word(const Word& word, std::size_t line_start, Dropout& dropout, Scratch& scratch,
+                      IdBuffer& ids) const {
+    bpe::OutcomeCache::Path path;
+    const auto find_outcome = [&] {
+        const auto decide = [&](const bpe::OutcomeCache::Outcome& outcome) { return dropout.keep(outcome.merges()); };
+        const std::span<const std::int32_t> found = scratch.outcomes->find(word, decide, path);
+        std::int32_t* const out = ids.room(found.size() + bpe::OutcomeCache::kPadding);
+        for (std::size_t i = 0; i < found.size(); i += 4) std::memcpy(out + i, found.data() + i, 4 * sizeof *out);
+        ids.grow(found.size());
+        return !found.empty();
+    };
+    if (find_outcome()) return;
+    const auto spell_word = [&] { spell(word.text, word.size, scratch.symbols); };
+    spell_word();
+    const auto is_piece = [this](Symbol symbol) { return symbol >= 0 && symbol < pieces_; };
+    if (!std::ranges::all_of(scratch.symbols, is_piece)) {
+        sample(word.text, word.size, line_start, dropout, scratch, ids);
         return;
     }
-    const bpe::PossibleMerges merges(known.data());
-    std::int32_t* const out = ids.room(merges.size());
-    if (dropout.keeps(merges.steps())) {
-        ids.grow(static_cast<std::size_t>(std::ranges::copy(merges.merged(), out).out - out));
-        return;
+    if (path.is_empty() && scratch.outcomes->meet(word.hash)) {
+        merge_word(word, path, [](const bpe::Merger::Candidate&) { return false; }, scratch);
+        if (find_outcome()) return;
+        spell_word();
     }
-    Dropout own = dropout;
-    const auto drop = [&](std::size_t, std::size_t) { return own(); };
-    ids.grow(merges.sample<bpe::Merger::Skips::kForGood>(drop, out));
-    dropout = own;
+    const std::size_t left = merge_word(word, path, [&](const bpe::Merger::Candidate&) { return dropout(); }, scratch);
+    std::copy_n(scratch.symbols.data(), left, ids.room(left));
+    ids.grow(left);
 }
 
 }  // namespace nmt_prep::sentencepiece

@@ -12,14 +12,11 @@
 #include <vector>
 
 #include "bpe/merge.h"
-#include "bpe/merge_cache.h"
-#include "bpe/possible_merges.h"
-#include "bpe/span_filter.h"
+#include "bpe/outcome_cache.h"
 #include "sentencepiece/random.h"
 #include "sentencepiece/trie.h"
 #include "sentencepiece/vocabulary.h"
 #include "text/batch.h"
-#include "text/phrase_cache.h"
 
 namespace nmt_prep::sentencepiece {
 
@@ -29,7 +26,7 @@ class Bpe {
         bpe::Merger merger;
         std::vector<std::int32_t> symbols;
         std::unordered_map<std::int32_t, std::pair<std::int32_t, std::int32_t>> origins;
-        std::unique_ptr<bpe::MergeCache> merges;  // for sampling
+        std::unique_ptr<bpe::OutcomeCache> outcomes;  // for sampling
     };
 
     // BPE-dropout in a line, as in the library: two neighbours whose merge is skipped stay apart until one of them
@@ -39,11 +36,15 @@ class Bpe {
         Dropout(double probability, std::uint64_t seed, std::uint64_t line)
             : random_(seed, line), log_of_others_(std::log1p(-probability)), left_(gap()) {}
 
-        // Decides about that many merges at once, if none of them is skipped; else returns false and decides nothing.
-        bool keeps(std::uint64_t merges) {
-            if (left_ < merges) return false;
-            left_ -= merges;
-            return true;
+        // Decides about the next merges, up to this number or the first one to skip. Returns how many come before it.
+        std::size_t keep(std::size_t merges) {
+            const std::uint64_t left = left_;
+            if (left >= merges) {
+                left_ = left - merges;
+                return merges;
+            }
+            left_ = gap();
+            return static_cast<std::size_t>(left);
         }
 
         // Decides about the next merge; true to skip it.
@@ -77,10 +78,9 @@ class Bpe {
     void sample(const std::uint8_t* text, std::size_t size, std::size_t line_start, Dropout& dropout, Scratch& scratch,
                 IdBuffer& ids) const;
 
-    // The same for a word, with a cache. Requires no unused pieces and at most PhraseCache::kMaxBytes bytes, of which
-    // `hash` is that.
-    void sample_word(const std::uint8_t* text, std::size_t size, std::uint64_t hash, std::size_t line_start,
-                     Dropout& dropout, Scratch& scratch, IdBuffer& ids) const;
+    // The same for a word, with a cache. Requires no unused pieces.
+    using Word = bpe::OutcomeCache::Word;
+    void sample_word(const Word& word, std::size_t line_start, Dropout& dropout, Scratch& scratch, IdBuffer& ids) const;
 
    private:
     using Symbol = std::int32_t;             // a piece's id; from pieces_ on, a character within pieces
@@ -102,34 +102,22 @@ class Bpe {
         // Most neighbours do not merge, and the filter is small enough to stay in cache.
         const std::uint64_t bit = bits >> (shift_ - kFilterShift);
         if (!(filter_[bit >> 6] >> (bit & 63) & 1)) return bpe::kNoMerge;
-        return find_in_table(pair);
-    }
-    bpe::Merge find_in_table(std::uint64_t pair) const {
-        for (std::size_t at = hash(pair) >> shift_;; at = (at + 1) & (slots_.size() - 1)) {
+        for (std::size_t at = bits >> shift_;; at = (at + 1) & (slots_.size() - 1)) {
             if (slots_[at] == kFree) return bpe::kNoMerge;
             if (slots_[at] >> kMergeBits != pair) continue;
             return merges_[slots_[at] & ((Slot{1} << kMergeBits) - 1)];
         }
     }
 
-    // Of symbols that are pieces, and most of which merge.
-    struct Lookup {
-        const Bpe& model;
-        bpe::Merge operator()(Symbol left, Symbol right) const { return model.find_in_table(key(left, right)); }
-        void prefetch(Symbol left, Symbol right) const {
-            __builtin_prefetch(&model.slots_[hash(key(left, right)) >> model.shift_]);
-        }
-    };
-
     std::vector<Slot> pairs_of_pieces(const Vocabulary& vocabulary);
     std::vector<Slot> pairs_of_merges(const Vocabulary& vocabulary, const std::vector<TokenizersRules::Merge>& merges);
     void build_table(const std::vector<Slot>& pairs);
-    void add_texts();
-    std::span<const std::uint32_t> find_merges(const std::uint8_t* text, std::size_t size, bpe::MergeFinder& finder,
-                                               std::vector<Symbol>& symbols) const;
     void spell(const std::uint8_t* text, std::size_t size, std::vector<Symbol>& symbols) const;
     void push(Symbol symbol, const std::uint8_t*& text, std::size_t line_start, int depth, const Scratch& scratch,
               IdBuffer& ids) const;
+    template <class Drop>
+    std::size_t merge_word(const Word& word, const bpe::OutcomeCache::Path& path, const Drop& drop,
+                           Scratch& scratch) const;
     template <class Merging>
     void run(const std::uint8_t* text, std::size_t size, std::size_t line_start, Scratch& scratch, IdBuffer& ids,
              const Merging& merging) const;
@@ -145,8 +133,6 @@ class Bpe {
     std::vector<std::uint64_t> filter_;  // Bloom filter: the bit at each pair's hash is set
     unsigned shift_ = 0;
     static constexpr unsigned kFilterShift = 2;
-    bpe::Merging merging_;
-    bpe::SpanFilter texts_;  // of all pieces
 };
 
 }  // namespace nmt_prep::sentencepiece

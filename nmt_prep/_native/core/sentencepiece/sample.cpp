@@ -18,15 +18,15 @@ constexpr std::size_t kAhead = 8;
 void Model::prepare_sampling(const Sampling& sampling, Scratch& scratch) const {
     if (unigram_)
         unigram_->set_alpha(sampling.alpha, scratch.unigram);
-    else if (!scratch.bpe.merges)
-        scratch.bpe.merges = std::make_unique<bpe::MergeCache>();
+    else if (!scratch.bpe.outcomes)
+        scratch.bpe.outcomes = std::make_unique<bpe::OutcomeCache>(false);
 }
 
 void Model::prefetch_samples(const Stretch& stretch, Scratch& scratch) const {
     if (unigram_)
         scratch.unigram.sampler.words().prefetch(stretch.key.low);
     else
-        scratch.bpe.merges->prefetch(stretch.key.low);
+        scratch.bpe.outcomes->prefetch(stretch.key.low);
 }
 
 void Model::sample_group(Line& line, Scratch& scratch, IdBuffer& ids) const {
@@ -37,7 +37,7 @@ void Model::sample_group(Line& line, Scratch& scratch, IdBuffer& ids) const {
             } else if (unigram_) {
                 scratch.unigram.sampler.words().prefetch_phrase(ahead.key.low);
             } else {
-                scratch.bpe.merges->prefetch_word(ahead.key.low);
+                scratch.bpe.outcomes->prefetch_word(ahead.key.low);
             }
         }
         sample_stretch(scratch.stretches[i], line, scratch, ids);
@@ -61,7 +61,7 @@ void Model::sample_stretch(const Stretch& stretch, Line& line, Scratch& scratch,
                 unigram_->sample_word(text, stretch.size, stretch.key.low, line.start, samples.random, scratch.unigram,
                                       ids);
             else
-                bpe_->sample_word(text, stretch.size, stretch.key.low, line.start, samples.dropout, scratch.bpe, ids);
+                bpe_->sample_word({text, stretch.size, stretch.key.low}, line.start, samples.dropout, scratch.bpe, ids);
             return;
         case Stretch::Kind::kPiece:  // these two are not told apart here
         case Stretch::Kind::kStrangers:

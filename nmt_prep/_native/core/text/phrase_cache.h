@@ -80,6 +80,17 @@ class PhraseCache {
         used_ += words;
     }
 
+    // Adds words that a phrase refers to, which are dropped with the phrases, and returns where they are; 0 if the
+    // memory is full.
+    std::uint32_t append(const std::uint32_t* words, std::size_t count) {
+        if (used_ + count > capacity_) return 0;
+        const auto at = static_cast<std::uint32_t>(used_);
+        std::memcpy(&words_[used_], words, count * sizeof *words);
+        used_ += count;
+        return at;
+    }
+    std::uint32_t* appended(std::uint32_t at) const { return &words_[at]; }
+
     // Drops all phrases.
     void clear() {
         std::ranges::fill(buckets_, Bucket{});

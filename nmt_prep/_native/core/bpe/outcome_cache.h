@@ -1,0 +1,168 @@
+// Cache of what BPE-dropout makes of words: bounded, for one thread at a time; results never depend on its content.
+//
+// The outcomes of a word are a tree. Its root has no skipped merge. Each outcome has a child for each of the merges made
+// after the last skipped one: that with the same merges up to there and this one skipped too. So a sample only decides
+// which merge is skipped next, until none is. An outcome is added when a sample ends there.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "bpe/merge.h"
+#include "text/phrase_cache.h"
+
+namespace nmt_prep::bpe {
+
+class OutcomeCache {
+   public:
+    static constexpr std::size_t kMaxBytes = PhraseCache::kMaxBytes;  // of a word
+    static constexpr std::size_t kPadding = 3;                        // symbols that may be read beyond an outcome's
+
+    struct Word {
+        const std::uint8_t* text;
+        std::size_t size;    // at most kMaxBytes, as many as the word has initial symbols or more
+        std::uint64_t hash;  // of the text
+    };
+
+    // An outcome, valid until the next one is added.
+    class Outcome {
+       public:
+        explicit Outcome(std::uint32_t* words) : words_(words) {}
+
+        // The merges made after the last skipped one: how many, and where, among the initial symbols, they begin.
+        std::size_t merges() const { return words_[0] & 0xFFFF; }
+        const std::uint8_t* places() const {
+            return reinterpret_cast<const std::uint8_t*>(words_ + 1 + size() + merges());
+        }
+
+        std::size_t size() const { return words_[0] >> 16; }
+        std::span<const std::int32_t> symbols() const {
+            return {reinterpret_cast<const std::int32_t*>(words_ + 1), size()};
+        }
+
+       private:
+        friend class OutcomeCache;
+
+        // Where the child that skips a merge is stored, 0 if it is not known.
+        std::uint32_t* child(std::size_t merge) const { return words_ + 1 + size() + merge; }
+
+        std::uint32_t* words_;  // sizes, symbols, children, and as bytes, places
+    };
+
+    // The way to an outcome that is not known.
+    class Path {
+       public:
+        // True if not even the outcome without skipped merges is known.
+        bool is_empty() const { return size_ == 0; }
+
+       private:
+        friend class OutcomeCache;
+        template <class Drop>
+        friend class Replay;
+
+        static constexpr std::size_t kMaxSize = 16;
+
+        std::size_t size_ = 0;                        // of `made_`
+        std::array<std::uint8_t, kMaxSize> made_;     // merges before each skipped one, after the one before
+        std::uint32_t* place_ = nullptr;              // where to note the outcome; null if the path is too long
+    };
+
+    // Decides about one merge after another as on the path, then with drop(candidate), and notes what add() needs.
+    template <class Drop>
+    class Replay {
+       public:
+        Replay(const Path& path, const Drop& drop) : path_(path), drop_(drop) {}
+
+        bool operator()(const Merger::Candidate& candidate) {
+            const bool known = level_ < path_.size_;
+            const bool dropped = known ? made_ == path_.made_[level_] : drop_(candidate);
+            if (dropped) {
+                leaves_ |= !known;
+                level_ += known;
+                made_ = 0;
+            } else {
+                places_[made_++] = static_cast<std::uint8_t>(candidate.begin);
+            }
+            return dropped;
+        }
+
+       private:
+        friend class OutcomeCache;
+
+        const Path& path_;
+        const Drop& drop_;
+        std::size_t level_ = 0, made_ = 0;
+        bool leaves_ = false;  // the outcome is not the one that the path leads to
+        std::array<std::uint8_t, kMaxBytes> places_;
+    };
+
+    // `with_places`: whether decisions need Outcome::places.
+    explicit OutcomeCache(bool with_places) : with_places_(with_places) {}
+
+    void prefetch(std::uint64_t hash) const { words_.prefetch(hash); }
+    void prefetch_word(std::uint64_t hash) const { words_.prefetch_phrase(hash); }
+
+    // Returns the symbols of the outcome that is decided for, or none and the path to it if it is not known.
+    // decide(outcome) returns how many of the outcome's merges are made before the first one is skipped, all if none is.
+    template <class Decide>
+    std::span<const std::int32_t> find(const Word& word, const Decide& decide, Path& path) const {
+        std::uint32_t* words = words_.view(word.hash, word.text, word.size).data();
+        if (words == nullptr) return {};
+        for (;;) {
+            const Outcome outcome(words);
+            const std::size_t made = decide(outcome);
+            if (made == outcome.merges()) return outcome.symbols();
+            path.made_[path.size_++] = static_cast<std::uint8_t>(made);
+            path.place_ = path.size_ < Path::kMaxSize ? outcome.child(made) : nullptr;
+            if (path.place_ == nullptr || *path.place_ == 0) return {};
+            words = words_.appended(*path.place_);
+        }
+    }
+
+    // Adds an outcome that was not found, if it is the one that the path leads to.
+    template <class Drop>
+    void add(const Word& word, const Path& path, const Replay<Drop>& replay, std::span<const std::int32_t> symbols) {
+        if (replay.leaves_) return;
+        const std::size_t merges = replay.made_, children = 1 + symbols.size(), places = children + merges;
+        const std::size_t place_words = with_places_ ? (merges + sizeof(std::uint32_t) - 1) / sizeof(std::uint32_t) : 0;
+        outcome_.assign(places + place_words, 0);
+        outcome_[0] = static_cast<std::uint32_t>(symbols.size() << 16 | merges);
+        std::ranges::copy(symbols, outcome_.begin() + 1);
+        if (with_places_ && merges > 0) std::memcpy(outcome_.data() + places, replay.places_.data(), merges);
+        if (path.is_empty())
+            words_.put(word.hash, word.text, word.size, outcome_.data(), outcome_.size());
+        else if (path.place_ != nullptr)
+            *path.place_ = words_.append(outcome_.data(), outcome_.size());
+    }
+
+    // Notes that a word occurs; returns true if it, or rarely another one, occurred before.
+    bool meet(std::uint64_t hash) {
+        const std::size_t place = hash >> 16 & (kMetBits - 1);
+        const std::uint64_t bit = std::uint64_t{1} << (place % 64);
+        if ((met_[place / 64] & bit) != 0) return true;
+        if (++met_count_ > kMetBits / 4) {
+            std::ranges::fill(met_, 0);
+            met_count_ = 1;
+        }
+        met_[place / 64] |= bit;
+        return false;
+    }
+
+   private:
+    static constexpr unsigned kBuckets = 15;  // as a power of two
+    static constexpr std::size_t kBytes = std::size_t{1} << 24;
+    static constexpr std::size_t kMetBits = std::size_t{1} << 19;
+
+    bool with_places_;
+    PhraseCache words_{kBuckets, kBytes};
+    std::vector<std::uint32_t> outcome_;
+    std::vector<std::uint64_t> met_ = std::vector<std::uint64_t>(kMetBits / 64);  // by hash, words that occurred
+    std::size_t met_count_ = 0;
+};
+
+}  // namespace nmt_prep::bpe

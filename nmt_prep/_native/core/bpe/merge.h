@@ -5,12 +5,13 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <numeric>
-#include <type_traits>
 #include <vector>
+
+#include "bpe/short_word.h"
 
 namespace nmt_prep::bpe {
 
@@ -25,10 +26,12 @@ constexpr Merge make_merge(std::uint32_t priority, std::int32_t symbol) {
 constexpr std::uint32_t merge_priority(Merge merge) { return static_cast<std::uint32_t>(merge >> 32); }
 constexpr std::int32_t merge_symbol(Merge merge) { return static_cast<std::int32_t>(merge & 0xFFFFFFFFu); }
 
-// Scratch space for merging, for one thread at a time. Lookup: Merge lookup(std::int32_t left, std::int32_t right).
+// Scratch space for merging, for one thread at a time. Lookup: Merge lookup(std::int32_t left, std::int32_t right), and
+// perhaps lookup.prefetch(left, right).
 class Merger {
    public:
-    // Merges `symbols` in place and returns how many are left. Requires size < 2^32 and priorities below 2^32 - 1.
+    // Merges `symbols` in place and returns how many are left. Requires size < 2^32, and priorities up to
+    // ShortWord::kMaxPriority.
     template <class Lookup>
     std::size_t merge(std::int32_t* symbols, std::size_t size, const Lookup& lookup) {
         if (size < 2) return size;
@@ -55,7 +58,7 @@ class Merger {
     }
 
    private:
-    static constexpr std::size_t kMaxScanned = 32;
+    static constexpr std::size_t kMaxScanned = ShortWord::kMaxSymbols;
     static constexpr std::uint32_t kEnd = UINT32_MAX;
 
     // A symbol and its neighbours, by position. `merge` is the merge with its right neighbour.
@@ -91,47 +94,38 @@ class Merger {
 
 template <Merger::Skips kSkips, class Lookup, class Drop>
 std::size_t Merger::scan(std::int32_t* symbols, std::size_t size, const Lookup& lookup, const Drop& drop) {
-    constexpr bool kDrops = !std::is_same_v<Drop, bool(const Candidate&)>;
-    Merge merges[kMaxScanned];            // merge of each symbol with its right neighbour
-    std::size_t begins[kMaxScanned + 1];  // of each symbol, among the initial ones
-    std::uint32_t skipped = 0;            // bits of the merges that are skipped for this step
-    std::size_t pairs = size - 1;
-    for (std::size_t i = 0; i < pairs; ++i) merges[i] = lookup(symbols[i], symbols[i + 1]);
-    if constexpr (kDrops) std::iota(begins, begins + size + 1, std::size_t{0});
-    while (pairs > 0) {
-        std::size_t best = 0;
-        const auto priority_at = [&](std::size_t i) {
-            const std::uint32_t priority = merge_priority(merges[i]);
-            return kSkips == Skips::kForStep && skipped >> i & 1 ? merge_priority(kNoMerge) : priority;
-        };
-        std::uint32_t lowest = priority_at(0);
-        for (std::size_t i = 1; i < pairs; ++i) {
-            const std::uint32_t priority = priority_at(i);
-            best = priority < lowest ? i : best;
-            lowest = priority < lowest ? priority : lowest;
+    ShortWord word(size);
+    std::array<std::int32_t, kMaxScanned> merged;
+    const auto look_up = [&](std::size_t at, std::size_t next) {
+        const Merge merge = lookup(symbols[at], symbols[next]);
+        word.set(at, merge_priority(merge));
+        merged[at] = merge_symbol(merge);
+    };
+    const auto prefetch = [&](std::size_t at, std::size_t next) {
+        if constexpr (requires { lookup.prefetch(symbols[at], symbols[next]); })
+            lookup.prefetch(symbols[at], symbols[next]);
+    };
+    for (std::size_t i = 1; i < size; ++i) prefetch(i - 1, i);
+    for (std::size_t i = 1; i < size; ++i) look_up(i - 1, i);
+    std::array<ShortWord::Key, kMaxScanned> skipped;  // for this step
+    std::size_t step = 0, skips = 0;
+    for (ShortWord::Key key = word.lowest(); ShortWord::is_merge(key); key = word.lowest()) {
+        const std::size_t begin = ShortWord::place_of(key), middle = word.after(begin), end = word.after(middle);
+        word.remove(begin);
+        if (drop(Candidate{step, begin, middle, end})) {
+            if (kSkips == Skips::kForStep) skipped[skips++] = key;
+            continue;
         }
-        if (lowest == merge_priority(kNoMerge)) break;
-        if constexpr (kDrops) {
-            if (drop(Candidate{size - 1 - pairs, begins[best], begins[best + 1], begins[best + 2]})) {
-                if (kSkips == Skips::kForStep)
-                    skipped |= std::uint32_t{1} << best;
-                else
-                    merges[best] = kNoMerge;
-                continue;
-            }
-            skipped = 0;
-            std::copy(begins + best + 2, begins + pairs + 2, begins + best + 1);
-        }
-        symbols[best] = merge_symbol(merges[best]);
-        for (std::size_t i = best + 1; i < pairs; ++i) {
-            symbols[i] = symbols[i + 1];
-            merges[i - 1] = merges[i];
-        }
-        --pairs;
-        if (best > 0) merges[best - 1] = lookup(symbols[best - 1], symbols[best]);
-        if (best < pairs) merges[best] = lookup(symbols[best], symbols[best + 1]);
+        ++step;
+        for (; skips > 0; --skips) word.restore(skipped[skips - 1]);
+        word.join(middle);
+        symbols[begin] = merged[begin];
+        if (end < size) prefetch(begin, end);
+        // From left to right, since SentencePiece's unused pieces split as last looked up.
+        if (begin > 0) look_up(word.before(begin), begin);
+        if (end < size) look_up(begin, end);
     }
-    return pairs + 1;
+    return word.pack(symbols);
 }
 
 template <class Lookup>

@@ -1,8 +1,8 @@
 // Cache of what BPE-dropout makes of words: bounded, for one thread at a time; results never depend on its content.
 //
-// The outcomes of a word are a tree. Its root has no skipped merge. Each outcome has a child for each of the merges made
-// after the last skipped one: that with the same merges up to there and this one skipped too. So a sample only decides
-// which merge is skipped next, until none is. An outcome is added when a sample ends there.
+// The outcomes of a word are a tree. Its root has no skipped merge. Each outcome has a child for each of the merges
+// made after the last skipped one: that with the same merges up to there and this one skipped too. So a sample only
+// decides which merge is skipped next, until none is. An outcome is added when a sample ends there.
 #pragma once
 
 #include <algorithm>
@@ -67,9 +67,9 @@ class OutcomeCache {
 
         static constexpr std::size_t kMaxSize = 16;
 
-        std::size_t size_ = 0;                        // of `made_`
-        std::array<std::uint8_t, kMaxSize> made_;     // merges before each skipped one, after the one before
-        std::uint32_t* place_ = nullptr;              // where to note the outcome; null if the path is too long
+        std::size_t size_ = 0;
+        std::array<std::uint8_t, kMaxSize> made_{};  // merges before each skipped one, since the one before it
+        std::uint32_t* place_ = nullptr;             // where to note the outcome; null if the path is too long
     };
 
     // Decides about one merge after another as on the path, then with drop(candidate), and notes what add() needs.
@@ -108,7 +108,8 @@ class OutcomeCache {
     void prefetch_word(std::uint64_t hash) const { words_.prefetch_phrase(hash); }
 
     // Returns the symbols of the outcome that is decided for, or none and the path to it if it is not known.
-    // decide(outcome) returns how many of the outcome's merges are made before the first one is skipped, all if none is.
+    // decide(outcome) returns how many of the outcome's merges are made before the first one is skipped, all if none
+    // is.
     template <class Decide>
     std::span<const std::int32_t> find(const Word& word, const Decide& decide, Path& path) const {
         std::uint32_t* words = words_.view(word.hash, word.text, word.size).data();

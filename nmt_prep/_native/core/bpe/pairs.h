@@ -26,13 +26,16 @@ class PairTable {
 
     // Adds the pair of the next rank, from 0. A pair that was added before gets the new rank.
     void add(std::int32_t left, std::int32_t right, std::int32_t merged) {
+        set(left, right, make_merge(size_++, merged));
+    }
+    void set(std::int32_t left, std::int32_t right, Merge merge) {
         const std::uint64_t key = key_of(left, right);
         const std::uint64_t hash = hash_of(left, right);
         const std::uint64_t bit = filter_bit(hash);
         filter_[bit >> 6] |= std::uint64_t{1} << (bit & 63);
         std::size_t at = bucket_of(hash >> shift_);
         while (slots_[at].merge != kNoMerge && slots_[at].key != key) at = after(at);
-        slots_[at] = {key, make_merge(size_++, merged)};
+        slots_[at] = {key, merge};
         if (has_place(left, right)) direct_[place(left, right)] = slots_[at].merge;
     }
 

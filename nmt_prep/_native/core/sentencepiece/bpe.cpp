@@ -13,9 +13,18 @@ namespace nmt_prep::sentencepiece {
 namespace {
 
 // Returns a lower value for a higher score. The library compares scores by their bits, so -0 is below +0.
-std::uint32_t priority_of(float score) {
+std::uint32_t bits_of(float score) {
     const auto bits = std::bit_cast<std::uint32_t>(score);
     return bits >> 31 ? bits : ~(bits | 1u << 31);
+}
+
+// Returns the scores as `bits_of` has them, in ascending order.
+std::vector<std::uint32_t> distinct_scores(const Vocabulary& vocabulary) {
+    std::vector<std::uint32_t> scores;
+    for (const Vocabulary::Entry& entry : vocabulary.entries) scores.push_back(bits_of(entry.score));
+    std::ranges::sort(scores);
+    scores.erase(std::ranges::unique(scores).begin(), scores.end());
+    return scores;
 }
 
 Trie frozen_symbols(const Vocabulary& vocabulary) {
@@ -28,8 +37,7 @@ Trie frozen_symbols(const Vocabulary& vocabulary) {
 }  // namespace
 
 Bpe::Bpe(const Vocabulary& vocabulary, const std::vector<TokenizersRules::Merge>* merges)
-    : vocabulary_(vocabulary),
-      frozen_(frozen_symbols(vocabulary)) {
+    : vocabulary_(vocabulary), frozen_(frozen_symbols(vocabulary)) {
     for (const Vocabulary::Entry& entry : vocabulary.entries) pieces_ = std::max(pieces_, entry.id + 1);
     sizes_.assign(static_cast<std::size_t>(pieces_), 0);
     for (const Vocabulary::Entry& entry : vocabulary.entries) {
@@ -45,30 +53,33 @@ Bpe::Bpe(const Vocabulary& vocabulary, const std::vector<TokenizersRules::Merge>
             if (piece < 0) sizes_.push_back(static_cast<std::uint16_t>(at - begin));
         }
     }
-    if (sizes_.size() >= std::size_t{1} << kSymbolBits) throw NotCovered("it has too many pieces");
+    if (sizes_.size() >= bpe::PairTable::kMaxSymbols) throw NotCovered("it has too many pieces");
     unused_.assign(sizes_.size(), false);
     for (const Vocabulary::Entry& entry : vocabulary.entries)
         unused_[static_cast<std::size_t>(entry.id)] = entry.type == PieceType::kUnused;
-    build_table(merges == nullptr ? pairs_of_pieces(vocabulary) : pairs_of_merges(vocabulary, *merges));
+    const std::vector<Pair> pairs =
+        merges == nullptr ? pairs_of_pieces(vocabulary) : pairs_of_merges(vocabulary, *merges);
+    pairs_ = bpe::PairTable(pairs.size());
+    for (const Pair& pair : pairs)
+        if (pairs_(pair.left, pair.right) == bpe::kNoMerge) pairs_.set(pair.left, pair.right, pair.merge);
 }
 
-std::vector<Bpe::Slot> Bpe::pairs_of_merges(const Vocabulary& vocabulary,
+std::vector<Bpe::Pair> Bpe::pairs_of_merges(const Vocabulary& vocabulary,
                                             const std::vector<TokenizersRules::Merge>& merges) {
-    if (merges.size() >= std::size_t{1} << kMergeBits) throw NotCovered("it has too many merges");
+    if (merges.size() > bpe::PairTable::kMaxPairs) throw NotCovered("it has too many merges");
     std::vector<bool> in_text(static_cast<std::size_t>(pieces_), false);
     for (const Vocabulary::Entry& entry : vocabulary.entries) in_text[static_cast<std::size_t>(entry.id)] = true;
     const auto occurs = [&](std::int32_t id) { return id < pieces_ && in_text[static_cast<std::size_t>(id)]; };
-    std::vector<Slot> found;
+    std::vector<Pair> found;
     for (std::size_t i = 0; i < merges.size(); ++i) {
         const TokenizersRules::Merge& merge = merges[i];
-        merges_.push_back(bpe::make_merge(static_cast<std::uint32_t>(i), merge.merged));
         if (occurs(merge.left) && occurs(merge.right) && occurs(merge.merged))
-            found.push_back(key(merge.left, merge.right) << kMergeBits | static_cast<Slot>(i));
+            found.push_back({merge.left, merge.right, bpe::make_merge(static_cast<std::uint32_t>(i), merge.merged)});
     }
     return found;
 }
 
-std::vector<Bpe::Slot> Bpe::pairs_of_pieces(const Vocabulary& vocabulary) {
+std::vector<Bpe::Pair> Bpe::pairs_of_pieces(const Vocabulary& vocabulary) {
     std::unordered_map<std::string_view, Symbol> by_text;
     for (const Vocabulary::Entry& entry : vocabulary.entries)
         if (entry.type != PieceType::kUserDefined) by_text.emplace(entry.text, entry.id);
@@ -80,34 +91,21 @@ std::vector<Bpe::Slot> Bpe::pairs_of_pieces(const Vocabulary& vocabulary) {
         const Symbol symbol = next == at + text.size() ? symbols_[point] : kStranger;
         return symbol >= pieces_ ? symbol : kStranger;
     };
-    merges_.assign(static_cast<std::size_t>(pieces_), bpe::kNoMerge);
-    std::vector<Slot> found;
+    const std::vector<std::uint32_t> scores = distinct_scores(vocabulary);
+    std::vector<Pair> found;
     for (const Vocabulary::Entry& entry : vocabulary.entries) {
-        merges_[static_cast<std::size_t>(entry.id)] = bpe::make_merge(priority_of(entry.score), entry.id);
         if (entry.type == PieceType::kUserDefined) continue;
+        const auto rank = std::ranges::lower_bound(scores, bits_of(entry.score)) - scores.begin();
+        const bpe::Merge merge = bpe::make_merge(static_cast<std::uint32_t>(rank), entry.id);
         const std::string_view text = entry.text;
         for (std::size_t cut = character_size(static_cast<std::uint8_t>(text[0])); cut < text.size();
              cut += character_size(static_cast<std::uint8_t>(text[cut]))) {
             const Symbol left = symbol_of(text.substr(0, cut)), right = symbol_of(text.substr(cut));
             if (left == kStranger || right == kStranger) continue;
-            found.push_back(key(left, right) << kMergeBits | static_cast<Slot>(entry.id));
+            found.push_back({left, right, merge});
         }
     }
     return found;
-}
-
-void Bpe::build_table(const std::vector<Slot>& pairs) {
-    const unsigned bits = static_cast<unsigned>(std::max(4, static_cast<int>(std::bit_width(2 * pairs.size()))));
-    shift_ = 64 - bits;
-    slots_.assign(std::size_t{1} << bits, kFree);
-    filter_.assign(std::max<std::size_t>(slots_.size() << kFilterShift >> 6, 1), 0);
-    for (const Slot pair : pairs) {
-        const std::uint64_t place = hash(pair >> kMergeBits), bit = place >> (shift_ - kFilterShift);
-        filter_[bit >> 6] |= std::uint64_t{1} << (bit & 63);
-        std::size_t at = place >> shift_;
-        while (slots_[at] != kFree) at = (at + 1) & (slots_.size() - 1);
-        slots_[at] = pair;
-    }
 }
 
 void Bpe::spell(const std::uint8_t* text, std::size_t size, std::vector<Symbol>& symbols) const {
@@ -162,13 +160,13 @@ void Bpe::run(const std::uint8_t* text, std::size_t size, std::size_t line_start
     if (vocabulary_.has_unused) {
         scratch.origins.clear();
         left = merging([&](Symbol first, Symbol second) {
-            const bpe::Merge merge = find(first, second);
+            const bpe::Merge merge = pairs_(first, second);
             if (merge != bpe::kNoMerge && unused_[static_cast<std::size_t>(bpe::merge_symbol(merge))])
                 scratch.origins[bpe::merge_symbol(merge)] = {first, second};
             return merge;
         });
     } else {
-        left = merging([this](Symbol first, Symbol second) { return find(first, second); });
+        left = merging(pairs_);
     }
     for (std::size_t i = 0; i < left; ++i) push(scratch.symbols[i], text, line_start, 0, scratch, ids);
 }
@@ -196,7 +194,7 @@ std::size_t Bpe::merge_word(const Word& word, const bpe::OutcomeCache::Path& pat
     bpe::OutcomeCache::Replay replay(path, drop);
     std::int32_t* const symbols = scratch.symbols.data();
     const std::size_t left = scratch.merger.merge_with_dropout<bpe::Merger::Skips::kForGood>(
-        symbols, scratch.symbols.size(), [this](Symbol first, Symbol second) { return find(first, second); },
+        symbols, scratch.symbols.size(), pairs_,
         [&](const bpe::Merger::Candidate& candidate) { return replay(candidate); });
     scratch.outcomes->add(word, path, replay, {symbols, left});
     return left;

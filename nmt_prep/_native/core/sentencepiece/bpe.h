@@ -13,6 +13,7 @@
 
 #include "bpe/merge.h"
 #include "bpe/outcome_cache.h"
+#include "bpe/pairs.h"
 #include "sentencepiece/random.h"
 #include "sentencepiece/trie.h"
 #include "sentencepiece/vocabulary.h"
@@ -86,32 +87,15 @@ class Bpe {
     using Symbol = std::int32_t;             // a piece's id; from pieces_ on, a character within pieces
     static constexpr Symbol kStranger = -1;  // a character that occurs in no piece
 
-    // A pair and its merge: left, right and the merge's index in 21, 21 and 22 bits. No merge has the last index.
-    using Slot = std::uint64_t;
-    static constexpr unsigned kSymbolBits = 21, kMergeBits = 22;
-    static constexpr Slot kFree = ~Slot{0};
     static constexpr int kMaxDepth = 100;  // the library splits unused pieces no deeper
 
-    static std::uint64_t key(Symbol left, Symbol right) {
-        return std::uint64_t{static_cast<std::uint32_t>(left)} << kSymbolBits | static_cast<std::uint32_t>(right);
-    }
-    static std::uint64_t hash(std::uint64_t pair) { return pair * 0x9E3779B97F4A7C15u; }
-    bpe::Merge find(Symbol left, Symbol right) const {
-        if ((left | right) < 0) return bpe::kNoMerge;
-        const std::uint64_t pair = key(left, right), bits = hash(pair);
-        // Most neighbours do not merge, and the filter is small enough to stay in cache.
-        const std::uint64_t bit = bits >> (shift_ - kFilterShift);
-        if (!(filter_[bit >> 6] >> (bit & 63) & 1)) return bpe::kNoMerge;
-        for (std::size_t at = bits >> shift_;; at = (at + 1) & (slots_.size() - 1)) {
-            if (slots_[at] == kFree) return bpe::kNoMerge;
-            if (slots_[at] >> kMergeBits != pair) continue;
-            return merges_[slots_[at] & ((Slot{1} << kMergeBits) - 1)];
-        }
-    }
+    struct Pair {
+        Symbol left, right;
+        bpe::Merge merge;
+    };
 
-    std::vector<Slot> pairs_of_pieces(const Vocabulary& vocabulary);
-    std::vector<Slot> pairs_of_merges(const Vocabulary& vocabulary, const std::vector<TokenizersRules::Merge>& merges);
-    void build_table(const std::vector<Slot>& pairs);
+    std::vector<Pair> pairs_of_pieces(const Vocabulary& vocabulary);
+    std::vector<Pair> pairs_of_merges(const Vocabulary& vocabulary, const std::vector<TokenizersRules::Merge>& merges);
     void spell(const std::uint8_t* text, std::size_t size, std::vector<Symbol>& symbols) const;
     void push(Symbol symbol, const std::uint8_t*& text, std::size_t line_start, int depth, const Scratch& scratch,
               IdBuffer& ids) const;
@@ -128,11 +112,7 @@ class Bpe {
     std::vector<std::uint16_t> sizes_;  // of a symbol's text
     std::vector<bool> unused_;          // by symbol
     Symbol pieces_ = 0;
-    std::vector<bpe::Merge> merges_;     // by index, which is that of the piece in a model of the library
-    std::vector<Slot> slots_;            // hash table
-    std::vector<std::uint64_t> filter_;  // Bloom filter: the bit at each pair's hash is set
-    unsigned shift_ = 0;
-    static constexpr unsigned kFilterShift = 2;
+    bpe::PairTable pairs_{0};
 };
 
 }  // namespace nmt_prep::sentencepiece

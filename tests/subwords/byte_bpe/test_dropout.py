@@ -19,6 +19,16 @@ def test_dropout_equals_its_twin(text: str, dropout: float, seed: int) -> None:
     assert tokenizer.decode(ids) == text
 
 
+@pytest.mark.parametrize("dropout", [0.1, 0.5, 1.0])
+def test_dropout_of_frequent_words_equals_its_twin(dropout: float) -> None:
+    # Of 1 to 40 bytes, in the cache and not, and long ones; most outcomes of the short ones occur again.
+    words = [word for line in LINES for word in line.split(" ")] + ["the" * i for i in range(14)] + ["there" * 52]
+    text = " ".join(words * 2)
+    tokenizer = small_tokenizer()
+    twin = reference.Vocabulary(tokenizer.vocabulary.tokens, tokenizer.vocabulary.merges.tolist())
+    assert tokenizer.encode(text, dropout=dropout, seed=3) == twin.encode_with_dropout(text, dropout, 3)
+
+
 def test_dropout_depends_only_on_seed_and_text() -> None:
     tokenizer = small_tokenizer()
     whole = tokenizer.encode_batch(LINES * 50, 2, dropout=0.2, seed=7).to_lists()

@@ -9,6 +9,7 @@ import pytest
 
 from nmt_prep.errors import EncodeError
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
+from tests.reference import sentencepiece as reference
 from tests.reference.sentencepiece import NORMAL
 from tests.subwords.sentencepiece.models import BPE, UNIGRAM, UNK, model_file
 
@@ -67,6 +68,15 @@ def test_dropout_does_not_depend_on_the_length_of_a_line() -> None:
     rows = BPE_MODEL.encode_batch([" ".join(["ab"] * 400)] * 50, dropout=0.3, seed=5).to_lists()
     first = BPE_MODEL.pieces.index("a")
     assert sum(row.count(first) for row in rows) / (50 * 400) == pytest.approx(0.3, abs=0.012)
+
+
+@pytest.mark.parametrize("dropout", [0.1, 0.5, 1.0])
+def test_dropout_of_frequent_words_equals_the_twin(dropout: float) -> None:
+    # Words of 2 to 40 symbols, and most outcomes of the short ones, occur again and again.
+    line = " ".join("abaab"[i % 5 :] + "ab" * i for i in range(18)) + " abab" * 10
+    twin = reference.Model(BPE_MODEL.model_bytes)
+    rows = BPE_MODEL.encode_batch([line] * 8, threads=1, seed=3, dropout=dropout).to_lists()
+    assert rows == [twin.sample(line, 3, number, dropout=dropout) for number in range(8)]
 
 
 def test_samples_of_a_seed_stay_the_same() -> None:

@@ -46,7 +46,7 @@ class ShortWord {
         lowest = swapped < lowest ? swapped : lowest;
         return std::min(lowest[0], lowest[1]);
     }
-    static bool is_merge(Key key) { return key < static_cast<Key>(kNoMerge ^ kSign); }
+    static bool is_merge(Key key) { return key < kLowestNone; }
     static std::size_t place_of(Key key) { return static_cast<std::uint32_t>(key) % kMaxSymbols; }
 
     // The places of the symbols after and before one; the number of initial symbols after the last one.
@@ -77,7 +77,8 @@ class ShortWord {
 
     static constexpr std::uint32_t kSign = std::uint32_t{1}
                                            << 31;  // so that signed comparisons compare unsigned numbers
-    static constexpr std::uint32_t kNoMerge = (kMaxPriority + 1) * kMaxSymbols;  // from here on
+    // Keys from here on have no merge.
+    static constexpr Key kLowestNone = static_cast<Key>((kMaxPriority + 1) * kMaxSymbols ^ kSign);
     static constexpr Key kNone = static_cast<Key>(UINT32_MAX ^ kSign);
 
     std::uint64_t begins_;  // as bits, with the end of the last one

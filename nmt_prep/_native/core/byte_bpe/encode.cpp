@@ -16,7 +16,9 @@ std::int32_t* Model::encode_with_dropout(const std::uint8_t* word, std::size_t s
         return out + scratch.merger.merge_with_dropout<bpe::Merger::Skips::kForStep>(out, size, pairs_, drop_candidate);
     };
     const auto drop_candidate = [&](const bpe::Merger::Candidate& each) { return drop(each.step, each.begin); };
-    if (size > OutcomeCache::kMaxBytes) return merge(drop_candidate);
+    // Outcomes of long words, such as Chinese clauses, are too many to occur again.
+    constexpr std::size_t kMaxCached = 31;
+    if (size > kMaxCached) return merge(drop_candidate);
     const OutcomeCache::Word known{word, size, hash_bytes(word, size)};
     OutcomeCache::Path path;
     const auto find = [&] {

@@ -21,6 +21,7 @@ std::uint32_t bits_of(float score) {
 // Returns the scores as `bits_of` has them, in ascending order.
 std::vector<std::uint32_t> distinct_scores(const Vocabulary& vocabulary) {
     std::vector<std::uint32_t> scores;
+    scores.reserve(vocabulary.entries.size());
     for (const Vocabulary::Entry& entry : vocabulary.entries) scores.push_back(bits_of(entry.score));
     std::ranges::sort(scores);
     scores.erase(std::ranges::unique(scores).begin(), scores.end());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <bitset>
 #include <unordered_set>
 
 namespace nmt_prep::bpe {
@@ -88,10 +89,17 @@ CutTable::CutTable(const std::vector<std::string_view>& tokens) : ways_(Characte
     const unsigned bits = std::clamp<unsigned>(std::bit_width(tokens.size() * 16), 12, 24);
     shift_ = 64 - bits;
     crossed_.assign((std::size_t{1} << bits) / 64, 0);
-    std::unordered_set<std::uint64_t> known;  // parts of characters, and ways of meeting them, that were added
+    std::unordered_set<std::uint64_t> known;    // parts of characters, and ways of meeting them, that were added
+    std::bitset<std::size_t{128} * 128> ascii;  // pairs of ASCII characters that were added
     for (const std::string_view token : tokens) {
         for (std::size_t at = 1; at < token.size(); ++at) {
             if (continues(token[at])) continue;
+            const auto before = static_cast<std::uint8_t>(token[at - 1]), after = static_cast<std::uint8_t>(token[at]);
+            if ((before | after) < 128) {
+                const std::size_t pair = std::size_t{before} * 128 + after;
+                if (ascii[pair]) continue;
+                ascii[pair] = true;
+            }
             const Part left = last_part(token.substr(0, at));
             const Part right = first_part(token.substr(at));
             if (!left.possible || !right.possible) continue;

@@ -14,7 +14,9 @@ SplitTable::SplitTable(const std::array<std::int32_t, 256>& bytes, const std::ve
         if (!makes(left) || !makes(right) || makes(merged)) continue;
         if (merge_priority(pairs(left, right)) != rank) continue;  // the pair occurs again later, and counts there
         const std::string& token = tokens[static_cast<std::size_t>(merged)];
-        if (token != tokens[static_cast<std::size_t>(left)] + tokens[static_cast<std::size_t>(right)]) continue;
+        const std::string& begin = tokens[static_cast<std::size_t>(left)];
+        const std::string& end = tokens[static_cast<std::size_t>(right)];
+        if (token.size() != begin.size() + end.size() || !token.starts_with(begin) || !token.ends_with(end)) continue;
         if (!stay_apart(pairs, left, right)) continue;
         splits_[static_cast<std::size_t>(merged)] = {left, right, rank + 1};
     }

@@ -121,14 +121,16 @@ class PairObserver:
         self._frequent: dict[Side, FrequentHashes] = {side: FrequentHashes(_COUNTERS) for side in sides}
         self._facts = PairFacts(sides={side: SideFacts() for side in sides})
 
-    def add(self, text: Mapping[Side, pa.Array]) -> Hashes | None:
+    def add(self, text: Mapping[Side, pa.Array], *, keys: bool = True) -> Hashes | None:
         """Counts a batch of pairs.
 
         Args:
             text: the lines of each side: Arrow ``string`` or ``large_string`` arrays without nulls.
+            keys: the keys of the pairs are wanted.
 
         Returns:
-            The keys of the pairs of which a side has :data:`LEAST_LENGTH` bytes or more; None if one side is looked at.
+            The keys of the pairs of which a side has :data:`LEAST_LENGTH` bytes or more; None if they are not wanted,
+            or if one side is looked at.
         """
         columns = {side: TextColumn.from_arrow(text[side]) for side in self._frequent}
         hashes = {side: line_hashes(column.data, column.offsets) for side, column in columns.items()}
@@ -141,7 +143,7 @@ class PairObserver:
             self._look_at({side: text[side][begin:end] for side in columns}, equal[begin:end])
         sides = {side: SideFacts(pairs) for side in columns}
         self._facts += PairFacts(pairs, int(np.count_nonzero(equal)), sides=sides)
-        if both is None:
+        if both is None or not keys:
             return None
         sizes = [np.diff(column.offsets) for column in columns.values()]
         long = (sizes[0] >= LEAST_LENGTH) | (sizes[1] >= LEAST_LENGTH)

@@ -63,7 +63,7 @@ def observe(batches: Iterator[PairBatch], observer: PairObserver, keys: Path | N
     """
     if keys is None:
         for batch in batches:
-            observer.add({"source": batch.source, "target": batch.target})
+            observer.add({"source": batch.source, "target": batch.target}, keys=False)
             yield batch
         return
     with atomic_write(keys) as beside, beside.open("wb") as file:

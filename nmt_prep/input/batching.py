@@ -225,12 +225,11 @@ def padded_batches(
     """
     source_splits, target_splits = row_splits(pairs.source_lengths), row_splits(pairs.target_lengths)
     rows = row_splits(pairs.sizes)
-    source_bounds, target_bounds = tf.gather(source_splits, rows), tf.gather(target_splits, rows)
+    bounds = tf.stack([rows, tf.gather(source_splits, rows), tf.gather(target_splits, rows)], 1)
+    begins = bounds[:-1]
 
-    def cuts(bounds: tf.Tensor) -> _Span:
-        return _Span(bounds[:-1, tf.newaxis], (bounds[1:] - bounds[:-1])[:, tf.newaxis])
-
-    def batch(rows: _Span, source: _Span, target: _Span, width: tf.Tensor | None = None) -> Any:
+    def batch(begins: tf.Tensor, sizes: tf.Tensor, width: tf.Tensor | None = None) -> Any:
+        rows, source, target = map(_Span, tf.split(begins, 3), tf.split(sizes, 3))
         own_source_splits = tf.slice(source_splits, rows.begin, rows.size + 1) - source.begin
         own_target_splits = tf.slice(target_splits, rows.begin, rows.size + 1) - target.begin
         found = BatchedInput(
@@ -245,7 +244,7 @@ def padded_batches(
             found if pairs.corpora is None else BatchedInputWithCorpora(*found, tf.slice(pairs.corpora, *rows))
         )
 
-    columns = (cuts(rows), cuts(source_bounds), cuts(target_bounds), *([] if widths is None else [widths]))
+    columns = (begins, bounds[1:] - begins, *([] if widths is None else [widths]))
     return map_inline(tf.data.Dataset.from_tensor_slices(columns), batch)
 
 

@@ -13,7 +13,6 @@ __all__ = ["pack_rows"]
 
 take = tf.gather
 choose = tf.where
-repeat = tf.repeat
 minimum = tf.minimum
 maximum = tf.maximum
 greatest = tf.reduce_max
@@ -27,6 +26,13 @@ def size(vector: tf.Tensor, /) -> tf.Tensor:
 
 def span(start: Scalar, stop: Scalar, step: int = 1, /) -> tf.Tensor:
     return tf.range(start, stop, step, dtype=tf.int64)
+
+
+def repeat(vector: tf.Tensor, counts: tf.Tensor, /) -> tf.Tensor:
+    # tf.repeat adds some fifty operations to the graph.
+    places = tf.range(tf.reduce_sum(counts))
+    found = tf.raw_ops.UpperBound(sorted_inputs=[tf.cumsum(counts)], values=[places], out_type=tf.int64)
+    return tf.gather(vector, tf.squeeze(found, 0))
 
 
 def spans(starts: tf.Tensor, sizes: tf.Tensor, /) -> tf.Tensor:
@@ -43,7 +49,8 @@ def sums_before(vector: tf.Tensor, /) -> tf.Tensor:
 
 
 def counts(numbers: tf.Tensor, size: Scalar, /) -> tf.Tensor:
-    return tf.math.bincount(tf.cast(numbers, tf.int32), minlength=tf.cast(size, tf.int32), dtype=tf.int64)
+    ones = tf.constant([], tf.int64)  # stands for a weight of 1 each
+    return tf.raw_ops.DenseBincount(input=numbers, size=tf.cast(size, tf.int64), weights=ones)
 
 
 def first_at_least(ascending: tf.Tensor, values: tf.Tensor, /) -> tf.Tensor:
@@ -51,7 +58,8 @@ def first_at_least(ascending: tf.Tensor, values: tf.Tensor, /) -> tf.Tensor:
 
 
 def argsort(vector: tf.Tensor, /) -> tf.Tensor:
-    return tf.cast(tf.argsort(vector, stable=True), tf.int64)
+    descending = tf.raw_ops.TopKV2(input=tf.bitwise.invert(vector), k=tf.size(vector))  # equal values keep their order
+    return tf.cast(descending.indices, tf.int64)
 
 
 def inverse(permutation: tf.Tensor, /) -> tf.Tensor:
@@ -61,7 +69,8 @@ def inverse(permutation: tf.Tensor, /) -> tf.Tensor:
 
 def random(key: Scalar, number: Scalar, size: Scalar, /) -> tf.Tensor:
     seed = tf.stack([tf.convert_to_tensor(key, tf.int64), number])
-    return tf.random.stateless_uniform([size], seed, minval=None, maxval=None, dtype=tf.int64, alg="philox")
+    # Same as tf.random.stateless_uniform with alg="philox", which scrambles the seed in some forty operations.
+    return tf.raw_ops.StatelessRandomUniformFullInt(shape=[size], seed=seed, dtype=tf.int64)
 
 
 def shuffled(key: Scalar, number: Scalar, size: Scalar, /) -> tf.Tensor:

@@ -63,7 +63,7 @@ def _chunks(serialized: tf.Tensor) -> Pairs:
         return tf.cast(tf.gather(values, places), tf.int64)
 
     pairs, rows = read(begins + 2), read(begins + 3)
-    record = tf.repeat(tf.range(tf.size(sizes)), pairs)
+    record = tensors.repeat(tf.range(tf.size(sizes)), pairs)
     first_pair = tf.cumsum(pairs, exclusive=True)
     place = tf.range(tf.size(record, tf.int64)) + tf.gather(begins + _HEADER - first_pair, record)
     column = tf.gather(pairs, record)
@@ -170,13 +170,14 @@ def read_windows(plan: BatchPlan, windows: tf.data.Dataset, with_entries: bool =
     sizes = tf.constant(index.run_ends - table.start, tf.int64)
 
     def run_records(run: tf.Tensor) -> tf.data.Dataset:
+        only = tf.reshape(run, [1])
         opened = tf.raw_ops.TFRecordDatasetV2(
-            filenames=paths[shards[run], tf.newaxis],
+            filenames=tf.gather(paths, tf.gather(shards, only)),
             compression_type="",
-            buffer_size=sizes[run],  # a larger buffer would also read what follows the run
-            byte_offsets=starts[run, tf.newaxis],
+            buffer_size=tf.gather(sizes, run),  # a larger buffer would also read what follows the run
+            byte_offsets=tf.gather(starts, only),
         )
-        return tf.data.experimental.from_variant(opened, tf.TensorSpec([], tf.string)).take(records[run])
+        return tf.data.experimental.from_variant(opened, tf.TensorSpec([], tf.string)).take(tf.gather(records, run))
 
     run_entries = _entries_of(index) if with_entries else None
 

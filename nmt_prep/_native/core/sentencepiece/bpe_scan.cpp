@@ -16,8 +16,8 @@ namespace nmt_prep::sentencepiece {
 namespace {
 
 constexpr std::size_t kSparePlaces = std::size_t{1} << 20;
-constexpr std::size_t kPlacesPerThread = std::size_t{1} << 16;  // for fewer, starting a thread takes longer
-constexpr std::size_t kPlacesPerTask = std::size_t{1} << 15;    // of the left symbols that are one task
+constexpr std::size_t kPlacesPerThread = std::size_t{1} << 15;  // for fewer, starting a thread takes longer
+constexpr std::size_t kPlacesPerTask = std::size_t{1} << 12;    // of the left symbols that are one task
 constexpr int kLeastSumBits = 12, kMostSumBits = 17;            // of the table, so that it stays in the cache
 
 // Sums of counts, by hashes of pairs.
@@ -260,13 +260,13 @@ class BpeTrainer::Scan {
             const std::int32_t* const text = trainer_.text_.data() + section.start + begin;
             std::uint32_t found = 0;
             const auto look = [&](std::size_t i, std::int32_t right) {
-                const std::uint32_t is_candidate =
-                    static_cast<std::uint32_t>((text[i] | right) >= 0) & (sums[key_of(text[i], right)] >= floor);
-                found |= is_candidate << i;
-                counts[is_candidate != 0 ? static_cast<std::size_t>(text[i]) : 0] += is_candidate;
+                const bool is_candidate = ((text[i] | right) >= 0) & (sums[key_of(text[i], right)] >= floor);
+                found |= static_cast<std::uint32_t>(is_candidate) << i;
             };
             for (std::size_t i = 0; i + 1 < kBlock; ++i) look(i, text[i + 1]);
             if (begin + kBlock < section.size) look(kBlock - 1, text[kBlock]);
+            for (std::uint32_t left = found; left != 0; left &= left - 1)
+                ++counts[static_cast<std::size_t>(text[std::countr_zero(left)])];
             candidates_[(section.start + begin) >> kBlockBits] = static_cast<std::uint16_t>(found);
         }
     }

@@ -197,7 +197,7 @@ void BpeTrainer::add_symbol(std::uint64_t pair) {
     widths_.push_back(width(left) + width(right));
 }
 
-BpeTrainer::Change& BpeTrainer::change_of(std::vector<std::uint32_t>& by_symbol, std::int32_t neighbour) {
+inline BpeTrainer::Change& BpeTrainer::change_of(std::vector<std::uint32_t>& by_symbol, std::int32_t neighbour) {
     std::uint32_t& index = by_symbol[static_cast<std::size_t>(neighbour)];
     if (index == kNoChange) {
         index = static_cast<std::uint32_t>(changes_.size());

@@ -14,6 +14,14 @@ constexpr std::size_t kMaxVerbatimAtOnce = 64;  // the library's limit of matche
 
 const std::uint8_t* bytes_of(std::string_view text) { return reinterpret_cast<const std::uint8_t*>(text.data()); }
 
+// Returns the UTF-8 bytes of a code point of the basic plane, the first one lowest; the highest byte is their number.
+std::uint32_t packed_utf8(char32_t point) {
+    const std::uint32_t last = 0x80 | (point & 0x3F);
+    if (point < 0x80) return 1u << 24 | point;
+    if (point < 0x800) return 2u << 24 | last << 8 | 0xC0 | point >> 6;
+    return 3u << 24 | last << 16 | (0x80 | (point >> 6 & 0x3F)) << 8 | 0xE0 | point >> 12;
+}
+
 Trie trie_of(const std::vector<std::string>& texts) {
     std::vector<std::pair<std::string, std::int32_t>> entries;
     entries.reserve(texts.size());
@@ -88,19 +96,18 @@ std::uint32_t Normalizer::copy_of(char32_t point) const {
     const std::uint8_t own = flags_[point];
     const std::uint32_t flags = (own & kBeginsRule ? kCopyBeginsRule : 0u) | (own & kSecond ? kCopySecond : 0u);
     if (own & kSpecial || (point >= 0xD800 && point < 0xE000)) return flags | kSlow;
+    if (!(own & kRuled)) return flags | packed_utf8(point);
     std::string character;
     append_utf8(character, point);
-    std::string_view part = character;
-    if (own & kRuled) {
-        const std::uint8_t *const text = bytes_of(character), *const end = text + character.size();
-        Trie::Node verbatim = verbatim_.empty() ? Trie::kNowhere : verbatim_.root();
-        for (const std::uint8_t* at = text; at != end && verbatim != Trie::kNowhere; ++at)
-            verbatim = verbatim_.step(verbatim, *at);
-        const std::size_t used = rules_.match(text, character.size(), part);
-        const bool is_short = !part.empty() && part.size() <= character.size() && used == character.size();
-        if (verbatim != Trie::kNowhere || !is_short || part.find(' ') != part.npos || part == kEscapedSpace)
-            return flags | kSlow;
-    }
+    const std::uint8_t *const text = bytes_of(character), *const end = text + character.size();
+    Trie::Node verbatim = verbatim_.empty() ? Trie::kNowhere : verbatim_.root();
+    for (const std::uint8_t* at = text; at != end && verbatim != Trie::kNowhere; ++at)
+        verbatim = verbatim_.step(verbatim, *at);
+    std::string_view part;
+    const std::size_t used = rules_.match(text, character.size(), part);
+    const bool is_short = !part.empty() && part.size() <= character.size() && used == character.size();
+    if (verbatim != Trie::kNowhere || !is_short || part.find(' ') != part.npos || part == kEscapedSpace)
+        return flags | kSlow;
     std::uint32_t copy = flags | static_cast<std::uint32_t>(part.size()) << 24;
     for (std::size_t i = 0; i < part.size(); ++i) copy |= std::uint32_t{static_cast<std::uint8_t>(part[i])} << (8 * i);
     return copy;

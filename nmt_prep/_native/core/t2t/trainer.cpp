@@ -143,6 +143,7 @@ void Trainer::plant(std::int64_t min_total, const Poll& poll) {
     // Building the tree takes longer than passes over it, so it should serve smaller counts as well.
     if (planted_ != INT64_MAX)
         min_total = std::min(min_total, tree_.least_total(std::max(kSmallTree, leaf_counts_.size() / kLeavesPerNode)));
+    planted_ = INT64_MAX;  // until it is built: an interrupt leaves no tree
     tree_ = Tree();
     tree_ = build_tree(suffixes_, leaf_counts_, pinned_, min_total, max_depth_, poll);
     planted_ = min_total;

@@ -25,7 +25,8 @@ struct Tree {
 
     std::size_t size() const { return parent.size(); }
 
-    // Returns the smallest minimum total with which a tree has at most that many nodes below depth 1.
+    // Returns the smallest minimum total with which a tree has at most that many nodes, without those of depth 1 and
+    // the pinned ones.
     std::int64_t least_total(std::size_t nodes) const;
 };
 

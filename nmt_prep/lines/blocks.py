@@ -44,8 +44,8 @@ LARGEST_IN_MEMORY = 256 << 20
 
 _NEWLINE, _RETURN = ord("\n"), ord("\r")
 
-_SPACES = "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B)))
-_SPACES += "\u2028\u2029\u202f\u205f\u3000"
+_LAST_SPACE = 0x3000
+"""The last character of white space."""
 
 
 class Fault(IntEnum):
@@ -218,15 +218,11 @@ def strip_lines(array: pa.Array) -> pa.Array:
 
     Returns the array itself if no string begins or ends with white space.
     """
-    if array.null_count:
-        return pc.utf8_trim_whitespace(array)
-    unsure = pa.array(_may_have_outer_space(TextColumn.from_arrow(array)))
-    if len(unsure):
-        edged = array.take(unsure)
-        if pc.utf8_trim_whitespace(edged).equals(edged):
+    if not array.null_count:
+        unsure = array.take(pa.array(_may_have_outer_space(TextColumn.from_arrow(array))))
+        if pc.utf8_trim_whitespace(unsure).equals(unsure):
             return array
-        return pc.utf8_trim_whitespace(array)
-    return array
+    return pc.utf8_trim_whitespace(array)
 
 
 def _may_have_outer_space(column: TextColumn) -> npt.NDArray[np.int64]:
@@ -244,8 +240,9 @@ def _may_have_outer_space(column: TextColumn) -> npt.NDArray[np.int64]:
 def _space_bytes() -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Returns which bytes white space may begin with in UTF-8, and which it may end with: bool, shape ``[256]``."""
     begin, end = np.zeros((2, 256), np.bool_)
-    begin[[character.encode()[0] for character in _SPACES]] = True
-    end[[character.encode()[-1] for character in _SPACES]] = True
+    spaces = [character.encode() for character in map(chr, range(_LAST_SPACE + 1)) if character.isspace()]
+    begin[[space[0] for space in spaces]] = True
+    end[[space[-1] for space in spaces]] = True
     return begin, end
 
 

@@ -1,7 +1,7 @@
 // Cache of what BPE-dropout makes of words: bounded, for one thread at a time; results never depend on its content.
 //
-// The outcomes of a word are a tree. Its root has no skipped merge. Each outcome has a child for each of the merges
-// made after the last skipped one: that with the same merges up to there and this one skipped too. So a sample only
+// The outcomes of a word are a tree. At its root no merge is skipped. A child of an outcome skips one of the merges
+// that the outcome makes after its last skipped one; all decisions before that merge are the same. So a sample only
 // decides which merge is skipped next, until none is. An outcome is added when a sample ends there.
 #pragma once
 

@@ -16,7 +16,7 @@ class ShortWord {
     static constexpr std::size_t kMaxSymbols = 32;
     static constexpr std::uint32_t kMaxPriority = UINT32_MAX / kMaxSymbols - 1;
 
-    // A priority and a place: less than those of higher priorities, and of the same one further to the right.
+    // The priority and the place of a merge in one number. The merge with the lowest key goes first.
     using Key = std::int32_t;
 
     // Requires 2 <= size <= kMaxSymbols.
@@ -75,8 +75,8 @@ class ShortWord {
     using Lanes = Key __attribute__((vector_size(16)));
     static constexpr std::size_t kLanes = sizeof(Lanes) / sizeof(Key);
 
-    static constexpr std::uint32_t kSign = std::uint32_t{1}
-                                           << 31;  // so that signed comparisons compare unsigned numbers
+    // Flipped in each key, so that signed comparisons order unsigned numbers.
+    static constexpr std::uint32_t kSign = std::uint32_t{1} << 31;
     // Keys from here on have no merge.
     static constexpr Key kLowestNone = static_cast<Key>((kMaxPriority + 1) * kMaxSymbols ^ kSign);
     static constexpr Key kNone = static_cast<Key>(UINT32_MAX ^ kSign);

@@ -78,7 +78,7 @@ struct RowFrame {
 class SpillBuffer {
    public:
     // `expected`: bytes that the buffer will hold; if it gets more, they are moved to a larger place.
-    // `source_frame`, `target_frame`: of the ids of a pair.
+    // `source_frame`, `target_frame`: the ids around those of each row of a side.
     SpillBuffer(const Permutation& permutation, const ShardLayout& layout, Payload payload, std::size_t expected,
                 RowFrame source_frame, RowFrame target_frame)
         : permutation_(permutation),

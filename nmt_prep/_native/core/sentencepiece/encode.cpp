@@ -33,8 +33,8 @@ void Model::encode_run(const TextView& text, const std::uint8_t* continued, std:
     }
 }
 
-// Returns true if most of a line is likely to be text of scripts without spaces between words, or with characters of
-// several bytes: short words of those need as much time as all of their characters.
+// Returns true if most of a line is likely to be in a script without spaces between words, or to have characters of
+// several bytes. Looking up the words of such text, which are short, takes as long as reading all of it as one run.
 bool Model::has_runs(const TextView& text, std::size_t i) {
     constexpr std::size_t kPlaces = 8;  // that are looked at
     const std::uint8_t *const line = text.line(i), *const end = text.data + text.offsets[text.lines];

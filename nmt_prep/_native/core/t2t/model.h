@@ -39,7 +39,7 @@ class Model {
     // 260,000 tokens in 8 MiB: those of a large corpus that occur often, with names and numbers.
     static constexpr std::size_t kCacheBits = 17;
 
-    // Some 65,000 others.
+    // About 65,000 of the tokens that the first cache does not hold.
     static constexpr unsigned kLongBits = 14;
     static constexpr std::size_t kLongBytes = std::size_t{1} << 21;
 

@@ -12,8 +12,9 @@ namespace nmt_prep::t2t {
 namespace {
 
 constexpr std::size_t kPollEvery = std::size_t{1} << 20;
+// A tree for several minimum counts has at most one node for so many leaves, or this number of nodes.
 constexpr std::size_t kLeavesPerNode = 4;
-constexpr std::size_t kSmallTree = std::size_t{1} << 16;  // nodes
+constexpr std::size_t kSmallTree = std::size_t{1} << 16;
 
 template <class Visit>
 void for_each_character(std::string_view text, Visit&& visit) {

@@ -103,7 +103,7 @@ void Model::cut_line(const std::uint8_t* text, std::size_t size, bool continued,
     };
     if (bpe_ && vocabulary_.has_unused) {
         // The split of an unused piece depends on the whole line.
-        scratch.stretches.add({from, bytes, Stretch::Kind::kOther});
+        if (bytes != 0) scratch.stretches.add({from, bytes, Stretch::Kind::kOther});
     } else if (bytes != 0 && (!tokenizers_ || sampled || bpe_ || unigram_->sums_are_exact(bytes))) {
         for_each_stretch(begin, bytes, joints_, add);
     } else {

@@ -42,7 +42,7 @@ class ShortWord {
             std::memcpy(&other, keys_.data() + i * kLanes, sizeof other);
             lowest = other < lowest ? other : lowest;
         }
-        const Lanes swapped = __builtin_shufflevector(lowest, lowest, 2, 3, 0, 1);
+        const Lanes swapped{lowest[2], lowest[3], lowest[0], lowest[1]};
         lowest = swapped < lowest ? swapped : lowest;
         return std::min(lowest[0], lowest[1]);
     }

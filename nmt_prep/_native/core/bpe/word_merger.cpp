@@ -48,8 +48,8 @@ using Four = std::uint32_t __attribute__((vector_size(16)));
 [[gnu::always_inline]] inline std::uint32_t lowest_key(const Word& word) {
     Four each = lowest_of_16(word.keys.data());
     if (word.used >= bit(kPlaces / 2)) each = lower(each, lowest_of_16(word.keys.data() + kPlaces / 2));
-    each = lower(each, __builtin_shufflevector(each, each, 2, 3, 0, 1));
-    each = lower(each, __builtin_shufflevector(each, each, 1, 0, 3, 2));
+    each = lower(each, Four{each[2], each[3], each[0], each[1]});
+    each = lower(each, Four{each[1], each[0], each[3], each[2]});
     return each[0];
 }
 

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import pytest
 from _nmt_prep_core import SpillBuffer, crc32c
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nmt_prep.columns import Ragged
@@ -78,6 +78,21 @@ def test_frames_are_as_ids_of_the_rows(before: tuple[int, ...], after: tuple[int
         spill.add(0, *columns(framed))
         spill.close()
     assert (tmp_path / "inside").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+@settings(deadline=None)
+@given(st.integers(1, 2**40), st.integers(1, 2**10), st.integers(1, 2**10), st.integers(0, 2**20))
+@example(49, 5, 1, 1)  # an estimated quotient is too small at the first position of the shard
+@example(2**40, 2**16, 1, 40_000)  # and too large before it
+def test_rows_are_in_the_bucket_of_their_position(rows: int, shards: int, buckets: int, number: int) -> None:
+    cut = plan(rows, shards, buckets)
+    start = cut.bucket_range(number % cut.buckets).start
+    nothing, ids = np.zeros(2, np.int64), np.empty(0, np.int32)
+    for position in {max(start - 1, 0), min(start, rows - 1), rows - 1}:
+        buffer = SpillBuffer(cut.shuffle.keys, rows, shards, buckets, "ids")
+        buffer.add(cut.shuffle.rows_at([position]).item(), ids, nothing, ids, nothing, 0)
+        [[bucket, _, _]] = buffer.drain(np.empty(buffer.bytes, np.uint8)).reshape(-1, 3).tolist()
+        assert position in cut.bucket_range(bucket)
 
 
 def test_close_returns_the_counts_and_publishes(tmp_path: Path) -> None:

@@ -167,6 +167,7 @@ def test_native_core_and_twin_agree(file: bytes, lines: list[str]) -> None:
     st.integers(0, 2**64 - 1),
 )
 @example(model_file([UNK, ("a", -1.0, NORMAL), ("aa", -2.0, NORMAL)]), ["a" * 80, "a" * 80], 1.0, 7)
+@example(model_file([UNK, ("c", -2.0, NORMAL), *BYTES], byte_fallback=True), ["zz z"], 0.1, 7)  # bytes have no scores
 def test_samples_equal_those_of_the_twin(file: bytes, lines: list[str], strength: float, seed: int) -> None:
     twin = reference.Model(file)
     options = {"dropout" if twin.is_bpe else "alpha": strength if twin.is_bpe else 3 * strength}

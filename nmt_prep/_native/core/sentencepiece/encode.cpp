@@ -230,7 +230,7 @@ bool Model::encode_character(const Stretch& stretch, Line& line, const Scratch& 
         ids.push(id);
         return true;
     }
-    add_scores(line, ids);
+    if (line.samples == nullptr) add_scores(line, ids);  // samples have no use for the score of the line
     vocabulary_.push_unknown(text, stretch.size, line.start, ids);
     if (unigram_) unigram_->add_unknown(line.score, 1);
     line.scored = ids.size();

@@ -76,6 +76,16 @@ def test_upper_bound_of_pieces(counts: dict[str, int], min_counts: list[int], ma
         assert all(len(trainer.build(min_count, passes, 1)) <= most for passes in (1, 2, 3, 4))
 
 
+def test_a_tree_of_many_nodes_serves_several_minimum_counts() -> None:
+    counts = {f"{number * 2654435761 % 2**32:x}": 1 + number % 3 for number in range(20_000)}
+    native = TokenCounts(counts).native
+    trainer = T2TTrainer(native, ["<pad>"], -1)
+    for min_count in (40, 12, 6, 3, 2, 1, 7):
+        alone = T2TTrainer(native, ["<pad>"], -1)  # its tree is built for this minimum count
+        found = trainer.pieces(trainer.build(min_count, 4, 2))
+        assert found == alone.pieces(alone.build(min_count, 4, 1))
+
+
 @given(lines=st.lists(any_text | st.text("ab _中。\n", max_size=20), max_size=6), threads=st.integers(1, 3))
 @settings(deadline=None, max_examples=examples(200))
 def test_counting(lines: list[str], threads: int) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from _nmt_prep_core import find_invalid_utf8
 
 from nmt_prep.errors import InvalidTextError
 
@@ -172,6 +173,19 @@ def text_columns(lines: Lines) -> Iterator[TextColumn]:
                 yield TextColumn.from_arrow(first)
             else:
                 yield TextColumn.from_strings([first, *islice(items, LINES_PER_CHUNK - 1)])
+
+
+def check_utf8(column: TextColumn, first_line: int) -> None:
+    """Checks lines, of which the first one has this number.
+
+    Raises:
+        InvalidTextError: a line is not UTF-8.
+    """
+    start, end = column.offsets[0], column.offsets[-1]
+    invalid = find_invalid_utf8(np.ascontiguousarray(column.data[start:end]))
+    if invalid != end - start:
+        row = int(np.searchsorted(column.offsets, start + invalid, side="right")) - 1
+        raise InvalidTextError(f"line {first_line + row} is not UTF-8; convert the text to UTF-8 or drop the line")
 
 
 def joined_lines(lines: pa.Array) -> memoryview:

@@ -5,7 +5,6 @@ Lines are normalised and divided into words as they are read, and only the disti
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from _nmt_prep_core import SentencePieceOptions, SentencePieceTrainingText
 
-from nmt_prep.columns import TextColumn
+from nmt_prep.columns import TextColumn, check_utf8
+from nmt_prep.errors import InvalidTextError
 from nmt_prep.runtime import available_cores
 from nmt_prep.subwords.sentencepiece import native_unigram
 from nmt_prep.subwords.sentencepiece.memory import check_need
@@ -79,12 +79,13 @@ def train_natively(
     """Trains a model and returns the bytes of its file.
 
     Args:
-        columns: lines to train from, as valid UTF-8.
+        columns: lines to train from.
         settings: arguments of ``SentencePieceTrainer.train`` that the core can train with.
         progress: called with the steps of the training.
         memory: bytes of memory that training may use; None means no limit. Checked while the lines are read.
 
     Raises:
+        InvalidTextError: a line is not UTF-8.
         TrainingError: training needs more memory.
         LibraryError: the library would refuse to train, with this message.
     """
@@ -137,7 +138,7 @@ def _charsmap(name: str) -> bytes:
     if name == "identity":
         return b""
     # importlib.resources would take longer to import than the rules to read.
-    return gzip.decompress(Path(__file__).with_name("charsmaps").joinpath(f"{name}.gz").read_bytes())
+    return Path(__file__).with_name("charsmaps").joinpath(name).read_bytes()
 
 
 def _special_pieces(given: Mapping[str, Any]) -> dict[int, tuple[str, PieceType]]:
@@ -177,6 +178,7 @@ def _read(
     """Returns the text to train from.
 
     Raises:
+        InvalidTextError: a line is not UTF-8.
         TrainingError: training needs more memory.
     """
     text = SentencePieceTrainingText(
@@ -192,9 +194,14 @@ def _read(
         most_lines=given["input_sentence_size"],
         mark_finals=given["model_type"] == "unigram",
     )
-    threads, read = available_cores(), 0
+    threads, lines, read = available_cores(), 0, 0
     for column in columns:
-        text.add(column.data, column.offsets, threads)
+        try:
+            text.add(column.data, column.offsets, threads)
+        except InvalidTextError:
+            check_utf8(column, lines)  # names the line among those of all columns
+            raise
+        lines += len(column)
         read += int(column.offsets[-1] - column.offsets[0])
         check_need(text.training_memory, memory, read, given["model_type"])
     return text

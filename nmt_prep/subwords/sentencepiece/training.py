@@ -10,11 +10,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-import numpy as np
-from _nmt_prep_core import find_invalid_utf8
-
-from nmt_prep.columns import Lines, TextColumn, text_columns
-from nmt_prep.errors import InvalidTextError, TrainingError
+from nmt_prep.columns import Lines, TextColumn, check_utf8, text_columns
+from nmt_prep.errors import TrainingError
 from nmt_prep.runtime import check_extra
 from nmt_prep.subwords.sentencepiece.memory import LibraryRoom
 from nmt_prep.subwords.sentencepiece.native_training import library_reason, train_natively
@@ -188,16 +185,8 @@ def _explanation(message: str, source: _LineSource, options: Mapping[str, Any]) 
     return f"SentencePiece cannot train a model from {lines} with these options (vocab.options): {reason}"
 
 
-def _check_utf8(column: TextColumn, first_line: int) -> None:
-    start, end = column.offsets[0], column.offsets[-1]
-    invalid = find_invalid_utf8(np.ascontiguousarray(column.data[start:end]))
-    if invalid != end - start:
-        row = int(np.searchsorted(column.offsets, start + invalid, side="right")) - 1
-        raise InvalidTextError(f"line {first_line + row} is not UTF-8; convert the text to UTF-8 or drop the line")
-
-
 class _LineSource:
-    """Yields lines in columns, and checks and counts them.
+    """Yields lines in columns, and counts them.
 
     Attributes:
         lines: number of lines so far.
@@ -213,14 +202,15 @@ class _LineSource:
         self.ended = False
 
     def columns(self, room: LibraryRoom | None = None) -> Iterator[TextColumn]:
-        """Yields the lines, as far as there is room for them; None means no limit.
+        """Yields the lines for the core; for the library, if ``room`` is given, checked and as far as there is room.
 
         Raises:
-            InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8.
+            InvalidTextError: a line is null or contains a lone surrogate, or is not UTF-8 and for the library.
             TrainingError: training from these lines needs more memory.
         """
         for column in text_columns(self._lines):
-            _check_utf8(column, self.lines)
+            if room is not None:
+                check_utf8(column, self.lines)
             self.lines += len(column)
             self.bytes += int(column.offsets[-1] - column.offsets[0])
             if room is not None:

@@ -116,6 +116,9 @@ def test_errors_of_the_lines_propagate() -> None:
     broken = pa.StringArray.from_buffers(2, pa.py_buffer(b"\0\0\0\0\2\0\0\0\4\0\0\0"), pa.py_buffer(b"ok\xff\xff"))
     with pytest.raises(InvalidTextError, match="line 1 is not UTF-8"):
         train(broken)
+    for options in ({"model_type": "bpe"}, {"model_type": "bpe", "input_sentence_size": 101}, {"model_type": "char"}):
+        with pytest.raises(InvalidTextError, match="line 103 is not UTF-8"):
+            train([pa.array(["fine"] * 102), broken], **options)
 
 
 def test_progress_and_silence(capfd: pytest.CaptureFixture[str]) -> None:

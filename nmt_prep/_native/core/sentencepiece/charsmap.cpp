@@ -108,16 +108,16 @@ bool CharsMap::match_shortest(const std::uint8_t* text, std::size_t size, std::s
 class CharsMap::RuleWalk {
    public:
     explicit RuleWalk(const CharsMap& map)
-        : map_(map), ends_(map.units_.size() + 1, 0), below_(map.units_.size(), {kUnknown, 0}) {
+        : map_(map), ends_(map.units_.size() + 2, 0), below_(map.units_.size(), {kUnknown, 0}) {
         const auto for_each_child = [&](const auto& take) {
             for (std::uint32_t i = 0; i < map_.units_.size(); ++i)
                 if (const std::uint32_t byte = label(map_.units_[i]); byte < 256) take(i ^ byte, i);
         };
-        for_each_child([&](std::uint32_t siblings, std::uint32_t) { ++ends_[siblings + 1]; });
+        for_each_child([&](std::uint32_t siblings, std::uint32_t) { ++ends_[siblings + 2]; });
         for (std::size_t i = 1; i < ends_.size(); ++i) ends_[i] += ends_[i - 1];
         children_.resize(ends_.back());
-        std::vector<std::uint32_t> next(ends_.begin(), ends_.end() - 1);
-        for_each_child([&](std::uint32_t siblings, std::uint32_t unit) { children_[next[siblings]++] = unit; });
+        // This leaves the end of each unit's children in the entry after its own.
+        for_each_child([&](std::uint32_t siblings, std::uint32_t unit) { children_[ends_[siblings + 1]++] = unit; });
     }
 
     Beginnings beginnings() {
@@ -139,10 +139,10 @@ class CharsMap::RuleWalk {
    private:
     // What follows a unit at most: bytes of a rule, and rules on one path, with the one that ends at the unit.
     struct Extent {
-        std::size_t bytes;
-        std::size_t rules;
+        std::uint16_t bytes;
+        std::uint16_t rules;
     };
-    static constexpr std::size_t kUnknown = SIZE_MAX, kOpen = SIZE_MAX - 1;
+    static constexpr std::uint16_t kUnknown = UINT16_MAX, kOpen = UINT16_MAX - 1;
 
     static void check(const Extent& extent) {
         if (extent.bytes > kMaxRuleBytes) throw NotCovered("its normalisation table is too large");
@@ -183,9 +183,10 @@ class CharsMap::RuleWalk {
         below_[unit].bytes = kOpen;
         Extent most{0, 0};
         for_each_character(unit, [&](char32_t point, std::uint32_t child) {
-            const std::size_t size = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
-            const Extent below = extent(child, depth + size);
-            most = {std::max(most.bytes, below.bytes + size), std::max(most.rules, below.rules)};
+            const std::uint16_t size = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+            const Extent below = extent(child, depth + size);  // checked, so the sum stays small
+            most.bytes = std::max(most.bytes, static_cast<std::uint16_t>(below.bytes + size));
+            most.rules = std::max(most.rules, below.rules);
         });
         if (has_value(map_.units_[unit])) {
             const std::uint32_t leaf = unit ^ offset(map_.units_[unit]);

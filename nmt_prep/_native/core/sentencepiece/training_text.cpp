@@ -130,6 +130,7 @@ void TrainingText::add(const TextView& text, std::size_t threads, const Poll& po
         too_long += own_too_long;
         empty += own_empty;
     });
+    check_lines(text, taken.lines, text.lines);
     const std::size_t kept_before = lines_ - too_long_;
     lines_ += lines;
     too_long_ += too_long;

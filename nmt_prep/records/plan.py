@@ -73,7 +73,7 @@ Layout: TypeAlias = Literal["example", "chunk", "packed"]
 """Content of a record: one pair as a ``tf.train.Example``, about 256 pairs, or about 256 pairs packed into rows."""
 
 Payload: TypeAlias = Literal["example", "ids", "text"]
-"""Content of a spilled record: an Example, the ids of both sides, or their text as UTF-8."""
+"""Content of a spilled record, of both sides: the ids as in an Example, the ids, or the text as UTF-8."""
 
 PAIRS_PER_BLOCK = 256
 """Pairs of a chunk, and of each entry of a shard's index."""

@@ -27,7 +27,7 @@ from nmt_prep.errors import RecordsError
 from nmt_prep.records.dataset_json import PairStats
 from nmt_prep.records.plan import ShardPlan
 
-_MAGIC = b"nmtspil2"
+_MAGIC = b"nmtspil3"
 _TRAILER = struct.Struct("<8s5q96s")
 """Magic, kind of payload, rows, shards, buckets per shard, entries, keys of the shuffle."""
 

@@ -1,9 +1,9 @@
 """encode: turns pairs, cleaned if the config asks for it, into shuffled shards of ids, out of core.
 
 There are three rounds of tasks. The first computes the number of buckets from the available memory. The second encodes
-parts: it writes each pair as its final record to the bucket of its position in the global shuffle, in a spill
-file. The third writes shards: it collects the records of a bucket from all spill files and sorts them, one bucket after
-another. The bytes do not depend on where or when a task runs.
+parts: it writes the ids of each pair to the bucket of its position in the global shuffle, in a spill file. The third
+writes shards: it collects the pairs of a bucket from all spill files and sorts them, one bucket after another. The
+bytes do not depend on where or when a task runs.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ _SEGMENT = 64 << 10
 
 
 _BYTES_PER_RECORD = 128
-"""Approximate memory that a record needs in addition to its text while its bucket is sorted: 75 bytes in the spill
-file, the rest for its position, its size and its entry in the index."""
+"""Approximate memory that a record needs in addition to its text while its bucket is sorted: 10 bytes in the spill
+file, 55 around its ids in the shard, the rest for its position, its sizes and its entry in the index."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from _nmt_prep_core import (
+    Bucket,
     T2TTokenCounter,
     band_hashes,
     crc32c,
@@ -100,8 +101,10 @@ IDS = st.sampled_from([0, 1, 127, 128, 16383, 16384, 2**21 - 1, 2**21, 2**28 - 1
 @example([127, 128, 16383, 16384, 2**21], [])
 def test_examples(inputs: list[int], targets: list[int]) -> None:
     sides = [(np.array(ids, np.int32), np.array([0, len(ids)], np.int64)) for ids in (inputs, targets)]
-    record = ordered_records(*sides[0], *sides[1], np.zeros(1, np.int32), "example").tobytes()
-    assert record[20:] == records.frame(records.serialize_example(inputs, targets))  # after the header in spill files
+    bucket = Bucket(ordered_records(*sides[0], *sides[1], np.zeros(1, np.int32), "example"), 0, 1, "example")
+    written = np.empty(bucket.largest, np.uint8)
+    assert bucket.copy(written) == len(written)
+    assert written.tobytes() == records.frame(records.serialize_example(inputs, targets))
 
 
 @each_level

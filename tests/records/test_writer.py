@@ -48,7 +48,7 @@ def test_bad_offsets_are_refused(offsets: list[int], tmp_path: Path) -> None:
 
 def test_index_entries_count_as_memory() -> None:
     one = np.array([0, 1], np.int64)
-    payloads: tuple[tuple[Literal["example", "ids"], int], ...] = (("example", 73), ("ids", 44))
+    payloads: tuple[tuple[Literal["example", "ids"], int], ...] = (("example", 12), ("ids", 18))
     for payload, size in payloads:
         buffer = SpillBuffer(plan(10).shuffle.keys, 10, 2, 2, payload)
         for row in range(3):

@@ -38,8 +38,10 @@ struct EntrySize {
     std::size_t with_header() const { return 1 + varint_size(entry) + entry; }
 };
 
-std::uint8_t* write_entry(std::uint8_t* out, std::string_view key, Ids ids, std::size_t packed) {
-    const EntrySize size(key, packed);
+using Bytes = std::span<const std::uint8_t>;
+
+std::uint8_t* write_entry(std::uint8_t* out, std::string_view key, Bytes ids) {
+    const EntrySize size(key, ids.size());
     *out++ = kFeaturesEntry;
     out = write_varint(out, size.entry);
     *out++ = kEntryKey;
@@ -50,17 +52,16 @@ std::uint8_t* write_entry(std::uint8_t* out, std::string_view key, Ids ids, std:
     out = write_varint(out, size.feature);
     *out++ = kFeatureInt64List;
     out = write_varint(out, size.list);
-    if (!packed) return out;
+    if (ids.empty()) return out;
     *out++ = kInt64Packed;
-    out = write_varint(out, packed);
-    return write_packed(out, ids);
+    out = write_varint(out, ids.size());
+    std::memcpy(out, ids.data(), ids.size());
+    return out + ids.size();
 }
 
-std::size_t features_size(const ExampleSize& size) {
-    return EntrySize(kInputs, size.inputs).with_header() + EntrySize(kTargets, size.targets).with_header();
+std::size_t features_size(std::size_t inputs, std::size_t targets) {
+    return EntrySize(kInputs, inputs).with_header() + EntrySize(kTargets, targets).with_header();
 }
-
-using Bytes = std::span<const std::uint8_t>;
 
 // Walks the fields of one message. After a failure `error` says why and next() stays false.
 class Fields {
@@ -100,14 +101,8 @@ class Fields {
     }
 
     bool varint(std::uint64_t& value) {
-        value = 0;
-        for (int shift = 0; shift < 70; shift += 7) {
-            if (at_ == end_) return fail("a number is cut off");
-            const std::uint8_t byte = *at_++;
-            value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
-            if (byte < 0x80) return true;
-        }
-        return fail("a number is longer than ten bytes");
+        error = read_varint(at_, end_, value);
+        return !error;
     }
 
     const std::uint8_t* at_;
@@ -219,18 +214,16 @@ const char* parse_features(Bytes data, Side& inputs, Side& targets) {
 
 }  // namespace
 
-ExampleSize example_size(Ids inputs, Ids targets) {
-    ExampleSize size{packed_size(inputs), packed_size(targets), 0};
-    const std::size_t features = features_size(size);
-    size.total = 1 + varint_size(features) + features;
-    return size;
+std::size_t example_size(std::size_t inputs, std::size_t targets) {
+    const std::size_t features = features_size(inputs, targets);
+    return 1 + varint_size(features) + features;
 }
 
-std::uint8_t* write_example(std::uint8_t* out, Ids inputs, Ids targets, const ExampleSize& size) {
+std::uint8_t* write_example(std::uint8_t* out, Bytes inputs, Bytes targets) {
     *out++ = kExampleFeatures;
-    out = write_varint(out, features_size(size));
-    out = write_entry(out, kInputs, inputs, size.inputs);
-    return write_entry(out, kTargets, targets, size.targets);
+    out = write_varint(out, features_size(inputs.size(), targets.size()));
+    out = write_entry(out, kInputs, inputs);
+    return write_entry(out, kTargets, targets);
 }
 
 std::string parse_example(Bytes data, std::vector<std::int32_t>& inputs, std::vector<std::int32_t>& targets) {

@@ -11,20 +11,12 @@
 
 namespace nmt_prep {
 
-// Sizes in bytes: of each side's packed ids, and of the whole Example.
-struct ExampleSize {
-    std::size_t inputs;
-    std::size_t targets;
-    std::size_t total;
-};
+// Returns the bytes of the Example of ids whose packed varints have `inputs` and `targets` bytes.
+std::size_t example_size(std::size_t inputs, std::size_t targets);
 
-ExampleSize example_size(Ids inputs, Ids targets);
-
-// write_example may touch this many bytes after the Example's end.
-inline constexpr std::size_t kExampleSlack = kPackedSlack;
-
-// Writes size.total bytes to `out` and returns their end; `size` is example_size of the same ids.
-std::uint8_t* write_example(std::uint8_t* out, Ids inputs, Ids targets, const ExampleSize& size);
+// Writes the Example of ids that are packed varints, and returns its end.
+std::uint8_t* write_example(std::uint8_t* out, std::span<const std::uint8_t> inputs,
+                            std::span<const std::uint8_t> targets);
 
 // Appends the ids of any valid encoding of such an Example: packed or not, features in any order, other features
 // ignored, repeated fields merged as protocol buffers define it. Returns an error message, empty if there is no error;

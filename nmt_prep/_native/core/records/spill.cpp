@@ -1,6 +1,7 @@
 #include "records/spill.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -13,46 +14,65 @@
 namespace nmt_prep {
 namespace {
 
-constexpr std::size_t kSpillHeader = 20;
+constexpr std::size_t kChecksum = 4;
+constexpr std::size_t kNumbers = 6;      // varints before the content
+constexpr std::size_t kMaxNumbers = 40;  // bytes of a position below 2^63 and of five numbers of 32 bits
 
-std::size_t frame_size(const std::uint8_t* frame) {
-    return static_cast<std::size_t>(load<std::uint64_t>(frame)) + kFrameBytes;
-}
-
+// Returns the bytes of a row's content.
 template <typename T>
-std::uint8_t* write_raw(std::uint8_t* out, std::span<const T> inputs, std::span<const T> targets) {
-    for (const std::span<const T> values : {inputs, targets}) {
-        if (!values.empty()) std::memcpy(out, values.data(), values.size_bytes());
-        out += values.size_bytes();
+std::size_t content_size(std::span<const T> row, Payload payload) {
+    if constexpr (std::is_same_v<T, std::int32_t>) {
+        if (payload == Payload::kExample) return packed_size(row);
     }
-    return out;
+    return row.size_bytes();
 }
 
-ExampleSize content_size(Ids source, Ids target, Payload payload) {
-    if (payload == Payload::kExample) return example_size(source, target);
-    return {source.size_bytes(), target.size_bytes(), source.size_bytes() + target.size_bytes()};
-}
-
-// Writes the ids of a pair and the frame around them; returns the end.
-std::uint8_t* write_ids(std::uint8_t* data, Ids source, Ids target, const ExampleSize& size, Payload payload) {
-    return close_frame(data, payload == Payload::kExample ? write_example(data, source, target, size)
-                                                          : write_raw(data, source, target));
-}
-
-// Writes the header of a spilled record; returns the place of its content.
-std::uint8_t* write_header(std::uint8_t* header, std::int64_t position, std::size_t source, std::size_t target,
-                           std::uint32_t corpus) {
-    store(header, position);
-    store(header + 8, static_cast<std::uint32_t>(source));
-    store(header + 12, static_cast<std::uint32_t>(target));
-    store(header + 16, corpus);
-    return header + kSpillHeader + kFrameHeader;
+// Writes a row's content, and returns its end.
+template <typename T>
+std::uint8_t* write_content(std::uint8_t* out, std::span<const T> row, Payload payload) {
+    if constexpr (std::is_same_v<T, std::int32_t>) {
+        if (payload == Payload::kExample) return write_packed(out, row);
+    }
+    if (!row.empty()) std::memcpy(out, row.data(), row.size_bytes());
+    return out + row.size_bytes();
 }
 
 void check_size(std::int64_t row, std::size_t bytes) {
     if (bytes > kMaxRecordBytes) {
         throw std::invalid_argument("row " + std::to_string(row) + " makes a record above 2 GiB");
     }
+}
+
+// Throws std::invalid_argument for a record above 2 GiB.
+template <typename T>
+PairInfo pair_info(std::int64_t row, std::span<const T> source, std::span<const T> target, std::uint32_t corpus,
+                   Payload payload) {
+    const std::size_t source_bytes = content_size(source, payload), target_bytes = content_size(target, payload);
+    check_size(row, source_bytes + target_bytes);
+    const bool example = payload == Payload::kExample;
+    const std::size_t bytes = example ? kFrameBytes + example_size(source_bytes, target_bytes) : 0;
+    check_size(row, bytes);
+    const auto narrow = [](std::size_t value) { return static_cast<std::uint32_t>(value); };
+    return {narrow(source.size()), narrow(target.size()), corpus,
+            narrow(source_bytes),  narrow(target_bytes),  narrow(bytes)};
+}
+
+// Returns the memory that writing a spilled record may touch.
+std::size_t record_room(const PairInfo& pair) {
+    return kMaxNumbers + pair.source_bytes + pair.target_bytes + kChecksum + kPackedSlack;
+}
+
+// Writes a spilled record, and returns its end.
+template <typename T>
+std::uint8_t* write_record(std::uint8_t* start, std::int64_t position, const PairInfo& pair, std::span<const T> source,
+                           std::span<const T> target, Payload payload) {
+    std::uint8_t* out = write_varint(start, static_cast<std::uint64_t>(position));
+    for (const std::uint32_t number : {pair.source, pair.target, pair.corpus, pair.source_bytes, pair.target_bytes})
+        out = write_varint(out, number);
+    out = write_content(out, source, payload);
+    out = write_content(out, target, payload);
+    store(out, masked_crc32c(start, static_cast<std::size_t>(out - start)));
+    return out + kChecksum;
 }
 
 template <typename T>
@@ -122,8 +142,9 @@ void SpillBuffer::reserve(std::size_t more) {
     capacity_ = capacity;
 }
 
+// Checks rows that are to be added, and finds their positions.
 template <typename T>
-void SpillBuffer::check(std::int64_t first_row, const Column<T>& inputs, const Column<T>& targets) const {
+void SpillBuffer::prepare(std::int64_t first_row, const Column<T>& inputs, const Column<T>& targets) {
     if ((payload_ == Payload::kText) != std::is_same_v<T, std::uint8_t>) {
         throw std::invalid_argument("a buffer holds either ids or text");
     }
@@ -133,49 +154,38 @@ void SpillBuffer::check(std::int64_t first_row, const Column<T>& inputs, const C
         throw std::invalid_argument("rows " + std::to_string(first_row) + " to " + std::to_string(first_row + rows) +
                                     " of a split of " + std::to_string(permutation_.rows()));
     }
-}
-
-void SpillBuffer::prepare(std::int64_t first_row, std::size_t rows) {
-    entries_.reserve(entries_.size() + rows);
+    entries_.reserve(entries_.size() + inputs.rows());
     first_row_ = first_row;
-    positions_.resize(rows);
+    positions_.resize(inputs.rows());
     permutation_.positions(first_row, positions_);
 }
 
-// Adds a record with room for `bytes` of content, of a row that is prepared; returns the place of the content.
-std::uint8_t* SpillBuffer::begin(std::size_t index, std::size_t source, std::size_t target, std::uint32_t corpus,
-                                 std::size_t bytes) {
-    check_size(first_row_ + static_cast<std::int64_t>(index), bytes);
-    const std::size_t whole = kSpillHeader + kFrameBytes + bytes;
-    reserve(whole + kExampleSlack);
+// Adds a record of a row that is prepared.
+template <typename T>
+void SpillBuffer::add_row(std::size_t index, std::span<const T> source, std::span<const T> target,
+                          std::uint32_t corpus) {
+    const std::int64_t row = first_row_ + static_cast<std::int64_t>(index);
+    const PairInfo pair = pair_info(row, source, target, corpus, payload_);
+    reserve(record_room(pair));
     const std::int64_t position = positions_[index];
-    std::uint8_t* const data = write_header(data_.get() + size_, position, source, target, corpus);
-    entries_.push_back({layout_.bucket_of(position), size_, whole});
-    size_ += whole;
-    return data;
+    const std::uint8_t* const end = write_record(data_.get() + size_, position, pair, source, target, payload_);
+    const std::size_t offset = std::exchange(size_, static_cast<std::size_t>(end - data_.get()));
+    entries_.push_back({layout_.bucket_of(position), offset, size_ - offset});
 }
 
 void SpillBuffer::add(std::int64_t first_row, const IdColumn& inputs, const IdColumn& targets, std::uint32_t corpus) {
-    check(first_row, inputs, targets);
-    prepare(first_row, inputs.rows());
+    prepare(first_row, inputs, targets);
     for (std::size_t index = 0; index < inputs.rows(); ++index) {
-        const Ids source = source_frame_.around(inputs.row(index), source_space_);
-        const Ids target = target_frame_.around(targets.row(index), target_space_);
-        const ExampleSize size = content_size(source, target, payload_);
-        write_ids(begin(index, source.size(), target.size(), corpus, size.total), source, target, size, payload_);
+        add_row(index, source_frame_.around(inputs.row(index), source_space_),
+                target_frame_.around(targets.row(index), target_space_), corpus);
     }
 }
 
 void SpillBuffer::add(std::int64_t first_row, const TextColumn& inputs, const TextColumn& targets,
                       std::uint32_t corpus) {
-    check(first_row, inputs, targets);
-    prepare(first_row, inputs.rows());
-    for (std::size_t index = 0; index < inputs.rows(); ++index) {
-        const std::span<const std::uint8_t> source = inputs.row(index);
-        const std::span<const std::uint8_t> target = targets.row(index);
-        std::uint8_t* const data = begin(index, source.size(), target.size(), corpus, source.size() + target.size());
-        close_frame(data, write_raw(data, source, target));
-    }
+    prepare(first_row, inputs, targets);
+    for (std::size_t index = 0; index < inputs.rows(); ++index)
+        add_row(index, inputs.row(index), targets.row(index), corpus);
 }
 
 OwnedBytes ordered_records(const IdColumn& inputs, const IdColumn& targets, std::span<const std::int32_t> corpora,
@@ -183,23 +193,21 @@ OwnedBytes ordered_records(const IdColumn& inputs, const IdColumn& targets, std:
     if (payload == Payload::kText) throw std::invalid_argument("ids are no text");
     check_rows(inputs, targets);
     if (corpora.size() != inputs.rows()) throw std::invalid_argument("each pair has one corpus");
-    std::vector<ExampleSize> sizes;
-    sizes.reserve(inputs.rows());
-    std::size_t total = 0;
+    std::vector<PairInfo> pairs;
+    pairs.reserve(inputs.rows());
+    std::size_t room = 0;
     for (std::size_t index = 0; index < inputs.rows(); ++index) {
-        sizes.push_back(content_size(inputs.row(index), targets.row(index), payload));
-        check_size(static_cast<std::int64_t>(index), sizes.back().total);
-        total += kSpillHeader + kFrameBytes + sizes.back().total;
+        pairs.push_back(pair_info(static_cast<std::int64_t>(index), inputs.row(index), targets.row(index),
+                                  static_cast<std::uint32_t>(corpora[index]), payload));
+        room += record_room(pairs.back());
     }
-    OwnedBytes records{std::make_unique_for_overwrite<std::uint8_t[]>(total + kExampleSlack), total};
+    OwnedBytes records{std::make_unique_for_overwrite<std::uint8_t[]>(room)};
     std::uint8_t* at = records.data.get();
     for (std::size_t index = 0; index < inputs.rows(); ++index) {
-        const Ids source = inputs.row(index);
-        const Ids target = targets.row(index);
-        std::uint8_t* const data = write_header(at, static_cast<std::int64_t>(index), source.size(), target.size(),
-                                                static_cast<std::uint32_t>(corpora[index]));
-        at = write_ids(data, source, target, sizes[index], payload);
+        const auto position = static_cast<std::int64_t>(index);
+        at = write_record(at, position, pairs[index], inputs.row(index), targets.row(index), payload);
     }
+    records.size = static_cast<std::size_t>(at - records.data.get());
     return records;
 }
 
@@ -225,62 +233,71 @@ std::vector<Segment> SpillBuffer::drain(std::uint8_t* out) {
     return segments;
 }
 
-const std::uint8_t* Bucket::content(std::size_t index) const { return records_[index].frame + kFrameHeader; }
-
 Bucket::Bucket(std::span<const std::uint8_t> data, std::int64_t first, std::int64_t last, Payload payload)
     : payload_(payload) {
     if (first < 0 || last < first) throw std::invalid_argument("a bucket's positions must be a range");
-    if (static_cast<std::uint64_t>(last - first) > data.size() / (kSpillHeader + kFrameBytes)) {
+    if (static_cast<std::uint64_t>(last - first) > data.size() / (kNumbers + kChecksum)) {
         throw std::runtime_error("records are missing");
     }
     records_.resize(static_cast<std::size_t>(last - first));
     std::size_t found = 0;
-    while (!data.empty()) {
-        if (data.size() < kSpillHeader + kFrameBytes) throw std::runtime_error("a record is cut short");
-        const std::uint8_t* const frame = data.data() + kSpillHeader;
-        const auto length = load<std::uint64_t>(frame);
-        if (length > std::min(data.size() - kSpillHeader - kFrameBytes, kMaxRecordBytes)) {
-            throw std::runtime_error("a record is cut short");
-        }
-        if (load<std::uint32_t>(frame + kFrameHeader + length) != masked_crc32c(frame + kFrameHeader, length)) {
-            throw std::runtime_error("a record's checksum does not match");
-        }
-        const auto position = load<std::int64_t>(data.data());
-        if (position < first || position >= last) throw std::runtime_error("a record belongs to another bucket");
-        Record& record = records_[static_cast<std::size_t>(position - first)];
-        if (record.frame) throw std::runtime_error("two records have position " + std::to_string(position));
-        record = {frame,
-                  {load<std::uint32_t>(data.data() + 8), load<std::uint32_t>(data.data() + 12),
-                   load<std::uint32_t>(data.data() + 16), static_cast<std::uint32_t>(frame_size(frame))}};
-        ++found;
-        const PairInfo& info = record.info;
-        if (payload != Payload::kExample && length != width(payload) * (std::uint64_t{info.source} + info.target)) {
-            throw std::runtime_error("a record's size differs from its header");
-        }
-        source_tokens_ += info.source;
-        target_tokens_ += info.target;
-        largest_ = std::max(largest_, frame_size(frame));
-        data = data.subspan(kSpillHeader + frame_size(frame));
-    }
+    for (; !data.empty(); ++found) take(data, first);
     if (found != records_.size()) {
         throw std::runtime_error(std::to_string(records_.size() - found) + " of " + std::to_string(records_.size()) +
                                  " records are missing");
     }
 }
 
+// Reads and checks the record at the beginning of `data`, and removes it there.
+void Bucket::take(std::span<const std::uint8_t>& data, std::int64_t first) {
+    std::array<std::uint64_t, kNumbers> numbers{};
+    const std::uint8_t* at = data.data();
+    for (std::uint64_t& number : numbers)
+        if (read_varint(at, data.data() + data.size(), number)) throw std::runtime_error("a record is cut short");
+    const auto [position, source, target, corpus, source_bytes, target_bytes] = numbers;
+    const auto header = static_cast<std::size_t>(at - data.data());
+    const std::size_t left = std::min(data.size() - header, kMaxRecordBytes);
+    if (left < kChecksum || source_bytes > left - kChecksum || target_bytes > left - kChecksum - source_bytes) {
+        throw std::runtime_error("a record is cut short");
+    }
+    const std::size_t checked = header + source_bytes + target_bytes;
+    if (load<std::uint32_t>(data.data() + checked) != masked_crc32c(data.data(), checked)) {
+        throw std::runtime_error("a record's checksum does not match");
+    }
+    const std::uint64_t index = position - static_cast<std::uint64_t>(first);
+    if (index >= records_.size()) throw std::runtime_error("a record belongs to another bucket");
+    if (records_[index].content) throw std::runtime_error("two records have position " + std::to_string(position));
+    const bool example = payload_ == Payload::kExample;
+    if (!example && (source_bytes != width(payload_) * source || target_bytes != width(payload_) * target)) {
+        throw std::runtime_error("a record's size differs from its header");
+    }
+    const std::size_t bytes = example ? kFrameBytes + example_size(source_bytes, target_bytes) : 0;
+    const auto narrow = [](std::uint64_t value) { return static_cast<std::uint32_t>(value); };
+    records_[index] = {
+        at,
+        {narrow(source), narrow(target), narrow(corpus), narrow(source_bytes), narrow(target_bytes), narrow(bytes)}};
+    source_tokens_ += static_cast<std::int64_t>(source);
+    target_tokens_ += static_cast<std::int64_t>(target);
+    largest_ = std::max(largest_, bytes);
+    data = data.subspan(checked + kChecksum);
+}
+
 std::size_t Bucket::copy(std::uint8_t* out, std::size_t capacity) {
+    if (payload_ != Payload::kExample) throw std::invalid_argument("the bucket has no Examples");
     constexpr std::size_t kAhead = 8;
     std::size_t copied = 0;
     for (; next_ < records_.size(); ++next_) {
         if (next_ + kAhead < records_.size()) {
-            const std::uint8_t* const soon = records_[next_ + kAhead].frame;
+            const std::uint8_t* const soon = records_[next_ + kAhead].content;
             __builtin_prefetch(soon);
             __builtin_prefetch(soon + 64);
         }
-        const std::size_t bytes = records_[next_].info.bytes;
-        if (bytes > capacity - copied) break;
-        std::memcpy(out + copied, records_[next_].frame, bytes);
-        copied += bytes;
+        const auto& [content, pair] = records_[next_];
+        if (pair.bytes > capacity - copied) break;
+        std::uint8_t* const data = out + copied + kFrameHeader;
+        close_frame(
+            data, write_example(data, {content, pair.source_bytes}, {content + pair.source_bytes, pair.target_bytes}));
+        copied += pair.bytes;
     }
     return copied;
 }

@@ -1,8 +1,9 @@
-// External shuffle: pairs are encoded as framed records at once, written grouped by bucket, and sorted one bucket at a
-// time. A bucket is a range of positions in one shard.
+// External shuffle: pairs are written grouped by bucket, and sorted one bucket at a time. A bucket is a range of
+// positions in one shard.
 //
-// A spilled record: position (8 bytes), tokens (of text, bytes) of the source and of the target and number of the
-// corpus (4 bytes each), framed record.
+// A spilled record is as short as it can be, since copying it to and from the file takes longer than making it:
+// position, tokens (of text, bytes) of the source and of the target, number of the corpus, bytes of the content of the
+// source and of the target, all as varints; the content of the source, that of the target; masked CRC-32C of all that.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +37,8 @@ class ShardLayout {
     double inverse_rows_;
 };
 
-// Content of a spilled record: the Example as written to a shard, the raw ids of source and target, from which chunks
-// are made, or their text as UTF-8.
+// Content of either side of a spilled record: its ids as packed varints, as in an Example, its raw ids, from which
+// chunks are made, or its text as UTF-8.
 enum class Payload : std::uint8_t { kExample, kRaw, kText };
 
 // Unchecked input rows of ids, or of bytes of text.
@@ -56,6 +57,16 @@ struct Column {
 };
 using IdColumn = Column<std::int32_t>;
 using TextColumn = Column<std::uint8_t>;
+
+// What is known of a pair beside its content.
+struct PairInfo {
+    std::uint32_t source;  // tokens, or bytes of text
+    std::uint32_t target;  // likewise
+    std::uint32_t corpus;
+    std::uint32_t source_bytes;  // of its content in a spilled record
+    std::uint32_t target_bytes;  // likewise
+    std::uint32_t bytes;         // of its framed record, if it is an Example
+};
 
 // Consecutive spilled records of one bucket.
 struct Segment {
@@ -112,11 +123,10 @@ class SpillBuffer {
     };
 
     template <typename T>
-    void check(std::int64_t first_row, const Column<T>& inputs, const Column<T>& targets) const;
+    void prepare(std::int64_t first_row, const Column<T>& inputs, const Column<T>& targets);
     void reserve(std::size_t more);
-    std::uint8_t* begin(std::size_t index, std::size_t source, std::size_t target, std::uint32_t corpus,
-                        std::size_t bytes);
-    void prepare(std::int64_t first_row, std::size_t rows);
+    template <typename T>
+    void add_row(std::size_t index, std::span<const T> source, std::span<const T> target, std::uint32_t corpus);
 
     Permutation permutation_;
     ShardLayout layout_;
@@ -143,14 +153,6 @@ struct OwnedBytes {
 OwnedBytes ordered_records(const IdColumn& inputs, const IdColumn& targets, std::span<const std::int32_t> corpora,
                            Payload payload);
 
-// Header of a spilled pair.
-struct PairInfo {
-    std::uint32_t source;  // tokens, or bytes of text
-    std::uint32_t target;  // likewise
-    std::uint32_t corpus;
-    std::uint32_t bytes;  // of its framed record
-};
-
 // The spilled records of one bucket, gathered from all spill files in any order; `data` must outlive it.
 class Bucket {
    public:
@@ -163,23 +165,25 @@ class Bucket {
     std::size_t size() const { return records_.size(); }
     PairInfo info(std::size_t index) const { return records_[index].info; }
 
-    // The content of a pair's record. Raw ids, which are not aligned, and text: that of the source, then of the target.
-    const std::uint8_t* content(std::size_t index) const;
+    // The content of a pair: that of the source, then that of the target. Raw ids are not aligned.
+    const std::uint8_t* content(std::size_t index) const { return records_[index].content; }
 
     std::int64_t source_tokens() const { return source_tokens_; }
     std::int64_t target_tokens() const { return target_tokens_; }
     std::size_t largest() const { return largest_; }
 
-    // Copies the next framed records, in order of position, as many as fit; returns their bytes, 0 at the end.
-    // `capacity` must be at least largest().
+    // Writes the next framed Examples, in order of position, as many as fit; returns their bytes, 0 at the end.
+    // `capacity` must be at least largest(). Throws std::invalid_argument if the bucket has no Examples.
     std::size_t copy(std::uint8_t* out, std::size_t capacity);
 
    private:
-    // Their headers are kept, since in order of position each would have to be fetched from memory again.
+    // What is known of them is kept, since in order of position each would have to be fetched from memory again.
     struct Record {
-        const std::uint8_t* frame = nullptr;
+        const std::uint8_t* content = nullptr;
         PairInfo info{};
     };
+
+    void take(std::span<const std::uint8_t>& data, std::int64_t first);
 
     Payload payload_;
     std::vector<Record> records_;

@@ -32,4 +32,16 @@ inline std::uint8_t* write_varint(std::uint8_t* out, std::uint64_t value) {
     return out;
 }
 
+// Reads one varint from `at`, which moves past it, before `end`; returns what is wrong with it, or nullptr.
+inline const char* read_varint(const std::uint8_t*& at, const std::uint8_t* end, std::uint64_t& value) {
+    value = 0;
+    for (int shift = 0; shift < 70; shift += 7) {
+        if (at == end) return "a number is cut off";
+        const std::uint8_t byte = *at++;
+        value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+        if (byte < 0x80) return nullptr;
+    }
+    return "a number is longer than ten bytes";
+}
+
 }  // namespace nmt_prep

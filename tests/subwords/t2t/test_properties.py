@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -125,6 +126,15 @@ def test_encoding(pieces: list[str], lines: list[str]) -> None:
                 tokenizer.encode(line)
         else:
             assert tokenizer.encode(line) == expected
+
+
+def test_ids_that_need_more_than_16_bits() -> None:
+    pieces = [*"\\_u;0123456789c", *(f"c{number}" for number in range(70_000)), "a", "b", "bb", "b_"]
+    words = ["".join(letters) for size in range(1, 9) for letters in product("ab", repeat=size)]
+    twin = reference.Vocabulary(pieces)
+    tokenizer = T2TTokenizer(pieces)
+    for _ in range(2):  # the second time, tokens are cached
+        assert tokenizer.encode_batch(words).to_lists() == [twin.encode(word) for word in words]
 
 
 @given(

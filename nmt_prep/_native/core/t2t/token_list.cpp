@@ -90,10 +90,10 @@ template <class Spaces>
             if (size_ > base) std::memcpy(padded, bytes, size_ - base);
             bytes = padded;
         }
-        const std::uint64_t lines = lines_[word], bounds = changes_[word] | lines;
-        const std::uint64_t lines_after = lines >> 1 | lines_[word + 1] << 63;
-        const std::uint64_t bounds_after = bounds >> 1 | (changes_[word + 1] | lines_[word + 1]) << 63;
-        const std::uint64_t dropped = spaces(bytes) & bounds & bounds_after & ~lines & ~lines_after;
+        const std::uint64_t changes = changes_[word], changes_after = changes >> 1 | changes_[word + 1] << 63;
+        const std::uint64_t lines = lines_[word], lines_after = lines >> 1 | lines_[word + 1] << 63;
+        const std::uint64_t dropped = spaces(bytes) & changes & changes_after & ~lines & ~lines_after;
+        const std::uint64_t bounds = changes | lines;
         std::uint64_t starts = bounds & ~dropped;
         std::uint64_t ends = bounds & ~(dropped << 1 | dropped_);
         if (word == 0) ends &= ~std::uint64_t{1};

@@ -105,7 +105,9 @@ class OutcomeCache {
     explicit OutcomeCache(bool with_places) : with_places_(with_places) {}
 
     void prefetch(std::uint64_t hash) const { words_.prefetch(hash); }
-    void prefetch_word(std::uint64_t hash) const { words_.prefetch_phrase(hash); }
+    // Returns true if the word is known, rarely also for another one.
+    bool prefetch_word(std::uint64_t hash) const { return words_.prefetch_phrase(hash); }
+    bool contains(const Word& word) const { return !words_.view(word.hash, word.text, word.size).empty(); }
 
     // Returns the symbols of the outcome that is decided for, or none and the path to it if it is not known.
     // decide(outcome) returns how many of the outcome's merges are made before the first one is skipped, all if none
@@ -125,16 +127,20 @@ class OutcomeCache {
         }
     }
 
+    // Adds the outcome without skipped merges of a word that is not known. Requires a cache without places.
+    void add_word(const Word& word, std::size_t merges, std::span<const std::int32_t> symbols) {
+        begin_outcome(merges, symbols, 0);
+        words_.put(word.hash, word.text, word.size, outcome_.data(), outcome_.size());
+    }
+
     // Adds an outcome that was not found, if it is the one that the path leads to.
     template <class Drop>
     void add(const Word& word, const Path& path, const Replay<Drop>& replay, std::span<const std::int32_t> symbols) {
         if (replay.leaves_) return;
-        const std::size_t merges = replay.made_, children = 1 + symbols.size(), places = children + merges;
+        const std::size_t merges = replay.made_;
         const std::size_t place_words = with_places_ ? (merges + sizeof(std::uint32_t) - 1) / sizeof(std::uint32_t) : 0;
-        outcome_.assign(places + place_words, 0);
-        outcome_[0] = static_cast<std::uint32_t>(symbols.size() << 16 | merges);
-        std::ranges::copy(symbols, outcome_.begin() + 1);
-        if (with_places_ && merges > 0) std::memcpy(outcome_.data() + places, replay.places_.data(), merges);
+        std::uint32_t* const places = begin_outcome(merges, symbols, place_words);
+        if (with_places_ && merges > 0) std::memcpy(places, replay.places_.data(), merges);
         if (path.is_empty())
             words_.put(word.hash, word.text, word.size, outcome_.data(), outcome_.size());
         else if (path.place_ != nullptr)
@@ -158,6 +164,15 @@ class OutcomeCache {
     static constexpr unsigned kBuckets = 15;  // as a power of two
     static constexpr std::size_t kBytes = std::size_t{1} << 24;
     static constexpr std::size_t kMetBits = std::size_t{1} << 19;
+
+    // Writes an outcome except its places, and returns where these begin.
+    std::uint32_t* begin_outcome(std::size_t merges, std::span<const std::int32_t> symbols, std::size_t place_words) {
+        const std::size_t places = 1 + symbols.size() + merges;
+        outcome_.assign(places + place_words, 0);
+        outcome_[0] = static_cast<std::uint32_t>(symbols.size() << 16 | merges);
+        std::ranges::copy(symbols, outcome_.begin() + 1);
+        return outcome_.data() + places;
+    }
 
     bool with_places_;
     PhraseCache words_{kBuckets, kBytes};

@@ -188,45 +188,59 @@ void Bpe::sample(const std::uint8_t* text, std::size_t size, std::size_t line_st
     });
 }
 
-// Merges the spelled word; drop(candidate) decides where the path has ended. Returns how many symbols are left.
-template <class Drop>
-std::size_t Bpe::merge_word(const Word& word, const bpe::OutcomeCache::Path& path, const Drop& drop,
-                            Scratch& scratch) const {
+void Bpe::prepare_sampling(Scratch& scratch) {
+    if (scratch.outcomes) return;
+    scratch.outcomes = std::make_unique<bpe::OutcomeCache>(false);
+    scratch.unseen = std::make_unique<Unseen>();
+}
+
+void Bpe::learn(const Word& word, Scratch& scratch) const {
+    spell(word.text, word.size, scratch.symbols);
+    const auto is_piece = [this](Symbol symbol) { return symbol >= 0 && symbol < pieces_; };
+    if (scratch.symbols.size() > bpe::WordMerger::kMaxSymbols || !std::ranges::all_of(scratch.symbols, is_piece)) return;
+    Unseen& unseen = *scratch.unseen;
+    if (unseen.merger.size() == bpe::WordMerger::kMaxWords) learn_rest(scratch);
+    unseen.words[unseen.merger.size()] = word;
+    unseen.sizes[unseen.merger.size()] = scratch.symbols.size();
+    unseen.merger.add(pairs_, scratch.symbols.data(), scratch.symbols.size());
+}
+
+void Bpe::learn_rest(Scratch& scratch) const {
+    Unseen& unseen = *scratch.unseen;
+    unseen.merger.merge(pairs_);
+    std::array<std::int32_t, bpe::WordMerger::kMaxSymbols> symbols;
+    for (std::size_t i = 0; i < unseen.merger.size(); ++i) {
+        if (scratch.outcomes->contains(unseen.words[i])) continue;  // the word occurs twice among these
+        const std::size_t left = unseen.merger.write(i, symbols.data());
+        scratch.outcomes->add_word(unseen.words[i], unseen.sizes[i] - left, {symbols.data(), left});
+    }
+    unseen.merger.clear();
+}
+
+void Bpe::sample_word(const Word& word, std::size_t line_start, Dropout& dropout, Scratch& scratch,
+                      IdBuffer& ids) const {
+    bpe::OutcomeCache::Path path;
+    const auto decide = [&](const bpe::OutcomeCache::Outcome& outcome) { return dropout.keep(outcome.merges()); };
+    const std::span<const std::int32_t> found = scratch.outcomes->find(word, decide, path);
+    if (!found.empty()) {
+        std::int32_t* const out = ids.room(found.size() + bpe::OutcomeCache::kPadding);
+        for (std::size_t i = 0; i < found.size(); i += 4) std::memcpy(out + i, found.data() + i, 4 * sizeof *out);
+        ids.grow(found.size());
+        return;
+    }
+    if (path.is_empty()) {
+        sample(word.text, word.size, line_start, dropout, scratch, ids);
+        return;
+    }
+    spell(word.text, word.size, scratch.symbols);
+    const auto drop = [&](const bpe::Merger::Candidate&) { return dropout(); };
     bpe::OutcomeCache::Replay replay(path, drop);
     std::int32_t* const symbols = scratch.symbols.data();
     const std::size_t left = scratch.merger.merge_with_dropout<bpe::Merger::Skips::kForGood>(
         symbols, scratch.symbols.size(), pairs_,
         [&](const bpe::Merger::Candidate& candidate) { return replay(candidate); });
     scratch.outcomes->add(word, path, replay, {symbols, left});
-    return left;
-}
-
-void Bpe::sample_word(const Word& word, std::size_t line_start, Dropout& dropout, Scratch& scratch,
-                      IdBuffer& ids) const {
-    bpe::OutcomeCache::Path path;
-    const auto find_outcome = [&] {
-        const auto decide = [&](const bpe::OutcomeCache::Outcome& outcome) { return dropout.keep(outcome.merges()); };
-        const std::span<const std::int32_t> found = scratch.outcomes->find(word, decide, path);
-        std::int32_t* const out = ids.room(found.size() + bpe::OutcomeCache::kPadding);
-        for (std::size_t i = 0; i < found.size(); i += 4) std::memcpy(out + i, found.data() + i, 4 * sizeof *out);
-        ids.grow(found.size());
-        return !found.empty();
-    };
-    if (find_outcome()) return;
-    const auto spell_word = [&] { spell(word.text, word.size, scratch.symbols); };
-    spell_word();
-    const auto is_piece = [this](Symbol symbol) { return symbol >= 0 && symbol < pieces_; };
-    if (!std::ranges::all_of(scratch.symbols, is_piece)) {
-        sample(word.text, word.size, line_start, dropout, scratch, ids);
-        return;
-    }
-    if (path.is_empty() && scratch.outcomes->meet(word.hash)) {
-        merge_word(word, path, [](const bpe::Merger::Candidate&) { return false; }, scratch);
-        if (find_outcome()) return;
-        spell_word();
-    }
-    const std::size_t left = merge_word(word, path, [&](const bpe::Merger::Candidate&) { return dropout(); }, scratch);
-    std::copy_n(scratch.symbols.data(), left, ids.room(left));
+    std::copy_n(symbols, left, ids.room(left));
     ids.grow(left);
 }
 

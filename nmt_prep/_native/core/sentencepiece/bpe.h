@@ -2,6 +2,7 @@
 // score, the leftmost of equals first.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include "bpe/merge.h"
 #include "bpe/outcome_cache.h"
 #include "bpe/pairs.h"
+#include "bpe/word_merger.h"
 #include "sentencepiece/random.h"
 #include "sentencepiece/trie.h"
 #include "sentencepiece/vocabulary.h"
@@ -23,11 +25,21 @@ namespace nmt_prep::sentencepiece {
 
 class Bpe {
    public:
+    using Word = bpe::OutcomeCache::Word;
+
+    // Words that are merged together, and the numbers of their initial symbols.
+    struct Unseen {
+        bpe::WordMerger merger;
+        std::array<Word, bpe::WordMerger::kMaxWords> words;
+        std::array<std::size_t, bpe::WordMerger::kMaxWords> sizes;
+    };
+
     struct Scratch {
         bpe::Merger merger;
         std::vector<std::int32_t> symbols;
         std::unordered_map<std::int32_t, std::pair<std::int32_t, std::int32_t>> origins;
         std::unique_ptr<bpe::OutcomeCache> outcomes;  // for sampling
+        std::unique_ptr<Unseen> unseen;               // likewise
     };
 
     // BPE-dropout in a line, as in the library: two neighbours whose merge is skipped stay apart until one of them
@@ -75,13 +87,17 @@ class Bpe {
     void encode(const std::uint8_t* text, std::size_t size, std::size_t line_start, Scratch& scratch,
                 IdBuffer& ids) const;
 
-    // The same with dropout.
+    // The same with dropout. Sampling begins with prepare_sampling().
+    static void prepare_sampling(Scratch& scratch);
     void sample(const std::uint8_t* text, std::size_t size, std::size_t line_start, Dropout& dropout, Scratch& scratch,
                 IdBuffer& ids) const;
 
-    // The same for a word, with a cache. Requires no unused pieces.
-    using Word = bpe::OutcomeCache::Word;
+    // The same for a word, with a cache of words that were learned. Requires no unused pieces.
     void sample_word(const Word& word, std::size_t line_start, Dropout& dropout, Scratch& scratch, IdBuffer& ids) const;
+
+    // Learns words that are not known, many at a time: the last ones with learn_rest().
+    void learn(const Word& word, Scratch& scratch) const;
+    void learn_rest(Scratch& scratch) const;
 
    private:
     using Symbol = std::int32_t;             // a piece's id; from pieces_ on, a character within pieces
@@ -99,9 +115,6 @@ class Bpe {
     void spell(const std::uint8_t* text, std::size_t size, std::vector<Symbol>& symbols) const;
     void push(Symbol symbol, const std::uint8_t*& text, std::size_t line_start, int depth, const Scratch& scratch,
               IdBuffer& ids) const;
-    template <class Drop>
-    std::size_t merge_word(const Word& word, const bpe::OutcomeCache::Path& path, const Drop& drop,
-                           Scratch& scratch) const;
     template <class Merging>
     void run(const std::uint8_t* text, std::size_t size, std::size_t line_start, Scratch& scratch, IdBuffer& ids,
              const Merging& merging) const;

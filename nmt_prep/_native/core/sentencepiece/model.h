@@ -183,6 +183,7 @@ class Model {
     void learn_words();
     void prepare_sampling(const Sampling& sampling, Scratch& scratch) const;
     void prefetch_samples(const Stretch& stretch, Scratch& scratch) const;
+    void learn_group(Scratch& scratch) const;
     void sample_group(Line& line, Scratch& scratch, IdBuffer& ids) const;
     void sample_stretch(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const;
     void sample_best(const std::uint8_t* text, std::size_t size, bool continued, const Sampling& sampling,

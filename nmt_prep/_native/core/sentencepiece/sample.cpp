@@ -18,8 +18,8 @@ constexpr std::size_t kAhead = 8;
 void Model::prepare_sampling(const Sampling& sampling, Scratch& scratch) const {
     if (unigram_)
         unigram_->set_alpha(sampling.alpha, scratch.unigram);
-    else if (!scratch.bpe.outcomes)
-        scratch.bpe.outcomes = std::make_unique<bpe::OutcomeCache>(false);
+    else
+        Bpe::prepare_sampling(scratch.bpe);
 }
 
 void Model::prefetch_samples(const Stretch& stretch, Scratch& scratch) const {
@@ -29,7 +29,16 @@ void Model::prefetch_samples(const Stretch& stretch, Scratch& scratch) const {
         scratch.bpe.outcomes->prefetch(stretch.key.low);
 }
 
+// Learns the words of a group that are not known, so that they are merged many at a time.
+void Model::learn_group(Scratch& scratch) const {
+    for (const Stretch& stretch : scratch.stretches)
+        if (stretch.kind == Stretch::Kind::kPhrase && !scratch.bpe.outcomes->prefetch_word(stretch.key.low))
+            bpe_->learn({scratch.text.data() + stretch.begin, stretch.size, stretch.key.low}, scratch.bpe);
+    bpe_->learn_rest(scratch.bpe);
+}
+
 void Model::sample_group(Line& line, Scratch& scratch, IdBuffer& ids) const {
+    if (bpe_) learn_group(scratch);
     for (std::size_t i = 0; i < scratch.stretches.size(); ++i) {
         if (i + kAhead < scratch.stretches.size()) {
             const Stretch& ahead = scratch.stretches[i + kAhead];

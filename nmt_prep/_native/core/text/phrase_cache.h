@@ -34,13 +34,17 @@ class PhraseCache {
     // Prefetches the bucket that `prefetch_phrase` reads.
     void prefetch(std::uint64_t hash) const { __builtin_prefetch(&buckets_[hash >> shift_]); }
 
-    // Prefetches the phrase that `find` reads: the first lines of it in the processor's cache.
+    // Prefetches the phrase that `find` reads: the first lines of it in the processor's cache. Returns true if a phrase
+    // with this hash is cached, rarely also for another one.
     template <std::size_t kLines = 2>
-    void prefetch_phrase(std::uint64_t hash) const {
+    bool prefetch_phrase(std::uint64_t hash) const {
+        bool found = false;
         for (const Slot& slot : buckets_[hash >> shift_]) {
             if (slot.tag != tag_of(hash)) continue;
             for (std::size_t i = 0; i < kLines; ++i) __builtin_prefetch(&words_[slot.at + i * kLine]);
+            found = true;
         }
+        return found;
     }
 
     // Writes the ids of a phrase and returns how many, 0 if it is not cached. `hash` is that of the bytes.

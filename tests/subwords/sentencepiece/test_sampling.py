@@ -70,13 +70,23 @@ def test_dropout_does_not_depend_on_the_length_of_a_line() -> None:
     assert sum(row.count(first) for row in rows) / (50 * 400) == pytest.approx(0.3, abs=0.012)
 
 
-@pytest.mark.parametrize("dropout", [0.1, 0.5, 1.0])
+@pytest.mark.parametrize("dropout", [0.001, 0.1, 0.5, 1.0])
 def test_dropout_of_frequent_words_equals_the_twin(dropout: float) -> None:
     # Words of 2 to 40 symbols, and most outcomes of the short ones, occur again and again.
     line = " ".join("abaab"[i % 5 :] + "ab" * i for i in range(18)) + " abab" * 10
     twin = reference.Model(BPE_MODEL.model_bytes)
     rows = BPE_MODEL.encode_batch([line] * 8, threads=1, seed=3, dropout=dropout).to_lists()
     assert rows == [twin.sample(line, 3, number, dropout=dropout) for number in range(8)]
+
+
+def test_dropout_of_many_new_words_equals_the_twin() -> None:
+    # Words of up to 36 symbols, more than are merged together, some of them twice, and some with an unknown character.
+    units = ["".join(letters) for letters in product("abab", "ab", "aab", "ab", "ba", "abx")]
+    line = " ".join(unit * (1 + i % 6) for i, unit in enumerate(units))
+    tokenizer = SentencePieceTokenizer(BPE_MODEL.model_bytes)
+    twin = reference.Model(BPE_MODEL.model_bytes)
+    rows = tokenizer.encode_batch([line] * 3, threads=1, seed=5, dropout=0.2).to_lists()
+    assert rows == [twin.sample(line, 5, number, dropout=0.2) for number in range(3)]
 
 
 def test_samples_of_a_seed_stay_the_same() -> None:

@@ -188,7 +188,8 @@ void Bpe::sample(const std::uint8_t* text, std::size_t size, std::size_t line_st
     });
 }
 
-void Bpe::prepare_sampling(Scratch& scratch) {
+void Bpe::prepare_sampling(double dropout, Scratch& scratch) {
+    if (scratch.gaps.probability() != dropout) scratch.gaps = Gaps(dropout);
     if (scratch.outcomes) return;
     scratch.outcomes = std::make_unique<bpe::OutcomeCache>(false);
     scratch.unseen = std::make_unique<Unseen>();
@@ -197,7 +198,8 @@ void Bpe::prepare_sampling(Scratch& scratch) {
 void Bpe::learn(const Word& word, Scratch& scratch) const {
     spell(word.text, word.size, scratch.symbols);
     const auto is_piece = [this](Symbol symbol) { return symbol >= 0 && symbol < pieces_; };
-    if (scratch.symbols.size() > bpe::WordMerger::kMaxSymbols || !std::ranges::all_of(scratch.symbols, is_piece)) return;
+    if (scratch.symbols.size() > bpe::WordMerger::kMaxSymbols || !std::ranges::all_of(scratch.symbols, is_piece))
+        return;
     Unseen& unseen = *scratch.unseen;
     if (unseen.merger.size() == bpe::WordMerger::kMaxWords) learn_rest(scratch);
     unseen.words[unseen.merger.size()] = word;

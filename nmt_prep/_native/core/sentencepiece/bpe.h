@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,6 +15,7 @@
 #include "bpe/outcome_cache.h"
 #include "bpe/pairs.h"
 #include "bpe/word_merger.h"
+#include "sentencepiece/gaps.h"
 #include "sentencepiece/random.h"
 #include "sentencepiece/trie.h"
 #include "sentencepiece/vocabulary.h"
@@ -40,14 +40,15 @@ class Bpe {
         std::unordered_map<std::int32_t, std::pair<std::int32_t, std::int32_t>> origins;
         std::unique_ptr<bpe::OutcomeCache> outcomes;  // for sampling
         std::unique_ptr<Unseen> unseen;               // likewise
+        Gaps gaps;                                    // likewise
     };
 
     // BPE-dropout in a line, as in the library: two neighbours whose merge is skipped stay apart until one of them
     // merges. Draws how many merges come before the next one to skip, rather than a number for each merge.
     class Dropout {
        public:
-        Dropout(double probability, std::uint64_t seed, std::uint64_t line)
-            : random_(seed, line), log_of_others_(std::log1p(-probability)), left_(gap()) {}
+        Dropout(const Gaps& gaps, std::uint64_t seed, std::uint64_t line)
+            : gaps_(&gaps), random_(seed, line), left_(gap()) {}
 
         // Decides about the next merges, up to this number or the first one to skip. Returns how many come before it.
         std::size_t keep(std::size_t merges) {
@@ -68,15 +69,11 @@ class Bpe {
         }
 
        private:
-        std::uint64_t gap() {
-            constexpr double kMost = 0x1p53;
-            const double gap = std::log1p(-random_.uniform()) / log_of_others_;
-            return gap < kMost ? static_cast<std::uint64_t>(gap) : static_cast<std::uint64_t>(kMost);
-        }
+        std::uint64_t gap() { return (*gaps_)(random_.uniform()); }
 
+        const Gaps* gaps_;
         Random random_;
-        double log_of_others_;  // of the probability that a merge is not skipped
-        std::uint64_t left_;    // merges before the next one to skip
+        std::uint64_t left_;  // merges before the next one to skip
     };
 
     // `merges`: of a model of tokenizers, in order; null for a model of the library, where any two neighbours merge
@@ -87,8 +84,8 @@ class Bpe {
     void encode(const std::uint8_t* text, std::size_t size, std::size_t line_start, Scratch& scratch,
                 IdBuffer& ids) const;
 
-    // The same with dropout. Sampling begins with prepare_sampling().
-    static void prepare_sampling(Scratch& scratch);
+    // The same with dropout. Sampling begins with prepare_sampling(), which sets Scratch::gaps.
+    static void prepare_sampling(double dropout, Scratch& scratch);
     void sample(const std::uint8_t* text, std::size_t size, std::size_t line_start, Dropout& dropout, Scratch& scratch,
                 IdBuffer& ids) const;
 

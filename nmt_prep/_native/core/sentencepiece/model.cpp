@@ -112,8 +112,8 @@ RaggedIds Model::sample(const TextView& text, const std::uint8_t* continued, std
                                       std::int64_t* ends) {
             Scratch& scratch = scratch_of(thread);
             if (sampling.most == 0) {
-                Samples samples(sampling, first);
                 prepare_sampling(sampling, scratch);
+                Samples samples(sampling.seed, sampling.line + first, scratch.bpe.gaps);
                 encode_run(text, continued, first, last, &samples, scratch, ids, ends);
                 return;
             }

@@ -118,15 +118,13 @@ class Model {
 
     // The random decisions of the current line.
     struct Samples {
-        Samples(const Sampling& sampling, std::size_t first)
-            : options(sampling),
-              line(sampling.line + first),
-              random(sampling.seed, line),
-              dropout(sampling.dropout, sampling.seed, line) {}
-        void begin_next_line() { *this = Samples(options, line + 1 - options.line); }
+        Samples(std::uint64_t all, std::uint64_t number, const Gaps& between)
+            : seed(all), line(number), gaps(&between), random(seed, line), dropout(between, seed, line) {}
+        void begin_next_line() { *this = Samples(seed, line + 1, *gaps); }
 
-        Sampling options;
+        std::uint64_t seed;
         std::uint64_t line;
+        const Gaps* gaps;
         Random random;         // of unigram models
         Bpe::Dropout dropout;  // of BPE models
     };

@@ -19,7 +19,7 @@ void Model::prepare_sampling(const Sampling& sampling, Scratch& scratch) const {
     if (unigram_)
         unigram_->set_alpha(sampling.alpha, scratch.unigram);
     else
-        Bpe::prepare_sampling(scratch.bpe);
+        Bpe::prepare_sampling(sampling.dropout, scratch.bpe);
 }
 
 void Model::prefetch_samples(const Stretch& stretch, Scratch& scratch) const {
@@ -42,12 +42,8 @@ void Model::sample_group(Line& line, Scratch& scratch, IdBuffer& ids) const {
     for (std::size_t i = 0; i < scratch.stretches.size(); ++i) {
         if (i + kAhead < scratch.stretches.size()) {
             const Stretch& ahead = scratch.stretches[i + kAhead];
-            if (ahead.kind != Stretch::Kind::kPhrase) {
-            } else if (unigram_) {
+            if (unigram_ && ahead.kind == Stretch::Kind::kPhrase)
                 scratch.unigram.sampler.words().prefetch_phrase(ahead.key.low);
-            } else {
-                scratch.bpe.outcomes->prefetch_word(ahead.key.low);
-            }
         }
         sample_stretch(scratch.stretches[i], line, scratch, ids);
     }

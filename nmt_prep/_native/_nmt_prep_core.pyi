@@ -190,7 +190,10 @@ class SentencePieceTracer:
 
 # sentencepiece_train.cpp
 def write_sentencepiece_pieces(
-    texts: list[str], scores: npt.NDArray[np.float32], types: npt.NDArray[np.uint8]
+    data: npt.NDArray[np.uint8],
+    offsets: npt.NDArray[np.int64],
+    scores: npt.NDArray[np.float32],
+    types: npt.NDArray[np.uint8],
 ) -> bytes: ...
 
 class SentencePieceOptions:
@@ -235,7 +238,7 @@ class SentencePieceTrainingText:
         merges: int,
         threads: int,
         progress: Callable[[int], object],
-    ) -> list[str]: ...
+    ) -> tuple[bytes, npt.NDArray[np.int64]]: ...
 
 # unigram_training.cpp
 class UnigramOptions:

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "sentencepiece/bpe_trainer.h"
 #include "sentencepiece/file.h"
 #include "sentencepiece/training_text.h"
 #include "text.h"
+#include "text/utf8.h"
 
 namespace nb = nanobind;
 
@@ -77,10 +79,10 @@ PieceOptions piece_options(std::uint32_t longest, bool split_by_script, bool spl
             split_digits, whitespace_is_suffix, whitespace_only_pieces};
 }
 
-// Returns the pieces of up to `merges` merges in order. Frees the words of the text.
-std::vector<std::string> learn_bpe(TrainingText& text, const PieceOptions& options,
-                                   const std::vector<std::uint32_t>& characters, std::size_t merges,
-                                   std::size_t threads, const nb::callable& progress) {
+// Returns the pieces of up to `merges` merges in order, then the characters, as bytes and offsets. Frees the words of
+// the text.
+auto learn_bpe(TrainingText& text, const PieceOptions& options, const std::vector<std::uint32_t>& characters,
+               std::size_t merges, std::size_t threads, const nb::callable& progress) {
     SignalPoll poll;
     const auto report = [&](std::size_t found) {
         poll();
@@ -89,21 +91,32 @@ std::vector<std::string> learn_bpe(TrainingText& text, const PieceOptions& optio
     };
     std::vector<char32_t> points(characters.begin(), characters.end());
     std::ranges::sort(points);
-    const nb::gil_scoped_release unlocked;
-    BpeTrainer trainer(options, std::move(points), threads);
-    trainer.read(text.words());
-    text.release();
-    trainer.learn(merges, report);
-    return trainer.pieces();
+    Texts pieces;
+    {
+        const nb::gil_scoped_release unlocked;
+        BpeTrainer trainer(options, std::move(points), threads);
+        trainer.read(text.words());
+        text.release();
+        trainer.learn(merges, report);
+        pieces = trainer.pieces();
+        for (const char32_t point : characters) {
+            append_utf8(pieces.bytes, point);
+            pieces.offsets.push_back(static_cast<std::int64_t>(pieces.bytes.size()));
+        }
+    }
+    return std::pair(nb::bytes(pieces.bytes.data(), pieces.bytes.size()), own_by_numpy(std::move(pieces.offsets)));
 }
 
-nb::bytes write_pieces(std::vector<std::string> texts, const FloatArray& scores, const ByteArray& types) {
-    if (scores.size() != texts.size() || types.size() != texts.size())
+nb::bytes write_pieces(const ByteArray& data, const Int64Array& offsets, const FloatArray& scores,
+                       const ByteArray& types) {
+    const TextView texts = text_view(data, offsets);
+    if (scores.size() != texts.lines || types.size() != texts.lines)
         throw nb::value_error("there must be a score and a type for each piece");
     std::vector<Piece> pieces;
-    pieces.reserve(texts.size());
-    for (std::size_t i = 0; i < texts.size(); ++i)
-        pieces.push_back({std::move(texts[i]), scores.data()[i], static_cast<PieceType>(types.data()[i])});
+    pieces.reserve(texts.lines);
+    for (std::size_t i = 0; i < texts.lines; ++i)
+        pieces.push_back({std::string(reinterpret_cast<const char*>(texts.line(i)), texts.size(i)), scores.data()[i],
+                          static_cast<PieceType>(types.data()[i])});
     const std::string bytes = sentencepiece::write_pieces(pieces);
     return nb::bytes(bytes.data(), bytes.size());
 }
@@ -111,7 +124,8 @@ nb::bytes write_pieces(std::vector<std::string> texts, const FloatArray& scores,
 }  // namespace
 
 void bind_sentencepiece_training(nb::module_& module) {
-    module.def("write_sentencepiece_pieces", &write_pieces, nb::arg("texts"), nb::arg("scores"), nb::arg("types"));
+    module.def("write_sentencepiece_pieces", &write_pieces, nb::arg("data"), nb::arg("offsets"), nb::arg("scores"),
+               nb::arg("types"));
     nb::class_<PieceOptions>(module, "SentencePieceOptions")
         .def(nb::new_(&piece_options), nb::arg("longest"), nb::arg("split_by_script"), nb::arg("split_by_number"),
              nb::arg("split_by_whitespace"), nb::arg("split_digits"), nb::arg("whitespace_is_suffix"),

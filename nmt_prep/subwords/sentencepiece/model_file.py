@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from _nmt_prep_core import write_sentencepiece_pieces
 
+from nmt_prep.columns import TextColumn
+
 Value = bool | int | float | str | bytes | tuple[str, ...]
 
 _TRUE = ("true", "t", "1", "yes", "y")
@@ -40,7 +42,7 @@ class Pieces(NamedTuple):
         types: their types, values of :class:`PieceType`, uint8, shape ``[pieces]``.
     """
 
-    texts: list[str]
+    texts: TextColumn
     scores: npt.NDArray[np.float32]
     types: npt.NDArray[np.uint8]
 
@@ -121,8 +123,8 @@ def model_file(pieces: Pieces, settings: Mapping[str, Value], charsmap: bytes) -
     trainer.sort(key=lambda field: field[0])
     normalizer: dict[str, Value] = {**settings, "precompiled_charsmap": charsmap}
     values = [(number, normalizer[name]) for name, (number, _) in _NORMALIZER_FIELDS.items() if name in normalizer]
-    written = write_sentencepiece_pieces(*pieces)
-    return written + _message(2, b"".join(_fields(trainer))) + _message(3, b"".join(_fields(values)))
+    written = write_sentencepiece_pieces(pieces.texts.data, pieces.texts.offsets, pieces.scores, pieces.types)
+    return b"".join((written, *_message(2, *_fields(trainer)), *_message(3, *_fields(values))))
 
 
 def _fields(values: Sequence[tuple[int, Value]]) -> Iterator[bytes]:
@@ -133,11 +135,14 @@ def _fields(values: Sequence[tuple[int, Value]]) -> Iterator[bytes]:
             yield varint(number << 3) + varint(value)
         else:
             items = value if isinstance(value, tuple) else (value,)
-            yield from (_message(number, item if isinstance(item, bytes) else item.encode()) for item in items)
+            for item in items:
+                yield from _message(number, item if isinstance(item, bytes) else item.encode())
 
 
-def _message(number: int, content: bytes) -> bytes:
-    return varint(number << 3 | 2) + varint(len(content)) + content
+def _message(number: int, *contents: bytes) -> Iterator[bytes]:
+    """Yields the parts of a field of bytes. Only the whole file joins them, as the rules of normalization are long."""
+    yield varint(number << 3 | 2) + varint(sum(map(len, contents)))
+    yield from contents
 
 
 def varint(number: int) -> bytes:

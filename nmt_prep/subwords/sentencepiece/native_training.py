@@ -5,6 +5,7 @@ Lines are normalised and divided into words as they are read, and only the disti
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -117,14 +118,14 @@ def train_natively(
         learnt, scores = native_unigram.learn(text, given, rules, characters, size - len(special), report)
     else:
         report("step", {"step": "learning merges"})
-        merged = text.learn_bpe(
+        spelled, offsets = text.learn_bpe(
             rules,
             [point for point, _ in characters],
             size - fixed,
             available_cores(),
             lambda merges: report("merges", {"size": fixed + merges, "target": size}),
         )
-        learnt = [*merged, *(chr(point) for point, _ in characters)]
+        learnt = TextColumn(np.frombuffer(spelled, np.uint8), offsets)
         scores = -np.arange(len(learnt), dtype=np.float32)
     pieces = _numbered(special, learnt, scores)
     found = len(pieces.texts)
@@ -208,23 +209,33 @@ def _read(
 
 
 def _numbered(
-    special: Mapping[int, tuple[str, PieceType]], learnt: Sequence[str], scores: npt.NDArray[np.float32]
+    special: Mapping[int, tuple[str, PieceType]], learnt: TextColumn, scores: npt.NDArray[np.float32]
 ) -> Pieces:
     """Returns all pieces in order of their ids, the learnt ones where no special one is.
 
     Raises:
         LibraryError: a piece occurs twice, or there are too few for the ids of the special ones.
     """
-    texts = list(learnt)
-    for number in sorted(special):
-        name, _ = special[number]
-        if number > len(texts):
-            raise LibraryError(f"there are only {len(texts)} pieces before the one with the id {number}, {name}")
-        texts.insert(number, name)
-    names = {name for name, _ in special.values()}
-    if len(names) < len(special) or not names.isdisjoint(learnt):  # learnt pieces are distinct
-        repeated = next(text for text in texts if texts.count(text) > 1)
-        raise LibraryError(f"{repeated} is already defined")
+    spelled, names, places = learnt.data.tobytes(), list[bytes](), list[int]()
+    parts, end = list[bytes](), 0
+    for added, number in enumerate(sorted(special)):
+        name, place = special[number][0], number - added
+        if place > len(learnt):
+            raise LibraryError(
+                f"there are only {len(learnt) + added} pieces before the one with the id {number}, {name}"
+            )
+        start, end = end, int(learnt.offsets[place])
+        names.append(name.encode())
+        places.append(place)
+        parts += (spelled[start:end], names[-1])
+    lengths = np.insert(np.diff(learnt.offsets), places, [len(name) for name in names])
+    texts = TextColumn(np.frombuffer(b"".join((*parts, spelled[end:])), np.uint8), np.append(0, lengths.cumsum()))
+    # Learnt pieces are distinct.
+    if len(set(names)) < len(names) or any(name in spelled for name in names):
+        counts = Counter(texts.to_bytes())
+        for text, count in counts.items():
+            if count > 1:
+                raise LibraryError(f"{text.decode()} is already defined")
     all_scores, types = np.zeros(len(texts), np.float32), np.full(len(texts), PieceType.NORMAL, np.uint8)
     types[list(special)] = [kind for _, kind in special.values()]
     all_scores[types == PieceType.NORMAL] = scores

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from _nmt_prep_core import SentencePieceOptions, SentencePieceTrainingText, UnigramOptions, learn_unigram
 
+from nmt_prep.columns import TextColumn
 from nmt_prep.runtime import available_cores
 from nmt_prep.subwords.tokenizer import ProgressCallback
 
@@ -48,7 +49,7 @@ def learn(
     characters: Sequence[tuple[int, int]],
     size: int,
     progress: ProgressCallback,
-) -> tuple[list[str], npt.NDArray[np.float32]]:
+) -> tuple[TextColumn, npt.NDArray[np.float32]]:
     """Returns the pieces, the best ones first, and their scores. Frees the words of the text.
 
     Args:
@@ -80,4 +81,5 @@ def learn(
 
     progress("step", {"step": "collecting candidate pieces"})
     learnt = learn_unigram(text, options, list(characters), available_cores(), report)
-    return [piece for piece, _ in learnt], np.array([score for _, score in learnt], np.float32)
+    scores = np.array([score for _, score in learnt], np.float32)
+    return TextColumn.from_strings([piece for piece, _ in learnt]), scores

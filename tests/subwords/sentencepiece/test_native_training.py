@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from _nmt_prep_core import SentencePieceOptions, SentencePieceTrainingText
 from hypothesis import given, settings
@@ -182,8 +183,14 @@ def test_same_merges_as_the_readable_twin(lines: list[str], options: Options, me
         whitespace_only_pieces=options.allow_whitespace_only_pieces,
     )
     alphabet = [character for character, _ in covered if character != "1"]
-    found = text.learn_bpe(rules, [ord(character) for character in alphabet], merges, threads, lambda _: None)
-    assert found == learn_merges(words, alphabet, merges, lambda piece: is_piece(piece, options, script_of))
+    spelled, offsets = text.learn_bpe(
+        rules, [ord(character) for character in alphabet], merges, threads, lambda _: None
+    )
+    found = list(TextColumn(np.frombuffer(spelled, np.uint8), offsets).strings())
+    assert found[len(found) - len(alphabet) :] == alphabet
+    assert found[: len(found) - len(alphabet)] == learn_merges(
+        words, alphabet, merges, lambda piece: is_piece(piece, options, script_of)
+    )
 
 
 def test_same_bytes_for_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:

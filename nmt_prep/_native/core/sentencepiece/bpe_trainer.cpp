@@ -309,14 +309,13 @@ void BpeTrainer::learn(std::size_t merges, const Progress& progress) {
     progress(this->merges());
 }
 
-std::vector<std::string> BpeTrainer::pieces() const {
-    std::vector<std::string> texts;
-    texts.reserve(merges());
+Texts BpeTrainer::pieces() const {
+    Texts texts{{}, {0}};
+    texts.offsets.reserve(merges() + 1);
     for (std::size_t id = characters_.size(); id < symbols_.size(); ++id) {
-        std::string text;
         for (std::size_t i = 0; i < symbols_[id].shape.length; ++i)
-            append_utf8(text, characters_[static_cast<std::size_t>(spelling_[symbols_[id].start + i])]);
-        texts.push_back(std::move(text));
+            append_utf8(texts.bytes, characters_[static_cast<std::size_t>(spelling_[symbols_[id].start + i])]);
+        texts.offsets.push_back(static_cast<std::int64_t>(texts.bytes.size()));
     }
     return texts;
 }

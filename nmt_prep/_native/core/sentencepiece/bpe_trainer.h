@@ -21,12 +21,12 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "sentencepiece/pair_numbers.h"
 #include "sentencepiece/pair_queue.h"
 #include "sentencepiece/piece_rules.h"
+#include "text/batch.h"
 #include "text/count_table.h"
 
 namespace nmt_prep::sentencepiece {
@@ -45,8 +45,8 @@ class BpeTrainer {
     // Learns this number of merges, or fewer if the words give no more. Call it once.
     void learn(std::size_t merges, const Progress& progress);
 
-    // Returns the piece of each merge, in UTF-8.
-    std::vector<std::string> pieces() const;
+    // Returns the piece of each merge.
+    Texts pieces() const;
 
    private:
     static constexpr std::int32_t kBetween = -1;  // between words, and characters that are not in the vocabulary

@@ -5,10 +5,6 @@
 #include <cstring>
 #include <set>
 
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
-
 #include "sentencepiece/piece_rules.h"
 #include "text/errors.h"
 #include "text/parallel.h"
@@ -223,12 +219,7 @@ std::size_t TrainingText::delimited(std::uint8_t* text, std::size_t size) const 
     return out;
 }
 
-void TrainingText::release() {
-    tables_.clear();
-#if defined(__GLIBC__)
-    malloc_trim(0);  // the words were in small pieces, which the large tables of training do not reuse
-#endif
-}
+void TrainingText::release() { tables_.clear(); }
 
 std::size_t TrainingText::training_memory() const {
     const std::size_t per_word = 48, per_character = rules_.mark_finals ? 20 : 16;

@@ -115,7 +115,7 @@ class PoReader(Reader):
     def _encoding(self, path: Path) -> str:
         if "encoding" in self.corpus.model_fields_set:
             return self.corpus.encoding
-        return _charset(next(raw_chunks(path), b"")[:65536], path)
+        return _charset(bytes(next(raw_chunks(path), b"")[:65536]), path)
 
 
 def _parsed(line: str, where: str) -> tuple[str, str]:

@@ -18,7 +18,7 @@ from nmt_prep.config.section import Languages
 from nmt_prep.corpora.reader import PairBatch, PairBuilder, Reader
 from nmt_prep.errors import CorpusError
 from nmt_prep.lines.blocks import Fault
-from nmt_prep.lines.chunks import decoded, unreadable
+from nmt_prep.lines.chunks import Chunk, decoded, unreadable
 
 CHUNK_BYTES = 1 << 16
 """Size of the pieces in which a document is parsed."""
@@ -154,7 +154,7 @@ class XmlReader(Reader):
         document.finish()
         yield from builder.rest()
 
-    def _chunks(self, path: Path) -> Iterator[bytes]:
+    def _chunks(self, path: Path) -> Iterator[Chunk]:
         if "encoding" in self.corpus.model_fields_set:
             return decoded(_raw_chunks(path), self.corpus.encoding, "error", path, self.counts)
         return _raw_chunks(path)
@@ -175,7 +175,7 @@ def _raw_chunks(path: Path) -> Iterator[bytes]:
         raise unreadable(path, error) from error
 
 
-def _parse(document: Document, chunk: bytes, *, final: bool) -> None:
+def _parse(document: Document, chunk: Chunk, *, final: bool) -> None:
     try:
         document.parser.Parse(chunk, final)
     except expat.ExpatError as error:

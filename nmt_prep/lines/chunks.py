@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from _nmt_prep_core import count_newlines
@@ -20,6 +20,8 @@ from nmt_prep.file_steps import StepRange, checked_steps
 
 BLOCK_BYTES = 2 << 20
 """Size of the blocks that a file is read in; a longer line is a run by itself."""
+
+Chunk: TypeAlias = "bytes | memoryview"
 
 _SHORTEST_READ = 4  # ensures that the first chunk contains a whole byte order mark
 
@@ -55,26 +57,29 @@ class LineRun(NamedTuple):
     too_long: bool = False
 
 
-def raw_chunks(path: Path, start: int = 0, end: int | None = None, steps: StepRange | None = None) -> Iterator[bytes]:
+def raw_chunks(
+    path: Path, start: int = 0, end: int | None = None, steps: StepRange | None = None
+) -> Iterator[memoryview]:
     """Yields the bytes of a file from ``start`` to ``end`` (None: to its end), about a block at a time.
 
-    With ``steps``, which must contain them, they are checked.
+    With ``steps``, which must contain them, they are checked. A chunk is a view that the next one overwrites.
 
     Raises:
         CorpusError: the file cannot be read, or has changed.
     """
     if steps is not None:
         for at, step in checked(path, steps):
-            yield bytes(step[max(start - at, 0) : None if end is None else max(end - at, 0)])
+            yield step[max(start - at, 0) : None if end is None else max(end - at, 0)]
         return
+    buffer = np.empty(max(BLOCK_BYTES, _SHORTEST_READ), np.uint8).data
     at, end = start, sys.maxsize if end is None else end
     try:
         with path.open("rb", buffering=0) as file:
             if start:  # a file without seek can still be read from the beginning
                 file.seek(start)
-            while chunk := file.read(min(max(BLOCK_BYTES, _SHORTEST_READ), end - at)):
-                at += len(chunk)
-                yield chunk
+            while count := file.readinto(buffer[: end - at]):
+                at += count
+                yield buffer[:count]
     except OSError as error:
         raise unreadable(path, error) from error
 
@@ -93,7 +98,7 @@ def checked(path: Path, steps: StepRange) -> Iterator[tuple[int, memoryview]]:
         raise CorpusError(f"{path} changed while it was in use; run again with --verify") from error
 
 
-def whole_lines(chunks: Iterable[bytes], limit: int | None) -> Iterator[LineRun]:
+def whole_lines(chunks: Iterable[Chunk], limit: int | None) -> Iterator[LineRun]:
     """Regroups chunks so that each ends at a newline.
 
     Args:
@@ -105,20 +110,23 @@ def whole_lines(chunks: Iterable[bytes], limit: int | None) -> Iterator[LineRun]
     for chunk in chunks:
         start = 0
         if skipped:
-            start = chunk.find(b"\n") + 1
+            start = bytes(chunk).find(b"\n") + 1
             if not start:
                 skipped += len(chunk)
                 continue
             yield LineRun(bytearray(b"\n"), skipped + start, too_long=True)
             skipped = 0
-        first_end, last_end = chunk.find(b"\n", start) + 1, chunk.rfind(b"\n", start) + 1
-        long = len(pending) >= BLOCK_BYTES  # yielded alone, which avoids a copy
+        before = len(pending)
+        pending += memoryview(chunk)[start:]
+        first_end, last_end = pending.find(b"\n", before) + 1, pending.rfind(b"\n", before) + 1
+        long = before >= BLOCK_BYTES  # yielded alone, which avoids a copy
+        at = 0
         for end in sorted({first_end, last_end} if long else {last_end}):
             if end:
-                pending += memoryview(chunk)[start:end]
+                rest = pending[end - at :]
+                del pending[end - at :]
                 yield LineRun(pending, len(pending))
-                pending, start = bytearray(), end
-        pending += memoryview(chunk)[start:]
+                pending, at = rest, end
         if limit is not None and len(pending) > max(limit, BLOCK_BYTES):
             skipped, pending = len(pending), bytearray()
     if skipped:
@@ -179,14 +187,14 @@ def one_byte_newlines(encoding: str) -> bool:
 
 
 def decoded(
-    chunks: Iterator[bytes],
+    chunks: Iterator[Chunk],
     encoding: str,
     invalid: Literal["error", "drop"],
     path: Path,
     counts: Counter[str],
     start: int = 0,
     first_line: int = 1,
-) -> Iterator[bytes]:
+) -> Iterator[Chunk]:
     """Yields the text as UTF-8; chunks in UTF-8 are yielded unchecked.
 
     Args:
@@ -207,8 +215,9 @@ def decoded(
     decoder = codecs.getincrementaldecoder(encoding)("strict" if invalid == "error" else _MARK_AS_INVALID)
     position, line = start, first_line
     for number, chunk in enumerate(_with_end(chunks)):
-        if number == 0 and chunk.startswith(_MARKS_REMOVED_BY_DECODERS.get(encoding, (b"no such mark",))):
-            counts["byte_order_marks"] += 1
+        if number == 0:
+            marks = _MARKS_REMOVED_BY_DECODERS.get(encoding, ())
+            counts["byte_order_marks"] += bytes(chunk[:_SHORTEST_READ]).startswith(marks)
         position += len(chunk)
         try:
             text = decoder.decode(chunk, final=not chunk)
@@ -239,6 +248,6 @@ def text_error(path: Path, line: int, position: int, error: UnicodeDecodeError, 
     )
 
 
-def _with_end(chunks: Iterator[bytes]) -> Iterator[bytes]:
+def _with_end(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
     yield from chunks
     yield b""

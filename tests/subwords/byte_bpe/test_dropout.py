@@ -21,8 +21,10 @@ def test_dropout_equals_its_twin(text: str, dropout: float, seed: int) -> None:
 
 @pytest.mark.parametrize("dropout", [0.1, 0.5, 1.0])
 def test_dropout_of_frequent_words_equals_its_twin(dropout: float) -> None:
-    # Of 1 to 40 bytes, in the cache and not, and long ones; most outcomes of the short ones occur again.
+    # Of 1 to 40 bytes, in the cache and not, and long ones; most outcomes of the short ones occur again, and all of the
+    # last one.
     words = [word for line in LINES for word in line.split(" ")] + ["the" * i for i in range(14)] + ["there" * 52]
+    words += ["thethe"] * 300
     text = " ".join(words * 2)
     tokenizer = small_tokenizer()
     twin = reference.Vocabulary(tokenizer.vocabulary.tokens, tokenizer.vocabulary.merges.tolist())

@@ -72,8 +72,8 @@ def test_dropout_does_not_depend_on_the_length_of_a_line() -> None:
 
 @pytest.mark.parametrize("dropout", [0.001, 0.1, 0.5, 1.0])
 def test_dropout_of_frequent_words_equals_the_twin(dropout: float) -> None:
-    # Words of 2 to 40 symbols, and most outcomes of the short ones, occur again and again.
-    line = " ".join("abaab"[i % 5 :] + "ab" * i for i in range(18)) + " abab" * 10
+    # Words of 2 to 40 symbols, and most outcomes of the short ones, occur again, and all of the last one.
+    line = " ".join("abaab"[i % 5 :] + "ab" * i for i in range(18)) + " abab" * 10 + " abababab" * 300
     twin = reference.Model(BPE_MODEL.model_bytes)
     rows = BPE_MODEL.encode_batch([line] * 8, threads=1, seed=3, dropout=dropout).to_lists()
     assert rows == [twin.sample(line, 3, number, dropout=dropout) for number in range(8)]

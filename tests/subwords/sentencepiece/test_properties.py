@@ -49,6 +49,7 @@ def models(draw: st.DrawFn, types: tuple[int, ...]) -> bytes:
 @settings(max_examples=examples(300), deadline=None)
 @given(models((NORMAL, USER_DEFINED, UNUSED, CONTROL)), st.lists(st.one_of(texts, ties), max_size=6))
 @example(model_file([UNK, ("a", -1.0, UNUSED)], BPE), [""])
+@example(model_file([UNK, ("a", -1.0, UNUSED)], BPE, dummy_prefix=False), ["a"])
 def test_native_core_and_library_agree(file: bytes, lines: list[str]) -> None:
     tokenizer = SentencePieceTokenizer(file)
     assert tokenizer.library_reason is None

@@ -47,7 +47,11 @@ class T2TTokenizer(Tokenizer):
             InvalidTextError: a piece contains a lone surrogate.
         """
         self._pieces = checked_pieces(pieces)
-        self._model = T2TModel(list(self._pieces))
+
+    @functools.cached_property
+    def _model(self) -> T2TModel:
+        """The tables for encoding, made when they are first needed: who trains may only want to save the pieces."""
+        return T2TModel(list(self._pieces))
 
     @classmethod
     def train(
@@ -60,7 +64,7 @@ class T2TTokenizer(Tokenizer):
         threads: int | None = None,
         memory: int | None = None,
     ) -> Self:
-        """Builds the same vocabulary as Tensor2Tensor from the same lines.
+        """Builds the same vocabulary as Tensor2Tensor from the same lines. Its first use makes the tables for encoding.
 
         Args:
             lines: text, used unchanged (Tensor2Tensor strips each line first).

@@ -105,6 +105,13 @@ def test_matches_of_published_patterns_in_ascii(name: str, line: str) -> None:
     assert parts(splitter(RANKS_PATTERNS[name]), line) == reference.pretokens(line, RANKS_PATTERNS[name])
 
 
+@settings(deadline=None)
+@given(line=st.one_of(LINES, st.text(st.sampled_from("abSL' 12\n"), max_size=80)))
+def test_pattern_with_too_many_states_for_steps_of_two_characters(line: str) -> None:
+    pattern = O200K.replace("{1,3}", "{1,60}")
+    assert parts(splitter(pattern), line) == reference.pretokens(line, pattern)
+
+
 @pytest.mark.parametrize("pattern", [CL100K_IN_JSON, O200K, KIMI_K2])
 def test_words_longer_than_a_block(pattern: str) -> None:
     for length in range(1, 70):

@@ -12,14 +12,15 @@ std::optional<Scanner> Scanner::of(std::string_view expression, Syntax syntax, U
     const std::optional<Automaton> automaton = compile(*node);
     if (!automaton) return std::nullopt;
     const std::size_t stride = std::bit_ceil(std::max(automaton->classes + 1, kMinStride));
-    if (stride * automaton->steps.size() > std::size_t{1} << 16) return std::nullopt;
+    if (stride * automaton->steps.size() > kMaxSteps) return std::nullopt;
     return Scanner(*automaton, unmatched);
 }
 
 Scanner::Scanner(const Automaton& automaton, Unmatched unmatched) : unmatched_(unmatched) {
     place_classes(automaton);
     place_steps(automaton);
-    place_pairs();
+    place_walk(automaton);
+    if (column_bits_ > 0) add_pairs();
 }
 
 void Scanner::place_classes(const Automaton& automaton) {
@@ -45,35 +46,45 @@ void Scanner::place_steps(const Automaton& automaton) {
     const std::size_t stride = std::bit_ceil(std::max(automaton.classes + 1, kMinStride));
     start_ = stride;
     steps_.resize(stride * automaton.steps.size());
-    walk_.resize(steps_.size());
     for (std::size_t state = 0; state < automaton.steps.size(); ++state) {
         for (std::size_t symbol = 0; symbol <= automaton.classes; ++symbol) {
             const auto [next, matched] = automaton.steps[state][symbol];
-            const std::size_t first = automaton.steps[1][symbol].state;
-            const std::size_t at = stride * state + symbol;
-            steps_[at] = static_cast<Step>(stride * next | (matched ? kMatched : 0));
-            if (next != 0)
-                walk_[at] = static_cast<Step>(stride * next);
-            else
-                walk_[at] = matched && first != 0 ? static_cast<Step>(stride * first | kEndsPart) : kUnusual;
+            steps_[stride * state + symbol] = static_cast<Step>(stride * next | (matched ? kMatched : 0));
         }
     }
 }
 
-void Scanner::place_pairs() {
-    stride_bits_ = static_cast<unsigned>(std::countr_zero(start_));
-    if (walk_.size() << stride_bits_ > kMaxPairSteps) return;
+void Scanner::place_walk(const Automaton& automaton) {
+    if (steps_.size() * start_ <= kMaxSteps) {
+        column_bits_ = static_cast<unsigned>(std::countr_zero(start_));
+        alone_ = end_class_;
+    }
+    walk_.assign(steps_.size() << column_bits_, kUnusual);
+    for (std::size_t state = 0; state < automaton.steps.size(); ++state) {
+        for (std::size_t symbol = 0; symbol <= automaton.classes; ++symbol) {
+            const auto [next, matched] = automaton.steps[state][symbol];
+            const std::size_t first = automaton.steps[1][symbol].state;
+            Step& step = walk_[((start_ * state + symbol) << column_bits_) + alone_];
+            if (next != 0)
+                step = static_cast<Step>(start_ * next << column_bits_);
+            else if (matched && first != 0)
+                step = static_cast<Step>(start_ * first << column_bits_ | kEndsPart);
+        }
+    }
+}
+
+void Scanner::add_pairs() {
     constexpr std::size_t kAscii = 0x80;
     const std::set<std::size_t> classes(of_low_points_.begin(), of_low_points_.begin() + kAscii);
-    pair_walk_.assign(walk_.size() << stride_bits_, kUnusual);
-    for (std::size_t state = start_; state < walk_.size(); state += start_) {
+    for (std::size_t state = start_ << column_bits_; state < walk_.size(); state += start_ << column_bits_) {
         for (const std::size_t first : classes) {
-            const Step one = walk_[state + first];
+            Step* const steps = &walk_[state + (first << column_bits_)];
+            const Step one = steps[alone_];
             if (one & kUnusual) continue;
             for (const std::size_t second : classes) {
-                const Step two = walk_[(one & ~kFacts) + second];
+                const Step two = walk_[(one & ~kFacts) + (second << column_bits_) + alone_];
                 if (two & kUnusual) continue;
-                pair_walk_[((state + first) << stride_bits_) + second] =
+                steps[second] =
                     static_cast<Step>((two & ~kFacts) | (one & kEndsPart) | (two & kEndsPart ? kEndsSecond : 0));
             }
         }

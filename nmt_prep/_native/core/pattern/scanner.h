@@ -30,16 +30,21 @@ class Scanner {
         const std::uint8_t* const end = at + size;
         const std::uint8_t* begin = at;  // of the part that `at` is in
         std::array<const std::uint8_t*, kBlock + 2> ends;
-        std::size_t state = start_;
+        const Step* const walk = walk_.data();
+        const unsigned column_bits = column_bits_;
+        const std::size_t alone = alone_, start = start_ << column_bits;
+        std::size_t state = start;
         while (at != end) {
             // Ends of parts are noted without a branch, which would be mispredicted for most parts.
             const std::uint8_t* const stop = at + std::min<std::size_t>(static_cast<std::size_t>(end - at), kBlock);
             std::size_t count = 0;
             Step step = 0;
             while (at < stop) {
-                // Most steps take two characters of one byte each, since each step waits for the previous one.
-                if (end - at > 1 && ((at[0] | at[1]) & 0x80) == 0 && !pair_walk_.empty()) {
-                    step = pair_walk_[((state + of_low_points_[at[0]]) << stride_bits_) + of_low_points_[at[1]]];
+                // Most steps take two characters of one byte each, since each step waits for the previous one. Only the
+                // sum and the read wait: the place among the steps of a state is known before.
+                if (end - at > 1 && ((at[0] | at[1]) & 0x80) == 0 && column_bits != 0) {
+                    const std::size_t first = of_low_points_[at[0]], second = of_low_points_[at[1]];
+                    step = walk[state + (first << column_bits | second)];
                     if (!(step & kUnusual)) {
                         ends[count] = at;
                         count += step & kEndsPart;
@@ -51,7 +56,7 @@ class Scanner {
                     }
                 }
                 const std::uint8_t* next = at;
-                step = walk_[state + next_class(next)];
+                step = walk[state + (next_class(next) << column_bits | alone)];
                 if (step & kUnusual) break;
                 ends[count] = at;
                 count += step & kEndsPart;
@@ -64,10 +69,10 @@ class Scanner {
             }
             if (step & kUnusual) {
                 at = begin = visit_one(begin, end, visit);
-                state = start_;
+                state = start;
             }
         }
-        if (begin != end && (steps_[state + end_class_] & kMatched)) {
+        if (begin != end && (steps_[(state >> column_bits) + end_class_] & kMatched)) {
             visit(begin, static_cast<std::size_t>(end - begin));
             return;
         }
@@ -75,22 +80,23 @@ class Scanner {
     }
 
    private:
-    // A step is the number of the next state's first step, whose lowest bits are free for facts about the step.
+    // A step is the place of the next state's first step, whose lowest bits are free for facts about the step.
     using Step = std::uint16_t;
     static constexpr Step kMatched = 1;     // of steps_: what comes before the character is a match
     static constexpr Step kEndsPart = 1;    // of walk_: a part ends before the character, and the next one begins
     static constexpr Step kUnusual = 2;     // of walk_: a part ends earlier than that, or the character begins no match
-    static constexpr Step kEndsSecond = 4;  // of pair_walk_: a part ends before the second character
+    static constexpr Step kEndsSecond = 4;  // of walk_: a part ends before the second character
     static constexpr Step kFacts = 7;
     static constexpr std::size_t kMinStride = 8;
-    static constexpr std::size_t kMaxPairSteps = std::size_t{1} << 19;
+    static constexpr std::size_t kMaxSteps = std::size_t{1} << 16;
     static constexpr std::size_t kLowPoints = 0x800;  // of one or two bytes
     static constexpr std::size_t kBlock = 256;        // bytes to walk before parts are visited
 
     Scanner(const Automaton& automaton, Unmatched unmatched);
     void place_classes(const Automaton& automaton);
     void place_steps(const Automaton& automaton);
-    void place_pairs();
+    void place_walk(const Automaton& automaton);
+    void add_pairs();
 
     template <class Visit>
     void visit_unmatched(const std::uint8_t* at, const std::uint8_t* end, Visit& visit) const {
@@ -142,10 +148,12 @@ class Scanner {
 
     std::array<std::uint8_t, kLowPoints> of_low_points_;  // classes
     std::size_t start_ = 0, end_class_ = 0;
-    std::vector<Step> steps_;      // for one match; state 0 is the one without further matches
-    std::vector<Step> walk_;       // for a whole text: where a match ends, the next one begins
-    std::vector<Step> pair_walk_;  // the same for two characters below U+0080; empty if it would be too large
-    unsigned stride_bits_ = 0;
+    std::vector<Step> steps_;  // for one match, by state and class; state 0 is the one without further matches
+    // For a whole text: where a match ends, the next one begins. By state, class and column: the class of a second
+    // character if both are below U+0080, else alone_. There is only this column if all would be too many.
+    std::vector<Step> walk_;
+    unsigned column_bits_ = 0;
+    std::size_t alone_ = 0;
     // Two-stage table: page of each 256 code points, then the class of each.
     std::vector<std::uint16_t> pages_;
     std::vector<std::uint8_t> of_points_;

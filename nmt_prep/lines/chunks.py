@@ -215,9 +215,9 @@ def decoded(
     decoder = codecs.getincrementaldecoder(encoding)("strict" if invalid == "error" else _MARK_AS_INVALID)
     position, line = start, first_line
     for number, chunk in enumerate(_with_end(chunks)):
-        if number == 0:
-            marks = _MARKS_REMOVED_BY_DECODERS.get(encoding, ())
-            counts["byte_order_marks"] += bytes(chunk[:_SHORTEST_READ]).startswith(marks)
+        marks = _MARKS_REMOVED_BY_DECODERS.get(encoding, ())
+        if number == 0 and bytes(chunk[:_SHORTEST_READ]).startswith(marks):
+            counts["byte_order_marks"] += 1
         position += len(chunk)
         try:
             text = decoder.decode(chunk, final=not chunk)

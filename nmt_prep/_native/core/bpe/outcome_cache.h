@@ -105,7 +105,7 @@ class OutcomeCache {
     explicit OutcomeCache(bool with_places) : with_places_(with_places) {}
 
     void prefetch(std::uint64_t hash) const { words_.prefetch(hash); }
-    // Returns true if the word is known, rarely also for another one.
+    // Returns true if the word is cached, and rarely if it is not. Unlike contains(), it does not compare the bytes.
     bool prefetch_word(std::uint64_t hash) const { return words_.prefetch_phrase(hash); }
     bool contains(const Word& word) const { return !words_.view(word.hash, word.text, word.size).empty(); }
 

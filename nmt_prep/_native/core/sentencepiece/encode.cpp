@@ -335,7 +335,7 @@ Lattice::Run Model::prepared_word(const Stretch& stretch, Scratch& scratch) cons
 // Appends the ids of a segment; returns true if they are the same wherever in a line it occurs.
 bool Model::solve(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const {
     const std::uint8_t* const text = scratch.text.data() + stretch.begin;
-    // An unused piece of one character is unknown.
+    // Unused pieces have entries among the characters, but text of one character does not become one.
     if (stretch.size == character_size(*text) && !vocabulary_.has_unused)
         return encode_character(stretch, line, scratch, ids);
     if (unigram_ && tokenizers_) {

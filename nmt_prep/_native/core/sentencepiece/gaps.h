@@ -12,7 +12,7 @@ class Gaps {
    public:
     // `probability`: of skipping a merge.
     explicit Gaps(double probability = 0) : probability_(probability), log_of_others_(std::log1p(-probability)) {
-        constexpr double kError = 1e-6;  // more than that of any logarithm
+        constexpr double kError = 1e-6;  // more than the rounding error of any small gap
         for (std::size_t i = 0; i < kParts; ++i) {
             const double low = exact(static_cast<double>(i) / kParts),
                          high = exact(static_cast<double>(i + 1) / kParts);

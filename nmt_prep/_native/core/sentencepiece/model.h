@@ -118,8 +118,12 @@ class Model {
 
     // The random decisions of the current line.
     struct Samples {
-        Samples(std::uint64_t all, std::uint64_t number, const Gaps& between)
-            : seed(all), line(number), gaps(&between), random(seed, line), dropout(between, seed, line) {}
+        Samples(std::uint64_t sampling_seed, std::uint64_t line_number, const Gaps& gap_table)
+            : seed(sampling_seed),
+              line(line_number),
+              gaps(&gap_table),
+              random(seed, line),
+              dropout(gap_table, seed, line) {}
         void begin_next_line() { *this = Samples(seed, line + 1, *gaps); }
 
         std::uint64_t seed;

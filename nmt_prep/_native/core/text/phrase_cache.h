@@ -34,8 +34,8 @@ class PhraseCache {
     // Prefetches the bucket that `prefetch_phrase` reads.
     void prefetch(std::uint64_t hash) const { __builtin_prefetch(&buckets_[hash >> shift_]); }
 
-    // Prefetches the phrase that `find` reads: the first lines of it in the processor's cache. Returns true if the phrase
-    // is cached, and rarely if it is not, since only parts of hashes are compared.
+    // Prefetches the phrase that `find` reads: the first lines of it in the processor's cache. Returns true if the
+    // phrase is cached, and rarely if it is not, since only parts of hashes are compared.
     template <std::size_t kLines = 2>
     bool prefetch_phrase(std::uint64_t hash) const {
         bool found = false;

@@ -8,8 +8,8 @@ namespace {
 
 // The first floor is this share of all pairs. Then it is divided by kFloorStep, and halved at the end, where each step
 // finds many more pairs.
-constexpr std::int64_t kFirstFloor = 1024;
-constexpr std::int64_t kFloorStep = 16;
+constexpr std::int64_t kFirstFloor = 16384;
+constexpr std::int64_t kFloorStep = 32;
 constexpr std::int64_t kHalvedFrom = 4;
 constexpr std::size_t kAhead = 8;  // places whose text is fetched from memory before it is needed
 

@@ -15,6 +15,17 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def keep_freed_memory() -> None:
+    """Makes the C library keep memory that is freed, to use it again, in at most one heap per core.
+
+    This is for the whole process, so only commands do it, before they start threads. It does nothing where the C
+    library is not glibc.
+    """
+    from _nmt_prep_core import keep_freed_memory as keep  # noqa: PLC0415  (other functions of this module need no core)
+
+    keep(available_cores())
+
+
 def needed_extra(module: str, extra: str, what: str, kind: type[NmtPrepError] = MissingPackageError) -> Any:
     """Imports a module that comes with an extra.
 

@@ -32,6 +32,7 @@ from nmt_prep.cli.summary import show_summary, summary_json
 from nmt_prep.cli.tasks import NumTasksOption, OldRoundOption, RoundOption, TaskIdOption, requested_share
 from nmt_prep.cli.terminal import SafeConsole, json_line, open_console
 from nmt_prep.progress import Progress
+from nmt_prep.runtime import keep_freed_memory
 from nmt_prep.sources.lockfile import lock_path
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ def run(
     from nmt_prep.runner import run as run_stages  # noqa: PLC0415  (loads pyarrow)
     from nmt_prep.runner import run_share  # noqa: PLC0415  (loads pyarrow)
 
+    keep_freed_memory()
     console = SafeConsole(stderr=True, quiet=quiet) if as_json else open_console(quiet=quiet)
     plain_only = bool(until or force or verify or strict or as_json)
     share = requested_share(round_name, old_round_name, task_id, num_tasks, others=plain_only)

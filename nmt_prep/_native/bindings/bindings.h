@@ -15,6 +15,7 @@ using DoubleArray = nanobind::ndarray<const double, nanobind::ndim<1>, nanobind:
 using Int64Array = nanobind::ndarray<const std::int64_t, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
 
 void bind_simd(nanobind::module_& module);
+void bind_allocation(nanobind::module_& module);
 void bind_t2t(nanobind::module_& module);
 void bind_byte_bpe_split(nanobind::module_& module);
 void bind_byte_bpe(nanobind::module_& module);

@@ -5,6 +5,7 @@ NB_MODULE(_nmt_prep_core, module) {
     // Tokenizers that are still referenced at interpreter exit, for example by a cache, must not be reported as leaks.
     nanobind::set_leak_warnings(false);
     nmt_prep::bind_simd(module);
+    nmt_prep::bind_allocation(module);
     nmt_prep::bind_t2t(module);
     nmt_prep::bind_byte_bpe_split(module);
     nmt_prep::bind_byte_bpe(module);

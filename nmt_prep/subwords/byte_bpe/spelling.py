@@ -6,8 +6,9 @@ Printable Latin-1 characters represent themselves; the other bytes are mapped in
 from __future__ import annotations
 
 import codecs
-import itertools
 from collections.abc import Sequence
+
+from _nmt_prep_core import byte_bpe_spell_tokens
 
 
 def _byte_characters() -> tuple[str, ...]:
@@ -28,9 +29,7 @@ def spelled(token: bytes) -> str:
 
 def all_spelled(tokens: Sequence[bytes]) -> list[str]:
     """Returns the spellings of tokens; much faster than one by one."""
-    spelling = spelled(b"".join(tokens))
-    ends = [0, *itertools.accumulate(map(len, tokens))]
-    return [spelling[start:end] for start, end in itertools.pairwise(ends)]
+    return byte_bpe_spell_tokens(tokens, _TO_CHARACTERS)
 
 
 def unspelled(spelling: str) -> bytes:

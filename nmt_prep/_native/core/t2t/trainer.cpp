@@ -215,7 +215,7 @@ class Trainer::Passes {
     }
 
    private:
-    static constexpr std::size_t kParallelFrom = std::size_t{1} << 15;  // positions; fewer are not worth a thread
+    static constexpr std::size_t kParallelFrom = std::size_t{1} << 17;  // positions; fewer are not worth a thread
     static constexpr std::size_t kParts =
         2;  // of the text; there are more if the tree is small, since each needs counts
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 #include <utility>
 
 namespace nmt_prep::t2t {
@@ -20,9 +19,38 @@ std::size_t common_prefix(const Symbols& a, const Symbols& b) {
 std::uint64_t exclusive_or_places(std::uint64_t word, std::uint32_t mask) {
     constexpr std::uint64_t kLower[] = {0x5555555555555555u, 0x3333333333333333u, 0x0F0F0F0F0F0F0F0Fu,
                                         0x00FF00FF00FF00FFu, 0x0000FFFF0000FFFFu, 0x00000000FFFFFFFFu};
-    for (std::uint32_t bit = 0; bit < 6; ++bit)
-        if (mask >> bit & 1) word = (word >> (1u << bit) & kLower[bit]) | (word & kLower[bit]) << (1u << bit);
+    for (std::uint32_t bit = 0; bit < 6; ++bit) {
+        const std::uint64_t exchanged = (word >> (1u << bit) & kLower[bit]) | (word & kLower[bit]) << (1u << bit);
+        // Not by a branch, which would often be mispredicted: masks are nearly random.
+        word ^= (word ^ exchanged) & (0 - std::uint64_t{mask >> bit & 1});
+    }
     return word;
+}
+
+// Returns the numbers of the pieces in ascending order of the pieces, and of equal ones.
+std::vector<std::size_t> ascending(const std::vector<Symbols>& pieces, std::uint32_t symbols) {
+    struct Item {
+        std::uint64_t key;  // the first symbols; few pieces have the same
+        std::size_t number;
+    };
+    const auto bits = static_cast<std::size_t>(std::bit_width(symbols));
+    std::vector<Item> items;
+    items.reserve(pieces.size());
+    for (const Symbols& piece : pieces) {
+        std::uint64_t key = 0;
+        const std::size_t packed = 64 / bits;
+        for (std::size_t i = 0; i < packed; ++i) key = key << bits | (i < piece.size() ? piece[i] : 0);
+        items.push_back({key, items.size()});
+    }
+    std::ranges::sort(items, [&](const Item& a, const Item& b) {
+        if (a.key != b.key) return a.key < b.key;
+        const auto order = pieces[a.number] <=> pieces[b.number];
+        return order != 0 ? order < 0 : a.number < b.number;
+    });
+    std::vector<std::size_t> numbers;
+    numbers.reserve(items.size());
+    for (const Item& item : items) numbers.push_back(item.number);
+    return numbers;
 }
 
 }  // namespace
@@ -66,12 +94,7 @@ class Trie::Builder {
 
     // Nodes with many edges are placed first, while most slots are free.
     void finish() {
-        std::ranges::stable_sort(edges_, [](const Edge& a, const Edge& b) { return a.node < b.node; });
-        std::vector<Siblings> nodes;
-        for (std::size_t begin = 0, end; begin < edges_.size(); begin = end) {
-            for (end = begin; end < edges_.size() && edges_[end].node == edges_[begin].node;) ++end;
-            nodes.push_back({begin, end});
-        }
+        std::vector<Siblings> nodes = group_edges();
         std::ranges::stable_sort(
             nodes, [](const Siblings& a, const Siblings& b) { return a.end - a.begin > b.end - b.begin; });
         add_block();
@@ -105,6 +128,23 @@ class Trie::Builder {
         std::size_t begin, end;  // in edges_
     };
 
+    // Sorts the edges by the nodes that they leave, those of a node in the order of their symbols.
+    std::vector<Siblings> group_edges() {
+        std::vector<std::size_t> ends(nodes_ + 1, 0);
+        for (const Edge& edge : edges_) ++ends[edge.node];
+        std::vector<Siblings> nodes;
+        std::size_t size = 0;
+        for (std::size_t& end : ends) {
+            const std::size_t begin = size;
+            size += std::exchange(end, begin);
+            if (size > begin) nodes.push_back({begin, size});
+        }
+        std::vector<Edge> grouped(edges_.size());
+        for (const Edge& edge : edges_) grouped[ends[edge.node]++] = edge;
+        edges_ = std::move(grouped);
+        return nodes;
+    }
+
     // Numbers below a power of two stay below it under exclusive or with symbols, so a new block has room for any node.
     void add_block() {
         trie_.owner_.resize(trie_.owner_.size() + block_, kFree);
@@ -115,11 +155,17 @@ class Trie::Builder {
 
     // Returns a base for which all edges of a node fall into free slots: the lowest found by a limited search.
     std::uint32_t place(const Siblings& node) {
-        while (lowest_ < free_.size() && free_[lowest_] == 0) ++lowest_;
-        for (const std::size_t from : {lowest_, (trie_.owner_.size() - block_) / 64})
-            if (const std::uint32_t base = search(node, from)) return base;
-        add_block();
-        return search(node, (trie_.owner_.size() - block_) / 64);
+        if (node.end - node.begin != placed_) from_ = 0;
+        placed_ = node.end - node.begin;
+        while (from_ < free_.size() && free_[from_] == 0) ++from_;
+        std::uint32_t base = search(node, from_);
+        if (base == 0) base = search(node, (trie_.owner_.size() - block_) / 64);
+        if (base == 0) {
+            add_block();
+            base = search(node, (trie_.owner_.size() - block_) / 64);
+        }
+        from_ = (base ^ edges_[node.begin].symbol) / 64;
+        return base;
     }
 
     // Tries 64 bases at a time, those that put the first edge into one word of free_.
@@ -145,14 +191,12 @@ class Trie::Builder {
     std::size_t block_;
     // One bit per number: slots that are free, and bases that no node has.
     std::vector<std::uint64_t> free_, unused_;
-    std::size_t lowest_ = 0;  // no word of free_ before it has a free slot
+    std::size_t placed_ = 0;  // edges of the last node that was placed
+    std::size_t from_ = 0;    // where its first edge is in free_: before it, nodes with as many edges rarely fit
 };
 
 Trie::Trie(const std::vector<Symbols>& pieces, const std::vector<std::int32_t>& ids, std::uint32_t symbols) {
-    std::vector<std::size_t> order(pieces.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return pieces[a] < pieces[b]; });
-
+    const std::vector<std::size_t> order = ascending(pieces, symbols);
     Builder builder(*this, symbols);
     std::size_t shared = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {

@@ -133,6 +133,10 @@ class _Search:
         self._best: tuple[int, int, T2TCandidate] | None = None  # distance from the size, turn, vocabulary
         self._skipped: list[tuple[int, int, int]] = []  # least distance, turn, minimum count
         self._turns = 0
+        # What remains of a piece's count is zero or a sum of counts of tokens, so minimum counts up to the least of
+        # these select the same pieces.
+        self._least = trainer.least_count()
+        self._of_least: T2TCandidate | None = None
 
     def too_few(self, min_count: int) -> int | None:
         """Returns an upper bound of the size that the minimum count gives, if it is more than 1% too small."""
@@ -158,7 +162,7 @@ class _Search:
         return self._best[2]
 
     def _build(self, min_count: int, turn: int) -> int:
-        candidate = self._trainer.build(min_count, _PASSES, self._threads)
+        candidate = self._candidate(min_count)
         found = self._reserved + len(candidate)
         distance = abs(found - self._size)
         if self._best is None or (distance, turn) < self._best[:2]:
@@ -166,6 +170,13 @@ class _Search:
         if self._progress is not None:
             self._progress("bisection", {"min_count": min_count, "size": found})
         return found
+
+    def _candidate(self, min_count: int) -> T2TCandidate:
+        if min_count > self._least:
+            return self._trainer.build(min_count, _PASSES, self._threads)
+        if self._of_least is None:
+            self._of_least = self._trainer.build(self._least, _PASSES, self._threads)
+        return self._of_least
 
 
 def checked_text(token: str, what: str) -> str:

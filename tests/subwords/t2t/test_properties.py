@@ -55,6 +55,7 @@ def test_training(
     max_subtoken_length=st.none() | st.integers(1, 6),
     excess=st.integers(0, 4),
 )
+@example(counts={"abab": 9, "ab": 8, "bab": 20}, min_count=8, max_subtoken_length=None, excess=4)  # all are 8 or more
 @settings(deadline=None, max_examples=examples(200))
 def test_training_with_large_counts(
     counts: dict[str, int], min_count: int, max_subtoken_length: int | None, excess: int

@@ -34,7 +34,7 @@ from tests.reference import byte_bpe, fixes, near, records, sentencepiece, t2t
 from tests.reference.utf8 import first_invalid
 from tests.subwords.sentencepiece.models import BPE, UNIGRAM, UNK, model_file
 
-LEVELS = ["scalar", "sse4.2", "avx2"]
+LEVELS = ["scalar", "sse4.2", "avx2", "avx512"]
 # Long enough for blocks of 64 bytes and what is left after them.
 TEXT = st.text(st.sampled_from("aZ09 _'-\u00a0éñЖп中国日本。가😀\U0010ffff"), max_size=150)
 each_level = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(40))
@@ -178,6 +178,19 @@ def test_sha256_of_known_messages() -> None:
     empty, abc = sha256_each([b"", b"abc"])
     assert empty.hex() == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     assert abc.hex() == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+def test_pieces_in_runs() -> None:
+    random = Random(5)
+    alphabet = "\u2581中国日本人民大学生活在上海北京、。"
+    text = "".join(random.choices(alphabet, k=4000))
+    cuts = [text[at : at + random.randint(1, 8)] for at in range(0, len(text), 20)]
+    pieces = sorted({*alphabet[:12], *cuts, text[:19]})
+    file = model_file([UNK, *((piece, -random.uniform(1, 12) * len(piece) ** 0.5, 1) for piece in pieces)])
+    # Runs end within blocks of 16 characters and between them, and characters without a piece are among them.
+    lines = [text[at : at + at % 53].replace("\u2581", " ") for at in range(0, len(text), 31)] + [text[:19], "中" * 33]
+    twin = sentencepiece.Model(file)
+    assert SentencePieceTokenizer(file).encode_batch(lines).to_lists() == [twin.encode(line) for line in lines]
 
 
 def test_segments_of_sentencepiece() -> None:

@@ -16,7 +16,7 @@ namespace nb = nanobind;
 namespace nmt_prep {
 namespace {
 
-constexpr std::array<std::string_view, 3> kNames = {"scalar", "sse4.2", "avx2"};
+constexpr std::array<std::string_view, 4> kNames = {"scalar", "sse4.2", "avx2", "avx512"};
 
 // Returns the names of the levels that this processor has, the lowest first.
 std::vector<std::string> levels() {

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -29,65 +28,6 @@ std::int32_t equals(float a, float b, float c, float d, float most) {
 }
 
 }  // namespace
-
-void Lattice::reserve(std::size_t size) {
-    if (last_.size() > size) return;
-    ids_.resize(2 * size + kShort);
-    best_.resize(2 * size + 1);
-    sums_.resize(best_.size());
-    last_.resize(best_.size());
-    walks_.resize(best_.size());
-    path_ids_.resize(best_.size());
-    path_starts_.resize(best_.size());
-}
-
-void Lattice::find_pieces(const Trie& trie, const std::vector<First>& firsts, const std::vector<float>& scores,
-                          const std::uint32_t* symbols, std::size_t size) {
-    reserve(size);
-    longs_.clear();
-    Walk* const walks = walks_.data();
-    std::size_t count = 0;
-    // Walks are always written, and counted only if they continue, to avoid a branch.
-    const auto walk_on = [&](std::uint32_t start, std::uint32_t place, std::uint32_t goes_on) {
-        walks[count] = {start, place};
-        count += goes_on;
-        trie.prefetch(place & -goes_on);
-    };
-    const std::uint32_t stranger = symbols[size - 1];
-    for (std::uint32_t i = 0; i + 1 < size; ++i) {
-        const First& first = firsts[symbols[i]];
-        ids_[i + kShort] = {first.id + 1, 0, 0, 0};
-        const std::uint32_t next = symbols[i + 1], place = first.base ^ next;
-        // The symbol behind the last one must not be read, whatever the table says.
-        walk_on(i, place, static_cast<std::uint32_t>(trie.may_be_second(place)) & (next != stranger));
-    }
-    for (std::size_t length = 2; count > 0; ++length) {
-        const std::size_t before = std::exchange(count, 0);
-        const auto find = [&](const auto& add) {
-            for (std::size_t i = 0; i < before; ++i) {
-                const Walk walk = walks[i];
-                const std::uint32_t* const symbol = symbols + walk.start + length;
-                const Trie::Node node = trie.child_at(walk.place, symbol[-1]);
-                add(walk.start, Trie::value(node));
-                const std::uint32_t place = Trie::place_of(node, symbol[0]);
-                walk_on(walk.start, place, trie.has_child(place, symbol[0]));
-            }
-        };
-        if (length <= kShort)
-            find([&](std::uint32_t start, std::int32_t id) { ids_[start + kShort][length - 1] = id + 1; });
-        else
-            find([&](std::uint32_t start, std::int32_t id) {
-                if (id >= 0) add_long(size, start + length, {start, id, -1, scores[static_cast<std::size_t>(id) + 1]});
-            });
-    }
-}
-
-void Lattice::add_long(std::size_t size, std::size_t end, const Long& piece) {
-    if (longs_.empty()) long_ends_.assign(size + 1, -1);
-    longs_.push_back(piece);
-    longs_.back().next = long_ends_[end];
-    long_ends_[end] = static_cast<std::int32_t>(longs_.size() - 1);
-}
 
 // Of equal sums the piece that begins first wins. The last sums are kept in registers, so that a step only waits for an
 // addition and a maximum.

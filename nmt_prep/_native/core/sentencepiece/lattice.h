@@ -36,8 +36,12 @@ class Lattice {
         std::uint32_t begin, end;
     };
 
-    // Finds all pieces in a spelling of `size` symbols. `firsts` by symbol, `scores` by id + 1, the first one minus
-    // infinity. Each run is followed by the same symbol, which occurs in no piece.
+    // Vector code reads symbols, and writes entries, up to that many places behind the last one.
+    static constexpr std::size_t kSlack = 16;
+
+    // Finds all pieces in a spelling of `size` symbols, which `kSlack` readable ones of any value follow. `firsts` by
+    // symbol, `scores` by id + 1, the first one minus infinity. Each run is followed by the same symbol, which occurs
+    // in no piece.
     void find_pieces(const Trie& trie, const std::vector<First>& firsts, const std::vector<float>& scores,
                      const std::uint32_t* symbols, std::size_t size);
 
@@ -80,6 +84,15 @@ class Lattice {
     template <class Visit>
     void for_each_long(std::uint32_t end, const Visit& visit) const;
     void reserve(std::size_t size);
+    void find_scalar(const Trie& trie, const std::vector<First>& firsts, const std::vector<float>& scores,
+                     const std::uint32_t* symbols, std::size_t size);
+    // Its twin in AVX-512, and its parts.
+    void find_avx512(const Trie& trie, const std::vector<First>& firsts, const std::vector<float>& scores,
+                     const std::uint32_t* symbols, std::size_t size);
+    std::size_t begin_walks(const Trie& trie, const std::vector<First>& firsts, const std::uint32_t* symbols,
+                            std::size_t size);
+    std::size_t advance_walks(const Trie& trie, const std::vector<float>& scores, const std::uint32_t* symbols,
+                              std::size_t size, std::size_t length, std::size_t count);
     void add_long(std::size_t size, std::size_t end, const Long& piece);
     template <bool kKeepsSums>
     float score_places(const Run& run, const float* scores, float score);

@@ -20,12 +20,12 @@ class Trie::Builder {
         grow_tree(entries);
         place_all();
         std::vector<Node> units(is_free_.size());
-        units[0] = Node{nodes_[0].base} << 40;
+        units[0] = Node{nodes_[0].base} << kBaseFrom;
         for (const Branch& node : nodes_) {
             for (std::size_t i = node.first; i < node.last; ++i) {
                 const Branch& child = nodes_[i];
-                units[node.base ^ child.label] =
-                    Node{child.base} << 40 | Node{child.label} << 24 | static_cast<Node>(child.value + 1);
+                units[node.base ^ child.label] = Node{child.base} << kBaseFrom | Node{child.label} << kLabelFrom |
+                                                 static_cast<Node>(child.value + 1);
             }
         }
         return units;

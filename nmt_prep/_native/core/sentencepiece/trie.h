@@ -49,6 +49,14 @@ class Trie {
     // of the root to this place. Its table is small enough for the nearest cache.
     bool may_be_second(std::uint32_t place) const { return seconds_[place / 64] >> (place % 64) & 1; }
 
+    // The same tables for vector code: nodes by place, and the bits of may_be_second.
+    const Node* nodes() const { return units_.data(); }
+    const std::uint64_t* seconds() const { return seconds_.data(); }
+
+    // The parts of a node, as bits.
+    static constexpr int kBaseFrom = 40, kLabelFrom = 24;
+    static constexpr Node kMaxLabel = (Node{1} << 16) - 1, kMaxValue = (Node{1} << 24) - 1;
+
     // True if the node has no children.
     static bool is_leaf(Node node) { return base(node) == 0; }
 
@@ -56,12 +64,10 @@ class Trie {
     static std::int32_t value(Node node) { return static_cast<std::int32_t>(node & kMaxValue) - 1; }
 
    private:
-    static constexpr Node kMaxValue = (Node{1} << 24) - 1;
-    static constexpr Node kMaxLabel = (Node{1} << 16) - 1;
     static constexpr std::size_t kMaxUnits = std::size_t{1} << 24;
 
-    static std::uint32_t base(Node node) { return static_cast<std::uint32_t>(node >> 40); }
-    static std::uint32_t label(Node node) { return static_cast<std::uint32_t>(node >> 24 & kMaxLabel); }
+    static std::uint32_t base(Node node) { return static_cast<std::uint32_t>(node >> kBaseFrom); }
+    static std::uint32_t label(Node node) { return static_cast<std::uint32_t>(node >> kLabelFrom & kMaxLabel); }
     class Builder;
 
     std::vector<Node> units_;

@@ -55,10 +55,11 @@ class Unigram {
         std::vector<std::uint32_t> symbols;
         std::vector<std::uint32_t> bounds;  // offset of each character in its text; after each text, its end
 
-        // Makes room for that many characters and the symbol after them.
+        // Makes room for that many characters and the symbol after them; and for what vector code reads and writes
+        // behind them.
         void reserve(std::size_t characters) {
-            if (symbols.size() > size + characters) return;
-            symbols.resize(2 * (size + characters + 1));
+            if (symbols.size() > size + characters + Lattice::kSlack) return;
+            symbols.resize(2 * (size + characters + 1) + Lattice::kSlack);
             bounds.resize(symbols.size());
         }
     };

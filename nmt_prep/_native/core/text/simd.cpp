@@ -9,7 +9,14 @@ Simd simd_of_processor() noexcept {
         __builtin_cpu_supports("ssse3") && __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
     if (!sse42) return Simd::kScalar;
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-    return avx2 ? Simd::kAvx2 : Simd::kSse42;
+    if (!avx2) return Simd::kSse42;
+    // Older processors with AVX-512, which lack its BF16 instructions, gather slowly since they protect data from other
+    // programs (CVE-2022-40982).
+    const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+                        __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2") &&
+                        __builtin_cpu_supports("avx512bf16");
+    return avx512 ? Simd::kAvx512 : Simd::kAvx2;
 #else
     return Simd::kScalar;
 #endif

@@ -11,12 +11,14 @@
 #if defined(__x86_64__)
 #define NMT_PREP_SSE42 __attribute__((target("ssse3,sse4.1,sse4.2,popcnt")))
 #define NMT_PREP_AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt")))
+#define NMT_PREP_AVX512 \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt")))
 #endif
 
 namespace nmt_prep {
 
 // Each level includes those before it.
-enum class Simd : std::uint8_t { kScalar, kSse42, kAvx2 };
+enum class Simd : std::uint8_t { kScalar, kSse42, kAvx2, kAvx512 };
 
 // Returns the highest level of this processor.
 Simd simd_of_processor() noexcept;

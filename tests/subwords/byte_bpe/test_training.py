@@ -73,6 +73,15 @@ def test_merges_of_many_words_on_threads(threads: int) -> None:
     assert ours(ByteBPETokenizer.train(lines, 3000, threads=threads)) == peer(lines, 3000)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_many_special_tokens_change_no_merge(threads: int) -> None:
+    draw = random.Random(2)
+    lines = [" " + "".join(draw.choices("aaabbcdef的是", k=draw.randint(2, 12))) for _ in range(4000)]
+    few = ByteBPETokenizer.train(lines, 2000, threads=threads)
+    many = ByteBPETokenizer.train(lines, 2300, threads=threads, reserved=[f"<{number}>" for number in range(300)])
+    assert many.pieces[302:] == few.pieces[2:]
+
+
 def test_floors_of_counts() -> None:
     """Counts from one to far beyond those with a list of their own, and words that vanish when they are one symbol."""
     lines = [f"{number:x} " * min(6000, 70_000 // (number + 1)) for number in range(700)]

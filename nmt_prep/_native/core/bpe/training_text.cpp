@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::size_t kBlockPlaces = std::size_t{1} << 15;
 constexpr std::size_t kRangePositions = std::size_t{1} << 14;  // fewer are not worth a thread
+constexpr std::size_t kFewSymbols = 512;                       // a table of all their pairs stays in the cache
+constexpr std::uint32_t kNoPlace = UINT32_MAX;
 
 }  // namespace
 
@@ -56,7 +58,7 @@ std::int64_t TrainingText::pairs() const {
     return pairs;
 }
 
-// Words that one thread reads, and by symbol what it found in them.
+// Words that one thread reads, and by symbol what it found in them; by pair of symbols if nothing was merged yet.
 struct TrainingText::Range {
     std::size_t first, last;  // words
     std::size_t end = 0;      // of the rewritten text
@@ -64,6 +66,17 @@ struct TrainingText::Range {
     std::vector<std::uint32_t> pairs;  // that the symbol begins; then, where the next of them goes
     std::vector<std::uint32_t> starts;
 };
+
+template <class Visit>
+void TrainingText::for_each_pair(const Range& range, Visit&& visit) const {
+    for (std::size_t i = range.first; i < range.last; ++i) {
+        const Word word = words_[i];
+        std::int32_t left = text_[word.start];
+        std::uint32_t at = word.start + 1;
+        for (std::int32_t right; (right = text_[at]) != kBetween; left = right, ++at)
+            visit(left, right, Place{at, word.count});
+    }
+}
 
 std::vector<TrainingText::Range> TrainingText::cut(std::size_t threads) const {
     const std::size_t size = std::clamp<std::size_t>(text_.size() / kRangePositions, 1, threads);
@@ -148,16 +161,10 @@ class TrainingText::Listing {
 
     // Puts the pairs of a range into the groups of their left symbols, without those of rare symbols.
     void group(Range& range) {
-        for (std::size_t i = range.first; i < range.last; ++i) {
-            const Word word = text_.words_[i];
-            auto left = static_cast<std::size_t>(text_.text_[word.start]);
-            for (std::uint32_t at = word.start + 1; text_.text_[at] != kBetween; ++at) {
-                const std::int32_t right = text_.text_[at];
-                if (frequent_[left] && frequent_[static_cast<std::size_t>(right)])
-                    pairs_[range.pairs[left]++] = {right, {at, word.count}};
-                left = static_cast<std::size_t>(right);
-            }
-        }
+        text_.for_each_pair(range, [&](std::int32_t left, std::int32_t right, const Place& place) {
+            if (frequent_[static_cast<std::size_t>(left)] && frequent_[static_cast<std::size_t>(right)])
+                pairs_[range.pairs[static_cast<std::size_t>(left)]++] = {right, place};
+        });
     }
 
     // Returns the first symbols of `shares` shares with about the same number of pairs, and the end of the last share.
@@ -224,8 +231,51 @@ class TrainingText::Listing {
     std::uint32_t size_;
 };
 
+// Lists the frequent pairs of a text in which nothing was merged yet: few symbols, whose pairs all have a place in a
+// table.
+std::vector<PairList> TrainingText::first_pairs(std::int64_t floor, PlaceStore& store, std::size_t threads) const {
+    const std::size_t symbols = lengths_.size();
+    const auto number = [symbols](std::int32_t left, std::int32_t right) {
+        return static_cast<std::size_t>(left) * symbols + static_cast<std::size_t>(right);
+    };
+    std::vector<Range> ranges = cut(threads);
+    parallel_for(ranges.size(), threads, [&](std::size_t i, std::size_t) {
+        ranges[i].weights.assign(symbols * symbols, 0);
+        ranges[i].pairs.assign(symbols * symbols, 0);
+        for_each_pair(ranges[i], [&](std::int32_t left, std::int32_t right, const Place& place) {
+            ranges[i].weights[number(left, right)] += place.weight;
+            ++ranges[i].pairs[number(left, right)];
+        });
+    });
+    std::vector<PairList> lists;
+    std::uint32_t size = 0;
+    for (std::size_t pair = 0; pair < symbols * symbols; ++pair) {
+        std::int64_t weight = 0;
+        for (const Range& range : ranges) weight += range.weights[pair];
+        const std::uint32_t begin = size;
+        for (Range& range : ranges) {
+            const std::uint32_t count = std::exchange(range.pairs[pair], weight >= floor ? size : kNoPlace);
+            if (weight >= floor) size += count;
+        }
+        const auto left = static_cast<std::int32_t>(pair / symbols), right = static_cast<std::int32_t>(pair % symbols);
+        if (weight >= floor) lists.push_back({pair_key(left, right), weight, nullptr, size - begin});
+    }
+    Place* const places = store.allocate(size);
+    parallel_for(ranges.size(), threads, [&](std::size_t i, std::size_t) {
+        for_each_pair(ranges[i], [&](std::int32_t left, std::int32_t right, const Place& place) {
+            if (std::uint32_t& next = ranges[i].pairs[number(left, right)]; next != kNoPlace) places[next++] = place;
+        });
+    });
+    Place* next = places;
+    for (PairList& list : lists) list.places = std::exchange(next, next + list.length);
+    return lists;
+}
+
 std::vector<PairList> TrainingText::frequent_pairs(std::int64_t floor, std::vector<PlaceStore>& stores,
                                                    std::size_t threads) {
+    stores.resize(std::max({stores.size(), threads, std::size_t{1}}));
+    if (lengths_.size() <= kFewSymbols && std::ranges::all_of(lengths_, [](auto length) { return length == 1; }))
+        return first_pairs(floor, stores.front(), threads);
     std::vector<Range> ranges = cut(threads);
     parallel_for(ranges.size(), threads, [&](std::size_t i, std::size_t) { compact(ranges[i]); });
     close_gaps(ranges);
@@ -234,7 +284,6 @@ std::vector<PairList> TrainingText::frequent_pairs(std::int64_t floor, std::vect
     parallel_for(ranges.size(), threads, [&](std::size_t i, std::size_t) { listing.group(ranges[i]); });
     const std::vector<std::size_t> bounds = listing.cut(ranges.size());
     std::vector<std::vector<PairList>> parts(ranges.size());
-    stores.resize(std::max(stores.size(), ranges.size()));
     parallel_for(ranges.size(), threads,
                  [&](std::size_t i, std::size_t) { parts[i] = listing.list(bounds[i], bounds[i + 1], stores[i]); });
     std::vector<PairList> lists = std::move(parts.front());

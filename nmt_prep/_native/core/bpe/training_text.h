@@ -76,6 +76,9 @@ class TrainingText {
     std::vector<Range> cut(std::size_t threads) const;
     void compact(Range& range);
     void close_gaps(std::vector<Range>& ranges);
+    template <class Visit>
+    void for_each_pair(const Range& range, Visit&& visit) const;
+    std::vector<PairList> first_pairs(std::int64_t floor, PlaceStore& store, std::size_t threads) const;
 
     std::array<std::int32_t, 256> alphabet_;
     std::vector<std::uint32_t> lengths_;  // of symbols, in positions

@@ -38,6 +38,15 @@ def test_ids_of_a_handmade_vocabulary() -> None:
     assert tokenizer.decode([257, 259]) == "abc你"
 
 
+def test_a_space_may_merge_with_the_first_byte_of_a_character() -> None:
+    tokens = (*(bytes([byte]) for byte in range(256)), b" \xd0", b"\xd0\xbe", b"\xbe\xd0")
+    merges = [[0x20, 0xD0, 256], [0xD0, 0xBE, 257]]
+    space_first = ByteBPETokenizer(ByteBPEVocabulary(tokens, np.array(merges, np.int32)))
+    assert space_first.encode("ооо ооо") == [257, 257, 257, 256, 0xBE, 257, 257]
+    inside_first = ByteBPETokenizer(ByteBPEVocabulary(tokens, np.array([[0xBE, 0xD0, 258], *merges], np.int32)))
+    assert inside_first.encode("ооо ооо") == [0xD0, 258, 258, 0xBE, 256, 258, 258, 0xBE]
+
+
 def test_whole_words_match_tokens_unreachable_by_merges() -> None:
     tokenizer = tiny(whole_words=True)
     assert tokenizer.encode("bcd bcd abcd") == [260, 32, 98, 99, 100, 32, 257, 100]

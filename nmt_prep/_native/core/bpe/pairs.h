@@ -18,7 +18,7 @@ class PairTable {
 
     // Requires the maximum number of pairs, at most kMaxPairs.
     explicit PairTable(std::size_t pairs) {
-        while ((std::size_t{1} << (64 - shift_)) < 2 * pairs) --shift_;
+        while ((std::size_t{1} << (64 - shift_)) < 4 * pairs) --shift_;
         none_ = std::size_t{1} << (64 - shift_);
         slots_.resize(none_ + 2);
         filter_.assign(none_ * kFilterBits / 64, 0);
@@ -112,7 +112,9 @@ class PairTable {
         const Slot& first = slots_[at];
         const Slot& second = slots_[at + 1];
         const Merge merge = first.merge_if(key) & second.merge_if(key);
-        return merge != kNoMerge || second.merge == kNoMerge ? merge : find_after(key, after(at + 1));
+        // Only kNoMerge has the highest bit. By arithmetic, so that there is no branch for whether there is a merge.
+        const bool is_after = ((merge & ~second.merge) >> 63) != 0;
+        return is_after ? find_after(key, after(at + 1)) : merge;
     }
     // The same if other pairs are in the first bucket.
     Merge find_after(std::uint64_t key, std::size_t at) const {

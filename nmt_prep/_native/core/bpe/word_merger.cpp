@@ -29,7 +29,7 @@ static_assert(PairTable::kMaxPairs < kNoKey / kPlaces && UINT32_MAX % kPlaces ==
     return static_cast<std::uint32_t>(std::countr_zero(places & (~std::uint32_t{1} << place)));
 }
 [[gnu::always_inline]] inline std::uint32_t below(std::uint32_t places, std::size_t place) {
-    return static_cast<std::uint32_t>(std::bit_width(places & (bit(place) - 1)) - 1);
+    return static_cast<std::uint32_t>(31 - std::countl_zero((places & (bit(place) - 1)) | 1));
 }
 
 // Four numbers that compilers keep in one register.

@@ -34,7 +34,7 @@ Model::Model(std::vector<std::string> tokens, const std::vector<std::pair<std::i
       pairs_(pair_table(merges)),
       splits_(byte_ids_, merges, tokens_, pairs_),
       cuts_(merged_tokens(tokens_, merges)),
-      characters_(byte_ids_, merges, tokens_, pairs_, splits_) {
+      characters_(byte_ids_, merges, tokens_, pairs_) {
     for (const auto& [id, text] : specials) texts_[static_cast<std::size_t>(id)] = text;
     if (whole_words) find_unreachable();
     scratch_.give_back(make_scratch());  // caches are large, and filling them is slow

@@ -78,7 +78,7 @@ class Model {
     // The same for a word of any size. Requires room for two more than its bytes.
     std::size_t start(const std::uint8_t* word, std::size_t size, std::int32_t* symbols) const;
     // Writes the symbols that merging begins with, for one character, and returns their end.
-    std::int32_t* start_of_character(const std::uint8_t* at, const bpe::Character& character,
+    std::int32_t* start_of_character(const std::uint8_t* at, const bpe::Character& character, bool after_space,
                                      std::int32_t* symbols) const;
     // Writes the ids of a word and returns how many. Requires room for two more than its bytes.
     std::size_t merge(const std::uint8_t* word, std::size_t size, bpe::Merger& merger, std::int32_t* out) const;

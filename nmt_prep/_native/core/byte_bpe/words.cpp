@@ -13,19 +13,21 @@ std::size_t Model::start_of_word(const std::uint8_t* word, std::size_t size, std
 
 std::size_t Model::start(const std::uint8_t* word, std::size_t size, std::int32_t* symbols) const {
     std::int32_t* symbol = symbols;
+    bool after_space = false;
     for (const std::uint8_t *at = word, *end = word + size; at != end;) {
         const bpe::Character character = bpe::read_character(at);
-        symbol = start_of_character(at, character, symbol);
+        symbol = start_of_character(at, character, after_space, symbol);
+        after_space = *at == ' ';
         at += character.size;
     }
     return static_cast<std::size_t>(symbol - symbols);
 }
 
-std::int32_t* Model::start_of_character(const std::uint8_t* at, const bpe::Character& character,
+std::int32_t* Model::start_of_character(const std::uint8_t* at, const bpe::Character& character, bool after_space,
                                         std::int32_t* symbols) const {
     if (character.size < 4) {
         const bpe::CharacterTable::Entry& entry = characters_[character.point];
-        if (entry.begins) {
+        if (entry.begins[after_space]) {
             std::copy_n(entry.symbols, 3, symbols);
             return symbols + entry.size;
         }

@@ -125,7 +125,7 @@ bool CutTable::may_cross_in_part(const Character& left, const Character& right, 
         const auto met = static_cast<std::uint32_t>(std::countr_zero(ways));
         const std::uint32_t end = met / 4;
         const std::uint32_t begin = met % 4;
-        if (end < left.size && begin < right.size && holds(suffix(left, end), prefix(right, begin))) return true;
+        if (end < left.size && begin < right.size && holds(suffix(left, end), prefix(right, begin)) != 0) return true;
     }
     return false;
 }

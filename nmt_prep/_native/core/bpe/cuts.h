@@ -45,9 +45,10 @@ class CutTable {
     // False if certainly no token crosses the boundary between the two.
     bool may_be_crossed(const Character& left, const Character& right) const {
         const unsigned ways = ways_[left.point].as_left & ways_[right.point].as_right;
-        if (ways == 0) return false;
-        if ((ways & kWhole) && holds(left.bytes, right.bytes)) return true;
-        return ways != kWhole && may_cross_in_part(left, right, ways & ~kWhole);
+        // Without a branch for whether there is a way, which would be mispredicted often.
+        const unsigned crossed = ways & kWhole & holds(left.bytes, right.bytes);
+        const unsigned in_part = ways & ~kWhole;
+        return in_part == 0 ? crossed != 0 : crossed != 0 || may_cross_in_part(left, right, in_part);
     }
 
    private:
@@ -65,7 +66,8 @@ class CutTable {
     std::size_t bit(std::uint32_t left, std::uint32_t right) const {
         return (std::uint64_t{left} << 32 | right) * 0x9E3779B97F4A7C15u >> shift_;
     }
-    bool holds(std::uint32_t left, std::uint32_t right) const {
+    // 1 if there is a token with these parts on the sides of a boundary, and rarely if there is none; else 0.
+    unsigned holds(std::uint32_t left, std::uint32_t right) const {
         const std::size_t at = bit(left, right);
         return crossed_[at >> 6] >> (at & 63) & 1;
     }

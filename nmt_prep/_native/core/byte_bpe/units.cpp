@@ -12,13 +12,19 @@ void Model::Units::add(const std::uint8_t* word, std::size_t size, std::size_t r
     const std::uint8_t* const last_readable = word + readable;
     const std::uint8_t* unit = word;
     bpe::Character left = bpe::read_character(word);
-    for (const std::uint8_t* at = word + left.size; at != end; at += left.size) {
-        const bpe::Character right = bpe::read_character(at);
-        if (!model_.cuts_.may_be_crossed(left, right)) {
-            add_unit(unit, static_cast<std::size_t>(at - unit), static_cast<std::size_t>(last_readable - unit));
-            unit = at;
+    const std::uint8_t* at = word + left.size;
+    while (at != end) {
+        // Ends of units are noted without a branch, which would be mispredicted often.
+        std::array<const std::uint8_t*, 64> ends;
+        std::size_t count = 0;
+        for (std::size_t i = 0; i < ends.size() && at != end; ++i, at += left.size) {
+            const bpe::Character right = bpe::read_character(at);
+            ends[count] = at;
+            count += !model_.cuts_.may_be_crossed(left, right);
+            left = right;
         }
-        left = right;
+        for (std::size_t i = 0; i < count; unit = ends[i++])
+            add_unit(unit, static_cast<std::size_t>(ends[i] - unit), static_cast<std::size_t>(last_readable - unit));
     }
     add_unit(unit, static_cast<std::size_t>(end - unit), static_cast<std::size_t>(last_readable - unit));
     ends_.push_back(units_.size());

@@ -142,7 +142,7 @@ class PhraseCache {
 
     static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash) | 1; }
 
-    std::vector<Bucket> buckets_;
+    LargeVector<Bucket> buckets_;
     unsigned shift_;
     std::size_t capacity_;
     Words words_;

@@ -22,21 +22,34 @@ inline std::uint64_t read_word(const std::uint8_t* at) {
 // Calls visit(place) for each place of a byte in a text, in ascending order.
 template <class Visit>
 void for_each_byte(std::string_view text, char byte, const Visit& visit) {
+    constexpr std::size_t kWord = sizeof(std::uint64_t);
     constexpr std::uint64_t kLow = eight_times(0x7F);
     const std::uint64_t wanted = eight_times(static_cast<std::uint8_t>(byte));
+    // A bit for each of eight bytes.
+    const auto places_in_word = [&](std::size_t at) {
+        const std::uint64_t others = read_word(reinterpret_cast<const std::uint8_t*>(text.data()) + at) ^ wanted;
+        const std::uint64_t found = ~(((others & kLow) + kLow) | others | kLow);  // the high bits of zeros
+        return (found >> 7) * 0x0102040810204080u >> 56;
+    };
+    const auto visit_all = [&](std::size_t at, std::uint64_t places) {
+        for (; places != 0; places &= places - 1) visit(at + static_cast<std::size_t>(std::countr_zero(places)));
+    };
     std::size_t at = 0;
     for (; text.size() - at >= 64; at += 64) {
-        std::uint64_t places = 0;  // a bit for each of 64 bytes
-        for (std::size_t i = 0; i < 8; ++i) {
-            const std::uint64_t others =
-                read_word(reinterpret_cast<const std::uint8_t*>(text.data()) + at + 8 * i) ^ wanted;
-            const std::uint64_t found = ~(((others & kLow) + kLow) | others | kLow);  // the high bits of zeros
-            places |= ((found >> 7) * 0x0102040810204080u >> 56) << (8 * i);
-        }
-        for (; places != 0; places &= places - 1) visit(at + static_cast<std::size_t>(std::countr_zero(places)));
+        std::uint64_t places = 0;
+        for (std::size_t i = 0; i < 8; ++i) places |= places_in_word(at + kWord * i) << (kWord * i);
+        visit_all(at, places);
     }
-    for (; at < text.size(); ++at)
-        if (text[at] == byte) visit(at);
+    std::uint64_t places = 0;
+    std::size_t done = 0;
+    for (; text.size() - at - done >= kWord; done += kWord) places |= places_in_word(at + done) << done;
+    const std::size_t rest = text.size() - at - done;
+    if (rest != 0 && text.size() >= kWord) {
+        places |= places_in_word(text.size() - kWord) >> (kWord - rest) << done;
+    } else {
+        for (std::size_t i = 0; i < rest; ++i) places |= std::uint64_t{text[i] == byte} << i;
+    }
+    visit_all(at, places);
 }
 
 }  // namespace nmt_prep

@@ -7,6 +7,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+import _nmt_prep_core
+
 from nmt_prep.errors import MissingPackageError, NmtPrepError
 
 
@@ -21,9 +23,7 @@ def keep_freed_memory() -> None:
     This is for the whole process, so only commands do it, before they start threads. It does nothing where the C
     library is not glibc.
     """
-    from _nmt_prep_core import keep_freed_memory as keep  # noqa: PLC0415  (other functions of this module need no core)
-
-    keep(available_cores())
+    _nmt_prep_core.keep_freed_memory(available_cores())
 
 
 def needed_extra(module: str, extra: str, what: str, kind: type[NmtPrepError] = MissingPackageError) -> Any:

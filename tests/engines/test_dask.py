@@ -53,6 +53,10 @@ def frail_cluster() -> Iterator[Any]:
     """A cluster of two processes for one test; Dask does not always replace workers that are killed under load."""
     with two_processes() as cluster:
         yield cluster
+        # Dask cannot close a cluster while it starts the process of another worker.
+        deadline = time.monotonic() + 10
+        while len(cluster.scheduler.workers) < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@
 #endif
 
 namespace nmt_prep::sentencepiece {
+
 void Lattice::reserve(std::size_t size) {
     if (last_.size() > size) return;
     ids_.resize(2 * size + kShort + kSlack);

@@ -113,7 +113,7 @@ def fault_of(ended: dict[str, Any], found: dict[str, str], expected: dict[str, s
     """Returns the problems in how a disturbed run ended; empty if there are none."""
     if ended["ended"] == "success":
         found.pop(".nmt_prep/lock.holder", None)  # which could not be removed, and has no meaning without a lock
-        found = {name: digest for name, digest in found.items() if "report/.run.json." not in name}  # nor could this
+        found = {name: digest for name, digest in found.items() if "/.run.json." not in name}  # nor could this
         return "" if found == expected else "success, but " + differing(found, expected)
     if ended["ended"] != "OutputError":
         return "no OutputError"

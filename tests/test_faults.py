@@ -32,7 +32,8 @@ def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def disturbed(shim: Path, place: Path, variant: str, first: int, step: int, turn: int) -> dict[str, Any]:
     environment = {**os.environ, "LD_PRELOAD": str(shim), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     program = [sys.executable, "-m", "tests.fault_harness", str(place), variant, *map(str, (first, step, turn))]
-    result = subprocess.run(program, env=environment, check=True, stdout=subprocess.PIPE)
+    result = subprocess.run(program, env=environment, check=True, capture_output=True, text=True)
+    assert "Traceback" not in result.stderr
     return json.loads(result.stdout)
 
 

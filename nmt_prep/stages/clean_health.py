@@ -29,6 +29,7 @@ from nmt_prep.stages.compile_health import (
     CompileObserved,
     ObservedCorpus,
     is_judged_cleaned,
+    key_file,
     look_at,
     observe,
     observed_sides,
@@ -63,8 +64,9 @@ def look(task: LookTask, tick: Tick) -> PairFacts:
     """
     observer = PairObserver(task.languages, task.sides)
     batches = (PairBatch(*(batch.column(side) for side in SIDES)) for batch in iter_pairs(task.part, columns=SIDES))
-    for batch in observe(batches, observer, task.keys):
-        tick(len(batch))
+    with key_file(task.keys) as keys:
+        for batch in observe(batches, observer, keys):
+            tick(len(batch))
     return observer.result()
 
 

@@ -8,8 +8,10 @@ pairs outside of train, which are held in memory, with those of train.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -53,7 +55,21 @@ def observed_sides(corpus: Corpus) -> tuple[Side, ...]:
     return corpus.sides if corpus.role != "parallel" and len(corpus.sides) == 1 else SIDES
 
 
-def observe(batches: Iterator[PairBatch], observer: PairObserver, keys: Path | None) -> Iterator[PairBatch]:
+@contextmanager
+def key_file(path: Path | None) -> Iterator[BinaryIO | None]:
+    """Opens a file for keys of pairs, which appears under its name when it is complete; yields None for no path.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    if path is None:
+        yield None
+        return
+    with atomic_write(path) as beside, beside.open("wb") as file:
+        yield file
+
+
+def observe(batches: Iterator[PairBatch], observer: PairObserver, keys: BinaryIO | None) -> Iterator[PairBatch]:
     """Yields batches of pairs and counts them.
 
     Args:
@@ -61,17 +77,11 @@ def observe(batches: Iterator[PairBatch], observer: PairObserver, keys: Path | N
         observer: counts them.
         keys: a file to write the keys of pairs to, uint64; None for none.
     """
-    if keys is None:
-        for batch in batches:
-            observer.add({"source": batch.source, "target": batch.target}, keys=False)
-            yield batch
-        return
-    with atomic_write(keys) as beside, beside.open("wb") as file:
-        for batch in batches:
-            hashes = observer.add({"source": batch.source, "target": batch.target})
-            if hashes is not None:
-                file.write(hashes.astype("<u8", copy=False).data)
-            yield batch
+    for batch in batches:
+        hashes = observer.add({"source": batch.source, "target": batch.target}, keys=keys is not None)
+        if keys is not None and hashes is not None:
+            keys.write(hashes.astype("<u8", copy=False).data)
+        yield batch
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,9 @@ from nmt_prep.errors import CorpusError
 from nmt_prep.health.pairs import PairFacts, PairObserver
 from nmt_prep.lines.blocks import blank_lines, text_bytes
 from nmt_prep.pipeline.rounds import Round
-from nmt_prep.stages.compile_health import observe, observed_sides
-from nmt_prep.stages.compile_links import linked_files
+from nmt_prep.sides import Side
+from nmt_prep.stages.compile_health import key_file, observe, observed_sides
+from nmt_prep.stages.compile_links import LinkedFile, linked_files
 from nmt_prep.stages.compile_slices import CorpusFiles, CorpusSlice
 
 _FAULTS = {fault: fault.name.lower() for fault in Fault if fault != Fault.BLANK}
@@ -199,20 +200,8 @@ def _compile(task: CompileTask, tick: Tick) -> CompiledSlice:
     if not task.written:
         counts.dropped["vocab_only"] = sum(len(batch) for batch in batches)
     else:
-        prefix = f"part-{task.source.index:03d}-{task.number:05d}"
-        observed = observe(batches, observer, task.keys)
-        if files:
-            parts = write_line_parts(
-                observed,
-                corpus.name,
-                task.directory,
-                prefix,
-                {side: TextFile(f"../{file.link}", file.steps) for side, file in files.items()},
-                has_rows=task.source.rows,
-                strip_returns=corpus.crlf == "strip",
-            )
-        else:
-            parts = write_parts(observed, corpus.name, task.directory, prefix)
+        with key_file(task.keys) as keys:
+            parts = _write(task, observe(batches, observer, keys), files)
     written = {f"{task.source.split}/{part.file}": part for part in parts}
     return CompiledSlice(
         tuple(CompiledPart(file, part.pairs, part.bytes, corpus.name) for file, part in written.items()),
@@ -221,6 +210,23 @@ def _compile(task: CompileTask, tick: Tick) -> CompiledSlice:
         counts.result(reader.counts),
         counts.scored,
         observer.result(),
+    )
+
+
+def _write(task: CompileTask, batches: Iterator[PairBatch], files: Mapping[Side, LinkedFile]) -> list[Part]:
+    """Writes the parts of a slice: with the numbers of lines of ``files``, or with the text if there are none."""
+    corpus = task.source.corpus
+    prefix = f"part-{task.source.index:03d}-{task.number:05d}"
+    if not files:
+        return write_parts(batches, corpus.name, task.directory, prefix)
+    return write_line_parts(
+        batches,
+        corpus.name,
+        task.directory,
+        prefix,
+        {side: TextFile(f"../{file.link}", file.steps) for side, file in files.items()},
+        has_rows=task.source.rows,
+        strip_returns=corpus.crlf == "strip",
     )
 
 

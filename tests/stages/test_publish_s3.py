@@ -180,7 +180,7 @@ def test_an_unreliable_server(scene: Scene, tmp_path: Path, port: int) -> None:
         scene.run(endpoint=proxy.url, retries=20)
         scene.assert_published()
         copy = nmt_prep.fetch_run(scene.url, tmp_path / "copy", options={"endpoint_url": proxy.url})
-        assert len(tree(copy)) == 15
+        assert len(tree(copy)) == 16
     failures: list[str] = []
     with UnreliableProxy(port, 0.9, most=20_000) as proxy:
         for shards in (2, 4, 3):

@@ -12,10 +12,10 @@ PATIENCE = 600
 
 
 @contextmanager
-def must_end() -> Iterator[None]:
+def must_end(patience: float = PATIENCE) -> Iterator[None]:
     """Ends the test process with a traceback if the work does not end, even if it hangs in native code."""
     # What pytest puts in place of sys.stderr need not be a file.
-    faulthandler.dump_traceback_later(PATIENCE, exit=True, file=sys.__stderr__)
+    faulthandler.dump_traceback_later(patience, exit=True, file=sys.__stderr__)
     try:
         yield
     finally:

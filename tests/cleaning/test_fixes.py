@@ -17,6 +17,7 @@ from nmt_prep.cleaning.fixes import FIXES, UNICODE_VERSION, Fixed, Fixer, FixSpe
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import InvalidTextError
 from tests.conftest import examples
+from tests.guard import must_end
 from tests.reference import fixes as reference
 
 MULTI30K = Path(__file__).parents[3] / "shared" / "corpora" / "multi30k-ende"
@@ -213,6 +214,22 @@ def test_punctuation_equals_sacremoses(language: str, pieces: list[str]) -> None
         perl = sacremoses.MosesPunctNormalizer(language, perl_parity=True)
         result = fixed([{"punctuation": "moses"}], *ascii_digits, language=language)
         assert [line.strip() for line in result] == [perl.normalize(line) for line in ascii_digits]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (") " * 1_000_000, ")" * 1_000_000 + " "),
+        (")  a" * 1_000_000, ") a" * 1_000_000),
+        ("a’b" * 1_000_000, "a'b" * 1_000_000),
+        ("1\u00a0" * 1_000_000, "1,1\u00a0" * 500_000),
+        ('a."' * 1_000_000, 'a".' * 1_000_000),
+    ],
+)
+def test_punctuation_of_long_lines_takes_no_quadratic_time(line: str, expected: str) -> None:
+    """They take minutes if each replacement moves the rest of the line."""
+    with must_end(60):
+        assert fixed([{"punctuation": "moses"}], line, language="de") == [expected]
 
 
 @pytest.mark.skipif(not MULTI30K.exists(), reason="needs the Multi30k corpus")

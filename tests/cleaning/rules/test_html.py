@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.cleaning.rules.values import decisions, lines, rule_of, values
 from tests.conftest import examples
+from tests.guard import must_end
 from tests.reference import cleaning as reference
 
 PARTS = [
@@ -61,6 +62,37 @@ PARSER_HAS_CHANGED = bool(reference.html_tags("<b><![foo]>"))
 def test_values_are_those_of_the_twin(batch: list[str]) -> None:
     expected = [[float(bool(reference.html_tags(line)))] * 2 for line in batch]
     assert values(rule_of("html", {"tags": "any"}), *[(line, line) for line in batch]) == expected
+
+
+REPEATED = st.lists(st.sampled_from(PARTS), min_size=2, max_size=8).flatmap(
+    lambda parts: st.lists(st.sampled_from(parts), min_size=20, max_size=200).map("".join)
+)
+
+
+@pytest.mark.skipif(PARSER_HAS_CHANGED, reason="newer releases of Python parse comments and the like in other ways")
+@settings(max_examples=examples(200))
+@given(REPEATED)
+def test_values_of_repeated_parts_are_those_of_the_twin(line: str) -> None:
+    expected = [[float(bool(reference.html_tags(line)))] * 2]
+    assert values(rule_of("html", {"tags": "any"}), (line, line)) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("<b>" + "<" * 2_000_000 + "<![", True),  # a marked section without an end is text
+        ("<b>" + "<a" * 2_000_000 + "<![", True),
+        ("<b>" + "<?" * 2_000_000 + "<![", True),
+        ("<b>" + "<a " * 500_000 + " " * 2_000_000 + "<![", True),
+        ("<!--a>" * 1_000_000, False),
+        ("<a b='>' " * 1_000_000 + "'", False),
+        ("<![if ]" * 2_000_000 + ">", False),
+    ],
+)
+def test_long_lines_take_no_quadratic_time(line: str, found: bool) -> None:
+    """They take minutes if the rest of the line is searched again for each tag."""
+    with must_end(60):
+        assert values(rule_of("html", {"tags": "any"}), (line, "")) == [[found, 0]]
 
 
 @pytest.mark.parametrize(

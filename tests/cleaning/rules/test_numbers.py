@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.cleaning.rules.values import decisions, lines, rule_of, values
 from tests.conftest import examples
+from tests.guard import must_end
 from tests.reference import numbers as reference
 
 PARTS = [
@@ -64,3 +65,27 @@ def test_decisions() -> None:
 def test_values_are_those_of_the_twin(batch: list[tuple[str, str]], small: int) -> None:
     expected = [[reference.number_similarity(*pair, small)] for pair in batch]
     assert values(rule_of("numbers", {"small": small}), *batch) == expected
+
+
+@settings(max_examples=examples(100))
+@given(
+    st.sets(st.sampled_from([*PARTS, "1000", "50000"]), min_size=2, max_size=6).flatmap(
+        lambda parts: st.tuples(*[st.lists(st.sampled_from(sorted(parts)), min_size=20, max_size=200).map("".join)] * 2)
+    )
+)
+def test_values_of_many_equal_numbers_are_those_of_the_twin(pair: tuple[str, str]) -> None:
+    assert values(rule_of("numbers"), pair) == [[reference.number_similarity(*pair, 12)]]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "value"),
+    [
+        (" a".join(map(str, range(20, 400_020))), " a".join(map(str, range(400_019, 19, -1))), 1.0),
+        (" a".join("1" + "0" * zeros for zeros in range(1000)), "1a" * 250_000, 2 * 998 / (2 * 998 + 4)),
+        ("一a" * 400_000, "20a" * 400_000, 0.0),
+    ],
+)
+def test_long_lines_take_no_quadratic_time(source: str, target: str, value: float) -> None:
+    """They take minutes if each number is compared with each other one."""
+    with must_end(60):
+        assert values(rule_of("numbers"), (source, target)) == [[value]]

@@ -60,18 +60,25 @@ Character character_before(std::string_view text, std::size_t end) {
     return character_at(text, at);
 }
 
-// Replaces every occurrence of `from`. Replacements are not searched again.
-void replace(std::string& text, std::string_view from, std::string_view to) {
+// Replaces the occurrences of `from` that a test of their positions accepts, in one pass. Positions are those before
+// any replacement, and replacements are not searched again.
+template <class Test>
+void replace_if(std::string& text, std::string_view from, std::string_view to, Test&& test) {
     std::size_t at = text.find(from);
     if (at == std::string::npos) return;
     std::string result;
     result.reserve(text.size() + 16);
     std::size_t kept = 0;
-    for (; at != std::string::npos; at = text.find(from, kept)) {
+    for (; at != std::string::npos; at = text.find(from, at + from.size())) {
+        if (!test(at)) continue;
         result.append(text, kept, at - kept).append(to);
         kept = at + from.size();
     }
     text = std::move(result.append(text, kept));
+}
+
+void replace(std::string& text, std::string_view from, std::string_view to) {
+    replace_if(text, from, to, [](std::size_t) { return true; });
 }
 
 void collapse_spaces(std::string& text) {
@@ -85,21 +92,21 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 
 // Removes the space between ) and one of .!:?;,
 void close_parentheses(std::string& text) {
-    for (std::size_t at = text.find(") "); at != std::string::npos; at = text.find(") ", at + 1))
-        if (text.find_first_of(".!:?;,", at + 2) == at + 2) text.erase(at + 1, 1);
+    replace_if(text, ") ", ")", [&text](std::size_t at) {
+        return at + 2 < text.size() && std::string_view(".!:?;,").find(text[at + 2]) != std::string_view::npos;
+    });
 }
 
 // Replaces a quote between two ASCII letters by an apostrophe. As matches do not overlap, a letter after one quote does
 // not count as the letter before the next.
 void replace_apostrophes(std::string& text, std::string_view quote) {
     std::size_t used = 0;
-    for (std::size_t at = text.find(quote); at != std::string::npos; at = text.find(quote, at + 1)) {
+    replace_if(text, quote, "'", [&](std::size_t at) {
         const std::size_t after = at + quote.size();
-        if (at <= used || !is_letter(text[at - 1]) || after == text.size() || !is_letter(text[after])) continue;
-        text.erase(at, quote.size() - 1);
-        text[at] = '\'';
-        used = at + 2;
-    }
+        if (at <= used || !is_letter(text[at - 1]) || after == text.size() || !is_letter(text[after])) return false;
+        used = after + 1;
+        return true;
+    });
 }
 
 // Moves commas and full stops after a quote to the front of the quote.
@@ -167,8 +174,8 @@ class Normalizer final : public Fix {
         close_parentheses(text);
         replace(text, "( ", "(");
         replace(text, " )", ")");
-        for (std::size_t at = text.find(" %", 1); at < text.size(); at = text.find(" %", at + 1))
-            if (is_digit(character_before(text, at).point)) text.erase(at, 1);
+        replace_if(text, " %", "%",
+                   [&](std::size_t at) { return at != 0 && is_digit(character_before(text, at).point); });
         replace(text, " :", ":");
         replace(text, " ;", ";");
     }
@@ -222,7 +229,8 @@ class Normalizer final : public Fix {
                 continue;
             std::size_t start = at;
             while (start > used && text[start - 1] == '.') --start;
-            text.erase(at + 1, 1).insert(start, 1, '"');
+            const auto place = [&text](std::size_t i) { return text.begin() + static_cast<std::ptrdiff_t>(i); };
+            std::rotate(place(start), place(at + 1), place(at + 2));
             used = end;
         }
     }
@@ -234,15 +242,14 @@ class Normalizer final : public Fix {
     // as the digit before the next.
     void join_digits(std::string& text) const {
         std::size_t used = 0;
-        for (std::size_t at = text.find(kNoBreak); at != std::string::npos; at = text.find(kNoBreak, at + 1)) {
+        replace_if(text, kNoBreak, std::string_view(&decimal_sign_, 1), [&](std::size_t at) {
             const std::size_t after = at + kNoBreak.size();
-            if (at <= used || after == text.size() || !is_digit(character_before(text, at).point)) continue;
+            if (at <= used || after == text.size() || !is_digit(character_before(text, at).point)) return false;
             const Character next = character_at(text, after);
-            if (!is_digit(next.point)) continue;
-            text.erase(at, kNoBreak.size() - 1);
-            text[at] = decimal_sign_;
-            used = at + 1 + next.size;
-        }
+            if (!is_digit(next.point)) return false;
+            used = after + next.size;
+            return true;
+        });
     }
 
     static void strip(std::string& text) {

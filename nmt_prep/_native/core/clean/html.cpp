@@ -5,6 +5,8 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <unordered_set>
+#include <vector>
 
 #include "text/properties.h"
 #include "text/utf8.h"
@@ -47,7 +49,12 @@ std::string lowered(std::string_view text) {
 // complete, and from there to the end, with incomplete constructs as text.
 class Parser {
    public:
-    Parser(std::string_view text, Tags tags) : text_(text), tags_(tags) {}
+    Parser(std::string_view text, Tags tags)
+        : text_(text),
+          tags_(tags),
+          last_open_(text.rfind('<')),
+          last_close_(text.rfind('>')),
+          last_section_(text.rfind("<![")) {}
 
     // True if there is a tag. Text that the parser refuses has none.
     bool has_tag() {
@@ -77,11 +84,14 @@ class Parser {
     bool is(std::size_t at, char c) const { return at < text_.size() && text_[at] == c; }
     bool is(std::size_t at, std::string_view part) const { return text_.substr(at, part.size()) == part; }
 
+    // True if the last of something, which is kNone if there is none, begins at `at` or later.
+    static bool before(std::size_t at, std::size_t last) { return last != kNone && at <= last; }
+
     // True if nothing after `at` can change the result.
     bool decided(std::size_t at) const {
         if (refused_) return true;
-        if (found_) return text_.find("<![", at) == kNone;
-        return text_.find('<', at) == kNone || text_.find('>', at) == kNone;
+        if (found_) return !before(at, last_section_);
+        return !before(at, last_open_) || !before(at, last_close_);
     }
 
     // Returns where the first incomplete construct begins; kNone at the end, or as soon as the result is known.
@@ -118,30 +128,28 @@ class Parser {
         if (is_letter(peek(at + 1))) return start_tag(at);
         if (is(at + 1, '/')) return end_tag(at);
         if (is(at, "<!--")) return after_comment(at + 4);
-        if (is(at + 1, '?')) return after('>', at + 2);
+        if (is(at + 1, '?')) return after_close(at + 2);
         if (is(at, "<![")) return marked_section(at);
-        if (is(at, "<!")) return after('>', lowered(text_.substr(at, 9)) == "<!doctype" ? at + 9 : at + 2);
+        if (is(at, "<!")) return after_close(lowered(text_.substr(at, 9)) == "<!doctype" ? at + 9 : at + 2);
         return at + 1 < text_.size() ? at + 1 : kNone;
     }
 
     std::size_t incomplete(std::size_t at) const {
-        const std::size_t end = text_.find('>', at + 1);
-        if (end != kNone) return end + 1;
+        if (const std::size_t end = after_close(at + 1); end != kNone) return end;
         const std::size_t next = text_.find('<', at + 1);
         return next == kNone ? at + 1 : next;
     }
 
-    std::size_t after(char c, std::size_t at) const {
-        const std::size_t end = text_.find(c, std::min(at, text_.size()));
-        return end == kNone ? kNone : end + 1;
-    }
+    std::size_t after_close(std::size_t at) const { return before(at, last_close_) ? text_.find('>', at) + 1 : kNone; }
 
     // Returns the position after `--\s*>`.
-    std::size_t after_comment(std::size_t at) const {
+    std::size_t after_comment(std::size_t at) {
+        if (no_comment_ends_) return kNone;
         for (at = text_.find("--", at); at != kNone; at = text_.find("--", at + 1)) {
             const std::size_t end = skip_spaces(at + 2);
             if (is(end, '>')) return end + 1;
         }
+        no_comment_ends_ = true;
         return kNone;
     }
 
@@ -164,6 +172,8 @@ class Parser {
             refused_ = true;
             return kNone;
         }
+        bool& no_section_ends = office ? no_office_section_ends_ : no_section_ends_;
+        if (no_section_ends) return kNone;
         for (std::size_t close = text_.find(']', at + 3); close != kNone; close = text_.find(']', close + 1)) {
             std::size_t next = skip_spaces(close + 1);
             if (!office) {
@@ -172,6 +182,7 @@ class Parser {
             }
             if (is(next, '>')) return next + 1;
         }
+        no_section_ends = true;
         return kNone;
     }
 
@@ -207,13 +218,18 @@ class Parser {
     }
 
     std::size_t start_tag(std::size_t at) {
-        constexpr std::string_view kNameEnds("\t\n\r\f />\0", 8);
-        const std::size_t name_end = std::min(text_.find_first_of(kNameEnds, at + 1), text_.size());
-        std::size_t end = skip_separators(name_end, false);
+        const std::size_t name_end = end_of_name(at + 1);
+        std::size_t end = attributes_at_;
         bool attributes = false;
+        std::vector<std::size_t> passed;
         while (end < text_.size() && text_[end] != '>' && text_[end] != '/' && space(end) == 0) {
             const char before = text_[end - 1];
             if (before != '\'' && before != '"' && before != '/' && !space_before(end)) break;
+            if (never_closed_.contains(end)) {
+                end = text_.size();
+                break;
+            }
+            passed.push_back(end);
             do {
                 ++end;
             } while (end < text_.size() && text_[end] != '/' && text_[end] != '=' && text_[end] != '>' &&
@@ -229,7 +245,21 @@ class Parser {
             return is(end, '>') ? end + 1 : end + 2;
         }
         const char next = peek(end);
-        return end >= text_.size() || next == '/' || next == '=' || is_letter(next) ? kNone : end;
+        if (end < text_.size() && next != '/' && next != '=' && !is_letter(next)) return end;
+        never_closed_.insert(passed.begin(), passed.end());
+        return kNone;
+    }
+
+    // Returns the end of the name of a tag that begins at `at`, and sets `attributes_at_` to the first position after
+    // the separators that follow.
+    std::size_t end_of_name(std::size_t at) {
+        constexpr std::string_view kNameEnds("\t\n\r\f />\0", 8);
+        if (at < name_begin_ || at > name_end_) {  // else the names of two tags end at the same place
+            name_begin_ = at;
+            name_end_ = std::min(text_.find_first_of(kNameEnds, at), text_.size());
+            attributes_at_ = skip_separators(name_end_, false);
+        }
+        return name_end_;
     }
 
     // True if the character before is white space.
@@ -240,7 +270,7 @@ class Parser {
     }
 
     std::size_t end_tag(std::size_t at) {
-        const std::size_t close = after('>', at + 1);
+        const std::size_t close = after_close(at + 1);
         if (close == kNone) return kNone;
         const std::size_t begin = skip_spaces(at + 2);
         std::size_t end = begin;
@@ -290,6 +320,18 @@ class Parser {
     std::string raw_element_;  // script or style, whose content is not parsed
     bool found_ = false;
     bool refused_ = false;
+
+    // What is known of the rest of the text, so that no part of it is searched again and again.
+    std::size_t last_open_;
+    std::size_t last_close_;
+    std::size_t last_section_;
+    bool no_comment_ends_ = false;
+    bool no_section_ends_ = false;
+    bool no_office_section_ends_ = false;
+    std::size_t name_begin_ = 1;
+    std::size_t name_end_ = 0;
+    std::size_t attributes_at_ = 0;
+    std::unordered_set<std::size_t> never_closed_;  // attributes that begin here belong to tags without an end
 };
 
 }  // namespace

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
+#include <numeric>
+#include <tuple>
+#include <utility>
 
 #include "text/properties.h"
 #include "text/utf8.h"
@@ -227,31 +231,6 @@ class Reader {
     std::vector<Number>& numbers_;
 };
 
-// Removes pairs of numbers that match from both lists, and returns how many there were.
-template <class Match>
-std::size_t take_matches(std::vector<Number>& a, std::vector<Number>& b, Match&& match) {
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < a.size();) {
-        const auto found = std::find_if(b.begin(), b.end(), [&](const Number& number) { return match(a[i], number); });
-        if (found == b.end()) {
-            ++i;
-            continue;
-        }
-        b.erase(found);
-        a.erase(a.begin() + static_cast<std::ptrdiff_t>(i));
-        ++count;
-    }
-    return count;
-}
-
-bool equal_numbers(const Number& a, const Number& b) { return a.digits == b.digits && a.exponent == b.exponent; }
-
-// True if the numbers have the same digits, and differ by a power of ten from a thousand on: 3.5 million and 3,500,000,
-// or 1.234 and 1,234 if the mark has another meaning.
-bool scaled_numbers(const Number& a, const Number& b) {
-    return a.digits == b.digits && a.digits != 0 && std::abs(a.exponent - b.exponent) >= 3;
-}
-
 bool may_be_spelled(const Number& number, std::uint64_t small) {
     if (number.spelled) return true;
     if (number.exponent < 0 || number.exponent > 2) return false;
@@ -277,34 +256,126 @@ std::size_t differing(const std::vector<Number>& a, const std::vector<Number>& b
     return std::max(must(a), facing) + std::max(must(b), facing);
 }
 
-double similarity(std::vector<Number>& a, std::vector<Number>& b, std::uint64_t small) {
-    const bool spelled = std::ranges::any_of(a, [](const Number& number) { return number.spelled; }) ||
-                         std::ranges::any_of(b, [](const Number& number) { return number.spelled; });
-    std::size_t matches = take_matches(
-        a, b, [](const Number& x, const Number& y) { return !x.spelled && !y.spelled && equal_numbers(x, y); });
-    // If both sides have numbers in digits left, these are compared with each other, not with spelled ones: 10 and 37
-    // differ, even if 十 is beside 37.
-    const std::size_t in_a = written_in_digits(a);
-    const std::size_t in_b = written_in_digits(b);
-    std::size_t excess_of_a = in_a - std::min(in_a, in_b);
-    std::size_t excess_of_b = in_b - std::min(in_a, in_b);
-    const auto within_excess = [&](const Number& x, const Number& y) {
-        if (x.spelled == y.spelled) return true;
-        std::size_t& excess = x.spelled ? excess_of_b : excess_of_a;
-        if (excess == 0) return false;
-        --excess;
-        return true;
+// Matches the numbers of two sides, in the order of the first side: each takes the first number of the second side that
+// matches it. The numbers of the second side are grouped by value, so that nothing is compared with all of them.
+class Matcher {
+   public:
+    // Leaves the numbers without a match in both lists.
+    double similarity(std::vector<Number>& a, std::vector<Number>& b, std::uint64_t small) {
+        const std::size_t matches = a.empty() || b.empty() ? 0 : match(a, b);
+        const std::size_t differ = differing(a, b, small);
+        if (matches + differ == 0) return 1.0;
+        return 2.0 * static_cast<double>(matches) / static_cast<double>(2 * matches + differ);
+    }
+
+   private:
+    // Equal numbers of the second side: a range of `order_`, from which matches take the first.
+    struct Group {
+        Number value;
+        std::size_t next;
+        std::size_t end;
     };
-    if (spelled)
-        matches += take_matches(
-            a, b, [&](const Number& x, const Number& y) { return equal_numbers(x, y) && within_excess(x, y); });
-    if (!a.empty() && !b.empty())
-        matches += take_matches(
-            a, b, [&](const Number& x, const Number& y) { return scaled_numbers(x, y) && within_excess(x, y); });
-    const std::size_t differ = differing(a, b, small);
-    if (matches + differ == 0) return 1.0;
-    return 2.0 * static_cast<double>(matches) / static_cast<double>(2 * matches + differ);
-}
+
+    std::size_t match(std::vector<Number>& a, std::vector<Number>& b) {
+        group(b);
+        std::size_t in_a = written_in_digits(a);
+        std::size_t in_b = written_in_digits(b);
+        const bool spelled = in_a < a.size() || in_b < b.size();
+        std::size_t matches = take(a, [this](const Number& x) { return x.spelled ? nullptr : equal(x, false); });
+        // If both sides have numbers in digits left, these are compared with each other, not with spelled ones: 10 and
+        // 37 differ, even if 十 is beside 37.
+        in_a -= matches;
+        in_b -= matches;
+        excess_of_a_ = in_a - std::min(in_a, in_b);
+        excess_of_b_ = in_b - std::min(in_a, in_b);
+        if (spelled)
+            matches += take(a, [this](const Number& x) {
+                return first(x, equal(x, x.spelled), excess(x) == 0 ? nullptr : equal(x, !x.spelled));
+            });
+        matches += take(a, [this](const Number& x) {
+            return first(x, scaled(x, x.spelled), excess(x) == 0 ? nullptr : scaled(x, !x.spelled));
+        });
+        std::size_t kept = 0;
+        for (std::size_t i = 0; i < b.size(); ++i)
+            if (taken_[i] == 0) b[kept++] = b[i];
+        b.resize(kept);
+        return matches;
+    }
+
+    static auto key(const Number& number) { return std::tuple(number.digits, number.spelled, number.exponent); }
+
+    void group(const std::vector<Number>& b) {
+        taken_.assign(b.size(), 0);
+        order_.resize(b.size());
+        std::iota(order_.begin(), order_.end(), std::size_t{0});
+        std::ranges::sort(order_, {}, [&b](std::size_t i) { return std::pair(key(b[i]), i); });
+        groups_.clear();
+        for (std::size_t i = 0; i < order_.size(); ++i) {
+            const Number& number = b[order_[i]];
+            if (groups_.empty() || key(groups_.back().value) != key(number)) groups_.push_back({number, i, i});
+            groups_.back().end = i + 1;
+        }
+    }
+
+    // Removes the numbers of the first side that match from its list, and returns how many there were. `find` returns
+    // the group that a number takes its match from, nullptr if there is none.
+    template <class Find>
+    std::size_t take(std::vector<Number>& a, Find&& find) {
+        std::size_t kept = 0;
+        for (const Number& number : a) {
+            if (Group* const group = find(number))
+                taken_[order_[group->next++]] = 1;
+            else
+                a[kept++] = number;
+        }
+        const std::size_t count = a.size() - kept;
+        a.resize(kept);
+        return count;
+    }
+
+    // How many numbers in digits may still match spelled ones, on the side that has digits where `x` is matched with a
+    // number of the other kind.
+    std::size_t& excess(const Number& x) { return x.spelled ? excess_of_b_ : excess_of_a_; }
+
+    // Returns the group with the earlier number. `same` is of the kind of `x`, `other` of the other kind.
+    Group* first(const Number& x, Group* same, Group* other) {
+        if (other == nullptr || (same != nullptr && order_[same->next] < order_[other->next])) return same;
+        --excess(x);
+        return other;
+    }
+
+    auto from(const Number& value) {
+        return std::ranges::lower_bound(groups_, key(value), {}, [](const Group& group) { return key(group.value); });
+    }
+
+    // Returns the group with the value of a number, nullptr if nothing is left of it.
+    Group* equal(const Number& x, bool spelled) {
+        const auto group = from({x.digits, x.exponent, spelled});
+        const bool known = group != groups_.end() && group->value.digits == x.digits &&
+                           group->value.exponent == x.exponent && group->value.spelled == spelled;
+        return known && group->next < group->end ? &*group : nullptr;
+    }
+
+    // Returns the group with the earliest number that has the same digits, and differs by a power of ten from a
+    // thousand on: 3.5 million and 3,500,000, or 1.234 and 1,234 if the mark has another meaning. nullptr if there is
+    // none. As many zeros distinguish the exponents of one text, it has few of them: about the square root of its size.
+    Group* scaled(const Number& x, bool spelled) {
+        Group* earliest = nullptr;
+        if (x.digits == 0) return earliest;
+        for (auto group = from({x.digits, std::numeric_limits<int>::min(), spelled});
+             group != groups_.end() && group->value.digits == x.digits && group->value.spelled == spelled; ++group)
+            if (group->next < group->end && std::abs(x.exponent - group->value.exponent) >= 3 &&
+                (earliest == nullptr || order_[group->next] < order_[earliest->next]))
+                earliest = &*group;
+        return earliest;
+    }
+
+    std::vector<Group> groups_;        // by digits, kind and exponent
+    std::vector<std::size_t> order_;   // positions of the second side, by group and then ascending
+    std::vector<std::uint8_t> taken_;  // 1 for each number of the second side that has a match
+    std::size_t excess_of_a_ = 0;
+    std::size_t excess_of_b_ = 0;
+};
 
 bool may_hold_numbers(const Line& line) {
     const std::uint8_t* const bytes = line.begin;
@@ -324,12 +395,13 @@ void read_numbers(const std::uint8_t* begin, const std::uint8_t* end, std::vecto
 void number_similarity(const Lines& source, const Lines& target, std::uint64_t small, double* out) {
     std::vector<Number> a;
     std::vector<Number> b;
+    Matcher matcher;
     for (std::size_t i = 0; i < source.size(); ++i) {
         a.clear();
         b.clear();
         if (may_hold_numbers(source[i])) read_numbers(source[i].begin, source[i].end, a);
         if (may_hold_numbers(target[i])) read_numbers(target[i].begin, target[i].end, b);
-        out[i] = a.empty() && b.empty() ? 1.0 : similarity(a, b, small);
+        out[i] = a.empty() && b.empty() ? 1.0 : matcher.similarity(a, b, small);
     }
 }
 

@@ -1,9 +1,15 @@
-"""Programs that a test interrupts like Ctrl-C."""
+"""Programs and work that a test interrupts like Ctrl-C."""
 
 from __future__ import annotations
 
 import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.guard import must_end
 
 
 def interruptible(command: list[str], environment: dict[str, str]) -> subprocess.Popen[str]:
@@ -17,3 +23,30 @@ def interruptible(command: list[str], environment: dict[str, str]) -> subprocess
         return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+_SIGNALS = 3
+
+
+@contextmanager
+def control_c_ends_this() -> Iterator[None]:
+    """Sends SIGINT every few milliseconds, and expects the work to end with KeyboardInterrupt.
+
+    Signals that arrive between two checks count as one, so work that checks only at its start and end sees two at most.
+    """
+    left = _SIGNALS
+
+    def count(*_: object) -> None:
+        nonlocal left
+        left -= 1
+        if not left:
+            raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGALRM, count)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.005, 0.005)
+        with must_end(), pytest.raises(KeyboardInterrupt):
+            yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)

@@ -97,8 +97,9 @@ Values script_shares(const HeldLines& held, const std::vector<std::uint8_t>& scr
 Values repetitions(const HeldLines& held, std::size_t times, std::size_t min, std::size_t max) {
     if (times < 1 || min < 1 || min > max + 1)
         throw nb::value_error("a repetition needs 1 <= times and 1 <= min <= max");
+    SignalPoll poll;
     return line_values(
-        held, [=](const clean::Lines& lines, double* out) { clean::repetitions(lines, {times, min, max}, out); });
+        held, [&](const clean::Lines& lines, double* out) { clean::repetitions(lines, {times, min, max}, out, poll); });
 }
 
 // Returns the weights of the letters of each line, and the shares of letters in the scripts.
@@ -217,8 +218,9 @@ void bind_pair_options(nb::module_& module) {
     module.def(
         "edit_similarity",
         [](const HeldLines& source, const HeldLines& target, bool tokens) {
-            return pair_values(source, target, [=](const Lines& a, const Lines& b, double* out) {
-                clean::edit_similarity(a, b, tokens, out);
+            SignalPoll poll;
+            return pair_values(source, target, [&](const Lines& a, const Lines& b, double* out) {
+                clean::edit_similarity(a, b, tokens, out, poll);
             });
         },
         nb::arg("source"), nb::arg("target"), nb::arg("tokens"));
@@ -248,10 +250,22 @@ void bind_pair_values(nb::module_& module) {
             nb::arg("source"), nb::arg("target"));
     };
     plain("terminal_punctuation", &clean::terminal_punctuation);
-    plain("numerals", &clean::numerals);
     plain("url_similarity", &clean::url_similarity);
-    plain("common_substring", &clean::common_substring);
     plain("bracket_differences", &clean::bracket_differences);
+    using Polled = void (*)(const clean::Lines&, const clean::Lines&, double*, const Poll&);
+    const auto polled = [&module](const char* name, Polled kernel) {
+        module.def(
+            name,
+            [kernel](const HeldLines& source, const HeldLines& target) {
+                SignalPoll poll;
+                return pair_values(source, target, [&](const clean::Lines& a, const clean::Lines& b, double* out) {
+                    kernel(a, b, out, poll);
+                });
+            },
+            nb::arg("source"), nb::arg("target"));
+    };
+    polled("numerals", &clean::numerals);
+    polled("common_substring", &clean::common_substring);
     bind_pair_options(module);
 }
 

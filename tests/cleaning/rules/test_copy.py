@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.cleaning.rules.values import decisions, lines, rule_of, values
 from tests.conftest import examples
+from tests.interrupting import control_c_ends_this
 from tests.reference import cleaning as reference
 
 PARTS = ["abc", "Straße", "STRASSE", "ſ"]
@@ -59,3 +61,21 @@ def test_long_texts(batch: list[tuple[str, str]]) -> None:
     assert values(rule_of("copy", {"measure": "distance"}), *batch) == [
         [reference.edit_similarity(*pair)] for pair in batch
     ]
+
+
+HAN = "".join(map(chr, range(0x4E00, 0x4E00 + 120)))
+
+
+@pytest.mark.parametrize(
+    ("rule", "options", "source", "target"),
+    [
+        ("copy", {"measure": "distance"}, "ab" * 1_000_000, "ba" * 999_999),
+        ("copy", {"measure": "substring"}, HAN * 10_000, HAN[::-1] * 10_000),
+        ("numerals", True, "12" * 1_000_000, "21" * 90),
+        ("repetition", {"max": 1_000_000}, "".join(f"abc{number}" for number in range(100_000)), "-"),
+    ],
+)
+def test_control_c_ends_comparisons_of_long_lines(rule: str, options: object, source: str, target: str) -> None:
+    made = rule_of(rule, options)
+    with control_c_ends_this():
+        values(made, *[(source, target)] * 100)

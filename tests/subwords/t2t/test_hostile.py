@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import random
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pyarrow as pa
 import pytest
@@ -14,6 +11,7 @@ from nmt_prep.errors import EncodeError
 from nmt_prep.subwords.t2t.tokenizer import T2TTokenizer
 from nmt_prep.subwords.t2t.training import TokenCounts
 from tests.guard import must_end
+from tests.interrupting import control_c_ends_this
 
 
 def fibonacci(size: int) -> str:
@@ -107,33 +105,6 @@ def test_pieces_that_almost_fit_everywhere() -> None:
         assert nested.encode("a" * 300_000 + "b") == [5] * 149_251 + [nested.pieces.index("a" * 1498 + "b"), 2]
         with pytest.raises(EncodeError, match="no piece for the character '0'"):
             T2TTokenizer([*head, "a" * 100_000 + "b", "0a"]).encode(text + "0b" + text)
-
-
-SIGNALS = 3
-
-
-@contextmanager
-def control_c_ends_this() -> Iterator[None]:
-    """Sends SIGINT every few milliseconds, and expects the work to end with KeyboardInterrupt.
-
-    Signals that arrive between two checks count as one, so work that checks only at its start and end sees two at most.
-    """
-    left = SIGNALS
-
-    def count(*_: object) -> None:
-        nonlocal left
-        left -= 1
-        if not left:
-            raise KeyboardInterrupt
-
-    previous = signal.signal(signal.SIGALRM, count)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.005, 0.005)
-        with must_end(), pytest.raises(KeyboardInterrupt):
-            yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
 
 
 def test_control_c_ends_a_training() -> None:

@@ -73,6 +73,8 @@ class EditDistance {
    public:
     using Sequence = std::span<const std::uint32_t>;
 
+    explicit EditDistance(const Poll& poll) : poll_(poll) {}
+
     std::size_t operator()(Sequence a, Sequence b) {
         while (!a.empty() && !b.empty() && a.front() == b.front()) a = a.subspan(1), b = b.subspan(1);
         while (!a.empty() && !b.empty() && a.back() == b.back()) a = a.first(a.size() - 1), b = b.first(b.size() - 1);
@@ -84,6 +86,8 @@ class EditDistance {
         const std::uint64_t last = std::uint64_t{1} << (a.size() - 1) % 64;
         std::size_t distance = a.size();
         for (const std::uint32_t element : b) {
+            work_ += blocks;
+            if (work_ > kPollEvery) poll_(), work_ = 0;
             const std::uint64_t* const matches = matches_of(element, blocks);
             std::uint64_t carry_positive = 1;
             std::uint64_t carry_negative = 0;
@@ -111,6 +115,8 @@ class EditDistance {
     }
 
    private:
+    static constexpr std::size_t kPollEvery = std::size_t{1} << 20;
+
     void index(Sequence a) {
         const std::size_t blocks = (a.size() + 63) / 64;
         elements_.assign(a.begin(), a.end());
@@ -130,6 +136,8 @@ class EditDistance {
         return matches_.data() + row(element) * blocks;
     }
 
+    const Poll& poll_;
+    std::size_t work_ = 0;                 // blocks since the last poll
     std::vector<std::uint32_t> elements_;  // distinct elements of a, ascending
     std::vector<std::uint64_t> matches_;   // for each of these elements, a bit for each of its positions in a
     std::vector<std::uint64_t> positive_;
@@ -143,10 +151,10 @@ void equal_letters(const Lines& source, const Lines& target, std::size_t min_let
         out[i] = letters_equal(source[i], target[i], min_letters) ? 1.0 : 0.0;
 }
 
-void edit_similarity(const Lines& source, const Lines& target, bool tokens, double* out) {
+void edit_similarity(const Lines& source, const Lines& target, bool tokens, double* out, const Poll& poll) {
     std::vector<std::uint32_t> a;
     std::vector<std::uint32_t> b;
-    EditDistance distance;
+    EditDistance distance(poll);
     TokenIds ids;
     for (std::size_t i = 0; i < source.size(); ++i) {
         if (tokens) {
@@ -162,10 +170,10 @@ void edit_similarity(const Lines& source, const Lines& target, bool tokens, doub
     }
 }
 
-void common_substring(const Lines& source, const Lines& target, double* out) {
+void common_substring(const Lines& source, const Lines& target, double* out, const Poll& poll) {
     std::vector<std::uint32_t> a;
     std::vector<std::uint32_t> b;
-    SequenceMatcher<std::uint32_t> matcher;
+    SequenceMatcher<std::uint32_t> matcher(poll);
     for (std::size_t i = 0; i < source.size(); ++i) {
         read_characters(source[i], a);
         read_characters(target[i], b);

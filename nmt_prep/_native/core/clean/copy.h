@@ -11,10 +11,10 @@ void equal_letters(const Lines& source, const Lines& target, std::size_t min_let
 
 // Writes 1 - d / max(a, b): d is the Levenshtein distance of the sides, a and b their lengths; 1 if both are empty. The
 // elements are code points, or tokens (str.split()).
-void edit_similarity(const Lines& source, const Lines& target, bool tokens, double* out);
+void edit_similarity(const Lines& source, const Lines& target, bool tokens, double* out, const Poll& poll);
 
 // Writes the size of the longest common substring that difflib finds, divided by the length of the shorter side in code
 // points; 0 if a side is empty.
-void common_substring(const Lines& source, const Lines& target, double* out);
+void common_substring(const Lines& source, const Lines& target, double* out, const Poll& poll);
 
 }  // namespace nmt_prep::clean

@@ -9,12 +9,16 @@
 #include <utility>
 #include <vector>
 
+#include "text/batch.h"
+
 namespace nmt_prep::clean {
 
-// Scratch space for comparisons of sequences of E, unsigned integers.
+// Scratch space for comparisons of sequences of E, unsigned integers. Long comparisons call `poll` often.
 template <class E>
 class SequenceMatcher {
    public:
+    explicit SequenceMatcher(const Poll& poll) : poll_(poll) {}
+
     struct Match {
         std::size_t a;
         std::size_t b;
@@ -55,7 +59,7 @@ class SequenceMatcher {
     struct Range {
         std::size_t a_low, a_high, b_low, b_high;
     };
-    static constexpr std::uint32_t kNone = UINT32_MAX;
+    static constexpr std::size_t kPollEvery = std::size_t{1} << 20;
 
     // Finds for each element of a its group: the positions in b that hold the same element, ascending.
     void index() {
@@ -80,6 +84,8 @@ class SequenceMatcher {
         Match best{a_low, b_low, 0};
         written_.clear();
         for (std::size_t i = a_low; i < a_high; ++i) {
+            work_ += 1 + groups_[i].second - groups_[i].first;
+            if (work_ > kPollEvery) poll_(), work_ = 0;
             next_written_.clear();
             // lengths_[j + 1]: length of the match that ends with a[i - 1] and b[j].
             for (std::uint32_t at = groups_[i].first; at < groups_[i].second; ++at) {
@@ -107,6 +113,8 @@ class SequenceMatcher {
         return best;
     }
 
+    const Poll& poll_;
+    std::size_t work_ = 0;  // comparisons since the last poll
     std::span<const E> a_;
     std::span<const E> b_;
     std::vector<std::pair<E, std::uint32_t>> sorted_;

@@ -21,10 +21,10 @@ void read_digits(const Line& line, std::vector<std::uint8_t>& digits) {
 
 }  // namespace
 
-void numerals(const Lines& source, const Lines& target, double* out) {
+void numerals(const Lines& source, const Lines& target, double* out, const Poll& poll) {
     std::vector<std::uint8_t> a;
     std::vector<std::uint8_t> b;
-    SequenceMatcher<std::uint8_t> matcher;
+    SequenceMatcher<std::uint8_t> matcher(poll);
     for (std::size_t i = 0; i < source.size(); ++i) {
         read_digits(source[i], a);
         read_digits(target[i], b);

@@ -25,7 +25,8 @@ bool is_space(char32_t point) {
 // strings that begin alike are compared: a string cannot be repeated where its beginning is not.
 class Finder {
    public:
-    explicit Finder(const Repetition& wanted) : wanted_(wanted), shortest_(wanted.min * (wanted.times + 1)) {}
+    Finder(const Repetition& wanted, const Poll& poll)
+        : wanted_(wanted), shortest_(wanted.min * (wanted.times + 1)), poll_(poll) {}
 
     std::size_t operator()(const Line& line) {
         if (line.size() < shortest_) return 0;
@@ -46,6 +47,7 @@ class Finder {
         }
         for (auto begin = candidates_.rbegin(); begin != candidates_.rend(); ++begin) {
             if (*begin + shortest_ > text.size() || is_space(text[*begin])) continue;
+            if (++work_ % 1024 == 0) poll_();
             if (const std::size_t count = repeated_from(text, *begin)) return count;
         }
         return 0;
@@ -126,6 +128,8 @@ class Finder {
 
     Repetition wanted_;
     std::size_t shortest_;
+    const Poll& poll_;
+    std::size_t work_ = 0;  // candidates so far
     std::vector<char32_t> points_;
     std::vector<std::uint32_t> next_;
     std::vector<std::uint32_t> candidates_;
@@ -135,8 +139,8 @@ class Finder {
 
 }  // namespace
 
-void repetitions(const Lines& lines, const Repetition& wanted, double* out) {
-    Finder find(wanted);
+void repetitions(const Lines& lines, const Repetition& wanted, double* out, const Poll& poll) {
+    Finder find(wanted, poll);
     for (std::size_t i = 0; i < lines.size(); ++i) out[i] = static_cast<double>(find(lines[i]));
 }
 

@@ -295,16 +295,15 @@ def load_cleaning(
         config = FilterConfig.model_validate(values, context=CHECKS)
     except ValidationError as error:
         raise _refusal(str(path), problems_of(error, FilterConfig, lines)) from None
-    problems: list[str] = []
+    remarks: list[str] = []
     if config.clean.dedup.active:
-        where = located(("clean", "dedup"), lines)
-        problems.append(f"{where}: needs all pairs, which a stream does not have; remove it")
-    if opusfilter is not None and not problems:
-        return _like_opusfilter(config, opusfilter)
+        remarks.append(f"{located(('clean', 'dedup'), lines)}: it is left out: it needs all pairs")
+    if opusfilter is not None:
+        return _like_opusfilter(config, opusfilter, remarks)
+    problems: list[str] = []
     cleaning = cleaning_of(config.clean, config.languages, corpus or "")
     problems.extend(filter_problems(config.clean, config.languages, corpus, lines))
-    remarks: list[str] = []
-    if effective_dedup(config.clean).active:
+    if not config.clean.dedup.active and effective_dedup(config.clean).active:
         remarks.append(f"clean.preset {config.clean.preset}: dedup is left out: it needs all pairs")
     if config.clean.decontaminate.against is None and PRESET_AGAINST[config.clean.preset]:
         remarks.append(f"clean.preset {config.clean.preset}: decontaminate is left out: a stream has no dev and test")
@@ -338,7 +337,7 @@ def _tuples(value: object) -> object:
     return value
 
 
-def _like_opusfilter(config: FilterConfig, path: Path) -> StreamCleaning:
+def _like_opusfilter(config: FilterConfig, path: Path, remarks: Iterable[str]) -> StreamCleaning:
     from nmt_prep.cleaning.opusfilter import opusfilter_rules  # noqa: PLC0415  (loads all rules)
     from nmt_prep.cleaning.rules import rule_problems  # noqa: PLC0415  (loads all rules)
 
@@ -354,5 +353,5 @@ def _like_opusfilter(config: FilterConfig, path: Path) -> StreamCleaning:
         config.languages,
         cleaning,
         config.clean.decontaminate,
-        tuple(f"{path}: not taken over: {each}" for each in found.left_out),
+        (*remarks, *(f"{path}: not taken over: {each}" for each in found.left_out)),
     )

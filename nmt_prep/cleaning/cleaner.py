@@ -6,7 +6,7 @@ agree. A pair is dropped for the first rule that it fails, in the order of the c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -20,7 +20,7 @@ from nmt_prep.cleaning.cleaning import Cleaning
 from nmt_prep.cleaning.counts import EMPTY, CleanCounts, Tally
 from nmt_prep.cleaning.fixes import Fixer
 from nmt_prep.cleaning.judging import histogram, judge
-from nmt_prep.cleaning.rule import Context, Pairs, Rule, Values
+from nmt_prep.cleaning.rule import Context, PairError, Pairs, Rule, Values
 from nmt_prep.cleaning.rules import make_rules
 from nmt_prep.errors import CleaningError
 from nmt_prep.sides import Side
@@ -89,22 +89,29 @@ class Cleaner:
         """The counts of all batches so far."""
         return self._tally.counts()
 
-    def clean(self, text: Mapping[Side, pa.Array], scores: Mapping[str, Values] | None = None) -> Judged:
+    def clean(
+        self,
+        text: Mapping[Side, pa.Array],
+        scores: Mapping[str, Values] | None = None,
+        place: Callable[[int], str] = "pair {} of the batch".format,
+    ) -> Judged:
         """Cleans a batch of pairs, or of the lines of one side.
 
         Args:
             text: the lines of each side: Arrow ``string`` or ``large_string`` arrays without nulls. A side that the
                 corpus does not have is ignored.
             scores: score columns by name, float64, shape ``[pairs]``.
+            place: returns the place of a pair in the corpus, by its position in the batch, for messages.
 
         Raises:
-            CleaningError: a rule failed; the message names its key and the corpus.
+            CleaningError: a rule failed; the message names its key and the corpus, and the pair if it failed for one.
         """
         fixed = {side: self._fixed(side, text[side]) for side in self._sides}
         filled = _filled(fixed)
         reasons = np.zeros(len(filled), np.int16)
         pairs = _pairs(fixed, scores or {}, filled)
-        values = [self._values(rule, pairs) for rule in self.rules]
+        chosen = np.flatnonzero(filled)
+        values = [self._values(rule, pairs, lambda pair: place(int(chosen[pair]))) for rule in self.rules]
         failed = np.array([~judge(each, rule.bounds) for each, rule in zip(values, self.rules, strict=True)], np.bool_)
         failed = failed.reshape(len(self.rules), len(pairs))
         reasons[filled] = _first_reasons(failed)
@@ -119,11 +126,13 @@ class Cleaner:
         self._tally.altered(fixed.altered)
         return fixed.lines
 
-    def _values(self, rule: Rule[Any], pairs: Pairs) -> Values:
+    def _values(self, rule: Rule[Any], pairs: Pairs, place: Callable[[int], str]) -> Values:
         try:
             return rule.values(pairs)
         except CleaningError as error:
             where = f"{_located(self._cleaning, rule.key)}, for the corpus {self._corpus}"
+            if isinstance(error, PairError):
+                where += f", {place(error.pair)}"
             raise CleaningError(f"{where}: {error}") from error
 
     def _violations(self, values: list[Values], reasons: npt.NDArray[np.int16], filled: Mask) -> tuple[Values, Values]:

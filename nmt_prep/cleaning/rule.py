@@ -21,6 +21,7 @@ from pydantic import ModelWrapValidatorHandler, ValidationError, model_validator
 
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import Languages, Section
+from nmt_prep.errors import CleaningError
 from nmt_prep.sides import Side
 
 T = TypeVar("T")
@@ -207,7 +208,23 @@ class Rule(ABC, Generic[O]):
 
     @abstractmethod
     def values(self, pairs: Pairs) -> Values:
-        """Returns the values of all pairs: float64, shape ``[columns, pairs]``. It is thread-safe."""
+        """Returns the values of all pairs: float64, shape ``[columns, pairs]``. It is thread-safe.
+
+        Raises:
+            CleaningError: the pairs cannot be judged; a ``PairError`` names the pair.
+        """
+
+
+class PairError(CleaningError):
+    """A rule cannot judge a pair.
+
+    Attributes:
+        pair: position of the pair in the batch.
+    """
+
+    def __init__(self, pair: int, message: str) -> None:
+        super().__init__(message)
+        self.pair = pair
 
 
 class SideRule(Rule[O]):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import islice
@@ -90,6 +91,7 @@ def clean_stream(
     for worker in workers:
         idle.put(worker)
     with ExitStack() as stack:
+        stack.enter_context(redirect_stdout(sys.stderr))  # what functions of users print is no cleaned pair
         rejects = None if rejected is None else stack.enter_context(_opened(rejected))
         pool = stack.enter_context(ThreadPoolExecutor(threads, thread_name_prefix="clean"))
         meter = stack.enter_context(progress.meter("cleaning", unit="pairs"))
@@ -160,7 +162,7 @@ def _clean(idle: SimpleQueue[Worker], scores: Mapping[str, int], lines: InputLin
     fields = _split(lines, scores)
     worker = idle.get()
     try:
-        judged = worker.cleaner.clean(fields.text, fields.scores)
+        judged = worker.cleaner.clean(fields.text, fields.scores, lambda pair: f"line {lines.first + pair}")
         rows = np.arange(lines.first, lines.first + len(lines.text))
         verdict = verdict_of(worker.finder, judged, rows)
     finally:

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -159,14 +161,21 @@ def clean_part(task: CleanTask, tick: Tick) -> PartResult:
     finder = None if task.of.against is None else LeakFinder.of(task.of.against)
     with PartOutput(task.of, task.files) as output:
         for batch in iter_pairs(task.files.part):
-            judged = cleaner.clean({side: batch.column(side) for side in task.of.context.sides}, scores_of(batch))
-            verdict = verdict_of(finder, judged, batch.column("row").to_numpy())
+            rows = batch.column("row").to_numpy()
+            text = {side: batch.column(side) for side in task.of.context.sides}
+            judged = cleaner.clean(text, scores_of(batch), partial(_pair_number, rows))
+            verdict = verdict_of(finder, judged, rows)
             fixed = _with_text(batch, judged)
             output.write(fixed, verdict.kept, verdict.reasons, verdict.values, verdict.thresholds, verdict.instead)
             tick(len(batch))
     if finder is None:
         return output.result(cleaner.counts)
     return replace(output.result(cleaner.counts + finder.counts), leaks=finder.leaks)
+
+
+def _pair_number(rows: npt.NDArray[np.int64], pair: int) -> str:
+    """Returns the place of a pair of a batch in its corpus, for messages. Pairs count from 1."""
+    return f"pair {rows[pair] + 1}"
 
 
 def keep_top(task: TopTask, tick: Tick) -> PartResult:

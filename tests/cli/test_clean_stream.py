@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from nmt_prep.cleaning.rules import regex as regex_rule
 from tests.cli.program import nmt_prep
 
 CONFIG = """
@@ -127,11 +128,27 @@ def test_a_rule_that_needs_the_whole_corpus_is_an_error(config: Path) -> None:
     )
 
 
-def test_deduplication_is_refused(config: Path) -> None:
-    assert refused(config, b"a\tb\n", "--set", "clean.dedup.pair=exact").endswith(
-        "1 problem clean.dedup (line 3): needs all pairs, which a stream does not have; remove it"
+def test_deduplication_is_left_out_with_a_remark(config: Path) -> None:
+    output, messages = cleaned(config, "a\tb\n" * 2, "--set", "clean.dedup.pair=exact")
+    assert output == "a\tb\n" * 2
+    assert messages.startswith("clean.dedup (line 3): it is left out: it needs all pairs\n")
+    assert "dedup" not in cleaned(config, "ab\tcd\n", "--set", "clean.dedup.pair=off")[1]
+
+
+def test_functions_print_to_standard_error(config: Path) -> None:
+    (config.parent / "loud.py").write_text("def f(source):\n    print('loud')\n    return [True] * len(source)\n")
+    output, messages = cleaned(config, "a\tb\n", "--set", "clean.rules.python=loud:f")
+    assert output == "a\tb\n"
+    assert messages.startswith("loud\n")
+
+
+def test_a_pair_on_which_a_pattern_takes_for_ever_is_named(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regex_rule, "SECONDS", 0.01)
+    text = b"a\tb\n \tb\na\t" + b"x" * 30_000 + b"\n"
+    rules = ("--set", "clean.rules={regex: {slow: (x+x+)+y}}")
+    assert refused(config, text, *rules).startswith(
+        "nmt-prep: error: clean.rules.regex, for the corpus standard input, line 3: the search for the pattern slow"
     )
-    assert cleaned(config, "ab\tcd\n", "--set", "clean.dedup.pair=off")[0] == "ab\tcd\n"
 
 
 def test_the_deduplication_of_a_preset_is_left_out_with_a_remark(config: Path) -> None:

@@ -16,7 +16,9 @@ import importlib
 import importlib.util
 import inspect
 import sys
+import sysconfig
 import threading
+import traceback
 from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -77,7 +79,7 @@ class PythonRule(Rule[PythonOptions]):
         try:
             result = self._function(**given, **languages)
         except (Exception, SystemExit) as error:
-            raise CleaningError(f"{self._name} failed: {type(error).__name__}: {error}") from error
+            raise CleaningError(f"{self._name} failed: {_described(error)}") from error
         return self._checked(result, len(pairs))[np.newaxis]
 
     def _checked(self, result: object, pairs: int) -> Values:
@@ -151,7 +153,7 @@ def _load(name: str, base_dir: Path) -> tuple[Callable[..., Any], Path | None]:
             f"there is no module {module_name}, neither beside the config in {base_dir} nor installed"
         ) from error
     except (Exception, SystemExit) as error:
-        raise ValueError(f"cannot import {module_name}: {type(error).__name__}: {error}") from error
+        raise ValueError(f"cannot import {module_name}: {_described(error)}") from error
     function: Any = module
     for part in attribute.split("."):
         function = getattr(function, part, None)
@@ -160,6 +162,22 @@ def _load(name: str, base_dir: Path) -> tuple[Callable[..., Any], Path | None]:
         raise ValueError(message)  # noqa: TRY004  (what is wrong is the name in the config)
     source = module.__file__
     return function, None if source is None else Path(source)
+
+
+def _described(error: BaseException) -> str:
+    """Returns an error with the file and line of the user's code that raised it, or that called what raised it.
+
+    Frames of the standard library and of installed packages are passed over; so are those of this package.
+    """
+    libraries = tuple(map(sysconfig.get_path, ("stdlib", "purelib", "platlib")))
+    here = str(Path(__file__).parents[2])
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith((here, "<", *libraries))
+    ]
+    where = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {error}{where}"
 
 
 class _Modules:

@@ -4,6 +4,9 @@ The rule is a mapping from names to patterns of the package regex: ``regex: {ads
 side: target, match: keep}}``. Value, for each pattern and each side that it is searched on: 1.0 if ``regex.search``
 finds a match, else 0.0. With ``match: drop`` a pair passes if no such side has a match; with ``match: keep``, if every
 such side has one. This is OpusFilter's RegExpFilter, whose ``accept_match: true`` is ``match: keep``.
+
+A search that takes longer than :data:`SECONDS` of processor time for each core is an error, because patterns such as
+``(x+x+)+y`` take practically for ever on some lines. No pair is dropped for it: that would depend on the machine.
 """
 
 from __future__ import annotations
@@ -12,13 +15,18 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 import regex
 from pydantic import Field, field_validator, model_validator
 
-from nmt_prep.cleaning.rule import NOT_FOUND, YES_OR_NO, Bounds, Context, Pairs, Rule, Values
+from nmt_prep.cleaning.rule import NOT_FOUND, YES_OR_NO, Bounds, Context, PairError, Pairs, Rule, Values
 from nmt_prep.config import Section
 from nmt_prep.config.section import Name
+from nmt_prep.runtime import available_cores
 from nmt_prep.sides import Side
+
+SECONDS = 10.0
+"""Time limit of a search, for each core: the package regex counts the processor time of all threads."""
 
 
 class Pattern(Section):
@@ -42,7 +50,7 @@ class Pattern(Section):
     def _compiles(cls, value: str) -> str:
         try:
             regex.compile(value)
-        except regex.error as error:
+        except (regex.error, OverflowError, RecursionError) as error:
             raise ValueError(f"not a regular expression: {error}") from error
         return value
 
@@ -74,12 +82,29 @@ class RegexRule(Rule[RegexOptions]):
             for side in context.sides
             if wanted.side in (side, "both")
         ]
-        self._searches = [(pattern, side) for _, side, pattern, _ in found]
+        self._searches = [(name, side, pattern) for name, side, pattern, _ in found]
         self.columns = tuple(f"{name}.{side}" for name, side, _, _ in found)
         self.bounds = tuple(bounds for *_, bounds in found)
 
     def values(self, pairs: Pairs) -> Values:
-        texts = {side: pairs.arrow(side).to_pylist() for side in {side for _, side in self._searches}}
-        return np.array(
-            [[pattern.search(line) is not None for line in texts[side]] for pattern, side in self._searches], np.float64
-        )
+        return np.stack([_found(name, pattern, pairs.arrow(side)) for name, side, pattern in self._searches])
+
+
+def _found(name: str, pattern: regex.Pattern[str], lines: pa.Array) -> Values:
+    """Returns 1.0 for each line with a match, 0.0 for each other line.
+
+    Raises:
+        PairError: a search takes too long.
+    """
+    values = np.zeros(len(lines), np.float64)
+    limit = SECONDS * available_cores()
+    for number, line in enumerate(lines.to_pylist()):
+        try:
+            values[number] = pattern.search(line, timeout=limit) is not None
+        except TimeoutError as error:
+            raise PairError(
+                number,
+                f"the search for the pattern {name} takes more than {SECONDS:g} s a core; write it without nested "
+                f"repetitions such as (x+x+)+ (the line begins with {line[:40]!r})",
+            ) from error
+    return values

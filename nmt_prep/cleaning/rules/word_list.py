@@ -60,6 +60,8 @@ def _word_pattern(path: Path) -> regex.Pattern[str]:
     Raises:
         ValueError: the file cannot be read, or holds no words.
     """
+    if path.exists() and not path.is_file():
+        raise ValueError(f"the word list {path} is no regular file; a run reads it more than once")
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:

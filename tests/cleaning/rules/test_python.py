@@ -132,6 +132,15 @@ def test_a_wrong_result_is_an_error(directory: Path, spec: object, message: str)
     assert str(error.value).startswith(message)
 
 
+def test_an_error_names_the_line_of_the_function_that_called_a_library(directory: Path) -> None:
+    (directory / "my_rules.py").write_text("import json\n\n\ndef parses(source):\n    return json.loads('[')\n")
+    (rule,) = rules(directory, "my_rules:parses")
+    with pytest.raises(CleaningError) as error:
+        rule.values(pairs(["a"], ["x"]))
+    assert str(error.value).startswith("my_rules:parses failed: JSONDecodeError: Expecting value: ")
+    assert str(error.value).endswith(f" ({directory / 'my_rules.py'}, line 5)")
+
+
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
@@ -141,8 +150,11 @@ def test_a_wrong_result_is_an_error(directory: Path, spec: object, message: str)
         ("my_rules:number", "python: my_rules has no function number"),
         ("my_rules:strange", "python: my_rules:strange must take arguments named source and target, or one of them"),
         ("looks_fine", "python: looks_fine is no entry point of the group nmt_prep.rules"),
-        ("broken:f", "python: cannot import broken: ZeroDivisionError: division by zero"),
-        ("leaving:f", "python: cannot import leaving: SystemExit: 4"),
+        (
+            "broken:f",
+            "python: cannot import broken: ZeroDivisionError: division by zero ({directory}/broken.py, line 1)",
+        ),
+        ("leaving:f", "python: cannot import leaving: SystemExit: 4 ({directory}/leaving.py, line 1)"),
         ("needy:f", "python: cannot import needy: No module named 'no_such_module'"),
         ({"function": "my_rules:length", "min": 3, "max": 2}, "python: min is greater than max"),
         ({"min": 3}, "python.function: this key is required"),
@@ -154,4 +166,4 @@ def test_wrong_names_and_signatures_are_errors_before_any_work(directory: Path, 
     (directory / "needy.py").write_text("import no_such_module\n")
     with pytest.raises(ValueError, match=r"^python") as error:
         rules(directory, spec)
-    assert str(error.value).startswith(message)
+    assert str(error.value).startswith(message.replace("{directory}", str(directory)))

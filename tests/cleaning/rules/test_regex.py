@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
+from nmt_prep.cleaning.rule import PairError
+from nmt_prep.cleaning.rules import regex as regex_rule
 from tests.cleaning.rules.values import passed, rule_of, values
+from tests.guard import must_end
 
 
 def test_patterns_by_name() -> None:
@@ -11,3 +16,15 @@ def test_patterns_by_name() -> None:
     batch = [("click here", "b."), ("a", "b"), ("a", "b!")]
     assert values(rule, *batch) == [[1, 0, 1], [0, 0, 0], [0, 0, 1]]
     assert passed(rule, *batch) == [False, False, True]
+
+
+def test_a_search_without_end_is_an_error_that_names_the_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regex_rule, "SECONDS", 0.01)
+    rule = rule_of("regex", {"slow": {"pattern": "(x+x+)+y", "side": "target"}})
+    with must_end(60), pytest.raises(PairError) as error:
+        values(rule, ("x", "a"), ("a", "x" * 30_000))
+    assert error.value.pair == 1
+    assert str(error.value) == (
+        "the search for the pattern slow takes more than 0.01 s a core; write it without nested repetitions such as "
+        "(x+x+)+ (the line begins with 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx')"
+    )

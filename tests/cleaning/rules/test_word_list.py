@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from tests.cleaning.rules.values import passed, rule_of, values
+from tests.guard import must_end
 
 
 @pytest.fixture
@@ -27,6 +29,15 @@ def test_difference(directory: Path) -> None:
     assert values(rule, *batch) == [[0], [2], [1], [0]]
     assert passed(rule, *batch) == [True, False, True, True]
     assert rule.files == {"en.txt": directory / "en.txt", "zh.txt": directory / "zh.txt"}
+
+
+def test_a_pipe_is_refused(directory: Path) -> None:
+    os.mkfifo(directory / "pipe")
+    with (
+        must_end(60),
+        pytest.raises(ValueError, match=r"word_list: the word list .*pipe is no regular file; a run reads"),
+    ):
+        rule_of("word_list", {"source": "pipe", "target": "zh.txt"}, base_dir=directory)
 
 
 def test_an_empty_list_is_refused(directory: Path) -> None:

@@ -36,3 +36,9 @@ def test_values_are_those_of_the_twin(batch: list[tuple[str, str]], times: int, 
 def test_time_is_bounded() -> None:
     line = "ab" * 20_000 + "c" + "x " * 20_000
     assert values(rule_of("repetition", {"times": 30_000}), (line, line)) == [[0, 0]]
+
+
+def test_limits_that_no_text_reaches() -> None:
+    most = 2**63 - 1
+    assert values(rule_of("repetition", {"times": most, "min": 3}), ("a", "abc" * 5)) == [[0, 0]]
+    assert values(rule_of("repetition", {"times": 2**62 - 1, "min": 4, "max": most}), ("a", "abcd" * 5)) == [[0, 0]]

@@ -26,7 +26,9 @@ bool is_space(char32_t point) {
 class Finder {
    public:
     Finder(const Repetition& wanted, const Poll& poll)
-        : wanted_(wanted), shortest_(wanted.min * (wanted.times + 1)), poll_(poll) {}
+        : wanted_(wanted),
+          shortest_(wanted.min > SIZE_MAX / (wanted.times + 1) ? SIZE_MAX : wanted.min * (wanted.times + 1)),
+          poll_(poll) {}
 
     std::size_t operator()(const Line& line) {
         if (line.size() < shortest_) return 0;

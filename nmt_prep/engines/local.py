@@ -8,6 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from threading import Event, current_thread
 
+from nmt_prep.children import end_children
 from nmt_prep.engines.engine import BASE_MEMORY, Done, R, T, Tick, Work
 from nmt_prep.progress import StoppedError
 from nmt_prep.runtime import available_cores
@@ -61,6 +62,7 @@ class LocalEngine:
                             waiting.cancel()
         except BaseException:
             self._stopping.set()
+            end_children()  # tasks wait for them
             raise
         finally:
             pool.shutdown(wait=True, cancel_futures=True)

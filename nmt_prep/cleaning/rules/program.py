@@ -9,9 +9,11 @@ pair that passes or 0 for one that does not. If the rule has ``min`` or ``max``,
 from __future__ import annotations
 
 import math
+import os
 import shlex
 import shutil
-import subprocess
+from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
+from subprocess import Popen
 from typing import Annotated, Any
 
 import numpy as np
@@ -19,12 +21,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BeforeValidator, Field
 
+from nmt_prep.children import child
 from nmt_prep.cleaning.own import OwnBounds
 from nmt_prep.cleaning.rule import Context, Pairs, Rule, Values
 from nmt_prep.columns import joined_lines
 from nmt_prep.errors import CleaningError
 
 _SHOWN = 60
+
+
+_BLOCK = 1 << 16
+"""Number of bytes that are read at once, and that are kept of the messages of a program."""
+
+_BYTES_A_LINE = 256
+"""Limit of the output, for each pair."""
+
+_SECONDS_BETWEEN_LOOKS = 0.05
+"""Time between two looks whether a silent program has ended."""
 
 
 def _words(value: Any) -> Any:
@@ -55,13 +68,12 @@ class ProgramRule(Rule[ProgramOptions]):
         files = {word: context.base_dir / word for word in options.command}
         self.files = {f"program {word}": path for word, path in files.items() if path.is_file()}
         program = options.command[0]
-        if shutil.which(program if "/" not in program else str(context.base_dir / program)) is None:
+        if shutil.which(program if "/" not in program else str((context.base_dir / program).absolute())) is None:
             where = f"in {context.base_dir}" if "/" in program else "on the PATH"
             raise ValueError(f"there is no program {program} {where}, or it may not be executed")
 
     def values(self, pairs: Pairs) -> Values:
-        result = self._run(self._input(pairs))
-        lines = result.split(b"\n")
+        lines = self._run(self._input(pairs), len(pairs)).split(b"\n")
         if lines[-1] == b"":
             lines.pop()
         if len(lines) != len(pairs):
@@ -74,17 +86,54 @@ class ProgramRule(Rule[ProgramOptions]):
         columns = [pc.replace_substring(pairs.arrow(side), "\t", " ") for side in self._sides]
         return joined_lines(pc.binary_join_element_wise(*columns, pa.scalar("\t", pa.large_string())))
 
-    def _run(self, text: memoryview) -> bytes:
+    def _run(self, text: memoryview, pairs: int) -> bytes:
         try:
-            done = subprocess.run(  # noqa: S603  (the config names the program)
-                self._command, input=text, capture_output=True, cwd=self._directory, check=False
-            )
+            with child(self._command, self._directory) as process:
+                output, errors = self._exchanged(process, text, pairs)
+                status = process.wait()
         except OSError as error:
             raise CleaningError(f"cannot run {self._shown}: {error.strerror}") from error
-        if done.returncode:
-            last = done.stderr.decode(errors="backslashreplace").strip().rpartition("\n")[2]
-            raise CleaningError(f"{self._shown} ended with status {done.returncode}{': ' * bool(last)}{last}")
-        return done.stdout
+        if status:
+            last = errors.decode(errors="backslashreplace").strip().rpartition("\n")[2]
+            raise CleaningError(f"{self._shown} ended with status {status}{': ' * bool(last)}{last}")
+        return output
+
+    def _exchanged(self, process: Popen[bytes], text: memoryview, pairs: int) -> tuple[bytes, bytes]:
+        """Writes to a program, and returns its output and the end of its messages.
+
+        When the program has ended, nothing more is awaited, even if its children hold its standard streams open.
+
+        Raises:
+            CleaningError: it writes much more than a line for each pair.
+        """
+        output, errors = bytearray(), bytearray()
+        assert process.stdin and process.stdout and process.stderr  # noqa: PT018  (they are pipes)
+        os.set_blocking(process.stdin.fileno(), False)
+        with DefaultSelector() as selector:
+            selector.register(process.stdin, EVENT_WRITE)
+            selector.register(process.stdout, EVENT_READ, output)
+            selector.register(process.stderr, EVENT_READ, errors)
+            while selector.get_map():
+                ended = process.poll() is not None
+                ready = [key for key, _ in selector.select(0 if ended else _SECONDS_BETWEEN_LOOKS)]
+                if ended and all(key.data is not output for key in ready):
+                    break
+                for key in ready:
+                    if key.data is None:
+                        text = rest = _written(key.fd, text)
+                    else:
+                        key.data.extend(rest := memoryview(os.read(key.fd, _BLOCK)))
+                    if not rest:  # all is written, or the program has closed its end
+                        selector.unregister(key.fileobj)
+                        if key.data is None:
+                            process.stdin.close()
+                del errors[:-_BLOCK]
+                if len(output) > (pairs + 1) * _BYTES_A_LINE:
+                    raise CleaningError(
+                        f"{self._shown} wrote {len(output):,} bytes or more for {pairs} pairs; it must write a line "
+                        "for each"
+                    )
+        return bytes(output), bytes(errors)
 
     def _value(self, number: int, line: bytes) -> float:
         try:
@@ -96,3 +145,11 @@ class ProgramRule(Rule[ProgramOptions]):
             shown = line[:_SHOWN].decode(errors="backslashreplace")
             raise CleaningError(f"{self._shown} wrote {shown!r} in line {number}; each line must be {expected}")
         return value
+
+
+def _written(descriptor: int, text: memoryview) -> memoryview:
+    """Writes the beginning of a text to a pipe, as far as it can take it, and returns the rest."""
+    try:
+        return text[os.write(descriptor, text[:_BLOCK]) :]
+    except BrokenPipeError:
+        return text[:0]  # the program need not read all

@@ -1,16 +1,22 @@
 from __future__ import annotations
 
+import os
+import signal
 import stat
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from nmt_prep.children import end_children
 from nmt_prep.cleaning.rule import Bounds, Context, Pairs, Rule
 from nmt_prep.cleaning.rules import make_rules
 from nmt_prep.config import Languages
 from nmt_prep.errors import CleaningError
 from nmt_prep.sides import Side
 from tests.cleaning.pairs import pairs
+from tests.guard import must_end
 
 EQUAL = """#!/usr/bin/env python3
 import sys
@@ -49,6 +55,59 @@ def test_a_program_may_write_numbers_and_is_found_on_the_path(directory: Path) -
 def test_a_corpus_of_one_side_is_sent_as_lines(directory: Path) -> None:
     made = rule(directory, ("target",), command="awk '{ print NF }'", min=1)
     assert made.values(Pairs({"target": pairs(["a"], ["b c"]).arrow("target")})).tolist() == [[2.0]]
+
+
+def test_a_program_beside_a_config_in_the_current_directory_is_found(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(directory)
+    assert rule(Path(), command=("./equal.py",)).values(pairs(["a"], ["a"])).tolist() == [[1.0]]
+
+
+def test_more_than_a_pipe_holds_goes_through(directory: Path) -> None:
+    sides = ["abcdefgh" * 10] * 20_000
+    assert rule(directory, command="sed s/.*/1/").values(pairs(sides, sides)).tolist() == [[1.0] * 20_000]
+
+
+def test_a_program_need_not_read_its_input(directory: Path) -> None:
+    sides = ["abcdefgh" * 10] * 20_000
+    made = rule(directory, command="sh -c 'exec <&-; seq 20000'", max=5)
+    assert made.values(pairs(sides, sides))[0, :3].tolist() == [1.0, 2.0, 3.0]
+
+
+def test_messages_are_not_kept_in_full(directory: Path) -> None:
+    made = rule(directory, command="sh -c 'head -c 3000000 /dev/zero >&2; echo the end >&2; exit 3'")
+    with pytest.raises(CleaningError) as error:
+        made.values(pairs(["a"], ["b"]))
+    assert str(error.value).endswith("the end")
+    assert len(str(error.value)) < 500_000
+
+
+def test_children_of_a_program_may_hold_its_output_open(directory: Path) -> None:
+    made = rule(directory, command="sh -c 'sleep 3600 & echo $! >pid; sed s/.*/1/'")
+    try:
+        with must_end(60):
+            assert made.values(pairs(["a", "b"], ["x", "y"])).tolist() == [[1.0, 1.0]]
+    finally:
+        os.kill(int((directory / "pid").read_text()), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("end", [end_children, None])
+def test_a_program_that_does_not_end_is_ended(directory: Path, end: Callable[[], None] | None) -> None:
+    """Either from another thread, or because its output is too long."""
+    os.mkfifo(directory / "alive")
+    waits = "sleep 3600" if end else "yes; sleep 3600"
+    made = rule(directory, command=f"sh -c 'exec 9>alive; echo go >&9; {waits}'")
+    with must_end(60), ThreadPoolExecutor(1) as pool:
+        failing = pool.submit(made.values, pairs(["a"], ["b"]))
+        with (directory / "alive").open() as alive:
+            assert alive.readline() == "go\n"
+            if end:
+                end()
+            assert alive.read() == ""  # nobody holds the other end open
+        message = "ended with status -9" if end else r"or more for 1 pairs; it must write a line for each"
+        with pytest.raises(CleaningError, match=message):
+            failing.result()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,61 @@
+"""Programs that this process starts, which end with it; fast to import."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+_running: set[int] = set()
+"""Process groups of the programs that run."""
+
+_lock = threading.Lock()
+
+
+@contextmanager
+def child(command: Sequence[str], directory: Path) -> Iterator[Popen[bytes]]:
+    """Starts a program with pipes as its standard streams, in a process group of its own, and ends it at the exit.
+
+    A program that has ended by then leaves its children alone.
+
+    Args:
+        command: the program and its arguments.
+        directory: its working directory.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    from subprocess import PIPE, Popen  # noqa: PLC0415  (takes a while to load)
+
+    with ExitStack() as stack:
+        with _lock:  # whoever ends the programs ends this one, too
+            process = stack.enter_context(
+                Popen(command, bufsize=0, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=directory, process_group=0)  # noqa: S603
+            )
+            _running.add(process.pid)
+        try:
+            yield process
+        finally:
+            with _lock:
+                _running.discard(process.pid)
+                if process.poll() is None:
+                    _end(process.pid)
+
+
+def end_children() -> None:
+    """Ends all programs that :func:`child` started, with their children, in any thread."""
+    with _lock:
+        for group in _running:
+            _end(group)
+
+
+def _end(group: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):  # it has ended
+        os.killpg(group, signal.SIGKILL)

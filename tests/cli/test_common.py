@@ -1,0 +1,63 @@
+"""Signals end commands, whatever their work does."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.guard import must_end
+from tests.interrupting import interruptible
+
+CONFIG = """
+languages: {{source: en, target: de}}
+clean:
+  preset: none
+  rules: {{{rule}}}
+"""
+
+STUCK = """
+import os, time
+
+def f(source):
+    with open("alive", "w") as alive:
+        alive.write("go")
+        alive.flush()
+        time.sleep(3600)
+"""
+
+IMPATIENT = """
+from nmt_prep.__main__ import main
+from nmt_prep.cli import common
+
+common._PATIENCE = 0.1
+main()
+"""
+
+PROGRAM = "program: {command: [sh, -c, 'exec 9>alive; echo go >&9; sleep 3600']}"
+
+
+@pytest.mark.parametrize(
+    ("rule", "number", "status", "remark"),
+    [
+        ("python: 'stuck:f'", signal.SIGINT, 130, "interrupted\n"),
+        ("python: 'stuck:f'", signal.SIGTERM, 143, ""),
+        (PROGRAM, signal.SIGINT, 130, "interrupted\n"),
+        (PROGRAM, signal.SIGTERM, 143, ""),
+    ],
+)
+def test_a_signal_ends_rules_that_do_not_end(tmp_path: Path, rule: str, number: int, status: int, remark: str) -> None:
+    (tmp_path / "clean.yaml").write_text(CONFIG.format(rule=rule))
+    (tmp_path / "stuck.py").write_text(STUCK)
+    (tmp_path / "in.tsv").write_text("a\tb\n")
+    os.mkfifo(tmp_path / "alive")
+    run = f"cd {tmp_path}; exec {sys.executable} -c '{IMPATIENT}' clean --config clean.yaml <in.tsv"
+    with must_end(120), interruptible(["sh", "-c", run], dict(os.environ)) as process:
+        with (tmp_path / "alive").open() as alive:
+            assert alive.read(2) == "go"
+            process.send_signal(number)
+            assert alive.read() in ("", "\n")  # also a program has ended
+        assert (process.communicate()[1], process.returncode) == (remark, status)

@@ -104,6 +104,7 @@ StemOption = Annotated[
     typer.Option(
         "--stem",
         min=0,
+        max=2**31 - 1,
         metavar="N",
         help="Learn words by their first N characters; 0: whole words.",
         show_default=str(DEFAULTS.stem),
@@ -114,6 +115,7 @@ TableOption = Annotated[
     typer.Option(
         "--table",
         min=1000,
+        max=2**31 - 1,
         metavar="N",
         help="Most pairs of words to learn; each takes about 140 bytes of memory.",
         show_default=str(DEFAULTS.table),

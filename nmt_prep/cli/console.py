@@ -32,7 +32,9 @@ _WORDING: Mapping[str, Callable[[Fields], str]] = {
     "stage_finished": lambda fields: f"{fields['stage']}: done in {fields['seconds']:.1f} s",
     "stage_fresh": lambda fields: f"{fields['stage']}: fresh",
     "tasks_resumed": lambda fields: f"  {fields['round']}: {fields['done']} of {fields['total']} tasks already done",
-    "waiting": lambda fields: f"waiting for {fields['holder']}, which is using {fields['directory']}",
+    "waiting": lambda fields: (
+        f"waiting for {fields['holder']}, which is using {fields['directory']}; with --no-wait this is an error"
+    ),
     "retry": lambda fields: f"download: {fields['reason']}; retrying in {fields['seconds']:.0f} s",
     "task_retried": lambda fields: f"  {_failure(fields)}; retrying",
     "workers_changed": _workers,

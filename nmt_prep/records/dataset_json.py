@@ -14,7 +14,7 @@ import numpy.typing as npt
 from pydantic import (
     BaseModel,
     ConfigDict,
-    NonNegativeInt,
+    Field,
     SerializerFunctionWrapHandler,
     StringConstraints,
     ValidationError,
@@ -87,6 +87,9 @@ def _histogram(lengths: npt.NDArray[np.int64]) -> Counter[int]:
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 FileName = Annotated[str, StringConstraints(pattern=r"^[^/\\\x00]+$")]
+NonNegativeInt = Annotated[int, Field(ge=0, lt=2**63)]
+"""An integer that arrays and tensors of int64 hold, too."""
+
 Histogram = tuple[tuple[NonNegativeInt, NonNegativeInt], ...]
 """Pairs of length and count, ascending; lengths that do not occur are omitted."""
 
@@ -282,7 +285,7 @@ class DatasetInfo(_Model):
     name: FileName
     config_fingerprint: str
     layout: Layout = "example"
-    row_length: int | None = None
+    row_length: NonNegativeInt | None = None
     seed: int
     languages: LanguageCodes
     vocab: Vocabularies

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from rich.table import Table
 
-from nmt_prep.cli.console import plan_table, tasks_table
+from nmt_prep.cli.console import describe, plan_table, tasks_table
 from nmt_prep.cli.preview import shortened
 from nmt_prep.cli.summary import outcome_table
 from nmt_prep.cli.terminal import SafeConsole
@@ -29,6 +29,12 @@ def printed(table: Table, **options: bool | str) -> str:
 )
 def test_every_column_has_a_header(table: Callable[[], Table]) -> None:
     assert all(column.header for column in table().columns)
+
+
+def test_a_run_that_waits_for_another_says_how_not_to() -> None:
+    assert describe("waiting", {"holder": "process 7 on a", "directory": "runs/toy"}) == (
+        "waiting for process 7 on a, which is using runs/toy; with --no-wait this is an error"
+    )
 
 
 def test_a_finished_round_shows_what_follows() -> None:

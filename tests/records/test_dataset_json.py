@@ -141,6 +141,8 @@ def change(*path: str | int, to: Any) -> Callable[[Any], None]:
         (change("format", to=2), "format 2, this version reads up to 1; install a later nmt_prep"),
         (change("format", to="1"), "format: Input should be 1"),
         (change("seed", to="1"), "seed: Input should be a valid integer"),
+        (change("input", to={"batch_tokens": 0, "max_length": 2**63}), "input.max_length: Input should be less than"),
+        (change("splits", "dev", "max_lengths", to=[[2**63, 2]]), "max_lengths.0.0: Input should be less than"),
         (change("more", to=1), "more: Extra inputs are not permitted"),
         (change("splits", "dev", "pairs", to=3), "pairs of all shards add up to 2, but pairs is 3"),
         (

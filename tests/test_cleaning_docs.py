@@ -7,9 +7,15 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
+import pytest
 
+from nmt_prep.cleaning import rules
+from nmt_prep.cleaning.rules import RULES, rule_options
+from nmt_prep.config.yaml_text import parse_yaml
+from tests.cleaning.rules.values import decisions, rule_of, values
 from tests.corpus import write_tgz
 from tests.stages.runs import config_of, run
 from tests.test_docs import DOCS, blocks, corpora
@@ -53,6 +59,39 @@ def test_the_rule_of_ones_own_runs(tmp_path: Path) -> None:
     assert pq.read_table(part).column("source").to_pylist() == ["Really?", "No."]
     [part] = (config.run_dir / "rejected" / "train").iterdir()
     assert pq.read_table(part).column("rule").to_pylist() == ["python/question"]
+
+
+def test_the_table_shows_all_rules_with_their_options_and_defaults() -> None:
+    page = (DOCS / "cleaning.md").read_text("utf-8").partition("\n## Rules\n")[2].partition("\n## ")[0]
+    rows = dict(re.findall(r"^\| `(\w+)` \|[^|]*\|([^|]*)\|$", page, re.MULTILINE))
+    assert rows.keys() == RULES.keys()
+    for name, cell in rows.items():
+        fields = RULES[name].options.model_fields
+        shown = dict(re.fullmatch(r"(\w+)(?:: (.*))?", code).groups() for code in re.findall(r"`([^`{]+)`", cell))
+        defaults: Any = parse_yaml("{" + ", ".join(f"{key}: {text}" for key, text in shown.items() if text) + "}", "")[
+            0
+        ]
+        required = {key for key, field in fields.items() if field.is_required()}
+        if name in ("regex", "score"):  # mappings from names of the user
+            continue
+        assert {key for key in shown if key in fields} == fields.keys(), name
+        assert required.isdisjoint(defaults), name
+        if not required:
+            assert rule_options(name, defaults) == rule_options(name, True), name
+        for key in fields.keys() - required:
+            assert key in defaults, f"{name}: {key} has no default in the table"
+
+
+def test_the_rule_of_the_contributing_guide_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    guide = (DOCS.parent / "CONTRIBUTING.md").read_text("utf-8").partition("\n## Add a rule\n")[2]
+    [code] = re.findall(r"```python\n(.*?)```", guide.partition("\n## ")[0], re.DOTALL)
+    (tmp_path / "exclamations.py").write_text(code, "utf-8")
+    monkeypatch.setattr(rules, "__path__", [str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "nmt_prep.cleaning.rules.exclamations", raising=False)
+    monkeypatch.setattr(rules, "RULES", dict(rules._rules()))
+    monkeypatch.delitem(sys.modules, "nmt_prep.cleaning.rules.exclamations")
+    assert decisions("exclamations", {"max": {"source": 1, "target": 2}}, ("a!", "b！!"), ("a!!", "b")) == [True, False]
+    assert values(rule_of("exclamations"), ("!！!", "")) == [[3.0, 0.0]]
 
 
 def test_the_round_trip_of_scores(tmp_path: Path) -> None:

@@ -1,9 +1,11 @@
-"""The rules, one module each. To add a rule, write its module and add its class to the list here."""
+"""The rules, one module each, which has the name of its rule. Nothing else lists them."""
 
 from __future__ import annotations
 
 import difflib
+import pkgutil
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
@@ -11,71 +13,21 @@ from pydantic import ValidationError
 
 from nmt_prep.cleaning.presets import is_off
 from nmt_prep.cleaning.rule import Context, Rule
-from nmt_prep.cleaning.rules.alphabetic import AlphabeticRule
-from nmt_prep.cleaning.rules.average_word_length import AverageWordLengthRule
-from nmt_prep.cleaning.rules.brackets import BracketsRule
-from nmt_prep.cleaning.rules.copy import CopyRule
-from nmt_prep.cleaning.rules.currency import CurrencyRule
-from nmt_prep.cleaning.rules.html import HtmlRule
-from nmt_prep.cleaning.rules.language import LanguageRule
-from nmt_prep.cleaning.rules.length import LengthRule
-from nmt_prep.cleaning.rules.length_ratio import LengthRatioRule
-from nmt_prep.cleaning.rules.longest_word import LongestWordRule
-from nmt_prep.cleaning.rules.noise import NoiseRule
-from nmt_prep.cleaning.rules.numbers import NumbersRule
-from nmt_prep.cleaning.rules.numerals import NumeralsRule
-from nmt_prep.cleaning.rules.only_digits import OnlyDigitsRule
-from nmt_prep.cleaning.rules.only_symbols import OnlySymbolsRule
-from nmt_prep.cleaning.rules.program import ProgramRule
-from nmt_prep.cleaning.rules.python import PythonRule
-from nmt_prep.cleaning.rules.regex import RegexRule
-from nmt_prep.cleaning.rules.repetition import RepetitionRule
-from nmt_prep.cleaning.rules.score import ScoreRule
-from nmt_prep.cleaning.rules.script import ScriptRule
-from nmt_prep.cleaning.rules.terminal_punctuation import TerminalPunctuationRule
-from nmt_prep.cleaning.rules.too_short import TooShortRule
-from nmt_prep.cleaning.rules.translation import TranslationRule
-from nmt_prep.cleaning.rules.truncated import TruncatedRule
-from nmt_prep.cleaning.rules.url_only import UrlOnlyRule
-from nmt_prep.cleaning.rules.urls import UrlsRule
-from nmt_prep.cleaning.rules.word_list import WordListRule
 from nmt_prep.config import Section
 from nmt_prep.config.problems import problems_of
 from nmt_prep.errors import CleaningError
 
-_ALL: tuple[type[Rule[Any]], ...] = (
-    LengthRule,
-    TooShortRule,
-    OnlySymbolsRule,
-    OnlyDigitsRule,
-    UrlOnlyRule,
-    LongestWordRule,
-    AverageWordLengthRule,
-    AlphabeticRule,
-    ScriptRule,
-    HtmlRule,
-    NoiseRule,
-    RepetitionRule,
-    CopyRule,
-    LengthRatioRule,
-    TruncatedRule,
-    LanguageRule,
-    TerminalPunctuationRule,
-    NumeralsRule,
-    NumbersRule,
-    UrlsRule,
-    CurrencyRule,
-    BracketsRule,
-    RegexRule,
-    WordListRule,
-    ScoreRule,
-    TranslationRule,
-    PythonRule,
-    ProgramRule,
-)
 
-RULES: Mapping[str, type[Rule[Any]]] = MappingProxyType({rule.name: rule for rule in _ALL})
-"""All rules by name, in the order in which they are listed."""
+def _rules() -> Iterator[tuple[str, type[Rule[Any]]]]:
+    """Yields the class of each module of this package; its ``name`` is that of the module."""
+    for module in pkgutil.iter_modules(__path__):
+        members = vars(import_module(f"{__name__}.{module.name}")).values()
+        (rule,) = (kind for kind in members if isinstance(kind, type) and vars(kind).get("name") == module.name)
+        yield module.name, rule
+
+
+RULES: Mapping[str, type[Rule[Any]]] = MappingProxyType(dict(_rules()))
+"""All rules by name, in alphabetical order."""
 
 
 def kind_of(key: str) -> str:

@@ -50,11 +50,7 @@ std::string lowered(std::string_view text) {
 class Parser {
    public:
     Parser(std::string_view text, Tags tags)
-        : text_(text),
-          tags_(tags),
-          last_open_(text.rfind('<')),
-          last_close_(text.rfind('>')),
-          last_section_(text.rfind("<![")) {}
+        : text_(text), tags_(tags), last_open_(text.rfind('<')), last_close_(text.rfind('>')) {}
 
     // True if there is a tag. Text that the parser refuses has none.
     bool has_tag() {
@@ -88,9 +84,12 @@ class Parser {
     static bool before(std::size_t at, std::size_t last) { return last != kNone && at <= last; }
 
     // True if nothing after `at` can change the result.
-    bool decided(std::size_t at) const {
+    bool decided(std::size_t at) {
         if (refused_) return true;
-        if (found_) return !before(at, last_section_);
+        if (found_) {
+            if (next_section_ < at) next_section_ = text_.find("<![", at);
+            return next_section_ == kNone;
+        }
         return !before(at, last_open_) || !before(at, last_close_);
     }
 
@@ -324,7 +323,7 @@ class Parser {
     // What is known of the rest of the text, so that no part of it is searched again and again.
     std::size_t last_open_;
     std::size_t last_close_;
-    std::size_t last_section_;
+    std::size_t next_section_ = 0;
     bool no_comment_ends_ = false;
     bool no_section_ends_ = false;
     bool no_office_section_ends_ = false;

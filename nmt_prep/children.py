@@ -1,4 +1,4 @@
-"""Programs that this process starts, which end with it; fast to import."""
+"""Programs that this process starts, which end with it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from subprocess import Popen
+from subprocess import PIPE, Popen
 
 _running: set[int] = set()
 """Process groups of the programs that run."""
@@ -32,8 +29,6 @@ def child(command: Sequence[str], directory: Path) -> Iterator[Popen[bytes]]:
     Raises:
         OSError: it cannot be started.
     """
-    from subprocess import PIPE, Popen  # noqa: PLC0415  (takes a while to load)
-
     with ExitStack() as stack:
         with _lock:  # whoever ends the programs ends this one, too
             process = stack.enter_context(

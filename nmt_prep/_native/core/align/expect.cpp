@@ -1,7 +1,6 @@
 #include "align/expect.h"
 
 #include <algorithm>
-#include <atomic>
 #include <utility>
 
 #include "align/diagonal.h"
@@ -18,7 +17,8 @@ constexpr std::size_t kRunGroups = 8;
 
 void add(std::int64_t* cells, std::int64_t slot, float agreed) {
     if (agreed < kLeastCounted) return;
-    std::atomic_ref(cells[slot]).fetch_add(counted(agreed), std::memory_order_relaxed);
+    // The built-in function of g++ and clang++: older releases of libc++ lack std::atomic_ref.
+    __atomic_fetch_add(&cells[slot], counted(agreed), __ATOMIC_RELAXED);
 }
 
 void expect_near_diagonal(const Pairs& pairs, const Parameters& parameters, Expected& expected, std::size_t threads,

@@ -15,7 +15,6 @@ namespace nmt_prep::sentencepiece {
 namespace {
 
 constexpr std::size_t kRunBytes = std::size_t{1} << 18;
-constexpr std::string_view kUncovered = "\xE2\x96\x85";
 constexpr std::uint8_t kBoundary = 0x1F;
 
 const char* chars(const std::uint8_t* bytes) { return reinterpret_cast<const char*>(bytes); }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -33,11 +34,18 @@ void parallel_for(std::size_t tasks, std::size_t threads, const std::function<vo
         }
     };
 
-    {
-        std::vector<std::jthread> helpers;
-        for (std::size_t thread = 1; thread < std::min(threads, tasks); ++thread) helpers.emplace_back(work, thread);
-        work(0);
+    std::vector<std::thread> helpers;
+    std::size_t most = std::min(threads, tasks);
+    if (most > 1) helpers.reserve(most - 1);
+    for (std::size_t thread = 1; thread < most; ++thread) {
+        try {
+            helpers.emplace_back(work, thread);
+        } catch (const std::system_error&) {
+            most = thread;  // the system has no more threads: those that have started do the work
+        }
     }
+    work(0);
+    for (std::thread& helper : helpers) helper.join();
     if (error) std::rethrow_exception(error);
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -12,10 +13,12 @@ import pyarrow as pa
 import pytest
 from _nmt_prep_core import (
     Bucket,
+    Lines,
     T2TTokenCounter,
     band_hashes,
     crc32c,
     find_invalid_utf8,
+    line_lengths,
     ordered_records,
     sha256_each,
     simd_level,
@@ -29,6 +32,7 @@ from nmt_prep.cleaning.fixes import Fixer
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 from nmt_prep.subwords.t2t.tokenizer import T2TTokenizer
+from tests.align.corpus import SOURCE, TARGET, trained
 from tests.conftest import examples
 from tests.reference import byte_bpe, fixes, near, records, sentencepiece, t2t
 from tests.reference.utf8 import first_invalid
@@ -143,6 +147,24 @@ def test_fixes(line: str) -> None:
     assert Fixer(["whitespace"], "en").apply(pa.array([line], pa.large_string())).lines.to_pylist() == [
         fixes.whitespace(line)
     ]
+
+
+SPACES = st.text(st.sampled_from(" \t\x1c\x1f\x85\u00a0\u1680\u2009\u2028\u3000\u180ea中é\U0001f600"), max_size=150)
+
+
+@each_level
+@given(st.lists(TEXT | SPACES, max_size=6))
+def test_white_space(lines: list[str]) -> None:
+    held = Lines(*column(*(line.encode() for line in lines)))
+    assert line_lengths(held, "token").tolist() == [len(line.split()) for line in lines]
+    assert line_lengths(held, "char").tolist() == [len(line) for line in lines]
+
+
+def test_alignment(tmp_path: Path) -> None:
+    trained(SOURCE * 9, TARGET * 9).save(tmp_path / "level")
+    use_simd_level("scalar")
+    trained(SOURCE * 9, TARGET * 9).save(tmp_path / "scalar")
+    assert (tmp_path / "level").read_bytes() == (tmp_path / "scalar").read_bytes()
 
 
 @each_level

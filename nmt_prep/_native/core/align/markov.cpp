@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "text/simd.h"
+
 namespace nmt_prep::align {
 namespace {
 
@@ -186,14 +188,8 @@ template <class Width>
 }
 
 #if defined(__x86_64__)
-[[gnu::target("avx2")]] void solve_avx2(const Models& models) { solve_by<Side>(models); }
-[[gnu::target("avx2")]] void choose_avx2(const Models& models, std::int32_t* best) {
-    Solver<Side>(models).choose(best);
-}
-bool has_avx2() {
-    static const bool kAvx2 = __builtin_cpu_supports("avx2") != 0;
-    return kAvx2;
-}
+NMT_PREP_AVX2 void solve_avx2(const Models& models) { solve_by<Side>(models); }
+NMT_PREP_AVX2 void choose_avx2(const Models& models, std::int32_t* best) { Solver<Side>(models).choose(best); }
 #endif
 
 }  // namespace
@@ -201,7 +197,7 @@ bool has_avx2() {
 void solve(const Models& models) {
     if (models.lanes == 1) return solve_by<Alone>(models);
 #if defined(__x86_64__)
-    if (has_avx2()) return solve_avx2(models);
+    if (simd() >= Simd::kAvx2) return solve_avx2(models);
 #endif
     solve_by<Side>(models);
 }
@@ -209,7 +205,7 @@ void solve(const Models& models) {
 void choose(const Models& models, std::int32_t* best) {
     if (models.lanes == 1) return Solver<Alone>(models).choose(best);
 #if defined(__x86_64__)
-    if (has_avx2()) return choose_avx2(models, best);
+    if (simd() >= Simd::kAvx2) return choose_avx2(models, best);
 #endif
     Solver<Side>(models).choose(best);
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "text/properties.h"
+#include "text/simd.h"
 #include "text/utf8.h"
 
 #if defined(__SSE2__)
@@ -24,7 +25,7 @@ struct Block {
 #if defined(__SSE2__)
 std::uint64_t mask(__m128i found) { return static_cast<std::uint32_t>(_mm_movemask_epi8(found)); }
 
-Block block_of(const std::uint8_t* at) {
+Block block_by_vectors(const std::uint8_t* at) {
     Block block;
     for (int part = 0; part < 4; ++part) {
         const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + std::ptrdiff_t{16} * part));
@@ -42,8 +43,9 @@ Block block_of(const std::uint8_t* at) {
     }
     return block;
 }
-#else
-Block block_of(const std::uint8_t* at) {
+#endif
+
+Block block_one_by_one(const std::uint8_t* at) {
     Block block;
     for (int i = 0; i < 64; ++i) {
         const std::uint8_t byte = at[i];
@@ -55,7 +57,13 @@ Block block_of(const std::uint8_t* at) {
     }
     return block;
 }
+
+Block block_of(const std::uint8_t* at) {
+#if defined(__SSE2__)
+    if (simd() > Simd::kScalar) return block_by_vectors(at);
 #endif
+    return block_one_by_one(at);
+}
 
 bool any(const std::vector<std::uint64_t>& bits, std::size_t first, std::size_t last) {
     if (first >= last) return false;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "text/simd.h"
+
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
@@ -19,20 +21,23 @@ constexpr float kNever = -std::numeric_limits<float>::infinity();
 constexpr std::int32_t kLongPiece = 16;
 
 // Bits of those that equal `most`.
-std::int32_t equals(float a, float b, float c, float d, float most) {
-#if defined(__SSE2__)
-    return _mm_movemask_ps(_mm_cmpeq_ps(_mm_setr_ps(a, b, c, d), _mm_set1_ps(most)));
-#else
+template <class Number>
+std::int32_t equals(Number a, Number b, Number c, Number d, Number most) {
     return (a == most) | (b == most) << 1 | (c == most) << 2 | (d == most) << 3;
-#endif
 }
+
+#if defined(__SSE2__)
+std::int32_t equals_by_vectors(float a, float b, float c, float d, float most) {
+    return _mm_movemask_ps(_mm_cmpeq_ps(_mm_setr_ps(a, b, c, d), _mm_set1_ps(most)));
+}
+#endif
 
 }  // namespace
 
 // Of equal sums the piece that begins first wins. The last sums are kept in registers, so that a step only waits for an
 // addition and a maximum.
-template <bool kKeepsSums>
-float Lattice::score_places(const Run& run, const float* scores, float score) {
+template <bool kKeepsSums, Lattice::Equals kEquals>
+float Lattice::score_places_by(const Run& run, const float* scores, float score) {
     static_assert(kShort == 4);
     const std::array<std::int32_t, kShort>* row = ids_.data() + run.begin + 1;  // by length of piece
     // The best sums up to one position before, two positions before, …
@@ -44,7 +49,7 @@ float Lattice::score_places(const Run& run, const float* scores, float score) {
         };
         const float sum4 = sum(before4, 4), sum3 = sum(before3, 3), sum2 = sum(before2, 2), sum1 = sum(before1, 1);
         float most = std::max({sum4, sum3, sum2, sum1});
-        std::int32_t last = equals(sum4, sum3, sum2, sum1, most);
+        std::int32_t last = kEquals(sum4, sum3, sum2, sum1, most);
         if constexpr (kKeepsSums) {
             // Longer pieces come first in the list.
             for (std::int32_t i = long_ends_[end]; i >= 0; i = longs_[static_cast<std::size_t>(i)].next) {
@@ -63,6 +68,14 @@ float Lattice::score_places(const Run& run, const float* scores, float score) {
         before1 = most;
     }
     return before1;
+}
+
+template <bool kKeepsSums>
+float Lattice::score_places(const Run& run, const float* scores, float score) {
+#if defined(__SSE2__)
+    if (simd() > Simd::kScalar) return score_places_by<kKeepsSums, equals_by_vectors>(run, scores, score);
+#endif
+    return score_places_by<kKeepsSums, equals<float>>(run, scores, score);
 }
 
 Lattice::Path Lattice::trace(const Run& run) {
@@ -112,7 +125,7 @@ Lattice::Path Lattice::find_best_alone(const Run& run, const std::vector<double>
         };
         const double sum4 = sum(before4, 4), sum3 = sum(before3, 3), sum2 = sum(before2, 2), sum1 = sum(before1, 1);
         double most = std::max({sum4, sum3, sum2, sum1});
-        std::int32_t last = (sum4 == most) | (sum3 == most) << 1 | (sum2 == most) << 2 | (sum1 == most) << 3;
+        std::int32_t last = equals(sum4, sum3, sum2, sum1, most);
         for (std::int32_t i = longs_.empty() ? -1 : long_ends_[end]; i >= 0;) {
             const Long& piece = longs_[static_cast<std::size_t>(i)];
             const double long_sum = sums_[piece.start] + (by_id[piece.id + 1] + error);

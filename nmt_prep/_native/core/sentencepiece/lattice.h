@@ -94,6 +94,9 @@ class Lattice {
     std::size_t advance_walks(const Trie& trie, const std::vector<float>& scores, const std::uint32_t* symbols,
                               std::size_t size, std::size_t length, std::size_t count);
     void add_long(std::size_t size, std::size_t end, const Long& piece);
+    using Equals = std::int32_t (*)(float, float, float, float, float);
+    template <bool kKeepsSums, Equals kEquals>
+    float score_places_by(const Run& run, const float* scores, float score);
     template <bool kKeepsSums>
     float score_places(const Run& run, const float* scores, float score);
     Path trace(const Run& run);

@@ -302,7 +302,7 @@ def tempered_draws(corpora: Sequence[CorpusInfo], temperature: float) -> list[in
     if not total:
         return [0] * len(corpora)
     powers = np.where(sizes > 0, (sizes / sizes.max()) ** (1 / temperature), 0)
-    shares = total * powers / powers.sum()
+    shares = np.round(total * powers / powers.sum(), 6)  # the last digits of powers depend on the processor
     draws = np.floor(shares).astype(np.int64)
     for corpus in np.argsort(draws - shares, kind="stable")[: total - int(draws.sum())]:
         draws[corpus] += 1

@@ -104,7 +104,8 @@ class Tally:
         self._pairs_out += int(counts[0])
         self._dropped += counts[1:]
         some = failed[:, failed.any(axis=0)].astype(np.float32)  # exact: a batch has fewer than 2**24 pairs
-        self._failed += (some @ some.T).astype(np.int64)
+        with np.errstate(all="ignore"):  # libraries on aarch64 raise flags without a cause
+            self._failed += (some @ some.T).astype(np.int64)
 
     def valued(self, rule: int, counts: npt.NDArray[np.int64]) -> None:
         """Adds the histogram of the values of a rule, as :func:`nmt_prep.cleaning.judging.histogram` returns it."""

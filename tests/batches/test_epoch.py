@@ -154,6 +154,7 @@ def test_temperature() -> None:
     assert tempered_draws(CORPORA, 5) == [542, 458, 0]
     assert sum(tempered_draws(CORPORA, 0.3)) == 1000
     assert tempered_draws([CorpusInfo(name="a", pairs=0)], 2) == [0]
+    assert tempered_draws([CorpusInfo(name="a", pairs=9), CorpusInfo(name="b", pairs=1)], 2) == [8, 2]  # 7.5, 2.5
     with pytest.raises(ConfigError, match="temperature is 0"):
         tempered_draws(CORPORA, 0)
     with pytest.raises(ConfigError, match="names the corpus 'z'; the corpora are a, b, c"):

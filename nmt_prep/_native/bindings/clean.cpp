@@ -3,6 +3,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <memory>
@@ -27,6 +28,7 @@
 #include "clean/scripts.h"
 #include "clean/shares.h"
 #include "text.h"
+#include "text/exp_log.h"
 #include "text/properties.h"
 
 namespace nb = nanobind;
@@ -36,6 +38,7 @@ namespace {
 
 using Values = NumpyArray<double>;
 using ValueTable = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // Lines together with the arrays that hold their text.
@@ -275,6 +278,14 @@ void bind_clean(nb::module_& module) {
     bind_lines(module);
     bind_line_values(module);
     bind_pair_values(module);
+    module.def(
+        "natural_logarithms",
+        [](const Numbers& values) {
+            return values_of(values.size(), [&](double* out) {
+                std::transform(values.data(), values.data() + values.size(), out, [](double x) { return log(x); });
+            });
+        },
+        nb::arg("values"));
     module.def("judge", &judge, nb::arg("values"), nb::arg("bounds"));
     module.def("value_histogram", &histogram, nb::arg("values"), nb::arg("edges"), nb::arg("kept"));
     module.def("script_names", &script_names);

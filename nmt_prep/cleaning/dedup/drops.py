@@ -86,7 +86,7 @@ def cluster_sizes(dropped: npt.NDArray[np.int64]) -> ClusterSizes:
         The smallest size of each bin, and the number of clusters in it; empty bins are left out.
     """
     sizes = dropped + 1
-    bins = np.where(sizes <= 8, sizes, (1 << np.ceil(np.log2(sizes)).astype(np.int64) >> 1) + 1)
+    bins = np.where(sizes <= 8, sizes, (1 << np.frexp(dropped)[1] - 1) + 1)
     names, counts = np.unique(bins, return_counts=True)
     return tuple(zip(names.tolist(), counts.tolist(), strict=True))
 

@@ -4,7 +4,7 @@ a and b are the lengths of the two sides (:mod:`nmt_prep.cleaning.lengths`).
 
 - ``formula: linear``: value = max(a, b) / min(a, b); 0 if both are 0, infinite if one is 0. A pair passes if ``value <
   max``. With ``unit: token`` or ``char`` and no factors, this is OpusFilter's LengthRatioFilter.
-- ``formula: log``: value = log10(min(a, b) + 1) / log10(max(a, b) + 1); 1 if both are 0. A pair passes if ``value >=
+- ``formula: log``: value = log(min(a, b) + 1) / log(max(a, b) + 1); 1 if both are 0. A pair passes if ``value >=
   min``. This formula allows larger ratios for short texts. Without factors it is OpusCleaner's src_trg_ratio with LOG.
 
 With ``factors``, the length of each side is first divided by a factor: the length of equivalent texts in its language
@@ -20,6 +20,7 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+from _nmt_prep_core import natural_logarithms
 from pydantic import Field
 
 from nmt_prep.cleaning.expansion import expansion
@@ -64,8 +65,8 @@ class LengthRatioRule(PairRule[LengthRatioOptions]):
         first, second = (lengths(pairs, side, self._unit.of(side)) / self._factors[side] for side in SIDES)
         shorter, longer = np.minimum(first, second), np.maximum(first, second)
         if self._log:
-            whole = np.log10(longer + 1)
-            shares: Values = np.divide(np.log10(shorter + 1), whole, out=np.ones(len(pairs)), where=whole > 0)
+            whole = natural_logarithms(longer + 1)
+            shares: Values = np.divide(natural_logarithms(shorter + 1), whole, out=np.ones(len(pairs)), where=whole > 0)
             return self._judged(shares, longer)
         ratios: Values = np.where(longer > 0, np.inf, 0.0)
         np.divide(longer, shorter, out=ratios, where=shorter > 0)

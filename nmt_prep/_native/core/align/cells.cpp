@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "align/numbers.h"
 #include "align/row_runs.h"
 #include "align/vocabulary.h"
 #include "clean/keys.h"
+#include "text/exp_log.h"
 #include "text/parallel.h"
 
 namespace nmt_prep::align {

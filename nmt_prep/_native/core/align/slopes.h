@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "align/numbers.h"
+#include "text/exp_log.h"
 
 namespace nmt_prep::align {
 

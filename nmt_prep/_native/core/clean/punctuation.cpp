@@ -1,11 +1,11 @@
 #include "clean/punctuation.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <vector>
 
+#include "text/exp_log.h"
 #include "text/properties.h"
 #include "text/utf8.h"
 
@@ -57,12 +57,12 @@ bool ends_sentence(const Line& line) {
 
 void terminal_punctuation(const Lines& source, const Lines& target, double* out) {
     std::vector<double> logarithms(64);
-    for (std::size_t i = 0; i < logarithms.size(); ++i) logarithms[i] = -std::log(static_cast<double>(i + 1));
+    for (std::size_t i = 0; i < logarithms.size(); ++i) logarithms[i] = -log(static_cast<double>(i + 1));
     for (std::size_t i = 0; i < source.size(); ++i) {
         const std::size_t a = marks(source[i]);
         const std::size_t b = marks(target[i]);
         const std::size_t penalty = std::max(a, b) - std::min(a, b) + (a > 1 ? a - 1 : 0) + (b > 1 ? b - 1 : 0);
-        out[i] = penalty < logarithms.size() ? logarithms[penalty] : -std::log(static_cast<double>(penalty + 1));
+        out[i] = penalty < logarithms.size() ? logarithms[penalty] : -log(static_cast<double>(penalty + 1));
     }
 }
 

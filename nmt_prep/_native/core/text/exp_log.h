@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <numbers>
 
-namespace nmt_prep::align {
+namespace nmt_prep {
 
 // The natural logarithm of 2 as a sum; multiples of the first part by small whole numbers are exact.
 inline constexpr auto kLn2High = std::bit_cast<double>(std::uint64_t{0x3FE62E42FEE00000});
@@ -42,4 +42,4 @@ inline double log(double x) {
     return whole * kLn2High + (2.0 * ratio * sum + whole * kLn2Low);
 }
 
-}  // namespace nmt_prep::align
+}  // namespace nmt_prep

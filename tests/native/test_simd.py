@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import platform
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,7 +39,7 @@ from tests.reference import byte_bpe, fixes, near, records, sentencepiece, t2t
 from tests.reference.utf8 import first_invalid
 from tests.subwords.sentencepiece.models import BPE, UNIGRAM, UNK, model_file
 
-LEVELS = ["scalar", "sse4.2", "avx2", "avx512"]
+LEVELS = ["scalar", *(["neon"] if platform.machine() in ("aarch64", "arm64") else ["sse4.2", "avx2", "avx512"])]
 # Long enough for blocks of 64 bytes and what is left after them.
 TEXT = st.text(st.sampled_from("aZ09 _'-\u00a0éñЖп中国日本。가😀\U0010ffff"), max_size=150)
 each_level = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(40))

@@ -16,7 +16,11 @@ namespace nb = nanobind;
 namespace nmt_prep {
 namespace {
 
+#if defined(__aarch64__)
+constexpr std::array<std::string_view, 2> kNames = {"scalar", "neon"};
+#else
 constexpr std::array<std::string_view, 4> kNames = {"scalar", "sse4.2", "avx2", "avx512"};
+#endif
 
 // Returns the names of the levels that this processor has, the lowest first.
 std::vector<std::string> levels() {

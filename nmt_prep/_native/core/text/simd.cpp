@@ -17,6 +17,8 @@ Simd simd_of_processor() noexcept {
                         __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2") &&
                         __builtin_cpu_supports("avx512bf16");
     return avx512 ? Simd::kAvx512 : Simd::kAvx2;
+#elif defined(__aarch64__)
+    return Simd::kNeon;
 #else
     return Simd::kScalar;
 #endif

@@ -1,4 +1,5 @@
 // Vector instructions, chosen when the program runs: a build for any x86-64 processor uses what the present one has.
+// Every aarch64 processor has NEON.
 //
 // A function with vector instructions is compiled for a level with one of the attributes below, and its caller chooses
 // it if `simd()` is at least that level. Next to it there is always a scalar twin with the same results, which is the
@@ -18,7 +19,11 @@
 namespace nmt_prep {
 
 // Each level includes those before it.
+#if defined(__aarch64__)
+enum class Simd : std::uint8_t { kScalar, kNeon };
+#else
 enum class Simd : std::uint8_t { kScalar, kSse42, kAvx2, kAvx512 };
+#endif
 
 // Returns the highest level of this processor.
 Simd simd_of_processor() noexcept;

@@ -8,11 +8,13 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 namespace nmt_prep {
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 namespace {
 
 // Errors of a byte and its predecessor. Two consecutive continuations are an error only if no lead byte requires them.
@@ -54,6 +56,7 @@ constexpr std::uint8_t kHigh[16] = {
     kTooShort, kTooShort, kTooShort, kTooShort};
 // clang-format on
 
+#if defined(__x86_64__)
 // Returns the errors of each byte of a block, 0 for none; `one`, `two`, `three`: the block shifted by that many bytes.
 NMT_PREP_SSE42 __m128i errors_of(__m128i block, __m128i one, __m128i two, __m128i three) {
     const auto table = [](const std::uint8_t* of) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(of)); };
@@ -131,6 +134,35 @@ NMT_PREP_AVX2 bool is_utf8_avx2(const std::uint8_t* data, std::size_t size) {
     }
     return _mm256_testz_si256(errors, errors) != 0;
 }
+#else
+// The same with 16 bytes.
+uint8x16_t errors_of(uint8x16_t block, uint8x16_t one, uint8x16_t two, uint8x16_t three) {
+    const uint8x16_t before_high = vqtbl1q_u8(vld1q_u8(kBeforeHigh), vshrq_n_u8(one, 4));
+    const uint8x16_t before_low = vqtbl1q_u8(vld1q_u8(kBeforeLow), vandq_u8(one, vdupq_n_u8(0x0F)));
+    const uint8x16_t high = vqtbl1q_u8(vld1q_u8(kHigh), vshrq_n_u8(block, 4));
+    const uint8x16_t asked =
+        vorrq_u8(vqsubq_u8(two, vdupq_n_u8(0xE0 - 0x80)), vqsubq_u8(three, vdupq_n_u8(0xF0 - 0x80)));
+    return veorq_u8(vandq_u8(asked, vdupq_n_u8(kTwoContinue)), vandq_u8(vandq_u8(before_high, before_low), high));
+}
+
+bool is_utf8_neon(const std::uint8_t* data, std::size_t size) {
+    uint8x16_t errors = vdupq_n_u8(0);
+    uint8x16_t previous = errors;
+    bool last = false;
+    for (std::size_t at = 0; !last; at += 16) {
+        last = size - at < 16;
+        std::uint8_t rest[16] = {};
+        if (last) std::memcpy(rest, data + at, size - at);
+        const uint8x16_t block = vld1q_u8(last ? rest : data + at);
+        const uint8x16_t three = vextq_u8(previous, block, 13);
+        if (vmaxvq_u8(vorrq_u8(block, three)) >= 0x80)
+            errors =
+                vorrq_u8(errors, errors_of(block, vextq_u8(previous, block, 15), vextq_u8(previous, block, 14), three));
+        previous = block;
+    }
+    return vmaxvq_u8(errors) == 0;
+}
+#endif
 
 }  // namespace
 #endif
@@ -139,6 +171,8 @@ bool is_utf8_by_blocks([[maybe_unused]] const std::uint8_t* data, [[maybe_unused
 #if defined(__x86_64__)
     if (simd() >= Simd::kAvx2) return is_utf8_avx2(data, size);
     if (simd() >= Simd::kSse42) return is_utf8_sse42(data, size);
+#elif defined(__aarch64__)
+    if (simd() >= Simd::kNeon) return is_utf8_neon(data, size);
 #endif
     return false;
 }

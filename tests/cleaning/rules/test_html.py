@@ -53,7 +53,7 @@ def test_a_side_with_a_tag_does_not_pass() -> None:
     assert decisions("html", True, ("a", "<p>b</p>"), ("a", "b")) == [False, True]
 
 
-PARSER_HAS_CHANGED = bool(reference.html_tags("<b><![foo]>"))
+PARSER_HAS_CHANGED = [bool(reference.html_tags(text)) for text in ("<b><![foo]>", "<!--><b>")] != [False, True]
 
 
 @pytest.mark.skipif(PARSER_HAS_CHANGED, reason="newer releases of Python parse comments and the like in other ways")

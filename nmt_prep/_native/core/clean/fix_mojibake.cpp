@@ -65,14 +65,6 @@ bool is_small_latin(char32_t c) {
     return (c % 2 == 0) == even;
 }
 
-// Returns the byte of a character outside ASCII in the two encodings; 0 if it has none.
-std::uint8_t byte_of(char32_t c) {
-    if (c >= 0x80 && c <= 0xFF) return static_cast<std::uint8_t>(c);
-    if (c < 0x152 || c > 0x2122) return 0;
-    const auto* const found = std::ranges::find(kWindows1252, c);
-    return found == std::end(kWindows1252) ? 0 : static_cast<std::uint8_t>(0x80 + (found - kWindows1252));
-}
-
 enum class Evidence : std::uint8_t { kPossible, kSureBesideSuch, kSure };
 
 Evidence sure_if(bool condition) { return condition ? Evidence::kSure : Evidence::kPossible; }
@@ -95,8 +87,8 @@ bool may_be_meant(char32_t c) {
 class Judge {
    public:
     Judge(PointsView line, const Sequence& sequence)
-        : lead_(byte_of(line[sequence.start])),
-          byte_(byte_of(line[sequence.start + 1])),
+        : lead_(windows_1252_byte(line[sequence.start])),
+          byte_(windows_1252_byte(line[sequence.start + 1])),
           control_(is_control(line[sequence.start + 1])),
           odd_(is_odd(line[sequence.start + 1])),
           meant_(sequence.meant),
@@ -119,7 +111,7 @@ class Judge {
 
    private:
     static bool is_odd(char32_t c) {
-        const std::uint8_t byte = byte_of(c);
+        const std::uint8_t byte = windows_1252_byte(c);
         // Quotes, dashes and ellipses also occur as control characters outside of sequences.
         return follower(byte).odd || (is_control(c) && !is_one_of(byte, "\x85\x92\x93\x94\x96\x97"));
     }
@@ -134,7 +126,7 @@ class Judge {
         // dash.
         if (lead_ != 0xE1) return Evidence::kPossible;
         if (byte_ == 0xBA) return Evidence::kSure;
-        const Follower last = follower(byte_of(rest_[0]));
+        const Follower last = follower(windows_1252_byte(rest_[0]));
         return sure_if((byte_ == 0xB9 || byte_ == 0xBB) &&
                        (!last.after_signs || (is_letter(following_) && !last.before_letters)));
     }
@@ -157,7 +149,7 @@ class Judge {
         if (small && is_small(previous_)) return true;
         if (is_letter(following_) && !kind.before_letters) return true;
         // Text that was misread twice: "ă" was misread as "Äƒ", and this as "Ã„Æ’".
-        const std::uint8_t next = byte_of(following_);
+        const std::uint8_t next = windows_1252_byte(following_);
         if (lead_ == 0xC3 && is_small(previous_) && next >= 0xC2 && next < 0xE0) return true;
         if (lead_ != 0xC3 || (is_alphanumeric(previous_) && !is_digit(previous_))) return false;
         return !kind.closing || byte_ == 0x97 || (is_small(following_) && byte_ != 0x92) ||
@@ -177,12 +169,12 @@ class Judge {
 // Returns the sequence that begins at a position. If there is none, its `end` is `at`.
 Sequence sequence_at(PointsView line, std::size_t at) {
     const Sequence none{at, at, 0, Evidence::kPossible};
-    const std::uint8_t lead = byte_of(line[at]);
+    const std::uint8_t lead = windows_1252_byte(line[at]);
     if (lead < 0xC2 || lead > 0xF4) return none;
     std::uint8_t bytes[4] = {lead};
     const std::size_t size = character_size(lead);
     if (line.size() - at < size) return none;
-    for (std::size_t i = 1; i < size; ++i) bytes[i] = byte_of(line[at + i]);
+    for (std::size_t i = 1; i < size; ++i) bytes[i] = windows_1252_byte(line[at + i]);
     if (find_invalid_utf8(bytes, size) != size) return none;
     const std::uint8_t* start = bytes;
     Sequence found{at, at + size, next_utf8(start), Evidence::kPossible};
@@ -253,7 +245,7 @@ class Mojibake final : public Fix {
         if (final_a_ && lead == U'Ã' && *at == ' ') return true;
         for (std::size_t left = character_size(static_cast<std::uint8_t>(lead)) - 1; left > 0; --left) {
             if (at == place.end || *at < 0x80) return false;
-            const std::uint8_t byte = byte_of(next_utf8(at));
+            const std::uint8_t byte = windows_1252_byte(next_utf8(at));
             if (byte < 0x80 || byte > 0xBF) return false;
         }
         return true;

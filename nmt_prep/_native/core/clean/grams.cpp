@@ -21,8 +21,9 @@ std::uint64_t mix(std::uint64_t hash) {
     return hash ^ hash >> 32;
 }
 
-// Hashes a word. Reads up to 7 bytes beyond its end.
-std::uint64_t hash_bytes(const std::uint8_t* at, std::size_t size) {
+// Hashes a word, not as other tables do: signatures of near duplicates depend on it. Reads up to 7 bytes beyond its
+// end.
+std::uint64_t hash_word(const std::uint8_t* at, std::size_t size) {
     static_assert(KeyText::kReadable >= sizeof(std::uint64_t));
     std::uint64_t hash = size * kFactor;
     std::uint64_t word = 0;
@@ -101,7 +102,7 @@ void Grams::add_characters(const std::uint8_t* begin, const std::uint8_t* end) {
 
 void Grams::add_unit(const std::uint8_t* begin, const std::uint8_t* end, bool character) {
     const auto size = static_cast<std::size_t>(end - begin);
-    units_.push_back({hash_bytes(begin, size), character ? kCharacterGram : kWordGram});
+    units_.push_back({hash_word(begin, size), character ? kCharacterGram : kWordGram});
 }
 
 }  // namespace nmt_prep::clean

@@ -27,31 +27,6 @@ const AsciiTable& ascii_table() {
     return kTable;
 }
 
-// Writes a code point and returns the number of its bytes.
-std::size_t write_utf8(std::uint8_t* at, char32_t point) {
-    const auto tail = [point](unsigned shift) { return static_cast<std::uint8_t>(0x80 | (point >> shift & 0x3F)); };
-    if (point < 0x80) {
-        at[0] = static_cast<std::uint8_t>(point);
-        return 1;
-    }
-    if (point < 0x800) {
-        at[0] = static_cast<std::uint8_t>(0xC0 | point >> 6);
-        at[1] = tail(0);
-        return 2;
-    }
-    if (point < 0x10000) {
-        at[0] = static_cast<std::uint8_t>(0xE0 | point >> 12);
-        at[1] = tail(6);
-        at[2] = tail(0);
-        return 3;
-    }
-    at[0] = static_cast<std::uint8_t>(0xF0 | point >> 18);
-    at[1] = tail(12);
-    at[2] = tail(6);
-    at[3] = tail(0);
-    return 4;
-}
-
 }  // namespace
 
 template <bool kWords>

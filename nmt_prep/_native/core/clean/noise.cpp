@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "clean/scripts.h"
+#include "clean/windows_1252.h"
 #include "text/properties.h"
 #include "text/utf8.h"
 
@@ -136,18 +137,6 @@ bool has_escapes(const Line& line) {
     return percents >= 2;
 }
 
-// The byte of a character in Windows-1252 or Latin-1; 0 if it has none from 80 to FF.
-std::uint8_t single_byte(char32_t point) {
-    constexpr char32_t kWindows[32] = {0x20AC, 0,      0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021,
-                                       0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0,      0x017D, 0,
-                                       0,      0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
-                                       0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0,      0x017E, 0x0178};
-    if (point >= 0x80 && point <= 0xFF) return static_cast<std::uint8_t>(point);
-    if (point < 0x80) return 0;
-    const auto* const found = std::ranges::find(kWindows, point);
-    return found == std::end(kWindows) ? 0 : static_cast<std::uint8_t>(0x80 + (found - std::begin(kWindows)));
-}
-
 // True for quotes and ellipses that may follow an accented capital letter in western languages.
 bool is_quote(char32_t point) { return (point >= 0x2018 && point <= 0x201E) || point == 0x2026 || point == 0xBB; }
 
@@ -157,8 +146,8 @@ bool is_mojibake(const std::uint8_t* at, const std::uint8_t* end) {
     char32_t points[3] = {};
     for (char32_t& point : points)
         if (at < end) point = next_utf8(at);
-    const std::uint8_t second = single_byte(points[1]);
-    const std::uint8_t third = single_byte(points[2]);
+    const std::uint8_t second = windows_1252_byte(points[1]);
+    const std::uint8_t third = windows_1252_byte(points[2]);
     const auto continues = [](std::uint8_t byte) { return byte >= 0x80 && byte < 0xC0; };
     switch (points[0]) {
         case 0xC2:  // Â

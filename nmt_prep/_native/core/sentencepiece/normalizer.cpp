@@ -16,10 +16,9 @@ const std::uint8_t* bytes_of(std::string_view text) { return reinterpret_cast<co
 
 // Returns the UTF-8 bytes of a code point of the basic plane, the first one lowest; the highest byte is their number.
 std::uint32_t packed_utf8(char32_t point) {
-    const std::uint32_t last = 0x80 | (point & 0x3F);
-    if (point < 0x80) return 1u << 24 | point;
-    if (point < 0x800) return 2u << 24 | last << 8 | 0xC0 | point >> 6;
-    return 3u << 24 | last << 16 | (0x80 | (point >> 6 & 0x3F)) << 8 | 0xE0 | point >> 12;
+    std::uint8_t bytes[4] = {};
+    const auto size = static_cast<std::uint32_t>(write_utf8(bytes, point));
+    return size << 24 | std::uint32_t{bytes[2]} << 16 | std::uint32_t{bytes[1]} << 8 | bytes[0];
 }
 
 Trie trie_of(const std::vector<std::string>& texts) {

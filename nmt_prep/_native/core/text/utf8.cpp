@@ -47,24 +47,4 @@ std::size_t find_invalid_utf8(const std::uint8_t* data, std::size_t size) {
     return size;
 }
 
-void append_utf8(std::string& text, char32_t point) {
-    const auto byte = [&](char32_t value) { text.push_back(static_cast<char>(value)); };
-    if (point < 0x80) {
-        byte(point);
-        return;
-    }
-    if (point < 0x800) {
-        byte(0xC0 | point >> 6);
-    } else {
-        if (point < 0x10000) {
-            byte(0xE0 | point >> 12);
-        } else {
-            byte(0xF0 | point >> 18);
-            byte(0x80 | (point >> 12 & 0x3F));
-        }
-        byte(0x80 | (point >> 6 & 0x3F));
-    }
-    byte(0x80 | (point & 0x3F));
-}
-
 }  // namespace nmt_prep

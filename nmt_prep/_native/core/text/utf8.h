@@ -39,7 +39,36 @@ inline char32_t next_utf8(const std::uint8_t*& at) {
     return point;
 }
 
-// Appends a code point; surrogates are encoded as three bytes (Python's "surrogatepass").
-void append_utf8(std::string& text, char32_t point);
+// Writes a code point, and returns the number of its bytes, 4 at most. Surrogates have three (Python's
+// "surrogatepass").
+inline std::size_t write_utf8(std::uint8_t* out, char32_t point) {
+    const auto tail = [point](unsigned shift) { return static_cast<std::uint8_t>(0x80 | (point >> shift & 0x3F)); };
+    if (point < 0x80) {
+        out[0] = static_cast<std::uint8_t>(point);
+        return 1;
+    }
+    if (point < 0x800) {
+        out[0] = static_cast<std::uint8_t>(0xC0 | point >> 6);
+        out[1] = tail(0);
+        return 2;
+    }
+    if (point < 0x10000) {
+        out[0] = static_cast<std::uint8_t>(0xE0 | point >> 12);
+        out[1] = tail(6);
+        out[2] = tail(0);
+        return 3;
+    }
+    out[0] = static_cast<std::uint8_t>(0xF0 | point >> 18);
+    out[1] = tail(12);
+    out[2] = tail(6);
+    out[3] = tail(0);
+    return 4;
+}
+
+// Appends a code point.
+inline void append_utf8(std::string& text, char32_t point) {
+    std::uint8_t bytes[4];
+    text.append(reinterpret_cast<const char*>(bytes), write_utf8(bytes, point));
+}
 
 }  // namespace nmt_prep

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "text/parallel.h"
+#include "text/utf8.h"
 
 namespace nmt_prep::sentencepiece {
 namespace {
@@ -35,15 +36,10 @@ struct Symbol {
     std::uint8_t bytes;
 };
 
-std::uint8_t bytes_of(char32_t point) { return point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4; }
-
-std::uint8_t lead_of(char32_t point) {
-    switch (bytes_of(point)) {
-        case 1: return static_cast<std::uint8_t>(point);
-        case 2: return static_cast<std::uint8_t>(0xC0 | point >> 6);
-        case 3: return static_cast<std::uint8_t>(0xE0 | point >> 12);
-        default: return static_cast<std::uint8_t>(0xF0 | point >> 18);
-    }
+Symbol symbol_of(char32_t point, PieceShape shape) {
+    std::uint8_t bytes[4];
+    const std::size_t size = write_utf8(bytes, point);
+    return {shape, bytes[0], static_cast<std::uint8_t>(size)};
 }
 
 // What is the same for all groups.
@@ -61,8 +57,7 @@ struct Search {
           symbols(1),
           bits(static_cast<int>(std::bit_width(words.alphabet.size()))),
           packed(64 / bits) {
-        for (const char32_t point : words.alphabet)
-            symbols.push_back({rules.shape(point), lead_of(point), bytes_of(point)});
+        for (const char32_t point : words.alphabet) symbols.push_back(symbol_of(point, rules.shape(point)));
         std::uint32_t word = 0;
         for (std::size_t at = 0; at < text.symbols.size(); at += std::size_t{1} << kBlockBits) {
             while (text.starts[word + 1] <= at) ++word;

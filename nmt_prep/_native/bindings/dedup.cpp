@@ -16,7 +16,7 @@ namespace nb = nanobind;
 namespace nmt_prep {
 namespace {
 
-using Table = nb::ndarray<nb::numpy, std::uint64_t, nb::ndim<2>>;
+using Table = NumpyTable<std::uint64_t>;
 using KeyTable = nb::ndarray<const std::uint64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
 using Records = nb::ndarray<std::uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using ConstRecords = nb::ndarray<const std::uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -26,8 +26,7 @@ static_assert(sizeof(clean::Key) == 2 * sizeof(std::uint64_t) && sizeof(clean::D
 // Transfers rows of two numbers to NumPy, shape [rows, 2].
 template <class Row>
 Table rows_of_two(std::unique_ptr<Row[]> rows, std::size_t size) {
-    const nb::capsule owner(rows.get(), [](void* held) noexcept { delete[] static_cast<Row*>(held); });
-    return Table(reinterpret_cast<std::uint64_t*>(rows.release()), {size, 2}, owner);
+    return own_table_by_numpy<std::uint64_t>(std::move(rows), size, 2);
 }
 
 // Calls kernel(keys) without the GIL and returns the keys.
@@ -91,8 +90,7 @@ std::pair<Table, NumpyArray<std::uint64_t>> partition_records(const ConstRecords
         const nb::gil_scoped_release unlocked;
         clean::partition_records(records.data(), records.shape(0), records.shape(1), bits, sorted.get(), starts.get());
     }
-    const nb::capsule owner(sorted.get(), [](void* held) noexcept { delete[] static_cast<std::uint64_t*>(held); });
-    return {Table(sorted.release(), {records.shape(0), records.shape(1)}, owner),
+    return {own_table_by_numpy<std::uint64_t>(std::move(sorted), records.shape(0), records.shape(1)),
             own_by_numpy(std::move(starts), ends)};
 }
 

@@ -19,15 +19,6 @@ using fasttext::Contest;
 using fasttext::Model;
 using fasttext::Role;
 
-template <class T>
-using Table = nb::ndarray<nb::numpy, T, nb::ndim<2>>;
-
-template <class T>
-Table<T> table(std::unique_ptr<T[]> values, std::size_t rows, std::size_t columns) {
-    nb::capsule owner(values.get(), [](void* held) noexcept { delete[] static_cast<T*>(held); });
-    return Table<T>(values.release(), {rows, columns}, owner);
-}
-
 void make_model(Model* place, const ByteArray& data) {
     nb::gil_scoped_release unlocked;
     new (place) Model(data.data(), data.size());
@@ -39,8 +30,8 @@ nb::list labels(const Model& model) {
     return texts;
 }
 
-Table<float> probabilities(const Model& model, const ByteArray& data, const Int64Array& offsets,
-                           const std::vector<std::uint32_t>& asked, std::size_t threads) {
+NumpyTable<float> probabilities(const Model& model, const ByteArray& data, const Int64Array& offsets,
+                                const std::vector<std::uint32_t>& asked, std::size_t threads) {
     const TextView text = text_view(data, offsets);
     for (const std::uint32_t label : asked)
         if (label >= model.labels().size()) throw nb::value_error("there is no such label");
@@ -50,11 +41,12 @@ Table<float> probabilities(const Model& model, const ByteArray& data, const Int6
         nb::gil_scoped_release unlocked;
         model.probabilities(text, asked, result.get(), threads, poll);
     }
-    return table(std::move(result), text.lines, asked.size());
+    return own_table_by_numpy<float>(std::move(result), text.lines, asked.size());
 }
 
-std::pair<Table<std::int32_t>, Table<float>> top(const Model& model, const ByteArray& data, const Int64Array& offsets,
-                                                 std::size_t most, std::size_t threads) {
+std::pair<NumpyTable<std::int32_t>, NumpyTable<float>> top(const Model& model, const ByteArray& data,
+                                                           const Int64Array& offsets, std::size_t most,
+                                                           std::size_t threads) {
     const TextView text = text_view(data, offsets);
     if (most == 0) throw nb::value_error("at least one label must be asked for");
     most = std::min(most, model.labels().size());
@@ -65,7 +57,8 @@ std::pair<Table<std::int32_t>, Table<float>> top(const Model& model, const ByteA
         nb::gil_scoped_release unlocked;
         model.top(text, most, found.get(), result.get(), threads, poll);
     }
-    return {table(std::move(found), text.lines, most), table(std::move(result), text.lines, most)};
+    return {own_table_by_numpy<std::int32_t>(std::move(found), text.lines, most),
+            own_table_by_numpy<float>(std::move(result), text.lines, most)};
 }
 
 // Returns own and rival probabilities, and the rival's label, of each line.

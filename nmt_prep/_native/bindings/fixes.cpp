@@ -33,17 +33,6 @@ std::unique_ptr<clean::Fix> make_fix(const std::string& name, const std::string&
                                   language);
 }
 
-// Moves an array to NumPy.
-template <class Container>
-auto owned_by_numpy(Container values) {
-    using Value = std::conditional_t<std::is_same_v<Container, std::string>, std::uint8_t, std::int64_t>;
-    auto held = std::make_unique<Container>(std::move(values));
-    auto* const data = reinterpret_cast<Value*>(held->data());
-    const std::size_t size = held->size();
-    const nb::capsule owner(held.release(), [](void* old) noexcept { delete static_cast<Container*>(old); });
-    return NumpyArray<Value>(data, {size}, owner);
-}
-
 }  // namespace
 
 void bind_fixes(nb::module_& module) {
@@ -67,8 +56,8 @@ void bind_fixes(nb::module_& module) {
                     const nb::gil_scoped_release unlocked;
                     fixed = fixer.apply(text_view(data, offsets));
                 }
-                return nb::make_tuple(owned_by_numpy(std::move(fixed.bytes)), owned_by_numpy(std::move(fixed.offsets)),
-                                      owned_by_numpy(std::move(fixed.altered)));
+                return nb::make_tuple(own_by_numpy(std::move(fixed.bytes)), own_by_numpy(std::move(fixed.offsets)),
+                                      own_by_numpy(std::move(fixed.altered)));
             },
             nb::arg("data"), nb::arg("offsets"));
 }

@@ -14,17 +14,12 @@ namespace nb = nanobind;
 namespace nmt_prep {
 namespace {
 
-using Table = nb::ndarray<nb::numpy, std::uint64_t, nb::ndim<2>>;
+using Table = NumpyTable<std::uint64_t>;
 using Records = nb::ndarray<std::uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using ConstRecords = nb::ndarray<const std::uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Groups = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Candidates = nb::ndarray<const std::int64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
 static_assert(sizeof(clean::Candidate) == 2 * sizeof(std::int64_t));
-
-Table own_table(std::unique_ptr<std::uint64_t[]> numbers, std::size_t rows, std::size_t width) {
-    const nb::capsule owner(numbers.get(), [](void* held) noexcept { delete[] static_cast<std::uint64_t*>(held); });
-    return Table(numbers.release(), {rows, width}, owner);
-}
 
 clean::PairView pair_view(const ByteArray& source, const Int64Array& source_offsets, const ByteArray& target,
                           const Int64Array& target_offsets) {
@@ -48,7 +43,7 @@ Table band_hashes(const ByteArray& source, const Int64Array& source_offsets, con
         const nb::gil_scoped_release unlocked;
         clean::band_hashes(pairs, bands, rows, hashes.get());
     }
-    return own_table(std::move(hashes), pairs.source.lines, bands);
+    return own_table_by_numpy<std::uint64_t>(std::move(hashes), pairs.source.lines, bands);
 }
 
 void sort_bands(const Records& records) {
@@ -70,7 +65,8 @@ std::tuple<Table, std::size_t, std::size_t> bucket_edges(const ConstRecords& rec
         numbers = std::make_unique_for_overwrite<std::uint64_t[]>(edges.numbers.size());
         std::ranges::copy(edges.numbers, numbers.get());
     }
-    return {own_table(std::move(numbers), edges.numbers.size() / width, width), edges.next, edges.full_buckets};
+    return {own_table_by_numpy<std::uint64_t>(std::move(numbers), edges.numbers.size() / width, width), edges.next,
+            edges.full_buckets};
 }
 
 std::tuple<Table, NumpyArray<std::uint64_t>> group_rows(const ConstRecords& numbers, const Groups& groups,
@@ -87,7 +83,8 @@ std::tuple<Table, NumpyArray<std::uint64_t>> group_rows(const ConstRecords& numb
             throw nb::value_error("a row has a group that does not exist");
         clean::group_rows(numbers.data(), of, width, count, grouped.get(), starts.get());
     }
-    return {own_table(std::move(grouped), rows, width), own_by_numpy(std::move(starts), count + 1)};
+    return {own_table_by_numpy<std::uint64_t>(std::move(grouped), rows, width),
+            own_by_numpy(std::move(starts), count + 1)};
 }
 
 NumpyArray<bool> verify_pairs(const ByteArray& source, const Int64Array& source_offsets, const ByteArray& target,

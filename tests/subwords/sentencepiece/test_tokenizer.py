@@ -213,8 +213,8 @@ def test_every_cut_of_a_file_is_refused(tmp_path: Path) -> None:
     ("content", "message"),
     [
         (b"", "has no pieces"),
-        (b"<html><body>404</body></html>", "is not a SentencePiece model|ends in the middle"),
-        (b"'<pad>_'\n'<EOS>_'\n", "is not a SentencePiece model|ends in the middle"),
+        (b"<html><body>404</body></html>", "is not a SentencePiece model, or is damaged: a "),
+        (b"'<pad>_'\n'<EOS>_'\n", "is not a SentencePiece model, or is damaged: a "),
         (b"\xff" * 100, "is not a SentencePiece model"),
         (b"\0" * 100, "is not a SentencePiece model"),
         (model_file([("a", 0.0, NORMAL)]), "has 0 unknown pieces"),

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "records/spill.h"
+#include "records/column.h"
 
 namespace nmt_prep {
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "records/varints.h"
+#include "text/protobuf.h"
 
 namespace nmt_prep {
 namespace {
@@ -63,52 +64,6 @@ std::size_t features_size(std::size_t inputs, std::size_t targets) {
     return EntrySize(kInputs, inputs).with_header() + EntrySize(kTargets, targets).with_header();
 }
 
-// Walks the fields of one message. After a failure `error` says why and next() stays false.
-class Fields {
-   public:
-    explicit Fields(Bytes data) : at_(data.data()), end_(data.data() + data.size()) {}
-
-    // Moves to the next field: its tag in `tag`, its value in `number` or, if length-delimited, in `bytes`.
-    bool next() {
-        if (at_ == end_ || error) return false;
-        if (!varint(tag)) return false;
-        if (tag > std::numeric_limits<std::uint32_t>::max() || tag < 8) return fail("a field has an impossible number");
-        switch (tag & 7) {
-            case 0: return varint(number);
-            case 1: return skip(8);
-            case 2: return varint(number) && skip(number);
-            case 5: return skip(4);
-            default: return fail("a field has an unknown wire type");
-        }
-    }
-
-    std::uint64_t tag = 0;
-    std::uint64_t number = 0;
-    Bytes bytes;
-    const char* error = nullptr;
-
-   private:
-    bool fail(const char* why) {
-        error = why;
-        return false;
-    }
-
-    bool skip(std::uint64_t size) {
-        if (std::cmp_greater(size, end_ - at_)) return fail("a field is longer than its message");
-        bytes = {at_, static_cast<std::size_t>(size)};
-        at_ += size;
-        return true;
-    }
-
-    bool varint(std::uint64_t& value) {
-        error = read_varint(at_, end_, value);
-        return !error;
-    }
-
-    const std::uint8_t* at_;
-    const std::uint8_t* end_;
-};
-
 constexpr const char* kNotInt32 = "an id does not fit 32 bits";
 
 const char* append_id(std::uint64_t number, std::vector<std::int32_t>& ids) {
@@ -161,7 +116,7 @@ struct Side {
 };
 
 const char* parse_int64_list(Bytes data, Side& side) {
-    Fields fields(data);
+    MessageFields fields(data);
     while (fields.next()) {
         const char* error = nullptr;
         if (fields.tag == kInt64Packed) error = append_packed(fields.bytes, side.ids);
@@ -172,7 +127,7 @@ const char* parse_int64_list(Bytes data, Side& side) {
 }
 
 const char* parse_feature(Bytes data, Side& side) {
-    Fields fields(data);
+    MessageFields fields(data);
     while (fields.next()) {
         if (fields.tag == kFeatureBytesList || fields.tag == kFeatureFloatList) {
             side.clear();
@@ -186,7 +141,7 @@ const char* parse_feature(Bytes data, Side& side) {
 
 const char* parse_entry(Bytes data, Side& inputs, Side& targets) {
     Bytes key;
-    Fields keys(data);
+    MessageFields keys(data);
     while (keys.next()) {
         if (keys.tag == kEntryKey) key = keys.bytes;
     }
@@ -195,7 +150,7 @@ const char* parse_entry(Bytes data, Side& inputs, Side& targets) {
     if (name != kInputs && name != kTargets) return nullptr;
     Side& side = name == kInputs ? inputs : targets;
     side.clear();
-    Fields values(data);
+    MessageFields values(data);
     while (values.next()) {
         if (values.tag != kEntryFeature) continue;
         if (const char* error = parse_feature(values.bytes, side)) return error;
@@ -204,7 +159,7 @@ const char* parse_entry(Bytes data, Side& inputs, Side& targets) {
 }
 
 const char* parse_features(Bytes data, Side& inputs, Side& targets) {
-    Fields fields(data);
+    MessageFields fields(data);
     while (fields.next()) {
         if (fields.tag != kFeaturesEntry) continue;
         if (const char* error = parse_entry(fields.bytes, inputs, targets)) return error;
@@ -229,7 +184,7 @@ std::uint8_t* write_example(std::uint8_t* out, Bytes inputs, Bytes targets) {
 std::string parse_example(Bytes data, std::vector<std::int32_t>& inputs, std::vector<std::int32_t>& targets) {
     Side source(inputs);
     Side target(targets);
-    Fields fields(data);
+    MessageFields fields(data);
     while (fields.next()) {
         if (fields.tag != kExampleFeatures) continue;
         if (const char* error = parse_features(fields.bytes, source, target)) return error;

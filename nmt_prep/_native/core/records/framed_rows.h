@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "records/spill.h"
+#include "records/column.h"
 
 namespace nmt_prep {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "records/spill.h"
+#include "records/column.h"
 
 namespace nmt_prep {
 

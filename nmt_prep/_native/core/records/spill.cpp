@@ -10,6 +10,7 @@
 
 #include "records/crc32c.h"
 #include "records/frame.h"
+#include "text/protobuf.h"
 
 namespace nmt_prep {
 namespace {
@@ -112,17 +113,6 @@ std::int64_t ShardLayout::bucket_of(std::int64_t position) const {
     const std::int64_t records = (shard + 1) * rows_ / shards_ - first;
     return shard * buckets_per_shard_ + ((position - first + 1) * buckets_per_shard_ - 1) / records;
 }
-
-template <typename T>
-void Column<T>::check() const {
-    if (offsets.empty()) throw std::invalid_argument("offsets must have one element more than there are rows");
-    if (offsets.front() < 0 || std::cmp_greater(offsets.back(), values.size()) || !std::ranges::is_sorted(offsets)) {
-        throw std::invalid_argument("offsets must ascend within the values");
-    }
-}
-
-template struct Column<std::int32_t>;
-template struct Column<std::uint8_t>;
 
 Ids RowFrame::around(Ids row, std::vector<std::int32_t>& space) const {
     if (size() == 0) return row;

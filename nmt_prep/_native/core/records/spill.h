@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "records/column.h"
 #include "records/example.h"
 #include "records/shuffle.h"
 #include "text/huge_pages.h"
@@ -40,23 +41,6 @@ class ShardLayout {
 // Content of either side of a spilled record: its ids as packed varints, as in an Example, its raw ids, from which
 // chunks are made, or its text as UTF-8.
 enum class Payload : std::uint8_t { kExample, kRaw, kText };
-
-// Unchecked input rows of ids, or of bytes of text.
-template <typename T>
-struct Column {
-    std::span<const T> values;
-    std::span<const std::int64_t> offsets;
-
-    std::size_t rows() const { return offsets.size() - 1; }
-    std::span<const T> row(std::size_t index) const {
-        return values.subspan(static_cast<std::size_t>(offsets[index]),
-                              static_cast<std::size_t>(offsets[index + 1] - offsets[index]));
-    }
-    // Throws std::invalid_argument unless the offsets ascend from at least 0 to at most the number of values.
-    void check() const;
-};
-using IdColumn = Column<std::int32_t>;
-using TextColumn = Column<std::uint8_t>;
 
 // What is known of a pair beside its content.
 struct PairInfo {
@@ -140,12 +124,6 @@ class SpillBuffer {
     LargeArray<std::uint8_t> data_;
     std::size_t size_ = 0;
     std::size_t capacity_ = 0;
-};
-
-// Bytes that are not filled before they are written.
-struct OwnedBytes {
-    std::unique_ptr<std::uint8_t[]> data;
-    std::size_t size = 0;
 };
 
 // Pairs of ids as the spilled records of a bucket whose positions are 0, 1, ... in the order given, to write pairs that

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "records/format.h"
+#include "text/protobuf.h"
 #include "text/simd.h"
 
 #if defined(__x86_64__)

@@ -3,10 +3,12 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstring>
+#include <span>
 #include <stdexcept>
 #include <string_view>
 #include <unordered_set>
+
+#include "text/protobuf.h"
 
 namespace nmt_prep::sentencepiece {
 namespace {
@@ -16,122 +18,83 @@ constexpr std::size_t kMaxPieceBytes = 8000;    // the library rejects this many
 
 [[noreturn]] void fail(const std::string& message) { throw std::invalid_argument(message); }
 
-// One field of a message. A number holds varints and the bits of fixed-size values.
-struct Field {
-    std::uint32_t number;
-    std::uint32_t wire;
-    std::uint64_t value;
-    std::string_view bytes;
-
-    bool flag() const { return value != 0; }
-    // As protocol buffers read an enumeration: the low 32 bits.
-    std::uint32_t choice() const { return static_cast<std::uint32_t>(value); }
-    std::string text() const { return std::string(bytes); }
-    float real() const {
-        const auto bits = static_cast<std::uint32_t>(value);
-        float number_value;
-        std::memcpy(&number_value, &bits, sizeof bits);
-        return number_value;
-    }
-};
-
-class Fields {
+// The fields of a message of a model. Throws std::invalid_argument for anything else.
+class Fields : private MessageFields {
    public:
-    explicit Fields(std::string_view message) : rest_(message) {}
+    enum Type : std::uint8_t { kNumber = 0, kBytes = 2, kFloat = 5 };
 
-    bool next(Field& field) {
-        if (rest_.empty()) return false;
-        const std::uint64_t key = varint();
-        field = {static_cast<std::uint32_t>(key >> 3), static_cast<std::uint32_t>(key & 7), 0, {}};
-        if (key >> 3 == 0 || key >> 32 != 0) fail("is not a SentencePiece model");
-        switch (field.wire) {
-            case 0: field.value = varint(); break;
-            case 1: field.value = fixed(8); break;
-            case 2: field.bytes = take(varint()); break;
-            case 5: field.value = fixed(4); break;
-            default: fail("is not a SentencePiece model");
-        }
-        return true;
-    }
+    using MessageFields::bytes;
+    using MessageFields::MessageFields;
 
-   private:
-    std::string_view take(std::uint64_t size) {
-        if (size > rest_.size()) fail("ends in the middle of a field: it is cut short or damaged");
-        const std::string_view bytes = rest_.substr(0, size);
-        rest_.remove_prefix(size);
-        return bytes;
+    bool next() {
+        if (MessageFields::next()) return true;
+        if (error) sentencepiece::fail(std::string("is not a SentencePiece model, or is damaged: ") + error);
+        return false;
     }
-    std::uint64_t fixed(std::size_t size) {
-        const std::string_view bytes = take(size);
-        std::uint64_t value = 0;
-        for (std::size_t i = 0; i < size; ++i) value |= std::uint64_t{static_cast<std::uint8_t>(bytes[i])} << (8 * i);
-        return value;
-    }
-    std::uint64_t varint() {
-        std::uint64_t value = 0;
-        for (unsigned shift = 0; shift < 64; shift += 7) {
-            const auto byte = static_cast<std::uint8_t>(take(1)[0]);
-            value |= std::uint64_t{byte & 0x7Fu} << shift;
-            if (byte < 0x80) return value;
-        }
-        fail("is not a SentencePiece model");
-    }
+    std::uint64_t field() const { return tag >> 3; }
+    bool is(Type type) const { return (tag & 7) == type; }
+    bool is(std::uint64_t wanted, Type type) const { return field() == wanted && is(type); }
 
-    std::string_view rest_;
+    bool flag() const { return number != 0; }
+    // As protocol buffers read an enumeration: the low 32 bits.
+    std::uint32_t choice() const { return static_cast<std::uint32_t>(number); }
+    std::string text() const { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+    float real() const {
+        std::uint32_t bits = 0;
+        for (std::size_t i = 0; i < sizeof bits; ++i) bits |= std::uint32_t{bytes[i]} << (8 * i);
+        return std::bit_cast<float>(bits);
+    }
 };
 
-Piece read_piece(std::string_view message) {
+using Message = std::span<const std::uint8_t>;
+
+Piece read_piece(Message message) {
     Piece piece;
-    Fields fields(message);
-    for (Field field; fields.next(field);) {
-        if (field.number == 1 && field.wire == 2) piece.text = field.text();
-        if (field.number == 2 && field.wire == 5) piece.score = field.real();
+    for (Fields field(message); field.next();) {
+        if (field.is(1, Fields::kBytes)) piece.text = field.text();
+        if (field.is(2, Fields::kFloat)) piece.score = field.real();
         // An enumeration's unknown values read as its default.
-        if (field.number == 3 && field.wire == 0 && field.choice() >= 1 && field.choice() <= 6)
+        if (field.is(3, Fields::kNumber) && field.choice() >= 1 && field.choice() <= 6)
             piece.type = static_cast<PieceType>(field.choice());
     }
     return piece;
 }
 
-void read_trainer(std::string_view message, ModelFile& file) {
-    Fields fields(message);
-    for (Field field; fields.next(field);) {
-        if (field.wire == 0) {
-            if (field.number == 3 && field.choice() >= 1 && field.choice() <= 4)
+void read_trainer(Message message, ModelFile& file) {
+    for (Fields field(message); field.next();) {
+        if (field.is(Fields::kNumber)) {
+            if (field.field() == 3 && field.choice() >= 1 && field.choice() <= 4)
                 file.kind = static_cast<ModelKind>(field.choice());
-            if (field.number == 24) file.whitespace_is_suffix = field.flag();
-            if (field.number == 35) file.byte_fallback = field.flag();
-        } else if (field.wire == 2) {
+            if (field.field() == 24) file.whitespace_is_suffix = field.flag();
+            if (field.field() == 35) file.byte_fallback = field.flag();
+        } else if (field.is(Fields::kBytes)) {
             // The library uses the default names if these are empty.
-            if (field.number == 45 && !field.bytes.empty()) file.unk_piece = field.text();
-            if (field.number == 46 && !field.bytes.empty()) file.bos_piece = field.text();
-            if (field.number == 47 && !field.bytes.empty()) file.eos_piece = field.text();
-            if (field.number == 48 && !field.bytes.empty()) file.pad_piece = field.text();
-            if (field.number == 44) file.unk_surface = field.text();
+            if (field.field() == 45 && !field.bytes.empty()) file.unk_piece = field.text();
+            if (field.field() == 46 && !field.bytes.empty()) file.bos_piece = field.text();
+            if (field.field() == 47 && !field.bytes.empty()) file.eos_piece = field.text();
+            if (field.field() == 48 && !field.bytes.empty()) file.pad_piece = field.text();
+            if (field.field() == 44) file.unk_surface = field.text();
         }
     }
 }
 
-void read_normalizer(std::string_view message, NormalizerSpec& spec) {
-    Fields fields(message);
-    for (Field field; fields.next(field);) {
-        if (field.number == 2 && field.wire == 2) spec.charsmap = field.text();
-        if (field.wire != 0) continue;
-        if (field.number == 3) spec.add_dummy_prefix = field.flag();
-        if (field.number == 4) spec.remove_extra_whitespaces = field.flag();
-        if (field.number == 5) spec.escape_whitespaces = field.flag();
+void read_normalizer(Message message, NormalizerSpec& spec) {
+    for (Fields field(message); field.next();) {
+        if (field.is(2, Fields::kBytes)) spec.charsmap = field.text();
+        if (!field.is(Fields::kNumber)) continue;
+        if (field.field() == 3) spec.add_dummy_prefix = field.flag();
+        if (field.field() == 4) spec.remove_extra_whitespaces = field.flag();
+        if (field.field() == 5) spec.escape_whitespaces = field.flag();
     }
 }
 
-void read_self_tests(std::string_view message, std::vector<SelfTest>& tests) {
-    Fields samples(message);
-    for (Field sample; samples.next(sample);) {
-        if (sample.number != 1 || sample.wire != 2) continue;
+void read_self_tests(Message message, std::vector<SelfTest>& tests) {
+    for (Fields sample(message); sample.next();) {
+        if (!sample.is(1, Fields::kBytes)) continue;
         SelfTest test;
-        Fields fields(sample.bytes);
-        for (Field field; fields.next(field);) {
-            if (field.number == 1 && field.wire == 2) test.input = field.text();
-            if (field.number == 2 && field.wire == 2) test.expected = field.text();
+        for (Fields field(sample.bytes); field.next();) {
+            if (field.is(1, Fields::kBytes)) test.input = field.text();
+            if (field.is(2, Fields::kBytes)) test.expected = field.text();
         }
         tests.push_back(std::move(test));
     }
@@ -170,14 +133,14 @@ std::string write_pieces(const std::vector<Piece>& pieces) {
     std::string out;
     out.reserve(room);
     const auto write_number = [&out](std::size_t number) {
-        for (; number > 0x7F; number >>= 7) out.push_back(static_cast<char>((number & 0x7F) | 0x80));
-        out.push_back(static_cast<char>(number));
+        std::array<std::uint8_t, 10> bytes;
+        const std::uint8_t* const end = write_varint(bytes.data(), number);
+        out.append(reinterpret_cast<const char*>(bytes.data()), static_cast<std::size_t>(end - bytes.data()));
     };
     for (const Piece& piece : pieces) {
         const bool typed = piece.type != PieceType::kNormal;
-        const std::size_t size_bytes = piece.text.size() < 0x80 ? 1 : piece.text.size() < 0x4000 ? 2 : 3;
         out.push_back('\x0A');
-        write_number(1 + size_bytes + piece.text.size() + kScoreBytes + (typed ? 2 : 0));
+        write_number(1 + varint_size(piece.text.size()) + piece.text.size() + kScoreBytes + (typed ? 2 : 0));
         out.push_back('\x0A');
         write_number(piece.text.size());
         out += piece.text;
@@ -223,10 +186,9 @@ void use_fairseq_ids(ModelFile& file) {
 ModelFile read_model(const std::uint8_t* data, std::size_t size) {
     ModelFile file;
     bool has_trainer = false, has_normalizer = false;
-    Fields fields(std::string_view(reinterpret_cast<const char*>(data), size));
-    for (Field field; fields.next(field);) {
-        if (field.wire != 2) continue;
-        switch (field.number) {
+    for (Fields field(Message(data, size)); field.next();) {
+        if (!field.is(Fields::kBytes)) continue;
+        switch (field.field()) {
             case 1: file.pieces.push_back(read_piece(field.bytes)); break;
             case 2:
                 read_trainer(field.bytes, file);

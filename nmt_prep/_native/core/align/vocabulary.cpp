@@ -25,39 +25,22 @@ void for_each_run(const TextView& text, const std::vector<std::size_t>& bounds, 
 class WordTable {
    public:
     void add(const WordCount& word) {
-        const std::uint32_t number = index_.add(word.whole);
-        if (number == words_.size())
+        std::uint32_t& number = numbers_.add(word.whole);
+        if (number == 0) {
             words_.push_back(word);
-        else
-            words_[number].count += word.count;
+            number = static_cast<std::uint32_t>(words_.size());
+        } else {
+            words_[number - 1].count += word.count;
+        }
     }
     std::vector<WordCount>& words() { return words_; }
 
    private:
-    HashIndex index_;
+    HashTable<std::uint32_t> numbers_;  // from 1
     std::vector<WordCount> words_;
 };
 
 }  // namespace
-
-std::uint32_t HashIndex::add(std::uint64_t hash) {
-    const std::uint32_t found = find(hash);
-    if (found != kNone) return found;
-    if (2 * (size_ + 1) > slots_.size()) {
-        std::vector<Slot> before(2 * slots_.size(), Slot{0, kNone});
-        before.swap(slots_);
-        for (const Slot& slot : before)
-            if (slot.number != kNone) place(slot.hash, slot.number);
-    }
-    place(hash, static_cast<std::uint32_t>(size_));
-    return static_cast<std::uint32_t>(size_++);
-}
-
-void HashIndex::place(std::uint64_t hash, std::uint32_t number) {
-    std::size_t at = hash & (slots_.size() - 1);
-    while (slots_[at].number != kNone) at = (at + 1) & (slots_.size() - 1);
-    slots_[at] = {hash, number};
-}
 
 std::vector<WordCount> count_words(const TextView& text, WordRule rule, std::int64_t* sizes, std::size_t threads) {
     std::vector<WordTable> tables(std::max<std::size_t>(threads, 1));
@@ -76,8 +59,8 @@ std::vector<WordCount> count_words(const TextView& text, WordRule rule, std::int
     return words;
 }
 
-Vocabulary::Vocabulary(const std::uint64_t* hashes, std::size_t size) {
-    for (std::size_t i = 0; i < size; ++i) index_.add(hashes[i]);
+Vocabulary::Vocabulary(const std::uint64_t* hashes, std::size_t size) : numbers_(size) {
+    for (std::size_t i = 0; i < size; ++i) numbers_.add(hashes[i]) = static_cast<std::int32_t>(i + 1);
 }
 
 EncodedLines encode_words(const TextView& text, WordRule rule, const Vocabulary& vocabulary, std::size_t threads) {

@@ -7,35 +7,9 @@
 
 #include "align/words.h"
 #include "text/batch.h"
+#include "text/hash_table.h"
 
 namespace nmt_prep::align {
-
-// A map from hashes to numbers, with open addressing.
-class HashIndex {
-   public:
-    static constexpr std::uint32_t kNone = 0xFFFFFFFF;
-
-    HashIndex() : slots_(1024, Slot{0, kNone}) {}
-
-    std::size_t size() const { return size_; }
-    // The number of a hash, or kNone.
-    std::uint32_t find(std::uint64_t hash) const {
-        for (std::size_t at = hash & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1))
-            if (slots_[at].number == kNone || slots_[at].hash == hash) return slots_[at].number;
-    }
-    // The number of a hash, which is size() if it is new.
-    std::uint32_t add(std::uint64_t hash);
-
-   private:
-    struct Slot {
-        std::uint64_t hash;
-        std::uint32_t number;
-    };
-    void place(std::uint64_t hash, std::uint32_t number);
-
-    std::vector<Slot> slots_;  // a power of two
-    std::size_t size_ = 0;
-};
 
 // A distinct word of a text.
 struct WordCount {
@@ -58,13 +32,12 @@ class Vocabulary {
     Vocabulary(const std::uint64_t* hashes, std::size_t size);
 
     std::int32_t number(const Word& word) const {
-        std::uint32_t found = index_.find(word.whole);
-        if (found == HashIndex::kNone) found = index_.find(word.stem);
-        return found == HashIndex::kNone ? kUnknown : static_cast<std::int32_t>(found) + 1;
+        const std::int32_t number = numbers_.value(word.whole);
+        return number != kUnknown ? number : numbers_.value(word.stem);
     }
 
    private:
-    HashIndex index_;
+    HashTable<std::int32_t> numbers_;
 };
 
 // Words of lines: those of line i are [offsets[i], offsets[i + 1]).

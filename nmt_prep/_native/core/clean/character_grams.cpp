@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 
 #include "clean/keys.h"
 #include "clean/scripts.h"
@@ -82,37 +81,24 @@ void CharacterGrams::add_mixed(std::span<const char32_t> points) {
 }
 
 void GramSet::assign(std::span<const std::uint64_t> grams) {
-    const std::size_t slots = std::bit_ceil(2 * grams.size());
-    slots_.assign(slots, {0, 0});
-    mask_ = slots - 1;
-    size_ = 0;
+    seen_.clear(grams.size());
     calls_ = 1;
-    for (const std::uint64_t gram : grams) {
-        Slot& slot = find(gram);
-        size_ += slot.seen == 0 ? 1 : 0;
-        slot = {gram, 1};
-    }
+    for (const std::uint64_t gram : grams) seen_.add(gram) = calls_;
 }
 
 std::size_t GramSet::common(std::span<const std::uint64_t> grams) {
     if (++calls_ == 0) {  // all numbers were used
-        for (Slot& slot : slots_) slot.seen = std::min<std::uint32_t>(slot.seen, 1);
+        for (auto& slot : seen_.slots()) slot.value = std::min<std::uint32_t>(slot.value, 1);
         calls_ = 2;
     }
     std::size_t met = 0;
     for (const std::uint64_t gram : grams) {
-        Slot& slot = find(gram);
-        if (slot.seen == 0 || slot.seen == calls_) continue;
-        slot.seen = calls_;
+        std::uint32_t* const seen = seen_.find(gram);
+        if (seen == nullptr || *seen == calls_) continue;
+        *seen = calls_;
         ++met;
     }
     return met;
-}
-
-GramSet::Slot& GramSet::find(std::uint64_t gram) {
-    std::size_t at = gram & mask_;
-    while (slots_[at].seen != 0 && slots_[at].gram != gram) at = (at + 1) & mask_;
-    return slots_[at];
 }
 
 std::size_t count_different(std::span<const std::uint64_t> grams) {

@@ -8,6 +8,7 @@
 
 #include "clean/key_text.h"
 #include "text/batch.h"
+#include "text/hash_table.h"
 
 namespace nmt_prep::clean {
 
@@ -34,23 +35,13 @@ class GramSet {
     // Replaces the content. Requires a gram.
     void assign(std::span<const std::uint64_t> grams);
 
-    std::size_t size() const { return size_; }
+    std::size_t size() const { return seen_.size(); }
 
     // Returns the number of different grams that the set has, too.
     std::size_t common(std::span<const std::uint64_t> grams);
 
    private:
-    struct Slot {
-        std::uint64_t gram;
-        std::uint32_t seen;  // number of the last call that met the gram; 0 for an empty slot
-    };
-
-    // Returns the slot that has the gram, or an empty one.
-    Slot& find(std::uint64_t gram);
-
-    std::vector<Slot> slots_;
-    std::size_t mask_ = 0;
-    std::size_t size_ = 0;
+    HashTable<std::uint32_t> seen_;  // by n-gram: the number of the last call that met it
     std::uint32_t calls_ = 0;
 };
 

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "text/hash_table.h"
+
 namespace nmt_prep::health {
 
 struct HashCount {
@@ -30,13 +32,10 @@ class FrequentHashes {
 
    private:
     void purge();
-    void insert(std::uint64_t hash, std::int64_t count);
 
     std::size_t kept_;
-    std::size_t mask_;
-    std::size_t size_ = 0;
     std::int64_t error_ = 0;
-    std::vector<HashCount> slots_;  // a count of 0 marks a free slot
+    HashTable<std::int64_t> counts_;
 };
 
 }  // namespace nmt_prep::health

@@ -23,7 +23,7 @@
 #include <span>
 #include <vector>
 
-#include "sentencepiece/pair_numbers.h"
+#include "sentencepiece/pair_keys.h"
 #include "sentencepiece/pair_queue.h"
 #include "sentencepiece/piece_rules.h"
 #include "text/batch.h"

@@ -6,6 +6,7 @@
 
 #include "bpe/merge.h"
 #include "sentencepiece/bpe_trainer.h"
+#include "text/hash_table.h"
 
 namespace nmt_prep::sentencepiece {
 
@@ -17,17 +18,20 @@ void BpeTrainer::spell(std::int32_t id, std::vector<std::int32_t>& characters) c
 
 // Returns the pairs that occurred, make valid pieces and were not merged. Frees the words.
 std::vector<std::uint64_t> BpeTrainer::unmerged_pairs() {
-    // Pairs that were merged have the lowest numbers, in their order.
-    PairNumbers numbers(4 * merges());
+    // Pairs that were merged have the lowest numbers, in their order, from 1.
+    HashTable<std::uint32_t> numbers(4 * merges());
     const auto merged = static_cast<std::uint32_t>(merges()), first = static_cast<std::uint32_t>(characters_.size());
-    for (std::uint32_t i = 0; i < merged; ++i) numbers.number(symbols_[first + i].pair, i);
+    for (std::uint32_t i = 0; i < merged; ++i) numbers.add(mixed_key(symbols_[first + i].pair)) = i + 1;
     std::vector<std::uint64_t> found;
     const auto lookup = [&](std::int32_t left, std::int32_t right) {
         const std::uint64_t key = key_of(left, right);
-        const auto new_number = static_cast<std::uint32_t>(merged + found.size());
-        const std::uint32_t number = numbers.number(key, new_number);
-        if (number == new_number) found.push_back(key);
-        return number < merged ? bpe::make_merge(number, static_cast<std::int32_t>(first + number)) : bpe::kNoMerge;
+        std::uint32_t& number = numbers.add(mixed_key(key));
+        if (number == 0) {
+            found.push_back(key);
+            number = static_cast<std::uint32_t>(merged + found.size());
+        }
+        if (number > merged) return bpe::kNoMerge;
+        return bpe::make_merge(number - 1, static_cast<std::int32_t>(first + number - 1));
     };
     bpe::Merger merger;
     std::vector<std::int32_t> word;

@@ -1,7 +1,6 @@
 #include "t2t/longest.h"
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 
 namespace nmt_prep::t2t {
@@ -12,25 +11,19 @@ constexpr std::size_t kPollEvery = std::size_t{1} << 20;
 }  // namespace
 
 LongestPieces::LongestPieces(const std::vector<Symbols>& pieces, const std::vector<std::int32_t>& ids) {
-    std::size_t symbols = 0;
-    for (const Symbols& piece : pieces) symbols += piece.size();
-    const auto bits = static_cast<std::size_t>(std::bit_width(symbols + symbols / 2) + 1);
-    edges_.resize(std::size_t{1} << bits);
-    shift_ = 64 - bits;
-
     states_.push_back({kNone, 0, kNone, -1});
     std::vector<std::uint32_t> depths{0};
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         if (pieces[i].empty()) continue;
         std::uint32_t state = 0;
         for (auto symbol = pieces[i].rbegin(); symbol != pieces[i].rend(); ++symbol) {
-            Edge& edge = edges_[slot(state, *symbol)];
-            if (edge.from == kNone) {
-                edge = {state, static_cast<std::uint32_t>(states_.size())};
+            std::uint32_t& next = edges_.add(edge(state, *symbol));
+            if (next == 0) {
+                next = static_cast<std::uint32_t>(states_.size());
                 states_.push_back({state, *symbol, 0, -1});
                 depths.push_back(depths[state] + 1);
             }
-            state = edge.to;
+            state = next;
         }
         states_[state].id = ids[i];
     }
@@ -47,19 +40,10 @@ LongestPieces::LongestPieces(const std::vector<Symbols>& pieces, const std::vect
     }
 }
 
-// Index of the edge, or of the free slot for it.
-std::size_t LongestPieces::slot(std::uint32_t state, std::uint32_t symbol) const {
-    const std::uint64_t hashed = (std::uint64_t{state} << 32 | symbol) * 0x9E3779B97F4A7C15u;
-    std::size_t at = hashed >> shift_;
-    while (edges_[at].from != kNone && (edges_[at].from != state || states_[edges_[at].to].symbol != symbol))
-        at = (at + 1) & (edges_.size() - 1);
-    return at;
-}
-
 // The next state: the longest one that is a suffix of the symbols read and this symbol.
 std::uint32_t LongestPieces::follow(std::uint32_t state, std::uint32_t symbol) const {
     for (; state != kNone; state = states_[state].shorter)
-        if (const Edge& edge = edges_[slot(state, symbol)]; edge.from != kNone) return edge.to;
+        if (const std::uint32_t next = edges_.value(edge(state, symbol)); next != 0) return next;
     return 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include "t2t/trie.h"
 #include "text/batch.h"
+#include "text/hash_table.h"
 
 namespace nmt_prep::t2t {
 
@@ -31,17 +32,13 @@ class LongestPieces {
         std::int32_t id;        // longest piece that ends with this state, -1 for none
     };
 
-    struct Edge {
-        std::uint32_t from = kNone;
-        std::uint32_t to = 0;
-    };
-
-    std::size_t slot(std::uint32_t state, std::uint32_t symbol) const;
+    static std::uint64_t edge(std::uint32_t state, std::uint32_t symbol) {
+        return mixed_key(std::uint64_t{state} << 32 | symbol);
+    }
     std::uint32_t follow(std::uint32_t state, std::uint32_t symbol) const;
 
     std::vector<State> states_;
-    std::vector<Edge> edges_;  // hash table
-    std::size_t shift_ = 0;
+    HashTable<std::uint32_t> edges_;  // by edge(): the state that it leads to
 };
 
 }  // namespace nmt_prep::t2t

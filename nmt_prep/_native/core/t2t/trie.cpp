@@ -44,8 +44,8 @@ std::vector<std::size_t> ascending(const std::vector<Symbols>& pieces, std::uint
     }
     std::ranges::sort(items, [&](const Item& a, const Item& b) {
         if (a.key != b.key) return a.key < b.key;
-        const auto order = pieces[a.number] <=> pieces[b.number];
-        return order != 0 ? order < 0 : a.number < b.number;
+        const Symbols &first = pieces[a.number], &second = pieces[b.number];
+        return first != second ? first < second : a.number < b.number;
     });
     std::vector<std::size_t> numbers;
     numbers.reserve(items.size());

@@ -71,10 +71,12 @@ class Reader {
 
     int compare(const Word& one, const Word& other) const {
         if (one.key != other.key) return one.key < other.key ? -1 : 1;
-        const auto from = symbols_.begin();
-        const auto order = std::lexicographical_compare_three_way(from + one.begin, from + one.begin + one.size,
-                                                                  from + other.begin, from + other.begin + other.size);
-        return order < 0 ? -1 : order > 0 ? 1 : 0;
+        const std::uint32_t *const begin = symbols_.data() + one.begin, *const end = begin + one.size;
+        const std::uint32_t *const other_begin = symbols_.data() + other.begin, *const other_end =
+                                                                                    other_begin + other.size;
+        const auto [a, b] = std::mismatch(begin, end, other_begin, other_end);
+        if (a == end || b == other_end) return static_cast<int>(b == other_end) - static_cast<int>(a == end);
+        return *a < *b ? -1 : 1;
     }
 
     // Joins words that differ in uncovered characters or the mark only.

@@ -13,13 +13,14 @@ GROUPS: tuple[Group, ...] = ("reading", "rules", "duplicates", "test sets")
 """The steps that drop pairs, in order."""
 
 
+_OF_DUPLICATES = {"duplicate_pair", "near_duplicate", "too_many_targets", "too_many_sources"}
+
+
 def group_of(reason: str) -> Group:
     """Returns the group of a reason for which cleaning drops pairs."""
-    if reason.startswith("in_test_set"):
+    if reason.startswith("in_test_set:"):
         return "test sets"
-    if "duplicate" in reason or reason.endswith("_cap"):
-        return "duplicates"
-    return "rules"
+    return "duplicates" if reason in _OF_DUPLICATES else "rules"
 
 
 def corpus_flow(

@@ -118,7 +118,11 @@ class Cleaner:
         self._tally.judged(reasons, failed)
         kept = reasons[filled] < 0
         for number, (each, rule) in enumerate(zip(values, self.rules, strict=True)):
-            self._tally.valued(number, histogram(each, rule.edges, kept))
+            refused = [
+                int(np.count_nonzero(~judge(column[np.newaxis, failed[number]], [bounds])))
+                for column, bounds in zip(each, rule.bounds, strict=True)
+            ]
+            self._tally.valued(number, histogram(each, rule.edges, kept), refused)
         return Judged(fixed, reasons, self._names, *self._violations(values, reasons, filled))
 
     def _fixed(self, side: Side, lines: pa.Array) -> pa.Array:

@@ -27,14 +27,17 @@ class Histogram:
         edges: ascending edges of the bins; values outside are counted in the first or last bin.
         kept: for each bin, the number of values of kept pairs.
         dropped: for each bin, the number of values of pairs that were dropped, for this rule or another.
+        failed: number of values that the rule refuses.
     """
 
     edges: tuple[float, ...]
     kept: Bins
     dropped: Bins
+    failed: int
 
     def __add__(self, other: Histogram) -> Histogram:
-        return Histogram(self.edges, _sum(self.kept, other.kept), _sum(self.dropped, other.dropped))
+        kept, dropped = _sum(self.kept, other.kept), _sum(self.dropped, other.dropped)
+        return Histogram(self.edges, kept, dropped, self.failed + other.failed)
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,7 @@ class Tally:
         self._failed = np.zeros((len(rules), len(rules)), np.int64)
         self._altered = dict.fromkeys(fixes, 0)
         self._histograms = [np.zeros((len(rule.columns), 2, len(rule.edges) - 1), np.int64) for rule in rules]
+        self._refused = [np.zeros(len(rule.columns), np.int64) for rule in rules]
 
     def altered(self, counts: Mapping[str, int]) -> None:
         """Adds the numbers of lines that the fixes altered."""
@@ -107,9 +111,16 @@ class Tally:
         with np.errstate(all="ignore"):  # libraries on aarch64 raise flags without a cause
             self._failed += (some @ some.T).astype(np.int64)
 
-    def valued(self, rule: int, counts: npt.NDArray[np.int64]) -> None:
-        """Adds the histogram of the values of a rule, as :func:`nmt_prep.cleaning.judging.histogram` returns it."""
+    def valued(self, rule: int, counts: npt.NDArray[np.int64], refused: Sequence[int]) -> None:
+        """Adds the values of a rule.
+
+        Args:
+            rule: number of the rule.
+            counts: their histogram, as :func:`nmt_prep.cleaning.judging.histogram` returns it.
+            refused: number of values that the rule refuses, by column.
+        """
         self._histograms[rule] += counts
+        self._refused[rule] += refused
 
     def counts(self) -> CleanCounts:
         """Returns the counts so far."""
@@ -122,10 +133,12 @@ class Tally:
             dict(self._altered),
             {
                 rule.key: {
-                    column: Histogram(tuple(map(float, rule.edges)), tuple(kept), tuple(dropped))
-                    for column, (dropped, kept) in zip(rule.columns, counts.tolist(), strict=True)
+                    column: Histogram(tuple(map(float, rule.edges)), tuple(kept), tuple(dropped), failed)
+                    for column, (dropped, kept), failed in zip(
+                        rule.columns, counts.tolist(), refused.tolist(), strict=True
+                    )
                 }
-                for rule, counts in zip(self._rules, self._histograms, strict=True)
+                for rule, counts, refused in zip(self._rules, self._histograms, self._refused, strict=True)
             },
         )
 

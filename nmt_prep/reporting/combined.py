@@ -44,6 +44,18 @@ def combined(corpora: Json) -> Json:
     }
 
 
+def pieces_per(summary: Json, side: str, unit: str) -> float | None:
+    """Returns the mean number of pieces per word or character of a side, rounded to 3 digits; None without text.
+
+    Args:
+        summary: the content of ``summary.json``.
+        side: the side.
+        unit: ``word`` or ``char``.
+    """
+    means = summary["lengths"][summary["pieces"][side]["split"]]["means"][side]
+    return round(means["piece"] / means[unit], 3) if means[unit] else None
+
+
 def summed(histograms: Iterable[Sequence[float]]) -> list[float]:
     """Returns the sum of histograms of any length."""
     listed = list(histograms)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from nmt_prep.reporting.combined import pieces_per
 from nmt_prep.reporting.flow import Json
 
 _SIDES = ("source", "target")
@@ -110,13 +111,12 @@ def _drops(summary: Json) -> Iterator[tuple[str, object]]:
 def _vocabularies(summary: Json) -> Iterator[tuple[str, object]]:
     for side in _SIDES:
         facts, use = summary["vocab"][side], summary["pieces"][side]
-        means = summary["lengths"][use["split"]]["means"][side]
         yield f"{side}: kind", facts["kind"]
         yield f"{side}: pieces", facts["size"]
         yield f"{side}: unused pieces", use["unused"]
         yield f"{side}: unknown ids", use["unknown"]
         for unit, name in (("word", "word"), ("char", "character")):
-            yield f"{side}: pieces per {name}", round(means["piece"] / means[unit], 3) if means[unit] else None
+            yield f"{side}: pieces per {name}", pieces_per(summary, side, unit)
 
 
 def _batches(summary: Json) -> Iterator[tuple[str, object]]:

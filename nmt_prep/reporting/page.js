@@ -7,11 +7,11 @@
     return element;
   };
   const grouped = (value) => value.toLocaleString("en-US");
-  const share = (part, whole) => {
-    const percent = 100 * part / whole;
+  const share = (part, whole, digits = 1) => {
+    const percent = 100 * part / whole, least = 10 ** -digits;
     if (!whole) return "-";
-    if (percent > 0 && percent < 0.1) return "< 0.1 %";
-    return percent > 99.9 && percent < 100 ? "> 99.9 %" : percent.toFixed(1) + " %";
+    if (percent > 0 && percent < least) return `< ${least.toFixed(digits)} %`;
+    return percent > 100 - least && percent < 100 ? `> ${(100 - least).toFixed(digits)} %` : percent.toFixed(digits) + " %";
   };
   const short = (value) => String(Number(value.toPrecision(4)));
 
@@ -43,6 +43,10 @@
     }
   }
 
+  // Values of the chosen corpus, or those of all corpora of a split.
+  const chosenOf = (corpora, corpus, split) => Object.entries(corpora)
+    .filter(([name]) => corpus ? name === corpus : name.startsWith(split + "/")).map(([, value]) => value);
+
   // Rules: the bars of the chosen corpus, and the share of pairs that another threshold would keep.
   const height = 100;
   const rules = [...document.querySelectorAll("[data-rule]")].map((box) => {
@@ -52,13 +56,17 @@
     const bars = { rules: new Array(bins).fill(null), kept: new Array(bins).fill(null) };
     for (const bar of drawing.querySelectorAll("rect[data-bin]")) bars[bar.classList[0]][bar.dataset.bin] = bar;
     const titles = [...drawing.querySelectorAll(".hit title")];
-    let counts = [];
+    const texts = titles.map((title) => title.textContent.split(": ")[0]);
+    const caption = box.querySelector("figcaption .how"), rows = box.querySelector("tbody").rows;
+    let counts = [], most = 0;
     const show = (corpus) => {
-      const chosen = corpus ? [rule.corpora[corpus]].filter(Boolean) : Object.values(rule.corpora);
-      const sum = (which) => Array.from({ length: bins }, (_, bin) => chosen.reduce((total, own) => total + own[which][bin], 0));
+      const chosen = chosenOf(rule.corpora, corpus, rule.split);
+      box.hidden = !chosen.length;
+      const sum = (which) => Array.from({ length: bins }, (_, bin) => chosen.reduce((total, part) => total + part[which][bin], 0));
       const kept = sum(0), dropped = sum(1);
       counts = kept.map((value, bin) => value + dropped[bin]);
-      const most = Math.log1p(Math.max(...counts));
+      const total = counts.reduce((a, b) => a + b, 0), failed = chosen.reduce((all, part) => all + part[2], 0);
+      most = most || Math.log1p(Math.max(...counts)); // of all corpora, for which the axis has its labels
       for (const [kind, values] of [["rules", counts], ["kept", kept]]) {
         values.forEach((value, bin) => {
           const bar = bars[kind][bin];
@@ -69,7 +77,16 @@
         });
       }
       titles.forEach((title, bin) => {
-        title.textContent = `${short(rule.edges[bin])} to ${short(rule.edges[bin + 1])}: kept ${grouped(kept[bin])}, dropped ${grouped(dropped[bin])}`;
+        title.textContent = `${texts[bin]}: kept ${grouped(kept[bin])}, dropped ${grouped(dropped[bin])}`;
+      });
+      caption.textContent = `${grouped(failed)} of ${grouped(total)} ${rule.unit} fail it (${share(failed, total)}).`;
+      let above = total;
+      counts.forEach((value, bin) => {
+        const cells = [grouped(kept[bin]), grouped(dropped[bin])];
+        if (rule.low) cells.push(share(above, total));
+        above -= value;
+        if (rule.high) cells.push(share(total - above, total));
+        cells.forEach((text, place) => { rows[bin].cells[place + 1].textContent = text; });
       });
       explain();
     };
@@ -125,6 +142,29 @@
     return show;
   });
 
+  // Which rules agree: the numbers of the chosen corpus.
+  const agreements = [...document.querySelectorAll("[data-agreement]")].map((box) => {
+    const corpora = JSON.parse(box.dataset.agreement), split = Object.keys(corpora)[0].split("/")[0];
+    const rows = [...box.querySelector("tbody").rows], names = rows.map((row) => row.cells[0].textContent);
+    return (corpus) => {
+      const chosen = chosenOf(corpora, corpus, split);
+      box.hidden = !chosen.length;
+      rows.forEach((row, rule) => {
+        const sum = (other) => chosen.reduce((total, matrix) => total + matrix[rule][other], 0), whole = sum(rule);
+        row.cells[1].textContent = grouped(whole);
+        names.forEach((name, other) => {
+          if (rule === other) return;
+          const cell = row.cells[other + 2], both = sum(other);
+          const judged = chosen.some((matrix) => matrix[rule][other] !== null);
+          cell.textContent = judged ? share(both, whole, 0) : "";
+          cell.title = judged ? `${grouped(both)} of ${grouped(whole)} pairs that fail ${names[rule]} also fail ${name}` : "";
+          cell.className = both ? "n heat" : "n zero";
+          cell.style.setProperty("--s", Math.sqrt(both / (whole || 1)).toFixed(2));
+        });
+      });
+    };
+  });
+
   // The filter by corpus.
   const tagged = [...document.querySelectorAll("[data-corpus]")];
   const names = [...new Set(tagged.map((element) => element.dataset.corpus))];
@@ -133,7 +173,10 @@
     select.append(...names.map((name) => make("option", { value: name, textContent: name })));
     select.addEventListener("change", () => {
       for (const element of tagged) element.hidden = select.value !== "" && element.dataset.corpus !== select.value;
-      for (const show of rules) show(select.value);
+      for (const show of [...rules, ...agreements]) show(select.value);
+      for (const box of document.querySelectorAll("details.texts:not([data-corpus])")) {
+        box.hidden = [...box.querySelectorAll("tr[data-corpus]")].every((row) => row.hidden);
+      }
     });
     const label = make("label", { htmlFor: "corpus", textContent: "Show " });
     document.querySelector("nav").append(make("div", { className: "tools" }, label, select));

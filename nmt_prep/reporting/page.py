@@ -8,11 +8,11 @@ from types import ModuleType
 
 from nmt_prep.reporting.flow import Json
 from nmt_prep.reporting.markup import Content, Markup, el, join, percent, short_number
-from nmt_prep.reporting.sections import batches, examples, lengths, origin, overlap, rules, vocabulary, way
-from nmt_prep.reporting.sections.figure import SIDES, corpora
+from nmt_prep.reporting.sections import batches, examples, flow, lengths, origin, overlap, rules, vocabulary
+from nmt_prep.reporting.sections.figure import SIDES, main_split
 
 SECTIONS: tuple[tuple[str, ModuleType], ...] = (
-    ("way", way),
+    ("flow", flow),
     ("rules", rules),
     ("lengths", lengths),
     ("vocabularies", vocabulary),
@@ -101,22 +101,31 @@ def _resource(name: str) -> str:
     return files(__package__).joinpath(name).read_text("utf-8")
 
 
-def _tiles(summary: Json) -> Markup:
+def _tiles(summary: Json) -> Iterator[Content]:
+    """Yields the most important figures of the main split."""
+    split = main_split(summary)
+
     def tiles() -> Iterator[tuple[str, str, str]]:
-        read = sum(flow["read"]["pairs"] for _, _, flow in corpora(summary["flow"]))
-        left = sum(split["pairs"] for split in summary["splits"].values())
+        read = sum(flow["read"]["pairs"] for flow in summary["flow"][split].values())
+        prepared = summary["splits"][split]
         yield "pairs read", short_number(read), f"{read:,}"
-        yield "pairs prepared", short_number(left), f"{left:,}, {percent(left, read)} of those read"
+        yield (
+            "pairs prepared",
+            short_number(prepared["pairs"]),
+            f"{prepared['pairs']:,}, {percent(prepared['pairs'], read)}",
+        )
         for side in SIDES:
-            ids = sum(split[f"{side}_tokens"] for split in summary["splits"].values())
-            yield f"{side} ids", short_number(ids), f"{ids:,}"
+            yield f"{side} ids", short_number(prepared[f"{side}_tokens"]), f"{prepared[f'{side}_tokens']:,}"
         sizes = dict.fromkeys(f"{summary['vocab'][side]['size']:,}" for side in SIDES)
         yield "pieces", " + ".join(sizes), summary["vocab"]["source"]["kind"]
-        own = next((estimates[0] for estimates in summary["batches"].values() if estimates), None)
-        if own and own["cells"]:
-            yield "padding", percent(own["cells"] - own["tokens"], own["cells"]), "of the cells of batches"
+        batches = summary["batches"][split]
+        if batches and batches[0]["cells"]:
+            padding = batches[0]["cells"] - batches[0]["tokens"]
+            yield "padding", percent(padding, batches[0]["cells"]), "of the cells of batches"
 
-    return el(
+    others = [f"{counts['pairs']:,} pairs of {name}" for name, counts in summary["splits"].items() if name != split]
+    yield el("p", f"Figures of {split}{'; also prepared: ' * bool(others)}{', '.join(others)}", class_="kind")
+    yield el(
         "dl",
         (el("div", el("dt", name), el("dd", el("strong", value), el("span", note))) for name, value, note in tiles()),
         class_="tiles",

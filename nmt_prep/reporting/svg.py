@@ -8,7 +8,7 @@ class.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from nmt_prep.reporting.markup import Markup, el, short_number
@@ -17,6 +17,12 @@ WIDTH, HEIGHT = 1000, 100
 """Size of the inner drawing, in its own units."""
 
 _TOP, _BOTTOM, _GUTTER = 16, 22, 34
+
+_LINE = 13
+"""Height of a label in pixels."""
+
+_CHARACTER = 0.026
+"""Width of a character of a label: 6.5 of the 250 pixels that the narrowest plot has."""
 
 
 @dataclass(frozen=True)
@@ -49,21 +55,20 @@ def plot(
         y: labels at the left end of horizontal lines.
         height: height of the drawing in pixels.
     """
-    lines, labels, counts = [], [], []
-    for tick in y:
+    lines, counts = [], []
+    for tick in _apart(y, lambda one, other: abs(one.place - other.place) * height < _LINE):
         at = _TOP + (1 - tick.place) * height
         lines.append(el("line", x1="0", x2="100%", y1=at, y2=at, class_="grid"))
         counts.append(el("text", tick.text, x=_GUTTER - 6, y=at + 4, class_="tick", text_anchor="end"))
-    marks = []
-    for tick in x:
-        place = f"{100 * tick.place:.2f}%"
-        margin = 0.012 * len(tick.text) + 0.02  # of the width; a label must not leave the plot
-        anchor = "start" if tick.place < margin else "end" if tick.place > 1 - margin else "middle"
-        if tick.strong:
-            marks.append(el("line", x1=place, x2=place, y1=_TOP - 4, y2=_TOP + height, class_="mark"))
-            marks.append(el("text", tick.text, x=place, y=_TOP - 6, class_="mark", text_anchor=anchor))
-        else:
-            labels.append(el("text", tick.text, x=place, y=_TOP + height + 16, class_="tick", text_anchor=anchor))
+    marks = [
+        el("line", x1=_at(tick), x2=_at(tick), y1=_TOP - 4, y2=_TOP + height, class_="mark")
+        for tick in x
+        if tick.strong
+    ]
+    marks += [_label(tick, _TOP - 6, "mark") for tick in _joined([tick for tick in x if tick.strong])]
+    labels = [
+        _label(tick, _TOP + height + 16, "tick") for tick in _apart([tick for tick in x if not tick.strong], _collide)
+    ]
     inner = el(
         "svg", drawing, y=_TOP, width="100%", height=height, viewBox=f"0 0 {WIDTH} {HEIGHT}", preserveAspectRatio="none"
     )
@@ -77,6 +82,58 @@ def plot(
         aria_label=title,
         width="100%",
         height=_TOP + height + _BOTTOM,
+    )
+
+
+def _at(tick: Tick) -> str:
+    return f"{100 * tick.place:.2f}%"
+
+
+def _label(tick: Tick, y: float, kind: str) -> Markup:
+    begin, end = _extent(tick)
+    anchor = "start" if begin == tick.place else "end" if end == tick.place else "middle"
+    return el("text", tick.text, x=_at(tick), y=y, class_=kind, text_anchor=anchor)
+
+
+def _extent(tick: Tick) -> tuple[float, float]:
+    """Returns where the label of a tick begins and ends in a plot of the smallest width, from 0 to 1."""
+    width = _CHARACTER * len(tick.text)
+    if tick.place < width / 2:
+        return tick.place, tick.place + width
+    if tick.place > 1 - width / 2:
+        return tick.place - width, tick.place
+    return tick.place - width / 2, tick.place + width / 2
+
+
+def _collide(one: Tick, other: Tick) -> bool:
+    (begin, end), (first, last) = _extent(one), _extent(other)
+    return begin < last + _CHARACTER and first < end + _CHARACTER
+
+
+def _apart(ticks: Sequence[Tick], collide: Callable[[Tick, Tick], bool]) -> list[Tick]:
+    """Returns the ticks whose labels have room: the first, the last, and those between them in their order."""
+    shown: list[Tick] = []
+    for tick in [*ticks[:1], *ticks[-1:], *ticks[1:-1]]:
+        if not any(collide(tick, other) for other in shown):
+            shown.append(tick)
+    return shown
+
+
+def _joined(ticks: Sequence[Tick]) -> list[Tick]:
+    """Returns thresholds with one label for neighbours that have no room for two, such as ``-1.2 … -0.6``."""
+    groups: list[list[Tick]] = []
+    for tick in sorted(ticks, key=lambda tick: tick.place):
+        if groups and _collide(_common(groups[-1]), tick):
+            groups[-1].append(tick)
+        else:
+            groups.append([tick])
+    return [_common(group) for group in groups]
+
+
+def _common(group: Sequence[Tick]) -> Tick:
+    first, last = group[0], group[-1]
+    return (
+        first if len(group) == 1 else Tick((first.place + last.place) / 2, f"{first.text} … {last.text}", strong=True)
     )
 
 

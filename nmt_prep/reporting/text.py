@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
+from nmt_prep.reporting.combined import pieces_per
 from nmt_prep.reporting.flow import Json
 from nmt_prep.reporting.visible import visible
 
@@ -155,18 +156,12 @@ def _vocabularies(summary: Json) -> Iterator[str]:
                 facts["kind"],
                 _number(use["unused"]),
                 unknown,
-                *(_fertility(summary, side, unit) for unit in ("word", "char")),
+                *(f"{pieces_per(summary, side, unit) or 0:.3f}" for unit in ("word", "char")),
                 facts["file"],
             )
         )
     head = ("vocabularies", "pieces", "kind", "unused", "unknown", "per word", "per char", "file")
     yield from table(head, rows, left=(0, 2, 7))
-
-
-def _fertility(summary: Json, side: str, unit: str) -> str:
-    totals = [corpus["totals"][side] for corpus in summary["text"][summary["pieces"][side]["split"]].values()]
-    pieces, units = (sum(total[name] for total in totals) for name in ("piece", unit))
-    return f"{pieces / units:.2f}" if units else "-"
 
 
 def _batches(summary: Json) -> Iterator[str]:

@@ -135,7 +135,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
     """
 
     name = "clean"
-    version = 3
+    version = 4
     directory = "cleaned"
     beside = (REJECTED,)
     reads = (Compile,)
@@ -292,7 +292,7 @@ def _observed(job: Job, made: Cleaned) -> CleanObserved:
         if each.translation is not None:
             translation.setdefault(each.split, {})[name] = each.translation
         rejected.setdefault(each.split, {})[name] = each.notes
-        facts = rule_facts(cleaner.rules, each.of.cleaning, each.top_threshold)
+        facts = rule_facts(cleaner.rules, each.of.cleaning, each.top_threshold, each.translation)
         rules.setdefault(each.split, {})[name] = facts
     leaks = leaks_of(made.corpora)
     warnings = (*left_out(job, made.corpora), *leak_warnings(leaks), *made.remaining)

@@ -11,6 +11,8 @@ from nmt_prep.cleaning.cleaning import Cleaning
 from nmt_prep.cleaning.nearest import RejectNotes
 from nmt_prep.cleaning.rule import Rule
 from nmt_prep.cleaning.top import TOP, top_options
+from nmt_prep.cleaning.translation import TRANSLATION
+from nmt_prep.cleaning.translation.options import translation_options
 from nmt_prep.config import Section
 from nmt_prep.health.warning import HealthWarning
 from nmt_prep.stages.clean_duplicates import Duplicates
@@ -70,13 +72,16 @@ class CleanObserved:
     duplicates: dict[str, Duplicates] = field(default_factory=dict)
 
 
-def rule_facts(rules: Sequence[Rule[Any]], cleaning: Cleaning, threshold: float | None) -> dict[str, RuleFacts]:
+def rule_facts(
+    rules: Sequence[Rule[Any]], cleaning: Cleaning, threshold: float | None, translation: TranslationFacts | None
+) -> dict[str, RuleFacts]:
     """Returns the facts about the rules of a corpus, by key.
 
     Args:
         rules: its rules.
         cleaning: its settings.
         threshold: the score that the rule ``top`` found; None without this rule.
+        translation: how the rule ``translation`` was applied; None without this rule.
     """
     from nmt_prep.cleaning.rules import rule_options  # noqa: PLC0415  (loads all rules)
 
@@ -94,6 +99,9 @@ def rule_facts(rules: Sequence[Rule[Any]], cleaning: Cleaning, threshold: float 
         options = top_options(cleaning.top)
         low = None if threshold is None else _finite(threshold)
         facts[TOP] = RuleFacts({options.score: RuleBounds(low, None)}, _options(options))
+    if translation is not None:
+        bounds = RuleBounds(translation.threshold, None)
+        facts[TRANSLATION] = RuleFacts({"pair": bounds}, _options(translation_options(cleaning.translation)))
     return facts
 
 

@@ -198,7 +198,7 @@ def keep_top(task: TopTask, tick: Tick) -> PartResult:
             dropped += lost
             tick(len(batch))
     ((without, with_),) = bins.tolist()
-    values = {TOP: {task.options.score: Histogram(EDGES, tuple(with_), tuple(without))}}
+    values = {TOP: {task.options.score: Histogram(EDGES, tuple(with_), tuple(without), dropped)}}
     return output.result(CleanCounts(0, -dropped, {TOP: dropped}, {TOP: {TOP: dropped}}, {}, values))
 
 

@@ -238,7 +238,7 @@ def drop_misaligned(task: DropTask, tick: Tick) -> PartResult:
     if scores is None:
         return output.result(CleanCounts())
     ((without, with_),) = bins.tolist()
-    values = {TRANSLATION: {"pair": Histogram(SCORE_EDGES, tuple(with_), tuple(without))}}
+    values = {TRANSLATION: {"pair": Histogram(SCORE_EDGES, tuple(with_), tuple(without), dropped)}}
     counts = CleanCounts(0, -dropped, {TRANSLATION: dropped}, {TRANSLATION: {TRANSLATION: dropped}}, {}, values)
     return output.result(counts)
 

@@ -87,6 +87,15 @@ def test_histograms_count_kept_and_dropped_pairs_apart(tmp_path: Path) -> None:
     assert (own.edges, own.kept, own.dropped) == ((0.0, 0.5, 1.0), (0, 2), (2, 1))
 
 
+def test_refused_values_are_counted_by_column(tmp_path: Path) -> None:
+    made = cleaner(tmp_path, OWN)
+    clean(made, *PAIRS)
+    counts = made.counts
+    by_column = {column: shown.failed for column, shown in counts.histograms["length"].items()}
+    assert (by_column, counts.failed["length"]["length"]) == ({"source": 1, "target": 1}, 2)
+    assert (counts + counts).histograms["length"]["source"].failed == 2
+
+
 def test_fixes_come_before_rules_and_may_leave_nothing(tmp_path: Path) -> None:
     made = cleaner(tmp_path, {"length": LENGTH}, ("whitespace", "control"))
     judged = clean(made, ("a \u3000 b", "a"), ("\x07", "a"), ("a", "a"), (" ", "b"))

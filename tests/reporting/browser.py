@@ -52,6 +52,12 @@ def content(page: str, directory: Path, *, script: bool) -> dict[str, Any]:
     return dict(found)
 
 
+def values(page: str, probe: str, width: int, directory: Path) -> Any:
+    """Returns the value of an expression about the window ``view`` of a page."""
+    [value] = _open([(page, width, True)], probe, directory)
+    return value
+
+
 def axe(page: str, library: Path, directory: Path) -> list[dict[str, Any]]:
     """Returns what axe-core finds wrong with a page, with its impact."""
     script = json.dumps(library.read_text("utf-8")).replace("</", "<\\/")

@@ -40,6 +40,94 @@ def test_without_script(page: str, tmp_path: Path) -> None:
         assert heading in bare["text"]
 
 
+_COLLISIONS = """[...view.document.querySelectorAll("svg.plot")].flatMap((plot) => {
+  const boxes = [...plot.querySelectorAll("text")].map((text) => [text.textContent, text.getBoundingClientRect()]);
+  return boxes.flatMap(([one, a], place) => boxes.slice(place + 1)
+    .filter(([, b]) => a.left < b.right && b.left < a.right && a.top + 2 < b.bottom && b.top + 2 < a.bottom)
+    .map(([other]) => [plot.getAttribute("aria-label"), one, other]));
+})"""
+
+
+@pytest.mark.parametrize("width", [420, 1400])
+def test_labels_do_not_collide(page: str, width: int, tmp_path: Path) -> None:
+    assert browser.values(page, _COLLISIONS, width, tmp_path) == []
+
+
+def test_the_menu_shows_all_sections_on_a_phone(page: str, tmp_path: Path) -> None:
+    probe = (
+        """[...view.document.querySelectorAll("nav li")].map((entry) => entry.getBoundingClientRect().right <= 420)"""
+    )
+    assert set(browser.values(page, probe, 420, tmp_path)) == {True}
+
+
+def test_wide_tables_have_shadows_at_their_edges(toy: Path, tmp_path: Path) -> None:
+    probe = """(() => {
+      const boxes = [...view.document.querySelectorAll(".scroll")];
+      return boxes.filter((box) => box.scrollWidth > box.clientWidth + 1)
+        .map((box) => view.getComputedStyle(box).backgroundAttachment);
+    })()"""
+    page = (toy / "report" / "index.html").read_text("utf-8")
+    assert set(browser.values(page, probe, 420, tmp_path)) == {"local, local, scroll, scroll"}
+
+
+def _chosen(probe: str, corpus: str) -> str:
+    """Returns an expression whose value is that of another one after a corpus is chosen."""
+    return f"""(() => {{
+      const select = view.document.getElementById("corpus");
+      select.value = "{corpus}";
+      select.dispatchEvent(new view.Event("change"));
+      return {probe};
+    }})()"""
+
+
+_NUMBERS = """(() => {
+  const shown = {};
+  for (const box of view.document.querySelectorAll(".rule")) {
+    const texts = [box.querySelector(".how"), ...box.querySelectorAll("td")].map((element) => element.textContent);
+    if (!box.hidden) shown[box.querySelector("h3").textContent] = texts;
+  }
+  const row = (name) => [...view.document.querySelectorAll(".agreement tr")]
+    .find((row) => row.cells[0].textContent === name);
+  const names = [...row("rule").cells].map((cell) => cell.textContent);
+  const agreement = (name) => Object.fromEntries([...row(name).cells].map((cell, n) => [names[n], cell.textContent]));
+  return [shown, agreement("language"), agreement("translation")];
+})()"""
+
+
+def test_numbers_of_the_chosen_corpus(toy: Path, tmp_path: Path) -> None:
+    page = (toy / "report" / "index.html").read_text("utf-8")
+    rules, language, _ = browser.values(page, _chosen(_NUMBERS, "train/toy"), 900, tmp_path)
+    assert rules["html: source"] == [
+        "17 of 4,000 source lines fail it (0.4 %).",
+        "3,974",
+        "9",
+        "99.6 %",
+        "0",
+        "17",
+        "100.0 %",
+    ]
+    assert "score: quality" not in rules
+    assert (language["pairs"], language["copy"]) == ("0", "-")
+    rules, language, translation = browser.values(page, _chosen(_NUMBERS, "train/dirty"), 900, tmp_path)
+    assert rules["language: target"][0] == "49 of 584 target lines fail it (8.4 %)."
+    assert rules["language: source"][0] == "17 of 584 source lines fail it (2.9 %)."
+    assert rules["score: quality"][0] == "15 of 584 pairs fail it (2.6 %)."
+    assert (language["pairs"], language["copy"], language["language"], language["score"]) == ("50", "66 %", "·", "10 %")
+    assert {text for rule, text in translation.items() if rule not in ("rule", "pairs", "translation")} == {""}
+
+
+def test_translation_has_a_threshold_to_move(toy: Path, tmp_path: Path) -> None:
+    probe = """(() => {
+      const range = view.document.querySelector("[aria-label='Another lower limit for translation, pair']");
+      range.value = 0;
+      range.dispatchEvent(new view.Event("input"));
+      const box = range.closest(".threshold");
+      return [box.querySelector("output").textContent, box.querySelector("button").hidden];
+    })()"""
+    page = (toy / "report" / "index.html").read_text("utf-8")
+    assert browser.values(page, probe, 900, tmp_path) == ["From -8: 100.0 % of the pairs (3,881)", False]
+
+
 @pytest.mark.skipif(AXE is None, reason="AXE_CORE does not name axe.min.js (npm pack axe-core)")
 def test_axe_finds_nothing_serious(page: str, tmp_path: Path) -> None:
     assert AXE is not None

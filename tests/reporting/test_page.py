@@ -15,6 +15,7 @@ import nmt_prep
 from nmt_prep.checks import check_config
 from nmt_prep.reporting import page
 from nmt_prep.reporting.page import render_page
+from nmt_prep.reporting.text import render_text
 from tests.conftest import REPOSITORY
 from tests.reporting.runs import run_toy, summary_of
 
@@ -134,7 +135,7 @@ def test_the_page_is_complete_in_itself(toy: Path) -> None:
     assert len(ids) == len(set(ids))
     assert {value for _, name, value in parsed.attributes if name == "href"} <= {f"#{each}" for each in ids}
     assert [value for tag, name, value in parsed.attributes if (tag, name) == ("section", "id")] == [
-        *("way", "rules", "lengths", "vocabularies", "duplicates", "batches", "examples", "provenance")
+        *("flow", "rules", "lengths", "vocabularies", "duplicates", "batches", "examples", "provenance")
     ]
     assert parsed.elements["figure"] > 30
     assert len(page._resource("page.js").encode()) < 30_000
@@ -146,7 +147,7 @@ def test_every_plot_has_a_name_a_sentence_and_a_table(toy: Path) -> None:
     for figure in figures:
         assert re.search('<svg class="plot" role="img" aria-label="[^"]+"', figure)
         assert re.search('<p class="how">[^<]{20,}', figure)
-        if "<h3>Each corpus</h3>" not in figure:  # the table of the corpora follows it
+        if "<h3>Each corpus of train</h3>" not in figure:  # the table of the corpora follows it
             assert "<details><summary>Table</summary>" in figure
 
 
@@ -161,6 +162,52 @@ def test_numbers_of_the_page_are_those_of_the_summary(toy: Path) -> None:
     assert summary["signature"] in text
     for estimate in summary["batches"]["train"]:
         assert f"{100 - 100 * estimate['tokens'] / estimate['cells']:.1f} %" in text
+
+
+def test_figures_of_the_head_are_those_of_one_split(toy: Path) -> None:
+    text = (toy / "report" / "index.html").read_text("utf-8")
+    assert "Figures of train; also prepared: 200 pairs of dev<" in text
+    tiles = re.findall("<dt>([^<]*)</dt><dd><strong>[^<]*</strong><span>([^<]*)</span>", text)
+    summary = summary_of(toy)["splits"]["train"]
+    assert tiles[:3] == [
+        ("pairs read", "4,600"),
+        ("pairs prepared", "3,879, 84.3 %"),
+        ("source ids", f"{summary['source_tokens']:,}"),
+    ]
+
+
+def test_captions_count_the_lines_of_their_side(toy: Path) -> None:
+    text = (toy / "report" / "index.html").read_text("utf-8")
+    captions = dict(re.findall('<h3>([^<]*)</h3><p class="how">([^<]* fail it [^<]*)</p>', text))
+    assert captions["url_only: source"] == "17 of 4,584 source lines fail it (0.4 %)."
+    assert captions["url_only: target"] == "28 of 4,584 target lines fail it (0.6 %)."
+    assert captions["length_ratio"] == "87 of 4,584 pairs fail it (1.9 %)."
+
+
+def test_rules_and_reasons_with_most_pairs_come_first(toy: Path) -> None:
+    text = (toy / "report" / "index.html").read_text("utf-8")
+    heads = [re.findall('<th scope="col"[^>]*>([^<]*)</th>', head) for head in re.findall("<thead>.*?</thead>", text)]
+    [reasons] = [head for head in heads if head[:2] == ["corpus", "all"]]
+    assert reasons[2:6] == ["in_test_set:dev", "duplicate_pair", "top", "html"]
+    [rules] = [head for head in heads if head[:2] == ["rule", "pairs"]]
+    assert rules[2:6] == ["length_ratio", "script", "language", "repetition"]
+
+
+def test_rules_that_do_not_judge_the_same_pairs_have_empty_cells(toy: Path) -> None:
+    text = (toy / "report" / "index.html").read_text("utf-8")
+    assert "translation and top only pairs that the rules before keep" in text
+    [row] = re.findall('<tr><th scope="row">translation</th>.*?</tr>', text)
+    cells = re.findall("<td[^>]*>([^<]*)</td>", row)
+    assert (cells[0], set(cells[1:])) == ("2", {"", "·"})
+
+
+def test_the_text_and_the_page_have_the_same_pieces_per_word(toy: Path) -> None:
+    summary = summary_of(toy)
+    totals = [corpus["totals"]["source"] for corpus in summary["text"]["train"].values()]
+    expected = f"{sum(total['piece'] for total in totals) / sum(total['word'] for total in totals):.3f}"
+    assert f'<th scope="row">pieces per word</th><td class="n">{expected}</td>' in render_page(summary)
+    [line] = [line for line in render_text(summary).splitlines() if line.startswith("source ")]
+    assert line.split()[5] == expected
 
 
 def test_the_same_data_give_the_same_page(toy: Path, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
-"""The way from input to training: pairs that are read, dropped and encoded."""
+"""From input to training: pairs that are read, dropped and encoded."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from nmt_prep.reporting.flow import GROUPS, Json
@@ -23,18 +24,22 @@ _GROUP_NAMES = {
 def section(summary: Json) -> Iterator[Content]:
     """Yields the content of the section."""
     split = main_split(summary)
-    flows = [flow for flow in summary["flow"][split].values() if flow["encoded"] or flow["left"]["pairs"]]
+    corpora_of_split = summary["flow"][split]
+    flows = [flow for flow in corpora_of_split.values() if flow["encoded"] or flow["left"]["pairs"]]
     yield grid(
         figure(
-            f"The way of all pairs of {split}",
+            f"All pairs of {split}",
             "Each bar is what is left after a step; the part that fades is what the step took away.",
             _funnel(_steps(flows)),
             _step_table(_steps(flows), flows),
         ),
         figure(
-            "Each corpus",
+            f"Each corpus of {split}",
             "The whole bar is what was read; its blue part is what training gets.",
-            [_stacked(summary), legend(("kept", "kept"), *((_css(group), _GROUP_NAMES[group]) for group in GROUPS))],
+            [
+                _stacked(corpora_of_split),
+                legend(("kept", "kept"), *((_css(group), _GROUP_NAMES[group]) for group in GROUPS)),
+            ],
             None,
         ),
     )
@@ -87,15 +92,15 @@ def _funnel(steps: list[tuple[str, str, int]]) -> Markup:
     return _drawing(drawn, len(steps), "Pairs left after each step")
 
 
-def _stacked(summary: Json) -> Markup:
+def _stacked(flows: Json) -> Markup:
+    """Returns a bar for each corpus of a split, the largest corpus first."""
     drawn: list[Markup] = []
-    flows = [each for each in corpora(summary["flow"]) if each[2]["encoded"]]
-    shown = sorted(flows, key=lambda each: -each[2]["read"]["pairs"])[:_MOST]
-    for place, (split, corpus, flow) in enumerate(each for each in flows if each in shown):
+    encoded = ((name, flow) for name, flow in flows.items() if flow["encoded"])
+    shown = sorted(encoded, key=lambda entry: -entry[1]["read"]["pairs"])[:_MOST]
+    for place, (name, flow) in enumerate(shown):
         y, read = place * _ROW, max(flow["read"]["pairs"], 1)
         kept = flow["encoded"]["pairs"]
-        name = f"{split}/{corpus}"
-        drawn.append(el("text", name if len(name) < 34 else f"{name[:32]}…", x="0", y=y + 14, class_="label"))
+        drawn.append(el("text", name if len(name) < 29 else f"{name[:27]}…", x="0", y=y + 14, class_="label"))
         drawn.append(
             el("text", f"{kept:,} ({percent(kept, read)})", x="100%", y=y + 14, class_="label n", text_anchor="end")
         )
@@ -152,8 +157,11 @@ def _corpus_table(summary: Json) -> Markup:
 
 
 def _reasons(summary: Json) -> list[str]:
-    found = (drop["reason"] for _, _, flow in corpora(summary["flow"]) for drop in flow["drops"])
-    return list(dict.fromkeys(found))
+    """Returns the reasons for which pairs are dropped, the most frequent first."""
+    dropped: Counter[str] = Counter()
+    for _, _, flow in corpora(summary["flow"]):
+        dropped.update({drop["reason"]: drop["pairs"] for drop in flow["drops"]})
+    return [reason for reason, _ in dropped.most_common()]
 
 
 def _reason_table(summary: Json, reasons: list[str]) -> Markup:

@@ -3,42 +3,58 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 from nmt_prep.cleaning.rule import YES_OR_NO
+from nmt_prep.cleaning.top import TOP
+from nmt_prep.cleaning.translation import TRANSLATION
 from nmt_prep.reporting.combined import summed
 from nmt_prep.reporting.flow import Json
 from nmt_prep.reporting.markup import Content, Markup, corpus_text, el, heat_cell, number, percent, table, table_row
-from nmt_prep.reporting.sections.figure import corpora, figure, grid, legend
+from nmt_prep.reporting.sections.figure import SIDES, corpora, figure, grid, legend, main_split
 from nmt_prep.reporting.svg import Series, Tick, bars, count_ticks, plot
 
 TITLE = "Cleaning rules"
 
 _EXAMPLES = 5
 
+Matrix: TypeAlias = "list[list[int | None]]"
+"""Numbers of pairs that fail two rules; None where a rule does not judge the pairs that the other drops."""
+
 
 def section(summary: Json) -> Iterator[Content]:
     """Yields the content of the section; empty if nothing is cleaned."""
-    rules = _rules(summary)
+    split = _split(summary)
+    rules = _rules(summary, split)
     if not rules:
         return
+    failed = _failed(summary, split, list(rules))
+    later = [rule for rule in (TRANSLATION, TOP) if rule in rules]
+    exception = f"; {' and '.join(later)} only pairs that the rules before keep" if later else ""
     yield el(
         "p",
-        "Every rule judges every pair, also those that another rule drops. The scale of the pairs is logarithmic.",
+        f"Each rule judges all pairs of {split}, also those that another rule drops{exception}. The scale of the "
+        "counts is logarithmic.",
         class_="how",
     )
-    yield grid(_histogram(summary, rule, column) for rule, columns in rules.items() for column in columns)
-    yield _agreement(summary, list(rules))
+    yield grid(_histogram(summary, split, rule, column) for rule, columns in rules.items() for column in columns)
+    yield _agreement(list(rules), failed)
     yield _translation(summary)
     yield _nearest(summary, list(rules))
 
 
-def _rules(summary: Json) -> dict[str, list[str]]:
-    """Returns the columns of each rule that has a histogram with any values."""
+def _split(summary: Json) -> str:
+    """Returns the split that the figures show: the main split if it is cleaned, or else the first cleaned one."""
+    split, cleaned = main_split(summary), summary.get("clean", {})
+    return split if split in cleaned else next(iter(cleaned), split)
+
+
+def _rules(summary: Json, split: str) -> dict[str, list[str]]:
+    """Returns the columns of each rule that has judged any pairs of a split."""
     rules: dict[str, dict[str, None]] = {}
-    for _, _, counts in corpora(summary.get("clean", {})):
+    for counts in summary.get("clean", {}).get(split, {}).values():
         for rule, columns in counts["histograms"].items():
             for column, histogram in columns.items():
                 if any(histogram["kept"]) or any(histogram["dropped"]):
@@ -46,65 +62,75 @@ def _rules(summary: Json) -> dict[str, list[str]]:
     return {rule: list(columns) for rule, columns in rules.items()}
 
 
-def histograms(summary: Json, rule: str, column: str) -> dict[str, Json]:
-    """Returns the histograms of a rule by corpus (``train/news``), those with the most common edges."""
-    found = {
-        f"{split}/{corpus}": counts["histograms"][rule][column]
-        for split, corpus, counts in corpora(summary["clean"])
+def histograms(summary: Json, split: str, rule: str, column: str) -> dict[str, Json]:
+    """Returns the histograms of a rule by corpus (``train/news``): those with the most common edges in a split."""
+    by_corpus = {
+        f"{place}/{corpus}": counts["histograms"][rule][column]
+        for place, corpus, counts in corpora(summary["clean"])
         if column in counts["histograms"].get(rule, {})
     }
-    edges = [tuple(each["edges"]) for each in found.values()]
+    edges = [tuple(shown["edges"]) for corpus, shown in by_corpus.items() if corpus.startswith(f"{split}/")]
     common = max(edges, key=edges.count)
-    return {corpus: each for corpus, each in found.items() if tuple(each["edges"]) == common}
+    return {corpus: shown for corpus, shown in by_corpus.items() if tuple(shown["edges"]) == common}
 
 
-def _bounds(summary: Json, rule: str, column: str) -> list[Json]:
-    """Returns the different bounds of a rule in all corpora."""
-    found: list[Json] = []
-    for _, _, rules in corpora(summary["rules"]):
+def _bounds(summary: Json, split: str, rule: str, column: str) -> list[Json]:
+    """Returns the different bounds of a rule in the corpora of a split."""
+    different: list[Json] = []
+    for rules in summary["rules"][split].values():
         bounds = rules.get(rule, {"columns": {}})["columns"].get(column)
-        if bounds is not None and bounds not in found:
-            found.append(bounds)
-    return found
+        if bounds is not None and bounds not in different:
+            different.append(bounds)
+    return different
 
 
-def _histogram(summary: Json, rule: str, column: str) -> Markup:
-    own = histograms(summary, rule, column)
-    edges = next(iter(own.values()))["edges"]
-    kept, dropped = (summed(each[kind] for each in own.values()) for kind in ("kept", "dropped"))
+def _histogram(summary: Json, split: str, rule: str, column: str) -> Markup:
+    by_corpus = histograms(summary, split, rule, column)
+    summands = [shown for corpus, shown in by_corpus.items() if corpus.startswith(f"{split}/")]
+    edges = summands[0]["edges"]
+    kept, dropped = (summed(shown[kind] for shown in summands) for kind in ("kept", "dropped"))
     both = [a + b for a, b in zip(kept, dropped, strict=True)]
     texts = _bin_texts(edges)
-    bounds = _bounds(summary, rule, column)
-    ticks = _axis(edges, bounds)
+    bounds = _bounds(summary, split, rule, column)
     title = rule if column == "pair" else f"{rule}: {column}"
     drawn = bars([Series("rules", "dropped or kept", both), Series("kept", "kept", kept)], texts, log=True)
-    drawing = plot(drawn, f"Values of the rule {title}", x=ticks, y=count_ticks(max(both), log=True), height=110)
-    total = int(sum(both))
-    low, high = _pass_side(bounds)
+    ticks = count_ticks(max(both), log=True)
+    drawing = plot(drawn, f"Values of the rule {title}", x=_axis(edges, bounds), y=ticks, height=110)
+    low, high = (any(limits[end] is not None for limits in bounds) for end in ("low", "high"))
     data = table(
         ["value", "kept", "dropped", *(["kept if min"] if low else []), *(["kept if max"] if high else [])],
         list(_threshold_rows(texts, kept, both, low=low, high=high)),
         caption=f"Values of the rule {title}; what this rule alone would keep with another threshold",
         sort=False,
     )
-    failed = sum(counts["failed"].get(rule, {}).get(rule, 0) for _, _, counts in corpora(summary["clean"]))
-    how = f"{failed:,} of {total:,} pairs fail it ({percent(failed, total)}). {_would_keep(edges, both, bounds)}"
-    explorer = json.dumps(
+    failed, total, unit = sum(shown["failed"] for shown in summands), int(sum(both)), _unit(column)
+    explorer = _json(
         {
             "rule": rule,
             "column": column,
+            "unit": unit,
+            "split": split,
             "edges": edges,
             "low": low,
             "high": high,
-            "limits": {end: [each[end] for each in bounds if each[end] is not None] for end in ("low", "high")},
-            "option": _option(summary, rule, column),
-            "corpora": {corpus: [each["kept"], each["dropped"]] for corpus, each in own.items()},
-        },
-        ensure_ascii=True,
-        separators=(",", ":"),
+            "limits": {end: [limits[end] for limits in bounds if limits[end] is not None] for end in ("low", "high")},
+            "option": _option(summary, split, rule, column),
+            "corpora": {
+                corpus: [shown["kept"], shown["dropped"], shown["failed"]] for corpus, shown in by_corpus.items()
+            },
+        }
     )
+    how = f"{failed:,} of {total:,} {unit} fail it ({percent(failed, total)})."
     shown = figure(title, how, [drawing, legend(("kept", "kept"), ("rules", "dropped, by any rule"))], data)
     return el("div", shown, class_="rule", data_rule=explorer)
+
+
+def _unit(column: str) -> str:
+    return f"{column} lines" if column in SIDES else "pairs"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
 
 
 def _bin_texts(edges: Sequence[float]) -> list[str]:
@@ -117,17 +143,12 @@ def _axis(edges: Sequence[float], bounds: Sequence[Json]) -> list[Tick]:
     """Returns labels for the values, and lines at the thresholds."""
     if tuple(edges) == YES_OR_NO:
         return [Tick(0.25, "not found"), Tick(0.75, "found")]
-    limits = dict.fromkeys(limit for each in bounds for limit in (each["low"], each["high"]) if limit is not None)
+    limits = dict.fromkeys(limit for both in bounds for limit in (both["low"], both["high"]) if limit is not None)
+    step = max((len(edges) - 1) // 5, 1)
     return [
-        *(Tick(place / (len(edges) - 1), number(edges[place])) for place in _labelled(len(edges))),
+        *(Tick(place / (len(edges) - 1), number(edges[place])) for place in range(0, len(edges), step)),
         *(Tick(_place(limit, edges), number(limit), strong=True) for limit in limits if edges[0] <= limit <= edges[-1]),
     ]
-
-
-def _labelled(count: int) -> list[int]:
-    """Returns the edges that get a label."""
-    step = max((count - 1) // 5, 1)
-    return list(range(0, count, step))
 
 
 def _place(value: float, edges: Sequence[float]) -> float:
@@ -136,12 +157,6 @@ def _place(value: float, edges: Sequence[float]) -> float:
         if value <= high:
             return (place + (value - low) / (high - low)) / (len(edges) - 1)
     return 1.0
-
-
-def _pass_side(bounds: Sequence[Json]) -> tuple[bool, bool]:
-    """Returns whether a lower and an upper limit make sense for a rule."""
-    low, high = (any(each[side] is not None for each in bounds) for side in ("low", "high"))
-    return low, high
 
 
 def _threshold_rows(
@@ -158,38 +173,21 @@ def _threshold_rows(
         yield row
 
 
-def _would_keep(edges: Sequence[float], both: Sequence[float], bounds: Sequence[Json]) -> str:
-    """Returns a sentence on another threshold: the next edge that would keep fewer pairs, or more."""
-    total = sum(both)
-    low, high = _pass_side(bounds)
-    if len(edges) <= 3 or not total or low == high:
-        return ""
-    limits = [each["low" if low else "high"] for each in bounds]
-    limit = next(each for each in limits if each is not None)
-    inner = [edge for edge in edges[1:-1] if abs(edge - limit) > 1e-9]
-    stricter = [edge for edge in inner if (edge > limit if low else edge < limit)]
-    if not stricter:
-        return ""
-    edge = min(stricter) if low else max(stricter)
-    place = list(edges).index(edge)
-    share = sum(both[place:]) if low else sum(both[:place])
-    return f"At {number(edge)} it would keep {percent(share, total)}."
-
-
-def _option(summary: Json, rule: str, column: str) -> dict[str, Any]:
+def _option(summary: Json, split: str, rule: str, column: str) -> dict[str, Any]:
     """Returns the options of a rule that set its limits: ``low`` and ``high``, each a list of keys, if known."""
-    for _, _, rules in corpora(summary["rules"]):
+    for rules in summary["rules"][split].values():
         if rule in rules and column in rules[rule]["columns"]:
             bounds, options = rules[rule]["columns"][column], rules[rule]["options"]
-            found = {}
-            for end in ("low", "high"):
-                if bounds[end] is not None and (path := _path_to(bounds[end], options, column)):
-                    found[end] = path
-            return found
+            paths = {}
+            for end, key in (("low", "min"), ("high", "max")):
+                path = [key] if options.get(key) == "auto" else _path_to(bounds[end], options, column)
+                if bounds[end] is not None and path:
+                    paths[end] = path
+            return paths
     return {}
 
 
-def _path_to(limit: float, options: Json, column: str) -> list[str]:
+def _path_to(limit: float | None, options: Json, column: str) -> list[str]:
     """Returns the keys of the option that has the value of a limit; none if that is not clear."""
     paths = [[key] for key, value in options.items() if _is(value, limit)]
     nested = [(key, value) for key, value in options.items() if isinstance(value, dict)]
@@ -197,45 +195,69 @@ def _path_to(limit: float, options: Json, column: str) -> list[str]:
     for _, value in nested:
         inner = value.get(column)
         if isinstance(inner, dict):
-            paths += [[column, key] for key, each in inner.items() if _is(each, limit)]
+            paths += [[column, key] for key, option in inner.items() if _is(option, limit)]
     return paths[0] if len(paths) == 1 else []
 
 
-def _is(value: Any, limit: float) -> bool:
+def _is(value: Any, limit: float | None) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and value == limit
 
 
-def _agreement(summary: Json, rules: Sequence[str]) -> Markup:
-    """Returns the table of the pairs that fail two rules."""
-    failed: dict[str, dict[str, int]] = {}
-    for _, _, counts in corpora(summary["clean"]):
-        for rule, row in counts["failed"].items():
-            for other, pairs in row.items():
-                own = failed.setdefault(rule, {})
-                own[other] = own.get(other, 0) + pairs
-    shown = [rule for rule in rules if failed.get(rule, {}).get(rule)]
-    if len(shown) < 2:
+def _failed(summary: Json, split: str, rules: Sequence[str]) -> dict[str, Matrix]:
+    """Returns the numbers of pairs that fail two rules, by corpus (``train/news``), in the order of the rules."""
+    return {
+        f"{split}/{corpus}": [[counts["failed"].get(rule, {}).get(other) for other in rules] for rule in rules]
+        for corpus, counts in summary["clean"][split].items()
+    }
+
+
+def _added(matrices: Iterable[Matrix]) -> Matrix:
+    """Returns the sums of the numbers; None where all matrices have None."""
+
+    def added(numbers: Iterable[int | None]) -> int | None:
+        known = [count for count in numbers if count is not None]
+        return sum(known) if known else None
+
+    return [[added(cells) for cells in zip(*rows, strict=True)] for rows in zip(*matrices, strict=True)]
+
+
+def _agreement(rules: Sequence[str], failed: dict[str, Matrix]) -> Markup:
+    """Returns the table of the pairs that fail two rules; the rule that most pairs fail comes first."""
+    counts = _added(failed.values())
+    order = sorted(
+        (place for place in range(len(rules)) if counts[place][place]), key=lambda place: -(counts[place][place] or 0)
+    )
+    if len(order) < 2:
         return Markup()
     rows = []
-    for rule in shown:
-        whole = failed[rule][rule]
-        cells: list[Content] = [rule, whole]
-        for other in shown:
-            both = failed[rule].get(other, 0)
-            text = "·" if other == rule else percent(both, whole, digits=0)
-            share = 0.0 if other == rule else both / whole
-            cells.append(heat_cell(text, share, f"{both:,} of {whole:,} pairs that fail {rule} also fail {other}"))
-        rows.append(table_row(cells))
+    for rule in order:
+        whole = counts[rule][rule] or 0
+        cells = [_agreeing(rules[rule], rules[other], counts[rule][other], whole) for other in order]
+        rows.append(table_row([rules[rule], whole, *cells]))
     how = (
-        "Of the pairs that fail the rule of a row, the share that also fails that of a column. 100 % means that the "
-        "rule of the row drops no pair that the other would keep."
+        "Of the pairs that fail the rule of a row, the share that also fails the rule of a column. At 100 %, the rule "
+        "of the row drops no pair that the rule of the column would keep. An empty cell means that one rule does not "
+        "judge the pairs that the other drops."
     )
+    ordered = {
+        corpus: [[matrix[rule][other] for other in order] for rule in order] for corpus, matrix in failed.items()
+    }
     return el(
         "div",
         el("h3", "Which rules agree"),
         el("p", how, class_="how"),
-        table(["rule", "pairs", *shown], rows, caption="Share of pairs that fail two rules"),
+        table(["rule", "pairs", *(rules[rule] for rule in order)], rows, caption="Share of pairs that fail two rules"),
+        class_="agreement",
+        data_agreement=_json(ordered),
     )
+
+
+def _agreeing(rule: str, other: str, both: int | None, whole: int) -> Markup:
+    """Returns the cell for two rules."""
+    if rule == other or both is None:
+        return heat_cell("·" if rule == other else "", 0)
+    title = f"{both:,} of {whole:,} pairs that fail {rule} also fail {other}"
+    return heat_cell(percent(both, whole, digits=0), both / whole, title)
 
 
 def _translation(summary: Json) -> Iterator[Content]:
@@ -248,15 +270,18 @@ def _translation(summary: Json) -> Iterator[Content]:
         table_row(
             [
                 f"{split}/{corpus}",
-                each["left_out"] or "",
-                "" if each["threshold"] is None else f"{each['threshold']:.2f}",
-                each["learned_from"],
-                *("" if each[name] is None else f"{100 * each[name]:.2f} %" for name in ("noise", "found", "lost")),
+                applied["left_out"] or "",
+                "" if applied["threshold"] is None else f"{applied['threshold']:.2f}",
+                applied["learned_from"],
+                *(
+                    "" if applied[name] is None else f"{100 * applied[name]:.2f} %"
+                    for name in ("noise", "found", "lost")
+                ),
             ],
             left=2,
             corpus=f"{split}/{corpus}",
         )
-        for split, corpus, each in facts
+        for split, corpus, applied in facts
     )
     head = [
         "corpus",
@@ -268,7 +293,7 @@ def _translation(summary: Json) -> Iterator[Content]:
         "others lost",
     ]
     yield table(head, rows, caption="The rule translation; the shares are estimates", left=2)
-    yield grid(_compared(f"{split}/{corpus}", each) for split, corpus, each in facts if each["compared"])
+    yield grid(_compared(f"{split}/{corpus}", applied) for split, corpus, applied in facts if applied["compared"])
 
 
 def _compared(corpus: str, facts: Json) -> Markup:
@@ -295,20 +320,20 @@ def _compared(corpus: str, facts: Json) -> Markup:
 
 
 def _nearest(summary: Json, rules: Sequence[str]) -> Iterator[Content]:
-    """Returns the rejected pairs nearest to the threshold of each reason."""
-    found: dict[str, list[tuple[str, Json]]] = {}
+    """Yields the rejected pairs nearest to the threshold of each reason."""
+    by_reason: dict[str, list[tuple[str, Json]]] = {}
     for split, corpus, reasons in corpora(summary.get("rejects", {})):
         for reason, pairs in reasons.items():
-            found.setdefault(reason, []).extend((f"{split}/{corpus}", pair) for pair in pairs)
-    if not found:
+            by_reason.setdefault(reason, []).extend((f"{split}/{corpus}", pair) for pair in pairs)
+    if not by_reason:
         return
     yield el("h3", "Dropped pairs nearest to each threshold")
     yield el("p", "If these are good pairs, the threshold is too strict. Long texts are cut.", class_="how")
     languages = summary["languages"]
-    for reason in [*(rule for rule in rules if rule in found), *(each for each in found if each not in rules)]:
+    for reason in dict.fromkeys([*(rule for rule in rules if rule in by_reason), *by_reason]):
         near = sorted(
-            found[reason], key=lambda entry: (entry[1]["distance"] is None, entry[1]["distance"] or 0, entry[0])
-        )
+            by_reason[reason], key=lambda entry: (entry[1]["distance"] is None, entry[1]["distance"] or 0, entry[0])
+        )[:_EXAMPLES]
         rows = (
             table_row(
                 [
@@ -321,12 +346,12 @@ def _nearest(summary: Json, rules: Sequence[str]) -> Iterator[Content]:
                 ],
                 corpus=where,
             )
-            for where, pair in near[:_EXAMPLES]
+            for where, pair in near
         )
         head = ["corpus", "row", "value", "limit", "source", "target"]
         yield el(
             "details",
-            el("summary", f"{reason} ({len(near[:_EXAMPLES])})"),
+            el("summary", reason),
             table(head, rows, caption=f"Pairs dropped by {reason}, nearest to the threshold", sort=False),
             class_="texts",
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from nmt_prep.reporting.combined import pieces_per
 from nmt_prep.reporting.flow import Json
 from nmt_prep.reporting.markup import Content, Markup, el, percent, short_number, table
 from nmt_prep.reporting.sections.figure import SIDES, figure, grid, side_name
@@ -30,7 +31,6 @@ def section(summary: Json) -> Iterator[Content]:
 
 def _facts(summary: Json, side: str) -> dict[str, Content]:
     vocabulary, use = summary["vocab"][side], summary["pieces"][side]
-    means = summary["lengths"][use["split"]]["means"][side]
     asked = summary["provenance"]["vocab_size"]
     return {
         "kind": vocabulary["kind"],
@@ -43,8 +43,8 @@ def _facts(summary: Json, side: str) -> dict[str, Content]:
         "unknown ids": "no such id"
         if use["unknown"] is None
         else f"{use['unknown']:,} ({percent(use['unknown'], use['tokens'], 3)})",
-        "pieces per word": f"{means['piece'] / means['word']:.3f}" if means["word"] else "-",
-        "pieces per character": f"{means['piece'] / means['char']:.3f}" if means["char"] else "-",
+        "pieces per word": f"{pieces_per(summary, side, 'word') or 0:.3f}",
+        "pieces per character": f"{pieces_per(summary, side, 'char') or 0:.3f}",
         "characters without a piece, in the sample": f"{use['escaped_kinds']:,} ({use['escaped_count']:,} times)",
     }
 

@@ -166,7 +166,7 @@ class EpochOptions:
         skip_batches: number of batches to skip at the start of the epoch, to resume after them.
 
     Raises:
-        ArgumentError: ``skip_batches`` is negative.
+        ArgumentError: ``epoch`` or ``skip_batches`` is negative.
     """
 
     shuffle: bool = True
@@ -175,7 +175,7 @@ class EpochOptions:
     skip_batches: int = 0
 
     def __post_init__(self) -> None:
-        check_at_least(0, skip_batches=self.skip_batches)
+        check_at_least(0, epoch=self.epoch, skip_batches=self.skip_batches)
 
 
 @dataclass(frozen=True, kw_only=True)

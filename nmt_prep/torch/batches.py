@@ -98,6 +98,13 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
         """Number of the epoch that is read, or else of the next one."""
         return self._source.position.epoch
 
+    def __len__(self) -> int:
+        """Returns the number of batches in the epoch, those of all workers of a ``DataLoader`` together.
+
+        Learning rate schedulers need it. Other epochs may have a few batches more or fewer.
+        """
+        return len(self._source)
+
     def set_epoch(self, epoch: int) -> None:
         """Sets the epoch of the next iteration; a loaded position in this epoch stays.
 

@@ -98,6 +98,50 @@ def test_the_state_of_other_data_or_options_is_refused(encode_run: Callable[...,
     BatchSource(run, "train", batch_tokens=300, num_shards=2, shard_index=1).load_state_dict(own)
 
 
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"batches": -1}, "batches of the state is -1; it must be an integer of at least 0"),
+        ({"epoch": -1}, "epoch of the state is -1; it must be an integer of at least 0"),
+        ({"epoch": None}, "epoch of the state is None; it must be an integer of at least 0"),
+        ({"batches": "7"}, "batches of the state is '7'; it must be an integer of at least 0"),
+        ({"batches": True}, "batches of the state is True; it must be an integer of at least 0"),
+        ({"options": None}, "options of the state is None, and not a mapping"),
+    ],
+)
+def test_states_with_wrong_values_are_refused(
+    encode_run: Callable[..., Path], changed: dict[str, Any], message: str
+) -> None:
+    source = BatchSource(encode_run({"a": PAIRS}), "train", batch_tokens=300)
+    before = source.state_dict()
+    with pytest.raises(ArgumentError, match=message):
+        source.load_state_dict({**before, **changed})
+    assert source.state_dict() == before
+
+
+def test_a_state_is_a_mapping(encode_run: Callable[..., Path]) -> None:
+    run = encode_run({"a": PAIRS})
+    source = BatchSource(run, "train")
+    state: Any
+    for state in (None, "epoch batches fingerprint options", ["epoch"]):
+        with pytest.raises(ArgumentError, match="and not a mapping; load what state_dict returned"):
+            source.load_state_dict(state)
+    with pytest.raises(ArgumentError, match="epoch is -1; it must be at least 0"):
+        BatchSource(run, "train", epoch=-1)
+
+
+@pytest.mark.parametrize("options", [{}, {"num_shards": 3, "shard_index": 1}, {"weights": {"a": 1.3}}])
+def test_the_length_is_that_of_the_epoch(encode_run: Callable[..., Path], options: dict[str, Any]) -> None:
+    run = encode_run({"a": PAIRS})
+    source = BatchSource(run, "train", batch_tokens=300, **options)
+    for epoch in (0, 1, 5):
+        source.set_epoch(epoch)
+        expected = len(source)
+        assert sum(1 for _ in source) == expected
+    resumed = BatchSource(run, "train", batch_tokens=300, skip_batches=3, **options)
+    assert len(resumed) == sum(1 for _ in resumed) + 3
+
+
 def test_records_that_change_under_a_reader_are_noticed(encode_run: Callable[..., Path]) -> None:
     run = encode_run({"a": PAIRS})
     source = pickle.dumps(BatchSource(run, "train"))

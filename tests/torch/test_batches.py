@@ -181,6 +181,13 @@ def test_workers_of_a_data_loader_share_the_batches(run: Path) -> None:
     assert rows(loader) == epochs[2]
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_the_length_is_that_of_the_epoch(run: Path, workers: int) -> None:
+    batches = Batches(run, "train", batch_tokens=300, rank=1, world_size=2)
+    loader = DataLoader(batches, batch_size=None, num_workers=workers)
+    assert len(loader) == len(batches) == len(list(loader))
+
+
 def test_workers_that_are_spawned(run: Path) -> None:
     batches = Batches(run, "train", batch_size=200, nested=False)
     loader = DataLoader(batches, batch_size=None, num_workers=1, multiprocessing_context="spawn")

@@ -1,11 +1,12 @@
-"""Runs the benchmarks one after another on an otherwise idle machine, and writes the table of README from them.
+"""Runs the benchmarks one after another on an otherwise idle machine, and writes the tables of the docs from them.
 
     python -m benchmarks                        # all of them; about 20 minutes on two cores
     python -m benchmarks t2t_vocabulary input   # some; figures of the others stay as they are
-    python -m benchmarks --readme               # writes the table again from the stored figures
-    python -m benchmarks --check                # exit status 1 if README does not show the stored figures
+    python -m benchmarks --write                # writes the tables again from the stored figures
+    python -m benchmarks --check                # exit status 1 if the tables do not show the stored figures
 
-Figures are stored in benchmarks/results.json with the date, the machine and the versions of all programs.
+docs/benchmarks.md has a row for every figure, README has a choice of them. Figures are stored in
+benchmarks/results.json with the date, the machine and the versions of all programs.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import datetime
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import tempfile
@@ -28,59 +30,59 @@ from benchmarks.figures import VARIABLE, Figure, Spent
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 RESULTS = Path(__file__).with_name("results.json")
-README = REPOSITORY / "README.md"
+README, PAGE = REPOSITORY / "README.md", REPOSITORY / "docs" / "benchmarks.md"
 BEGIN, END = "<!-- figures: python -m benchmarks -->", "<!-- end of figures -->"
 PACKAGES = ("numpy", "pyarrow", "tensorflow", "torch")
 """Packages that both sides use, whose versions matter."""
 
 
 class Benchmark(NamedTuple):
-    """Arguments of a module, and words of which one is in the figures that README shows."""
+    """Arguments of a module, and a pattern of the figures that README shows: of what was done, and of the peer."""
 
     arguments: tuple[str, ...] = ()
-    shown: tuple[str, ...] = ("",)
+    readme: str = ""
 
 
 BENCHMARKS: Mapping[str, Benchmark] = {
-    "t2t_vocabulary": Benchmark(("--threads", "2")),
-    "t2t_encode": Benchmark(shown=("multi30k.en", ".zh")),
-    "bpe_encode": Benchmark(shown=("English", "Chinese")),
-    "bpe_patterns": Benchmark(("--repeat", "3"), ("GPT-2", "cl100k", "o200k", "Llama 3", "Qwen", "DeepSeek")),
-    "bpe_train": Benchmark(shown=("English", "Chinese")),
-    "sentencepiece_encode": Benchmark(shown=("English", "Chinese")),
-    "sentencepiece_train": Benchmark(("--sizes", "8000"), ("English", "Chinese")),
+    "t2t_vocabulary": Benchmark(("--threads", "2"), "general-v22"),
+    "t2t_encode": Benchmark(readme="multi30k.en"),
+    "bpe_encode": Benchmark(readme="English.*(tiktoken|tokenizers|buffer)"),
+    "bpe_patterns": Benchmark(("--repeat", "3"), "(?!)"),
+    "bpe_train": Benchmark(readme="English"),
+    "sentencepiece_encode": Benchmark(readme="English.*(bpe|unigram), one thread"),
+    "sentencepiece_train": Benchmark(("--sizes", "8000"), "unigram training, English"),
     "clean": Benchmark(),
     "dedup": Benchmark(("--pairs", "5000000")),
-    "language_identification": Benchmark(shown=("captions en", "news en-de de")),
-    "align": Benchmark(("speed", "scoring")),
+    "language_identification": Benchmark(readme="captions en"),
+    "align": Benchmark(("speed", "scoring"), "word alignment, Multi30k.*eflomal"),
     "records": Benchmark(),
-    "input": Benchmark(),
-    "torch": Benchmark(),
-    "whole_run": Benchmark(),
+    "input": Benchmark(readme="get_iterator|layout example"),
+    "torch": Benchmark(readme="grouped by length"),
+    "whole_run": Benchmark(readme="whole run"),
 }
-"""The modules, in the order of the table."""
+"""The modules, in the order of the tables."""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(BENCHMARKS)}")
-    parser.add_argument("--readme", action="store_true", help="only write the table of README again")
-    parser.add_argument("--check", action="store_true", help="only compare README with the stored figures")
+    parser.add_argument("--write", action="store_true", help="only write the tables again")
+    parser.add_argument("--check", action="store_true", help="only compare the tables with the stored figures")
     arguments = parser.parse_args()
     if unknown := [name for name in arguments.names if name not in BENCHMARKS]:
         parser.error(f"there is no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
     status = 0
-    if not (arguments.readme or arguments.check):
+    if not (arguments.write or arguments.check):
         status = run_all(arguments.names or list(BENCHMARKS))
-    results = json.loads(RESULTS.read_text(encoding="utf-8"))
-    text = README.read_text(encoding="utf-8")
-    wanted = with_table(text, results)
-    if arguments.check:
-        if text != wanted:
-            print("README.md does not show the figures of benchmarks/results.json: python -m benchmarks --readme")
-            return 1
-        return 0
-    README.write_text(wanted, encoding="utf-8")
+    runs = json.loads(RESULTS.read_text(encoding="utf-8"))["runs"]
+    for path in (README, PAGE):
+        text = path.read_text(encoding="utf-8")
+        wanted = with_table(text, runs, chosen=path == README)
+        if arguments.check and text != wanted:
+            print(f"{path.name} does not show the figures of benchmarks/results.json: python -m benchmarks --write")
+            status = 1
+        elif not arguments.check:
+            path.write_text(wanted, encoding="utf-8")
     return status
 
 
@@ -151,33 +153,39 @@ def processor() -> str:
     return platform.machine()
 
 
-def with_table(text: str, results: Mapping[str, Any]) -> str:
-    """Returns the text of README with the table between its markers replaced."""
+def with_table(text: str, runs: Mapping[str, Any], *, chosen: bool) -> str:
+    """Returns a page with the table between its markers replaced.
+
+    Args:
+        text: the page.
+        runs: the stored figures.
+        chosen: True for the figures that README shows, False for all.
+    """
     before, _, rest = text.partition(BEGIN)
     _, marker, after = rest.partition(END)
     if not marker:
-        raise SystemExit(f"README.md has no lines {BEGIN} and {END}")
-    return f"{before}{BEGIN}\n{table(results['runs'])}{END}{after}"
+        raise SystemExit(f"the page has no lines {BEGIN} and {END}")
+    return f"{before}{BEGIN}\n{table(runs, chosen=chosen)}{END}{after}"
 
 
-def table(runs: Mapping[str, Any]) -> str:
+def table(runs: Mapping[str, Any], *, chosen: bool) -> str:
     """Returns the machines and a Markdown table with a row for each figure."""
     lines = [
         f"{describe(runs)}\n",
         "| what | peer | nmt_prep | peer's figure | times as fast: by the clock (by processor time) | command |",
         "|---|---|---|---|---|---|",
     ]
-    for name, found in runs.items():
-        figures = [Figure.from_json(each) for each in found["figures"]]
-        shown = [figure for figure in figures if any(word in figure.what for word in BENCHMARKS[name].shown)]
-        for number, figure in enumerate(shown):
+    for name, run_of in runs.items():
+        for figure in map(Figure.from_json, run_of["figures"]):
+            if chosen and not re.search(BENCHMARKS[name].readme, f"{figure.what}, {figure.peer}"):
+                continue
             cells = [
                 figure.what,
                 figure.peer,
-                " / ".join(amount(figure, each) for each in figure.ours),
-                " / ".join(dict.fromkeys(amount(figure, each) for each in figure.theirs)),
+                " / ".join(amount(figure, spent) for spent in figure.ours),
+                " / ".join(dict.fromkeys(amount(figure, spent) for spent in figure.theirs)),
                 " / ".join(map(ratio, figure.ratios())),
-                "" if number else f"`{command(name)}`",
+                f"`{command(name)}`",
             ]
             lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

@@ -46,7 +46,7 @@ class Epoch(NamedTuple):
 
 @dataclass(frozen=True)
 class Figure:
-    """A row of README's table.
+    """A row of the tables in README and docs/benchmarks.md.
 
     Attributes:
         what: what was done, on which text, with how many threads, and whether results were identical; with several

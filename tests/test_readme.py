@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.program import nmt_prep
-from tests.readme import block, command_line_arguments, copy_toy
+from tests.readme import REPOSITORY, block, command_line_arguments, copy_toy
+
+
+def test_every_page_of_the_docs_is_linked() -> None:
+    text = (REPOSITORY / "README.md").read_text("utf-8")
+    pages = {f"docs/{path.name}" for path in (REPOSITORY / "docs").glob("*.md")}
+    assert pages - set(re.findall(r"\]\((docs/[^)#]*)", text)) == set()
 
 
 @pytest.mark.tensorflow

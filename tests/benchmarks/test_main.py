@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from benchmarks.__main__ import BEGIN, END, README, RESULTS, amount, digits, main, with_table
+from benchmarks.__main__ import BEGIN, END, PAGE, README, RESULTS, amount, digits, main, with_table
 from benchmarks.figures import VARIABLE, Figure, Spent, best, record
 
 FIGURE = Figure(
@@ -44,21 +44,22 @@ def test_amounts_have_their_unit():
 
 def test_the_table_stands_between_its_markers():
     figures = [json.loads(json.dumps(each.__dict__)) for each in (FIGURE, Figure("alone", "s", [Spent(3, 1)]))]
-    text = with_table(f"before\n{BEGIN}\nold\n{END}\nafter\n", {"runs": {"records": {**RUN, "figures": figures}}})
+    runs = {"records": {**RUN, "figures": figures}}
+    text = with_table(f"before\n{BEGIN}\nold\n{END}\nafter\n", runs, chosen=True)
     assert text == (
         f"before\n{BEGIN}\nMeasured 2026-01-02 on CPU, 2 cores.\n\n"
         "| what | peer | nmt_prep | peer's figure | times as fast: by the clock (by processor time) | command |\n"
         "|---|---|---|---|---|---|\n"
         "| ids, one thread | peer 1.0 | 100 MB/s / 500 MB/s | 25 MB/s | 4.0 (8.0) / 20 "
         "| `python -m benchmarks.records` |\n"
-        "| alone |  | 3.0 s |  |  |  |\n"
+        "| alone |  | 3.0 s |  |  | `python -m benchmarks.records` |\n"
         f"{END}\nafter\n"
     )
 
 
 def test_a_text_without_markers_is_refused():
     with pytest.raises(SystemExit, match="has no lines"):
-        with_table("text", {"runs": {}})
+        with_table("text", {}, chosen=True)
 
 
 def test_an_unknown_benchmark_is_refused(monkeypatch, capsys):
@@ -68,7 +69,15 @@ def test_an_unknown_benchmark_is_refused(monkeypatch, capsys):
     assert "there is no benchmark 'nonesuch'" in capsys.readouterr().err
 
 
-def test_readme_shows_the_stored_figures():
-    results = json.loads(RESULTS.read_text(encoding="utf-8"))
-    text = README.read_text(encoding="utf-8")
-    assert text == with_table(text, results)
+def test_the_pages_show_the_stored_figures():
+    runs = json.loads(RESULTS.read_text(encoding="utf-8"))["runs"]
+    rows = {}
+    for path in (README, PAGE):
+        text = path.read_text(encoding="utf-8")
+        assert text == with_table(text, runs, chosen=path == README)
+        rows[path] = [line for line in text.partition(BEGIN)[2].splitlines() if line.endswith("` |")]
+    assert len(rows[README]) <= 20
+    assert set(rows[README]) < set(rows[PAGE])
+    assert len(rows[PAGE]) == sum(len(run["figures"]) for run in runs.values())
+    benchmarks = {line.rpartition("benchmarks.")[2].split()[0].strip("`") for line in rows[README]}
+    assert set(runs) - benchmarks == {"bpe_patterns"}

@@ -13,7 +13,7 @@ import typer
 
 from nmt_prep.align.settings import Settings
 from nmt_prep.cli.common import QuietOption, SetOption, interruptible, listeners_for
-from nmt_prep.cli.streams import is_standard_output
+from nmt_prep.cli.overwriting import STANDARD_INPUT, STANDARD_OUTPUT, check_outputs
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.cli.text import ThreadsOption
 from nmt_prep.progress import Progress
@@ -167,9 +167,10 @@ def align(
         raise typer.BadParameter("--model goes with neither --prior nor --save: nothing is learned from the input")
     if model is not None and (stem is not None or table is not None):
         raise typer.BadParameter("--model goes with neither --stem nor --table, which it was learned with")
-    for name, path in (("--save", save), ("--scores", scores)):
-        if path is not None and is_standard_output(path):
-            raise typer.BadParameter(f"{name}: the links are written to standard output; name another file")
+    check_outputs(
+        {**STANDARD_OUTPUT, "--save": save, "--scores": scores},
+        {**STANDARD_INPUT, "--model": model, "--prior": prior},
+    )
     settings = Settings(
         pretokenized, DEFAULTS.stem if stem is None else stem, DEFAULTS.table if table is None else table
     )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, redirect_stdout, suppress
+from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import islice
@@ -27,8 +26,10 @@ from nmt_prep.cleaning.cleaner import Cleaner
 from nmt_prep.cleaning.counts import CleanCounts
 from nmt_prep.cleaning.decontamination.finder import LeakFinder, Verdict, verdict_of
 from nmt_prep.cleaning.decontamination.leaks import EvaluationSet, total_leaks
+from nmt_prep.cleaning.decontamination.sets import FILE
 from nmt_prep.cleaning.rule import Context, Values
 from nmt_prep.cli.evaluation_sets import finder_of, leak_line, segments_for_stream
+from nmt_prep.cli.overwriting import STANDARD_INPUT, STANDARD_OUTPUT, check_outputs
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.cli.text_stream import InputLines, carriage_return_hint, input_lines, write_lines
 from nmt_prep.columns import TextColumn, joined_lines
@@ -68,6 +69,7 @@ def clean_stream(
         progress: receives the number of lines read.
 
     Raises:
+        BadParameter: the dropped lines would overwrite what is read or written.
         ConfigError: the config is wrong, or a rule needs more than a stream has.
         CleaningError: a rule failed.
         CorpusError: a line has too few columns, or a score is not a number; or an evaluation set cannot be read.
@@ -83,6 +85,12 @@ def clean_stream(
     workers = [Worker(Cleaner(loaded.cleaning, context, "standard input")) for _ in range(threads)]
     _check_scores(workers[0].cleaner, scores)
     sets: tuple[EvaluationSet, ...] = ()
+    files = {name: file for rule in workers[0].cleaner.rules for name, file in rule.files.items()}
+    files |= {entry: config.parent / entry.removeprefix(FILE) for entry in loaded.decontaminate.against or ()}
+    check_outputs(
+        {**STANDARD_OUTPUT, "--rejected": rejected},
+        {**STANDARD_INPUT, "--config": config, "--opusfilter": opusfilter, **files},
+    )
     if loaded.decontaminate.against:
         segments, sets = segments_for_stream(loaded, config, progress)
         for worker in workers:
@@ -261,15 +269,8 @@ def _opened(path: Path) -> BinaryIO:
     """Opens the file for dropped lines, unbuffered.
 
     Raises:
-        OutputError: it cannot be written, or is the file that standard input or output is redirected to.
+        OutputError: it cannot be written.
     """
-    for name, descriptor in (("input", 0), ("output", 1)):
-        with suppress(OSError):  # no such file, or a closed stream
-            there, stream = path.stat(), os.fstat(descriptor)
-            if stat.S_ISREG(there.st_mode) and os.path.samestat(there, stream):
-                raise OutputError(
-                    f"cannot write {path}: it is the file of standard {name}; give --rejected another file"
-                )
     try:
         return path.open("wb", buffering=0)
     except OSError as error:

@@ -28,6 +28,7 @@ from nmt_prep.cli.estimate import (
     WorkersOption,
     print_estimate,
 )
+from nmt_prep.cli.overwriting import check_outputs, files_of_run
 from nmt_prep.cli.summary import show_summary, summary_json
 from nmt_prep.cli.tasks import NumTasksOption, OldRoundOption, RoundOption, TaskIdOption, requested_share
 from nmt_prep.cli.terminal import SafeConsole, json_line, open_console
@@ -101,6 +102,8 @@ def run(
     plain_only = bool(until or force or verify or strict or as_json)
     share = requested_share(round_name, old_round_name, task_id, num_tasks, others=plain_only)
     checked = allowing_empty(load_config(config, overrides or ()), allow_empty)
+    if log_json is not None:
+        check_outputs({"--log-json": log_json}, files_of_run(checked, config))
     if share is not None:
         with interruptible(), Progress(*listeners_for(console, quiet=quiet, log_json=log_json)) as progress:
             outcome = run_share(

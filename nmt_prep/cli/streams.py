@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 from contextlib import suppress
-from pathlib import Path
 from types import FrameType
 from typing import TextIO
 
@@ -47,14 +46,6 @@ def abandon_output(stream: TextIO) -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
-
-
-def is_standard_output(path: Path) -> bool:
-    """Returns true if a path names the file, pipe or terminal that standard output goes to; false for /dev/null."""
-    try:
-        return os.path.samestat(path.stat(), os.fstat(1)) and str(path) != os.devnull
-    except OSError:
-        return False
 
 
 def _reserve(number: int) -> None:

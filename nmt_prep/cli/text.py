@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from nmt_prep.cli.overwriting import STANDARD_INPUT, STANDARD_OUTPUT, check_outputs
+
 
 class Form(StrEnum):
     """Form of encoded text."""
@@ -45,6 +47,7 @@ def encode(
     """Encode the lines of standard input to standard output, without sos or eos."""
     from nmt_prep.cli.text_filter import encode_stream  # noqa: PLC0415  (loads pyarrow)
 
+    check_outputs(STANDARD_OUTPUT, {**STANDARD_INPUT, "--vocab": vocab})
     encode_stream(vocab, tag=tag, as_pieces=form is Form.PIECES, id_layout=id_layout.value, threads=threads)
 
 
@@ -52,6 +55,7 @@ def decode(vocab: VocabOption, form: FormOption = Form.IDS, id_layout: LayoutOpt
     """Decode lines of ids, or of pieces, from standard input to standard output."""
     from nmt_prep.cli.text_filter import decode_stream  # noqa: PLC0415  (loads pyarrow)
 
+    check_outputs(STANDARD_OUTPUT, {**STANDARD_INPUT, "--vocab": vocab})
     decode_stream(vocab, as_pieces=form is Form.PIECES, id_layout=id_layout.value)
 
 

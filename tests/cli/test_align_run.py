@@ -9,6 +9,7 @@ import yaml
 from typer.testing import CliRunner
 
 from nmt_prep.cli.app import app
+from nmt_prep.stages.align import Align
 from tests.stages.cleaning import write
 from tests.stages.test_clean_translation import translated
 
@@ -106,3 +107,13 @@ def test_links_of_text_that_has_changed(tmp_path: Path) -> None:
     part.unlink()
     assert "align would run again" in str(CliRunner().invoke(app, align).exception)
     assert f"{part} is missing" in str(CliRunner().invoke(app, ["shortlist", str(tmp_path / "run")]).exception)
+
+
+def test_links_overwrite_nothing_that_the_run_reads(config: Path) -> None:
+    files = {path: path.read_bytes() for path in config.parent.rglob("*") if path.is_file()}
+    part = next((config.parent / "run" / Align.directory).rglob("*.parquet"))
+    for path, name in ((config, "the config"), (part, "train/")):
+        result = CliRunner().invoke(app, ["align", str(config), "--links", str(path)])
+        assert result.exit_code == 2
+        assert f"is also read, as {name}" in " ".join(result.stderr.replace("│", " ").split())
+    assert {path: path.read_bytes() for path in config.parent.rglob("*") if path.is_file()} == files

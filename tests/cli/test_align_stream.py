@@ -55,7 +55,7 @@ def test_a_model_goes_through_a_pipe(tmp_path: Path) -> None:
 def test_standard_output_is_for_links(tmp_path: Path) -> None:
     for option in ("--save", "--scores"):
         message = refused(TEXT, option, "/dev/stdout", status=2)
-        assert f"{option}: the links are written to standard output; name another file" in message
+        assert f"{option}: /dev/stdout is also written, as standard output; name another file" in message
     aligned(TEXT, "--save", "/dev/null", "--quiet")
 
 

@@ -1,0 +1,74 @@
+"""Keeps commands from overwriting what they read."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from nmt_prep.config import Config
+
+STANDARD_INPUT = {"standard input": 0}
+STANDARD_OUTPUT = {"standard output": 1}
+
+
+def check_outputs(outputs: Mapping[str, Path | int | None], inputs: Mapping[str, Path | int | None]) -> None:
+    """Checks that a command writes no file that it reads, and no file twice.
+
+    Args:
+        outputs: what is written, by names for messages: a path, the number of a standard stream, or None for nothing.
+            ``/dev/null`` may be named repeatedly.
+        inputs: what is read. Only regular files are compared with outputs: a terminal may be both.
+
+    Raises:
+        BadParameter: an output is an input, or another output.
+    """
+    read = {_identity(file): what for what, file in inputs.items() if file is not None and _is_regular(file)}
+    written: dict[object, str] = {}
+    for what, file in outputs.items():
+        identity = None if file is None else _identity(file)
+        if identity is None:
+            continue
+        name = what if isinstance(file, int) else f"{what}: {file}"
+        if identity in read:
+            raise typer.BadParameter(f"{name} is also read, as {read[identity]}; name another file")
+        if identity in written:
+            raise typer.BadParameter(f"{name} is also written, as {written[identity]}; name another file")
+        written[identity] = what
+
+
+def _status(file: Path | int) -> os.stat_result | None:
+    with suppress(OSError):
+        return os.fstat(file) if isinstance(file, int) else file.stat()
+    return None
+
+
+def _identity(file: Path | int) -> object:
+    """Returns what all names of a file have in common; None for /dev/null and closed streams."""
+    status = _status(file)
+    if status is None:
+        return None if isinstance(file, int) else file.resolve()
+    null = _status(Path(os.devnull))
+    return None if null is not None and os.path.samestat(status, null) else (status.st_dev, status.st_ino)
+
+
+def _is_regular(file: Path | int) -> bool:
+    status = _status(file)
+    return status is not None and stat.S_ISREG(status.st_mode)
+
+
+def files_of_run(config: Config, path: Path) -> dict[str, Path]:
+    """Returns the local files that a run of a config reads, the config included, by names for messages."""
+    from nmt_prep.stages import STAGES  # noqa: PLC0415  (loads pyarrow)
+
+    files = {"the config": path}
+    for stage in STAGES:
+        if stage.applies(config):
+            files |= stage.local_files(config, path.parent)
+    return files

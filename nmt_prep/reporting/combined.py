@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from nmt_prep.reporting.flow import Json
-
-UNITS = ("piece", "word", "char")
-SIDES = ("source", "target")
+from nmt_prep.reporting.summary import UNITS, Json
+from nmt_prep.sides import SIDES
 
 
 def combined(corpora: Json) -> Json:
@@ -42,18 +40,6 @@ def combined(corpora: Json) -> Json:
         "joint": {unit: _cells(found, unit) for unit in UNITS},
         "ratios": {unit: _scaled(found, lambda each, u=unit: each["ratios"][u]) for unit in UNITS},  # type: ignore[misc]
     }
-
-
-def pieces_per(summary: Json, side: str, unit: str) -> float | None:
-    """Returns the mean number of pieces per word or character of a side, rounded to 3 digits; None without text.
-
-    Args:
-        summary: the content of ``summary.json``.
-        side: the side.
-        unit: ``word`` or ``char``.
-    """
-    means = summary["lengths"][summary["pieces"][side]["split"]]["means"][side]
-    return round(means["piece"] / means[unit], 3) if means[unit] else None
 
 
 def summed(histograms: Iterable[Sequence[float]]) -> list[float]:

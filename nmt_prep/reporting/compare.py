@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nmt_prep.reporting.combined import pieces_per
-from nmt_prep.reporting.flow import Json
-
-_SIDES = ("source", "target")
+from nmt_prep.reporting.summary import Json, about, corpora, pieces_per
+from nmt_prep.sides import SIDES
 
 
 @dataclass(frozen=True)
@@ -92,24 +90,21 @@ def _flat(key: str, value: Any) -> Iterator[tuple[str, object]]:
 
 
 def _corpora(summary: Json) -> Iterator[tuple[str, object]]:
-    for split, corpora in summary["flow"].items():
-        for corpus, flow in corpora.items():
-            where = f"{split}/{corpus}"
-            yield f"{where}: pairs in", flow["read"]["pairs"]
-            for name in ("pairs", "source_tokens", "target_tokens"):
-                if flow["encoded"]:
-                    yield f"{where}: {name.replace('_', ' ')} out", flow["encoded"][name]
+    for split, corpus, flow in corpora(summary["flow"]):
+        yield f"{split}/{corpus}: pairs in", flow["read"]["pairs"]
+        for name in ("pairs", "source_tokens", "target_tokens"):
+            if flow["encoded"]:
+                yield f"{split}/{corpus}: {name.replace('_', ' ')} out", flow["encoded"][name]
 
 
 def _drops(summary: Json) -> Iterator[tuple[str, object]]:
-    for split, corpora in summary["flow"].items():
-        for corpus, flow in corpora.items():
-            for drop in flow["drops"]:
-                yield f"{split}/{corpus}: {drop['reason']}", drop["pairs"]
+    for split, corpus, flow in corpora(summary["flow"]):
+        for drop in flow["drops"]:
+            yield f"{split}/{corpus}: {drop['reason']}", drop["pairs"]
 
 
 def _vocabularies(summary: Json) -> Iterator[tuple[str, object]]:
-    for side in _SIDES:
+    for side in SIDES:
         facts, use = summary["vocab"][side], summary["pieces"][side]
         yield f"{side}: kind", facts["kind"]
         yield f"{side}: pieces", facts["size"]
@@ -133,5 +128,5 @@ def _batches(summary: Json) -> Iterator[tuple[str, object]]:
 
 def _warnings(summary: Json) -> Iterator[tuple[str, object]]:
     for warning in summary["warnings"]:
-        about = "/".join(filter(None, [warning["split"], warning["corpus"], warning["side"]]))
-        yield f"{about}: {warning['code']}" if about else warning["code"], warning["text"]
+        where = "/".join(filter(None, [about(warning), warning["side"]]))
+        yield f"{where}: {warning['code']}" if where else warning["code"], warning["text"]

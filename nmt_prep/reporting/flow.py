@@ -1,17 +1,16 @@
-"""The way from input to training: how many pairs and bytes of each corpus are read, dropped, and encoded."""
+"""From input to training: how many pairs and bytes of each corpus are read, dropped, and encoded."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-Json: TypeAlias = "dict[str, Any]"
+from nmt_prep.reporting.summary import Json
 
 Group: TypeAlias = Literal["reading", "rules", "duplicates", "test sets"]
 
 GROUPS: tuple[Group, ...] = ("reading", "rules", "duplicates", "test sets")
 """The steps that drop pairs, in order."""
-
 
 _OF_DUPLICATES = {"duplicate_pair", "near_duplicate", "too_many_targets", "too_many_sources"}
 
@@ -26,7 +25,7 @@ def group_of(reason: str) -> Group:
 def corpus_flow(
     compiled: Json, compiled_bytes: int, cleaned: Json | None, rejected: Mapping[str, int], encoded: Json | None
 ) -> Json:
-    """Returns the way of a corpus.
+    """Returns the numbers of pairs and bytes of a corpus after each step.
 
     Args:
         compiled: its counts in compile.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from html import escape
 from typing import TypeAlias
 
@@ -65,7 +65,12 @@ def corpus_text(text: str, language: str, *, tag: str = "td", class_: str | None
 
 
 def table(
-    head: Sequence[Content], rows: Iterable[Sequence[Content]], *, caption: str, left: int = 1, sort: bool = True
+    head: Sequence[Content],
+    rows: Iterable[Sequence[Content]],
+    *,
+    caption: str,
+    left: Collection[int] = (0,),
+    sort: bool = True,
 ) -> Markup:
     """Returns a table whose first column has the headings of the rows.
 
@@ -73,7 +78,7 @@ def table(
         head: headings of the columns.
         rows: cells, or whole ``tr`` elements.
         caption: what the table shows, for screen readers.
-        left: number of columns with text; the others have numbers.
+        left: columns with text; the others have numbers.
         sort: True if the script may offer to sort it.
     """
     return el(
@@ -92,7 +97,7 @@ def table(
     )
 
 
-def table_row(cells: Sequence[Content], *, left: int = 1, corpus: str | None = None) -> Markup:
+def table_row(cells: Sequence[Content], *, left: Collection[int] = (0,), corpus: str | None = None) -> Markup:
     """Returns a row of a table; ``corpus`` lets the script filter it."""
     return el(
         "tr",
@@ -113,6 +118,30 @@ def heat_cell(content: Content, share: float, title: str | None = None) -> Marku
     return el("td", content, class_="n heat", style=f"--s:{min(share, 1.0) ** 0.5:.2f}", title=title)
 
 
+def figure(title: str, how: str, drawing: Content, data: Content = None, *, corpus: str | None = None) -> Markup:
+    """Returns a figure.
+
+    Args:
+        title: heading of the figure.
+        how: one sentence on how to read it.
+        drawing: the plot.
+        data: the table with its numbers, which is folded away.
+        corpus: the corpus that it is about, so that the script can filter it.
+    """
+    caption = el("figcaption", el("h3", title), el("p", how, class_="how"))
+    return el("figure", caption, drawing, behind("Table", data) if data else None, data_corpus=corpus)
+
+
+def grid(*figures: Content, wide: bool = False) -> Markup:
+    """Returns figures side by side, as many as there is room for."""
+    return el("div", figures, class_="grid wide" if wide else "grid")
+
+
+def legend(*entries: tuple[str, str]) -> Markup:
+    """Returns the legend of a plot: class and name of each kind."""
+    return el("p", (join([el("span", class_=f"key {kind}"), f"{name} "]) for kind, name in entries), class_="legend")
+
+
 def behind(summary: str, content: Content) -> Markup:
     """Returns content that is folded away, such as the table behind a plot."""
     return el("details", el("summary", summary), content)
@@ -125,10 +154,10 @@ def percent(part: float, whole: float, digits: int = 1) -> str:
     share = 100 * part / whole
     least = 10.0**-digits
     if 0 < share < least:
-        return f"< {least:.{digits}f} %"
+        return f"< {least:.{digits}f}%"
     if 100 - least < share < 100:
-        return f"> {100 - least:.{digits}f} %"
-    return f"{share:.{digits}f} %"
+        return f"> {100 - least:.{digits}f}%"
+    return f"{share:.{digits}f}%"
 
 
 def number(value: float) -> str:
@@ -155,8 +184,8 @@ def size(value: float) -> str:
     return f"{value:,.1f} TB"
 
 
-def _kind(column: int, left: int) -> str | None:
-    return None if column < left else "n"
+def _kind(column: int, left: Collection[int]) -> str | None:
+    return None if column in left else "n"
 
 
 def _short(value: str | float) -> str:

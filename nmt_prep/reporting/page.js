@@ -10,8 +10,8 @@
   const share = (part, whole, digits = 1) => {
     const percent = 100 * part / whole, least = 10 ** -digits;
     if (!whole) return "-";
-    if (percent > 0 && percent < least) return `< ${least.toFixed(digits)} %`;
-    return percent > 100 - least && percent < 100 ? `> ${(100 - least).toFixed(digits)} %` : percent.toFixed(digits) + " %";
+    if (percent > 0 && percent < least) return `< ${least.toFixed(digits)}%`;
+    return percent > 100 - least && percent < 100 ? `> ${(100 - least).toFixed(digits)}%` : percent.toFixed(digits) + "%";
   };
   const short = (value) => String(Number(value.toPrecision(4)));
 

@@ -6,20 +6,29 @@ from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from types import ModuleType
 
-from nmt_prep.reporting.flow import Json
 from nmt_prep.reporting.markup import Content, Markup, el, join, percent, short_number
-from nmt_prep.reporting.sections import batches, examples, flow, lengths, origin, overlap, rules, vocabulary
-from nmt_prep.reporting.sections.figure import SIDES, main_split
+from nmt_prep.reporting.sections import (
+    batches,
+    duplicates,
+    examples,
+    flow,
+    lengths,
+    provenance,
+    rules,
+    vocabulary,
+)
+from nmt_prep.reporting.summary import Json, about, main_split
+from nmt_prep.sides import SIDES
 
 SECTIONS: tuple[tuple[str, ModuleType], ...] = (
     ("flow", flow),
     ("rules", rules),
     ("lengths", lengths),
     ("vocabularies", vocabulary),
-    ("duplicates", overlap),
+    ("duplicates", duplicates),
     ("batches", batches),
     ("examples", examples),
-    ("provenance", origin),
+    ("provenance", provenance),
 )
 """The sections in order, with their anchors."""
 
@@ -140,12 +149,7 @@ def _warnings(summary: Json) -> Content:
     return el(
         "section",
         el("h2", f"{count} about the data", id="warnings-title"),
-        el("ul", (el("li", _about(warning), warning["text"]) for warning in warnings)),
+        el("ul", (el("li", el("b", about(warning)), " ", warning["text"]) for warning in warnings)),
         class_="warnings",
         aria_labelledby="warnings-title",
     )
-
-
-def _about(warning: Json) -> Content:
-    about = "/".join(filter(None, [warning["split"], warning["corpus"]]))
-    return [el("b", about), " "] if about else None

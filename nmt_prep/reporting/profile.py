@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from nmt_prep.records.dataset_json import PairStats
 from nmt_prep.reporting.bins import count_bins, joint_counts, length_bins, length_counts, ratio_counts
-from nmt_prep.reporting.sample import UNITS, EncodedPair, PairSample
+from nmt_prep.reporting.sample import EncodedPair, PairSample
+from nmt_prep.reporting.summary import UNITS
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.subwords.tokenizer import Tokenizer
 

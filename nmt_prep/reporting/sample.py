@@ -35,9 +35,6 @@ EXAMPLES = 10
 LONGEST = 3
 """Number of the longest pairs of a corpus that are shown."""
 
-UNITS = ("piece", "word", "char")
-"""Units of lengths: pieces without the frame, words as in :mod:`nmt_prep.cleaning.lengths`, code points."""
-
 _EXAMPLE_CHARACTERS, _EXAMPLE_PIECES = 300, 120
 _CODE_POINTS, _COMMON_POINTS = 0x110000, 0x20000
 

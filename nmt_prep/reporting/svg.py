@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from nmt_prep.reporting.markup import Markup, el, short_number
+from nmt_prep.reporting.markup import Content, Markup, el, figure, legend, short_number, table
 
 WIDTH, HEIGHT = 1000, 100
 """Size of the inner drawing, in its own units."""
@@ -169,6 +169,39 @@ def bars(series: Sequence[Series], texts: Sequence[str], *, log: bool = False) -
         hover = el("title", f"{text}: {values}")
         drawn.append(el("rect", hover, x=place * width, y=0, width=width, height=HEIGHT, class_="hit"))
     return drawn
+
+
+def bar_figure(
+    title: str,
+    how: str,
+    series: Sequence[Series],
+    texts: Sequence[str],
+    *,
+    x: Sequence[Tick],
+    places: str,
+    log: bool = False,
+    corpus: str | None = None,
+) -> Markup:
+    """Returns a figure of bars with its legend, and the table of its numbers behind it.
+
+    Args:
+        title: heading of the figure.
+        how: one sentence on how to read it.
+        series: the bars of each kind.
+        texts: what each place stands for.
+        x: labels of the axis of places.
+        places: heading of the column of places in the table.
+        log: True for heights on a logarithmic scale.
+        corpus: the corpus that it is about, so that the script can filter it.
+    """
+    most = max((value for kind in series for value in kind.values), default=0)
+    drawing = plot(bars(series, texts, log=log), title, x=x, y=count_ticks(most, log=log))
+    rows: list[list[Content]] = [
+        [text, *(int(kind.values[place]) for kind in series)] for place, text in enumerate(texts)
+    ]
+    data = table([places, *(kind.name for kind in series)], rows, caption=title, sort=False)
+    key = legend(*((kind.kind, kind.name) for kind in series)) if len(series) > 1 else None
+    return figure(title, how, [drawing, key], data, corpus=corpus)
 
 
 def scaled(value: float, most: float, *, log: bool = False) -> float:

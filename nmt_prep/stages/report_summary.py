@@ -10,8 +10,9 @@ from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.stage import AnyStage, Job
 from nmt_prep.records import DatasetInfo, SplitInfo
 from nmt_prep.reporting.combined import combined
-from nmt_prep.reporting.flow import Json, corpus_flow
+from nmt_prep.reporting.flow import corpus_flow
 from nmt_prep.reporting.provenance import shown_config, signature
+from nmt_prep.reporting.summary import Json
 from nmt_prep.stages.clean import Clean, CleanOutput
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.download import Download

@@ -98,21 +98,21 @@ def test_numbers_of_the_chosen_corpus(toy: Path, tmp_path: Path) -> None:
     page = (toy / "report" / "index.html").read_text("utf-8")
     rules, language, _ = browser.values(page, _chosen(_NUMBERS, "train/toy"), 900, tmp_path)
     assert rules["html: source"] == [
-        "17 of 4,000 source lines fail it (0.4 %).",
+        "17 of 4,000 source lines fail it (0.4%).",
         "3,974",
         "9",
-        "99.6 %",
+        "99.6%",
         "0",
         "17",
-        "100.0 %",
+        "100.0%",
     ]
     assert "score: quality" not in rules
     assert (language["pairs"], language["copy"]) == ("0", "-")
     rules, language, translation = browser.values(page, _chosen(_NUMBERS, "train/dirty"), 900, tmp_path)
-    assert rules["language: target"][0] == "49 of 584 target lines fail it (8.4 %)."
-    assert rules["language: source"][0] == "17 of 584 source lines fail it (2.9 %)."
-    assert rules["score: quality"][0] == "15 of 584 pairs fail it (2.6 %)."
-    assert (language["pairs"], language["copy"], language["language"], language["score"]) == ("50", "66 %", "·", "10 %")
+    assert rules["language: target"][0] == "49 of 584 target lines fail it (8.4%)."
+    assert rules["language: source"][0] == "17 of 584 source lines fail it (2.9%)."
+    assert rules["score: quality"][0] == "15 of 584 pairs fail it (2.6%)."
+    assert (language["pairs"], language["copy"], language["language"], language["score"]) == ("50", "66%", "·", "10%")
     assert {text for rule, text in translation.items() if rule not in ("rule", "pairs", "translation")} == {""}
 
 
@@ -125,7 +125,7 @@ def test_translation_has_a_threshold_to_move(toy: Path, tmp_path: Path) -> None:
       return [box.querySelector("output").textContent, box.querySelector("button").hidden];
     })()"""
     page = (toy / "report" / "index.html").read_text("utf-8")
-    assert browser.values(page, probe, 900, tmp_path) == ["From -8: 100.0 % of the pairs (3,881)", False]
+    assert browser.values(page, probe, 900, tmp_path) == ["From -8: 100.0% of the pairs (3,881)", False]
 
 
 @pytest.mark.skipif(AXE is None, reason="AXE_CORE does not name axe.min.js (npm pack axe-core)")

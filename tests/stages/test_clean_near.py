@@ -17,7 +17,7 @@ from nmt_prep.cleaning.dedup import near, spill
 from nmt_prep.config import Config
 from nmt_prep.corpora import parts
 from nmt_prep.pipeline.drivers import Share
-from nmt_prep.reporting.sections import overlap
+from nmt_prep.reporting.sections import duplicates
 from nmt_prep.stages import clean_near
 from nmt_prep.stages import clean_near_tasks as tasks
 from nmt_prep.stages.clean import Clean
@@ -81,10 +81,10 @@ def test_pairs_are_kept_if_one_side_differs_or_both_do_a_little_more(tmp_path: P
 def test_the_report_says_where_similar_pairs_are_and_that_not_all_were_compared() -> None:
     found = {"matches": {"a": {"a": 1, "b": 0}, "b": {"a": 1234, "b": 0}}, "candidates": 9, "full_buckets": 1001}
     summary = {"duplicates": {"train": {"clusters": {"near": []}, "near": found}}}
-    page = "".join(map(str, overlap.section(summary)))
+    page = "".join(map(str, duplicates.section(summary)))
     assert "1,234" in page
     assert "in 1,001 groups of candidates" in page
-    assert "groups of candidates" not in "".join(map(str, overlap.section(with_all_compared(summary))))
+    assert "groups of candidates" not in "".join(map(str, duplicates.section(with_all_compared(summary))))
 
 
 def with_all_compared(summary: Any) -> Any:

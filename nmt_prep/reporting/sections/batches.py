@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nmt_prep.reporting.flow import Json
-from nmt_prep.reporting.markup import Content, Markup, el, heat_cell, percent, table, table_row
-from nmt_prep.reporting.sections.figure import main_split
+from nmt_prep.reporting.markup import Content, el
+from nmt_prep.reporting.summary import Json, main_split
+from nmt_prep.reporting.tables import setting_table
 
 TITLE = "Batches"
 
@@ -27,28 +27,4 @@ def section(summary: Json) -> Iterator[Content]:
         "setting.",
         class_="how",
     )
-    head = ["setting", "batches an epoch", "pairs a batch", "ids a batch", "padding", "pairs left out", "of all"]
-    rows = (_row(estimate, pairs) for estimate in estimates)
-    yield table(head, rows, caption=f"Batches of {split} with different settings")
-
-
-def _row(estimate: Json, pairs: int) -> Markup:
-    batches = estimate["batches"]
-    setting = ", ".join(f"{key}: {_value(value)}" for key, value in estimate["setting"].items())
-    padding = estimate["cells"] - estimate["tokens"]
-    share = padding / estimate["cells"] if estimate["cells"] else 0.0
-    return table_row(
-        [
-            setting or el("strong", "as in the config"),
-            estimate["batches_per_epoch"],
-            f"{estimate['pairs'] / batches:,.1f}" if batches else "-",
-            f"{estimate['tokens'] / batches:,.0f}" if batches else "-",
-            heat_cell(percent(padding, estimate["cells"]), share),
-            estimate["left_out"],
-            percent(estimate["left_out"], pairs),
-        ]
-    )
-
-
-def _value(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else f"{value:,}" if isinstance(value, int) else str(value)
+    yield setting_table(summary, split).markup()

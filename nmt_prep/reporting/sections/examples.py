@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from nmt_prep.reporting.flow import Json
 from nmt_prep.reporting.markup import Content, Markup, el
-from nmt_prep.reporting.sections.figure import SIDES, corpora
+from nmt_prep.reporting.summary import Json, corpora
+from nmt_prep.sides import SIDES
 
 TITLE = "Examples"
 
 
 def section(summary: Json, most: int = 10) -> Iterator[Content]:
-    """Returns the section, with up to ``most`` random pairs of each corpus."""
+    """Yields the content of the section, with up to ``most`` random pairs of each corpus."""
     yield el(
         "p",
         "Random pairs as training sees them, and the longest ones. Below each text are its pieces; long texts are cut.",
@@ -22,24 +22,13 @@ def section(summary: Json, most: int = 10) -> Iterator[Content]:
         if not text["examples"]:
             continue
         where = f"{split}/{corpus}"
-        yield el(
-            "details",
-            el("summary", f"{where}: {min(len(text['examples']), most)} random pairs"),
-            _pairs(summary, text["examples"][:most]),
-            class_="texts",
-            data_corpus=where,
-        )
-        yield el(
-            "details",
-            el("summary", f"{where}: the longest pairs, up to {max(text['longest'][0]['length'].values()):,} pieces"),
-            _pairs(summary, text["longest"][: max(most // 3, 1)]),
-            class_="texts",
-            data_corpus=where,
-        )
-
-
-def _pairs(summary: Json, pairs: Iterable[Json]) -> Markup:
-    return el("ol", (el("li", (_side(summary, pair, side) for side in SIDES)) for pair in pairs), class_="examples")
+        random, longest = text["examples"][:most], text["longest"][: max(most // 3, 1)]
+        pieces = max(longest[0]["length"].values())
+        lists = {f"{len(random)} random pairs": random, f"the longest pairs, up to {pieces:,} pieces": longest}
+        for name, pairs in lists.items():
+            shown = (el("li", (_side(summary, pair, side) for side in SIDES)) for pair in pairs)
+            content = el("ol", shown, class_="examples")
+            yield el("details", el("summary", f"{where}: {name}"), content, class_="texts", data_corpus=where)
 
 
 def _side(summary: Json, pair: Json, side: str) -> Markup:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
-from nmt_prep.reporting.flow import GROUPS, Json
-from nmt_prep.reporting.markup import Content, Markup, el, heat_cell, percent, size, table, table_row
-from nmt_prep.reporting.sections.figure import corpora, figure, grid, legend, main_split
+from nmt_prep.reporting.flow import GROUPS
+from nmt_prep.reporting.markup import Content, Markup, el, figure, grid, heat_cell, legend, percent, table, table_row
+from nmt_prep.reporting.summary import Json, corpora, main_split
+from nmt_prep.reporting.tables import corpora_table, fix_table
 
 TITLE = "From input to training"
 
 _ROW, _BAR, _MOST = 40, 14, 40
+
+_Row: TypeAlias = "tuple[str, str, list[Markup]]"
+"""Name, value and bars of a row of a drawing."""
 
 _GROUP_NAMES = {
     "reading": "cannot be used",
@@ -44,21 +49,15 @@ def section(summary: Json) -> Iterator[Content]:
         ),
     )
     yield el("h3", "Corpora")
-    yield _corpus_table(summary)
-    drops = _reasons(summary)
-    if drops:
+    yield corpora_table(summary).markup()
+    if drops := _reasons(summary):
         yield el("h3", "Why pairs were dropped")
         yield el("p", "Share of the pairs of each corpus; a darker cell is a larger share.", class_="how")
         yield _reason_table(summary, drops)
-    fixed = [
-        (f"{split}/{corpus}", fix, lines)
-        for split, corpus, flow in corpora(summary["flow"])
-        for fix, lines in flow["fixed"].items()
-    ]
-    if fixed:
-        yield el("h3", "Repaired text")
-        rows = (table_row([where, fix, lines], left=2, corpus=where) for where, fix, lines in fixed)
-        yield table(["corpus", "fix", "lines"], rows, caption="Number of lines that each fix altered", left=2)
+    fixes = fix_table(summary)
+    if fixes.rows:
+        yield el("h3", fixes.title)
+        yield fixes.markup()
 
 
 def _steps(flows: list[Json]) -> list[tuple[str, str, int]]:
@@ -78,51 +77,55 @@ def _css(group: str) -> str:
 
 
 def _funnel(steps: list[tuple[str, str, int]]) -> Markup:
-    most = max(steps[0][2], 1)
-    drawn: list[Markup] = []
-    before = steps[0][2]
-    for place, (name, kind, left) in enumerate(steps):
-        y = place * _ROW
+    """Returns a bar for each step; what the step took away fades."""
+    rows: list[_Row] = []
+    first = before = steps[0][2]
+    most = max(first, 1)
+    for name, kind, left in steps:
         lost = f" (− {before - left:,})" if left != before else ""
-        drawn.append(el("text", f"{name}", x="0", y=y + 14, class_="label"))
-        drawn.append(el("text", f"{left:,}{lost}", x="100%", y=y + 14, class_="label n", text_anchor="end"))
-        drawn.append(_bar(0, before / most, y + 20, f"{kind} faded"))
-        drawn.append(_bar(0, left / most, y + 20, "kept", f"{name}: {left:,} pairs, {percent(left, steps[0][2])}"))
+        title = f"{name}: {left:,} pairs, {percent(left, first)}"
+        parts = [_bar(0, before / most, f"{kind} faded"), _bar(0, left / most, "kept", title)]
+        rows.append((name, f"{left:,}{lost}", parts))
         before = left
-    return _drawing(drawn, len(steps), "Pairs left after each step")
+    return _drawing(rows, "Pairs left after each step")
 
 
 def _stacked(flows: Json) -> Markup:
     """Returns a bar for each corpus of a split, the largest corpus first."""
-    drawn: list[Markup] = []
+    rows: list[_Row] = []
     encoded = ((name, flow) for name, flow in flows.items() if flow["encoded"])
-    shown = sorted(encoded, key=lambda entry: -entry[1]["read"]["pairs"])[:_MOST]
-    for place, (name, flow) in enumerate(shown):
-        y, read = place * _ROW, max(flow["read"]["pairs"], 1)
-        kept = flow["encoded"]["pairs"]
-        drawn.append(el("text", name if len(name) < 29 else f"{name[:27]}…", x="0", y=y + 14, class_="label"))
-        drawn.append(
-            el("text", f"{kept:,} ({percent(kept, read)})", x="100%", y=y + 14, class_="label n", text_anchor="end")
-        )
-        drawn.append(_bar(0, kept / read, y + 20, "kept", f"{name}: {kept:,} pairs kept"))
+    for name, flow in sorted(encoded, key=lambda entry: -entry[1]["read"]["pairs"])[:_MOST]:
+        read, kept = max(flow["read"]["pairs"], 1), flow["encoded"]["pairs"]
+        parts = [_bar(0, kept / read, "kept", f"{name}: {kept:,} pairs kept")]
         at = kept / read
         for group in GROUPS:
             lost = sum(drop["pairs"] for drop in flow["drops"] if drop["group"] == group) / read
-            if lost:
-                drawn.append(
-                    _bar(at, lost, y + 20, _css(group), f"{name}: {percent(lost, 1)} dropped: {_GROUP_NAMES[group]}")
-                )
+            title = f"{name}: {percent(lost, 1)} dropped: {_GROUP_NAMES[group]}"
+            parts += [_bar(at, lost, _css(group), title)] if lost else []
             at += lost
-    return _drawing(drawn, len(shown), "Share of the pairs of each corpus that are kept")
+        label = name if len(name) < 29 else f"{name[:27]}…"
+        rows.append((label, f"{kept:,} ({percent(kept, read)})", parts))
+    return _drawing(rows, "Share of the pairs of each corpus that are kept")
 
 
-def _bar(begin: float, share: float, y: int, kind: str, title: str | None = None) -> Markup:
+def _bar(begin: float, share: float, kind: str, title: str | None = None) -> Markup:
     hover = el("title", title) if title else None
-    return el("rect", hover, x=f"{100 * begin:.2f}%", y=y, width=f"{100 * share:.2f}%", height=_BAR, class_=kind)
+    return el("rect", hover, x=f"{100 * begin:.2f}%", y=20, width=f"{100 * share:.2f}%", height=_BAR, class_=kind)
 
 
-def _drawing(drawn: list[Markup], rows: int, title: str) -> Markup:
-    return el("svg", drawn, class_="plot", role="img", aria_label=title, width="100%", height=max(rows, 1) * _ROW)
+def _drawing(rows: Sequence[_Row], title: str) -> Markup:
+    drawn = [
+        el(
+            "svg",
+            el("text", name, x="0", y=14, class_="label"),
+            el("text", value, x="100%", y=14, class_="label n", text_anchor="end"),
+            parts,
+            y=place * _ROW,
+            height=_ROW,
+        )
+        for place, (name, value, parts) in enumerate(rows)
+    ]
+    return el("svg", drawn, class_="plot", role="img", aria_label=title, width="100%", height=max(len(rows), 1) * _ROW)
 
 
 def _step_table(steps: list[tuple[str, str, int]], flows: list[Json]) -> Markup:
@@ -132,28 +135,6 @@ def _step_table(steps: list[tuple[str, str, int]], flows: list[Json]) -> Markup:
     rows.append(("text read, in bytes", text[0], "100.0 %" if text[0] else "-"))
     rows.append(("text left, in bytes", text[1], percent(text[1], text[0])))
     return table(["step", "pairs", "share"], rows, caption="Pairs left after each step", sort=False)
-
-
-def _corpus_table(summary: Json) -> Markup:
-    def rows() -> Iterator[Markup]:
-        for split, corpus, flow in corpora(summary["flow"]):
-            facts, encoded = summary["corpora"][split][corpus], flow["encoded"]
-            tags = ", ".join(f"{side} {piece}" for side, piece in facts.get("tag", {}).items())
-            cells = [
-                f"{split}/{corpus}",
-                "; ".join(filter(None, [facts.get("role"), tags, facts.get("licence")])),
-                flow["read"]["pairs"],
-                encoded["pairs"] if encoded else 0,
-                percent(encoded["pairs"] if encoded else 0, flow["read"]["pairs"]),
-                size(flow["read"]["bytes"]),
-                size(flow["left"]["bytes"]),
-                encoded["source_tokens"] if encoded else 0,
-                encoded["target_tokens"] if encoded else 0,
-            ]
-            yield table_row(cells, left=2, corpus=f"{split}/{corpus}")
-
-    head = ["corpus", "notes", "pairs in", "pairs out", "kept", "text in", "text out", "source ids", "target ids"]
-    return table(head, rows(), caption="Pairs, text and ids of each corpus; ids include the end of sentence", left=2)
 
 
 def _reasons(summary: Json) -> list[str]:

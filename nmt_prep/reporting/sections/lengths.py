@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from nmt_prep.cleaning.expansion import expansion
 from nmt_prep.reporting.bins import LENGTH_EDGES, RATIO_EDGES
-from nmt_prep.reporting.flow import Json
-from nmt_prep.reporting.markup import Content, Markup, el, number, percent, table
-from nmt_prep.reporting.sections.figure import (
-    SIDES,
-    UNIT_NAMES,
-    bin_texts,
-    figure,
-    grid,
-    legend,
-    length_place,
-    length_ticks,
-    main_split,
-    side_name,
-)
-from nmt_prep.reporting.svg import Series, Tick, bars, count_ticks, curve, heat, plot
+from nmt_prep.reporting.markup import Content, Markup, el, figure, grid, number, percent, table
+from nmt_prep.reporting.summary import Json, main_split, side_name
+from nmt_prep.reporting.svg import Series, Tick, bar_figure, curve, heat, plot
+from nmt_prep.sides import SIDES, Side
 
 TITLE = "Lengths"
+
+_UNIT_NAMES = {"word": "words", "char": "characters"}
 
 _RULE = "length_ratio"
 
@@ -65,7 +57,7 @@ def _tokens(summary: Json, split: str) -> Markup:
 
 
 def _lengths(summary: Json, lengths: Json, unit: str) -> Markup:
-    name = UNIT_NAMES[unit]
+    name = _UNIT_NAMES[unit]
     means = " and ".join(f"{lengths['means'][side][unit]:.1f} in the {side}" for side in SIDES)
     values = {side: lengths["lengths"][side][unit] for side in SIDES}
     how = f"How many pairs have each length in {name}; {means} on average."
@@ -73,31 +65,25 @@ def _lengths(summary: Json, lengths: Json, unit: str) -> Markup:
 
 
 def _two_sides(
-    summary: Json, title: str, how: str, values: dict[str, Sequence[float]], marks: Sequence[tuple[int, str]] = ()
+    summary: Json, title: str, how: str, values: Mapping[Side, Sequence[float]], marks: Sequence[tuple[int, str]] = ()
 ) -> Markup:
     size = max(map(len, values.values()))
     padded = {side: [*each, *([0] * (size - len(each)))] for side, each in values.items()}
-    texts = bin_texts(size)
-    most = max(max(each, default=0) for each in padded.values())
-    places = ((length_place(at, size), text) for at, text in marks)
-    ticks = [*length_ticks(size), *(Tick(place, text, strong=True) for place, text in places if 0 <= place <= 1)]
-    drawn = bars([Series(side, side_name(summary, side), padded[side]) for side in SIDES], texts)
-    drawing = plot(drawn, title, x=ticks, y=count_ticks(most))
-    rows: list[list[Content]] = [
-        [text, *(int(padded[side][place]) for side in SIDES)] for place, text in enumerate(texts)
-    ]
-    data = table(["length", *(side_name(summary, side) for side in SIDES)], rows, caption=f"{title}: pairs", sort=False)
-    return figure(title, how, [drawing, legend(*((side, side_name(summary, side)) for side in SIDES))], data)
+    texts = _bin_texts(size)
+    places = ((_length_place(at, size), text) for at, text in marks)
+    ticks = [*_length_ticks(size), *(Tick(place, text, strong=True) for place, text in places if 0 <= place <= 1)]
+    series = [Series(side, side_name(summary, side), padded[side]) for side in SIDES]
+    return bar_figure(title, how, series, texts, x=ticks, places="length")
 
 
 def _joint(summary: Json, lengths: Json, unit: str, bounds: Sequence[float]) -> Markup:
     cells = lengths["joint"][unit]
     columns, rows = (max((cell[side] for cell in cells), default=0) + 1 for side in (0, 1))
-    texts = bin_texts(columns), bin_texts(rows)
+    texts = _bin_texts(columns), _bin_texts(rows)
     drawn = heat([(source, target, count) for source, target, count in cells], columns, rows, texts)
     drawn += [curve(list(_ratio_line(ratio, columns, rows)), "bound") for ratio in bounds]
-    y = [Tick(tick.place, tick.text) for tick in length_ticks(rows)]
-    title = f"Source by target, in {UNIT_NAMES[unit]}"
+    y = [Tick(tick.place, tick.text) for tick in _length_ticks(rows)]
+    title = f"Source by target, in {_UNIT_NAMES[unit]}"
     limits = f", and the lines are the bounds of the rule {_RULE}" if bounds else ""
     how = (
         "Each cell is the pairs with a source (left to right) and a target (bottom to top) of some lengths; a stronger "
@@ -109,9 +95,9 @@ def _joint(summary: Json, lengths: Json, unit: str, bounds: Sequence[float]) -> 
         ["source", "target", "pairs", "share"],
         [(texts[0][source], texts[1][target], count, percent(count, total)) for source, target, count in common],
         caption="The most frequent lengths of source and target",
-        left=2,
+        left=(0, 1),
     )
-    return figure(title, how, plot(drawn, title, x=length_ticks(columns), y=y, height=260), data)
+    return figure(title, how, plot(drawn, title, x=_length_ticks(columns), y=y, height=260), data)
 
 
 def _ratio_line(ratio: float, columns: int, rows: int) -> Iterator[tuple[float, float]]:
@@ -120,7 +106,7 @@ def _ratio_line(ratio: float, columns: int, rows: int) -> Iterator[tuple[float, 
         column = min(place / 4, len(LENGTH_EDGES) - 1.001)
         low, high = LENGTH_EDGES[int(column)], LENGTH_EDGES[int(column) + 1]
         target = ratio * (low + (high - low) * (column % 1))
-        y = length_place(target, rows)
+        y = _length_place(target, rows)
         if 0 <= y <= 1 and target >= 1:
             yield place / 4 / columns, y
 
@@ -142,11 +128,9 @@ def _ratios(title: str, lengths: Json, unit: str, bounds: Sequence[float], corpu
         at = (_ratio_place(ratio) - begin) / (end - begin)
         if 0 < at < 1:
             ticks.append(Tick(at, number(round(ratio, 2)), strong=True))
-    drawn = bars([Series("kept", "pairs", values[begin:end])], texts[begin:end])
-    drawing = plot(drawn, title, x=ticks, y=count_ticks(max(values, default=0)))
-    how = f"Target length / source length in {UNIT_NAMES[unit]}; in a clean corpus the hill is narrow."
-    rows = [(text, int(value)) for text, value in zip(texts[begin:end], values[begin:end], strict=True)]
-    return figure(title, how, drawing, table(["ratio", "pairs"], rows, caption=title, sort=False), corpus=corpus)
+    how = f"Target length / source length in {_UNIT_NAMES[unit]}; in a clean corpus the hill is narrow."
+    series = [Series("kept", "pairs", values[begin:end])]
+    return bar_figure(title, how, series, texts[begin:end], x=ticks, places="ratio", corpus=corpus)
 
 
 _OCTAVES = ((-1, "1/8"), (0, "1/4"), (1, "1/2"), (2, "1"), (3, "2"), (4, "4"), (5, "8"))
@@ -176,3 +160,31 @@ def _ratio_rule(summary: Json, split: str) -> tuple[str, list[float]]:
                 middle = 1.0 if factors == "off" else factors["target"] / factors["source"]
                 return unit, sorted({middle / options["max"], middle * options["max"]})
     return "word", []
+
+
+def _bin_texts(bins: int) -> list[str]:
+    """Returns names of the first bins of lengths, such as ``8 to 9``."""
+    pairs = zip(LENGTH_EDGES, [*LENGTH_EDGES[1:], 0], strict=True)
+    return [_bin_text(low, high) for low, high in pairs][:bins]
+
+
+def _bin_text(low: int, high: int) -> str:
+    if not high:
+        return f"{low:,} or more"
+    return f"{low:,}" if high == low + 1 else f"{low:,} to {high - 1:,}"
+
+
+def _length_ticks(bins: int) -> list[Tick]:
+    """Returns labels for an axis of bins of lengths: powers of two."""
+    powers = [(place, edge) for place, edge in enumerate(LENGTH_EDGES[:bins]) if edge & (edge - 1) == 0]
+    step = max(len(powers) // 7, 1)
+    return [Tick((place + 0.5) / bins, f"{edge:,}") for place, edge in powers[::step]]
+
+
+def _length_place(length: float, bins: int) -> float:
+    """Returns the place of a length on an axis of bins of lengths, from 0 to 1; 1 or more is outside."""
+    place = bisect_right(LENGTH_EDGES, length) - 1
+    if not 0 <= place < len(LENGTH_EDGES) - 1:
+        return -1.0 if place < 0 else 2.0
+    low, high = LENGTH_EDGES[place], LENGTH_EDGES[place + 1]
+    return float((place + (length - low) / (high - low)) / bins)

@@ -11,10 +11,24 @@ from nmt_prep.cleaning.rule import YES_OR_NO
 from nmt_prep.cleaning.top import TOP
 from nmt_prep.cleaning.translation import TRANSLATION
 from nmt_prep.reporting.combined import summed
-from nmt_prep.reporting.flow import Json
-from nmt_prep.reporting.markup import Content, Markup, corpus_text, el, heat_cell, number, percent, table, table_row
-from nmt_prep.reporting.sections.figure import SIDES, corpora, figure, grid, legend, main_split
-from nmt_prep.reporting.svg import Series, Tick, bars, count_ticks, plot
+from nmt_prep.reporting.markup import (
+    Content,
+    Markup,
+    corpus_text,
+    el,
+    figure,
+    grid,
+    heat_cell,
+    legend,
+    number,
+    percent,
+    table,
+    table_row,
+)
+from nmt_prep.reporting.summary import Json, corpora, main_split
+from nmt_prep.reporting.svg import Series, Tick, bar_figure, bars, count_ticks, plot
+from nmt_prep.reporting.tables import translation_table
+from nmt_prep.sides import SIDES
 
 TITLE = "Cleaning rules"
 
@@ -262,59 +276,25 @@ def _agreeing(rule: str, other: str, both: int | None, whole: int) -> Markup:
 
 def _translation(summary: Json) -> Iterator[Content]:
     """Yields how the rule ``translation`` was applied, with the scores of real pairs and of exchanged ones."""
-    facts = list(corpora(summary.get("translation", {})))
-    if not facts:
-        return
-    yield el("h3", "Misaligned pairs (rule translation)")
-    rows = (
-        table_row(
-            [
-                f"{split}/{corpus}",
-                applied["left_out"] or "",
-                "" if applied["threshold"] is None else f"{applied['threshold']:.2f}",
-                applied["learned_from"],
-                *(
-                    "" if applied[name] is None else f"{100 * applied[name]:.2f} %"
-                    for name in ("noise", "found", "lost")
-                ),
-            ],
-            left=2,
-            corpus=f"{split}/{corpus}",
-        )
-        for split, corpus, applied in facts
-    )
-    head = [
-        "corpus",
-        "left out because",
-        "threshold",
-        "pairs of the model",
-        "misaligned",
-        "of them found",
-        "others lost",
-    ]
-    yield table(head, rows, caption="The rule translation; the shares are estimates", left=2)
-    yield grid(_compared(f"{split}/{corpus}", applied) for split, corpus, applied in facts if applied["compared"])
+    applied = translation_table(summary)
+    if applied.rows:
+        yield el("h3", "Misaligned pairs (rule translation)")
+        yield applied.markup()
+    facts = corpora(summary.get("translation", {}))
+    yield grid(_compared(f"{split}/{corpus}", each) for split, corpus, each in facts if each["compared"])
 
 
 def _compared(corpus: str, facts: Json) -> Markup:
-    edges, series = facts["compared"]["edges"], facts["compared"]["series"]
-    kinds = dict(zip(series, ("source", "target", "duplicates", "test-sets"), strict=False))
-    texts = _bin_texts(edges)
-    drawn = bars([Series(kinds[name], name, series[name]) for name in kinds], texts)
+    edges, counts = facts["compared"]["edges"], facts["compared"]["series"]
+    series = [Series(kind, name, values) for kind, (name, values) in zip(SIDES, counts.items(), strict=False)]
     limit = facts["threshold"]
-    ticks = _axis(edges, [] if limit is None else [{"low": limit, "high": None}])
-    most = max(max(values, default=0) for values in series.values())
-    rows: list[list[Content]] = [
-        [text, *(int(series[name][place]) for name in kinds)] for place, text in enumerate(texts)
-    ]
-    return figure(
-        corpus,
-        f"Scores of pairs: {' and '.join(kinds)}; the less the hills overlap, the better the rule tells them apart.",
-        [
-            plot(drawn, f"Scores of the rule translation, {corpus}", x=ticks, y=count_ticks(most)),
-            legend(*((kind, name) for name, kind in kinds.items())),
-        ],
-        table(["score", *kinds], rows, caption=f"Scores of the rule translation, {corpus}", sort=False),
+    return bar_figure(
+        f"Scores of {corpus}",
+        f"Scores of pairs: {' and '.join(counts)}; the less the hills overlap, the better the rule tells them apart.",
+        series,
+        _bin_texts(edges),
+        x=_axis(edges, [] if limit is None else [{"low": limit, "high": None}]),
+        places="score",
         corpus=corpus,
     )
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from nmt_prep.reporting.combined import pieces_per
-from nmt_prep.reporting.flow import Json
-from nmt_prep.reporting.markup import Content, Markup, el, percent, short_number, table
-from nmt_prep.reporting.sections.figure import SIDES, figure, grid, side_name
+from nmt_prep.reporting.markup import Content, Markup, el, figure, grid, short_number, table
+from nmt_prep.reporting.summary import Json, side_name
 from nmt_prep.reporting.svg import Tick, curve, plot
+from nmt_prep.reporting.tables import vocabulary_table
+from nmt_prep.sides import SIDES
 
 TITLE = "Vocabularies"
 
@@ -18,35 +18,9 @@ def section(summary: Json) -> Iterator[Content]:
     """Yields the content of the section."""
     split = summary["pieces"]["source"]["split"]
     yield el("p", f"How {split} uses the vocabularies. The end of sentence and tags do not count.", class_="how")
-    rows = [(name, *(_facts(summary, side)[name] for side in SIDES)) for name in _facts(summary, "source")]
-    yield table(
-        ["fact", *(side_name(summary, side) for side in SIDES)],
-        rows,
-        caption="Facts about the vocabularies",
-        sort=False,
-    )
+    yield vocabulary_table(summary).markup(sort=False)
     yield grid(*(_frequencies(summary, side) for side in SIDES))
     yield grid(*(_pieces(summary, side) for side in SIDES), wide=True)
-
-
-def _facts(summary: Json, side: str) -> dict[str, Content]:
-    vocabulary, use = summary["vocab"][side], summary["pieces"][side]
-    asked = summary["provenance"]["vocab_size"]
-    return {
-        "kind": vocabulary["kind"],
-        "file": vocabulary["file"],
-        **({} if asked is None else {"pieces asked for": asked}),
-        "pieces": vocabulary["size"],
-        "pieces that do not occur": f"{use['unused']:,} ({percent(use['unused'], use['pieces'])})",
-        "pieces that occur once": use["singletons"],
-        "ids": use["tokens"],
-        "unknown ids": "no such id"
-        if use["unknown"] is None
-        else f"{use['unknown']:,} ({percent(use['unknown'], use['tokens'], 3)})",
-        "pieces per word": f"{pieces_per(summary, side, 'word') or 0:.3f}",
-        "pieces per character": f"{pieces_per(summary, side, 'char') or 0:.3f}",
-        "characters without a piece, in the sample": f"{use['escaped_kinds']:,} ({use['escaped_count']:,} times)",
-    }
 
 
 def _frequencies(summary: Json, side: str) -> Markup:

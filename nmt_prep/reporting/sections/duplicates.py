@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nmt_prep.reporting.flow import Json
-from nmt_prep.reporting.markup import Content, Markup, corpus_text, el, heat_cell, percent, table, table_row
-from nmt_prep.reporting.sections.figure import figure, grid
-from nmt_prep.reporting.svg import Series, Tick, bars, count_ticks, plot
+from nmt_prep.reporting.markup import (
+    Content,
+    Markup,
+    corpus_text,
+    el,
+    grid,
+    heat_cell,
+    percent,
+    table,
+    table_row,
+)
+from nmt_prep.reporting.summary import Json
+from nmt_prep.reporting.svg import Series, Tick, bar_figure
+from nmt_prep.reporting.tables import leak_table
 
 TITLE = "Duplicates and leaks"
 
@@ -30,21 +40,22 @@ def section(summary: Json) -> Iterator[Content]:
             yield from _near(split, found["near"])
     for split, overlap in summary.get("overlap", {}).items():
         yield _overlap(summary, split, overlap)
-    for split, leaks in summary.get("leaks", {}).items():
-        yield _leaks(summary, split, leaks)
+    leaks = leak_table(summary)
+    if leaks.rows:
+        yield el("h3", leaks.title)
+        yield el("p", "Training on segments of a test set makes its scores meaningless.", class_="how")
+        yield leaks.markup()
+        yield _leak_examples(summary)
 
 
 def _clusters(split: str, kind: str, sizes: list[list[int]]) -> Markup:
     title = f"Sizes of clusters, {split}, {kind}"
     texts = [f"{size:,}" if size < _BINNED else f"{size:,} to {2 * size - 2:,}" for size, _ in sizes]
-    drawn = bars([Series("duplicates", "clusters", [count for _, count in sizes])], texts, log=True)
     step = max(len(sizes) // 6, 1)
     ticks = [Tick((place + 0.5) / len(sizes), text) for place, text in list(enumerate(texts))[::step]]
-    most = max(count for _, count in sizes)
     how = f"How many groups of duplicates ({kind}) have each size, on a logarithmic scale; one pair of each stays."
-    rows = [(text, count) for text, (_, count) in zip(texts, sizes, strict=True)]
-    data = table(["pairs in the group", "groups"], rows, caption=title, sort=False)
-    return figure(title, how, plot(drawn, title, x=ticks, y=count_ticks(most, log=True)), data)
+    series = [Series("duplicates", "groups", [count for _, count in sizes])]
+    return bar_figure(title, how, series, texts, x=ticks, places="pairs in the group", log=True)
 
 
 def _near(split: str, near: Json) -> Iterator[Content]:
@@ -88,32 +99,7 @@ def _overlap(summary: Json, split: str, overlap: Json) -> Iterator[Content]:
     yield table(["corpus", "pairs", *names], rows, caption=f"Overlap of the corpora of {split}")
 
 
-def _leaks(summary: Json, split: str, leaks: list[Json]) -> Iterator[Content]:
-    if not leaks:
-        return
-    yield el("h3", f"Test sets in {split}")
-    yield el(
-        "p",
-        "How many segments of each test set are in each corpus; training on them makes scores meaningless.",
-        class_="how",
-    )
-    sets = list(dict.fromkeys(leak["set"] for leak in leaks))
-    names = list(dict.fromkeys(leak["corpus"] for leak in leaks))
-    found = {(leak["set"], leak["corpus"]): leak for leak in leaks}
-    rows = []
-    for name in sets:
-        cells: list[Content] = [name, next(leak["size"] for leak in leaks if leak["set"] == name)]
-        for corpus in names:
-            leak = found.get((name, corpus), {"segments": 0, "size": 0, "pairs": 0})
-            share = leak["segments"] / leak["size"] if leak["size"] else 0.0
-            text = f"{leak['segments']:,} ({percent(leak['segments'], leak['size'])})" if leak["segments"] else "0"
-            cells.append(heat_cell(text, share, f"{leak['pairs']:,} pairs"))
-        rows.append(table_row(cells))
-    yield table(["test set", "segments", *names], rows, caption=f"Segments of test sets in the corpora of {split}")
-    yield _leak_examples(summary, split, leaks)
-
-
-def _leak_examples(summary: Json, split: str, leaks: list[Json]) -> Iterator[Content]:
+def _leak_examples(summary: Json) -> Iterator[Content]:
     languages = summary["languages"]
     rows = [
         table_row(
@@ -123,13 +109,14 @@ def _leak_examples(summary: Json, split: str, leaks: list[Json]) -> Iterator[Con
                 corpus_text(example.get("source", ""), languages["source"]),
                 corpus_text(example.get("target", ""), languages["target"]),
             ],
-            left=2,
+            left=(0, 1),
             corpus=f"{split}/{leak['corpus']}",
         )
+        for split, leaks in summary["leaks"].items()
         for leak in leaks
         for example in leak.get("examples", ())[:5]
     ]
     if rows:
         head = ["corpus", "test set", "source", "target"]
-        shown = table(head, rows, caption=f"Pairs of {split} that are in test sets", left=4, sort=False)
+        shown = table(head, rows, caption="Pairs that are in test sets", left=range(4), sort=False)
         yield el("details", el("summary", "Pairs that are in test sets"), shown, class_="texts")

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import yaml
 
-from nmt_prep.reporting.flow import Json
 from nmt_prep.reporting.markup import Content, Markup, behind, el, size, table
-from nmt_prep.reporting.sections.figure import SIDES, corpora
+from nmt_prep.reporting.summary import Json, corpora
+from nmt_prep.reporting.tables import record_table
+from nmt_prep.sides import SIDES
 
 TITLE = "Provenance"
 
@@ -25,21 +26,26 @@ def section(summary: Json) -> Iterator[Content]:
     ]
     if licences:
         yield el("h3", "Licences")
-        yield table(["corpus", "licence"], licences, caption="Licences that the config states", left=2)
+        yield table(["corpus", "licence"], licences, caption="Licences that the config states", left=(0, 1))
     yield el("h3", "Files that were read")
     rows = [
         (file["file"], file["name"], size(file["bytes"]), el("code", file["sha256"], class_="digest"))
         for file in origin["downloads"]
     ]
-    yield table(["needed for", "name", "size", "SHA-256"], rows, caption="Files that were read, with digests", left=2)
+    yield table(
+        ["needed for", "name", "size", "SHA-256"], rows, caption="Files that were read, with digests", left=(0, 1)
+    )
     yield el("h3", "Vocabularies and shards")
+    yield record_table(summary).markup()
     made = [(f"vocabulary, {side}", el("code", origin["vocabularies"][side], class_="digest")) for side in SIDES]
     made += [
         (f"{split}, shard {number}", el("code", digest, class_="digest"))
         for split, digests in origin["records"].items()
         for number, digest in enumerate(digests[:20])
     ]
-    yield behind("Digests", table(["file", "SHA-256"], made, caption="Digests of what was made", left=2, sort=False))
+    yield behind(
+        "Digests", table(["file", "SHA-256"], made, caption="Digests of what was made", left=(0, 1), sort=False)
+    )
     yield el("h3", "Config")
     yield el("p", "Without defaults, and without sections that do not change the data.", class_="how")
     text = yaml.safe_dump(origin["config"], allow_unicode=True, sort_keys=False, width=100)

@@ -1,0 +1,45 @@
+"""Access to the content of ``summary.json``, for all that shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+Json: TypeAlias = "dict[str, Any]"
+
+UNITS = ("piece", "word", "char")
+"""Units of lengths: pieces without the frame, words as in :mod:`nmt_prep.cleaning.lengths`, code points."""
+
+
+def corpora(section: Json) -> Iterator[tuple[str, str, Any]]:
+    """Yields split, corpus and value of a section that is ordered by split and corpus."""
+    for split, values in section.items():
+        for corpus, value in values.items():
+            yield split, corpus, value
+
+
+def main_split(summary: Json) -> str:
+    """Returns the split that the figures show: train, or else the first."""
+    return "train" if "train" in summary["splits"] else next(iter(summary["splits"]))
+
+
+def side_name(summary: Json, side: str) -> str:
+    """Returns a side with its language, such as ``source (en)``."""
+    return f"{side} ({summary['languages'][side]})"
+
+
+def about(warning: Json) -> str:
+    """Returns split and corpus of a warning, such as ``train/news``; empty if it is not about one of them."""
+    return "/".join(filter(None, [warning["split"], warning["corpus"]]))
+
+
+def pieces_per(summary: Json, side: str, unit: str) -> float | None:
+    """Returns the mean number of pieces per word or character of a side, rounded to 3 digits; None without text.
+
+    Args:
+        summary: the content of ``summary.json``.
+        side: the side.
+        unit: ``word`` or ``char``.
+    """
+    means = summary["lengths"][summary["pieces"][side]["split"]]["means"][side]
+    return round(means["piece"] / means[unit], 3) if means[unit] else None

@@ -1,0 +1,192 @@
+"""The tables of the report, which the page and the text share."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from nmt_prep.reporting.markup import Markup, percent, size, table, table_row
+from nmt_prep.reporting.summary import Json, corpora, pieces_per, side_name
+from nmt_prep.sides import SIDES
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table.
+
+    Attributes:
+        title: what it shows.
+        head: headings of the columns.
+        rows: the cells of each row; numbers get separators of thousands.
+        left: columns that hold text, which are aligned to the left.
+    """
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str | int]]
+    left: Collection[int] = (0,)
+
+    def without_empty_columns(self) -> Table:
+        """Returns the table without columns whose cells are all empty."""
+        filled = [number for number in range(len(self.head)) if any(row[number] != "" for row in self.rows)]
+        left = [place for place, number in enumerate(filled) if number in self.left]
+        rows = [[row[number] for number in filled] for row in self.rows]
+        return Table(self.title, [self.head[number] for number in filled], rows, left)
+
+    def markup(self, *, sort: bool = True) -> Markup:
+        """Returns the table for the page; the script may filter rows that begin with a corpus."""
+        by_corpus = self.head[:1] == ["corpus"]
+        rows = (table_row(row, left=self.left, corpus=str(row[0]) if by_corpus else None) for row in self.rows)
+        return table(self.head, rows, caption=self.title, left=self.left, sort=sort)
+
+
+def corpora_table(summary: Json) -> Table:
+    """Returns the size of each corpus, before and after."""
+    rows = []
+    for split, corpus, flow in corpora(summary["flow"]):
+        facts = summary["corpora"][split][corpus]
+        encoded = flow["encoded"] or {"pairs": 0, "source_tokens": 0, "target_tokens": 0}
+        notes = [f"{side} {piece}" for side, piece in facts.get("tag", {}).items()]
+        rows.append(
+            [
+                f"{split}/{corpus}",
+                flow["read"]["pairs"],
+                encoded["pairs"],
+                percent(encoded["pairs"], flow["read"]["pairs"]),
+                size(flow["read"]["bytes"]),
+                size(flow["left"]["bytes"]),
+                encoded["source_tokens"],
+                encoded["target_tokens"],
+                "; ".join([*notes, *(facts[key] for key in ("role", "licence") if key in facts)]),
+            ]
+        )
+    head = ["corpus", "pairs in", "pairs out", "kept", "text in", "text out", "source ids", "target ids", "notes"]
+    return Table("Corpora", head, rows, (0, 8)).without_empty_columns()
+
+
+def drop_table(summary: Json) -> Table:
+    """Returns the number of dropped pairs by corpus and reason."""
+    rows = [
+        [
+            f"{split}/{corpus}",
+            drop["group"],
+            drop["reason"],
+            drop["pairs"],
+            percent(drop["pairs"], flow["read"]["pairs"]),
+        ]
+        for split, corpus, flow in corpora(summary["flow"])
+        for drop in flow["drops"]
+    ]
+    return Table("Dropped pairs", ["corpus", "by", "reason", "pairs", "share"], rows, (0, 1, 2))
+
+
+def fix_table(summary: Json) -> Table:
+    """Returns the number of lines that each fix altered."""
+    rows = [
+        [f"{split}/{corpus}", fix, lines]
+        for split, corpus, flow in corpora(summary["flow"])
+        for fix, lines in flow["fixed"].items()
+    ]
+    return Table("Repaired text", ["corpus", "fix", "lines"], rows, (0, 1))
+
+
+def leak_table(summary: Json) -> Table:
+    """Returns how many segments of each test set are in each corpus."""
+    rows = [
+        [
+            f"{split}/{leak['corpus']}",
+            leak["set"],
+            leak["segments"],
+            leak["size"],
+            percent(leak["segments"], leak["size"]),
+            leak["pairs"],
+            leak["dropped"],
+        ]
+        for split, leaks in summary.get("leaks", {}).items()
+        for leak in leaks
+    ]
+    head = ["corpus", "test set", "segments found", "of", "share", "in pairs", "dropped"]
+    return Table("Test sets in corpora", head, rows, (0, 1))
+
+
+def translation_table(summary: Json) -> Table:
+    """Returns how the rule ``translation`` was applied to each corpus."""
+    rows = []
+    for split, corpus, facts in corpora(summary.get("translation", {})):
+        shares = ["" if facts[name] is None else percent(facts[name], 1, 2) for name in ("noise", "found", "lost")]
+        threshold = "" if facts["threshold"] is None else f"{facts['threshold']:.2f}"
+        rows.append([f"{split}/{corpus}", threshold, facts["learned_from"], *shares, facts["left_out"]])
+    head = ["corpus", "threshold", "model pairs", "share", "found", "others lost", "left out because"]
+    return Table("Misaligned pairs (estimates)", head, rows, (0, 6)).without_empty_columns()
+
+
+def vocabulary_table(summary: Json) -> Table:
+    """Returns facts about the vocabularies of both sides, and how the text uses them."""
+    facts = [_vocabulary(summary, side) for side in SIDES]
+    rows = [[name, *(side[name] for side in facts)] for name in facts[0]]
+    return Table("Vocabularies", ["fact", *(side_name(summary, side) for side in SIDES)], rows)
+
+
+def _vocabulary(summary: Json, side: str) -> dict[str, str | int]:
+    vocabulary, use = summary["vocab"][side], summary["pieces"][side]
+    asked = summary["provenance"]["vocab_size"]
+    unknown = use["unknown"]
+    per = {unit: pieces_per(summary, side, unit) for unit in ("word", "char")}
+    return {
+        "kind": vocabulary["kind"],
+        "file": vocabulary["file"],
+        **({} if asked is None else {"pieces asked for": asked}),
+        "pieces": vocabulary["size"],
+        "pieces that do not occur": f"{use['unused']:,} ({percent(use['unused'], use['pieces'])})",
+        "pieces that occur once": use["singletons"],
+        "ids": use["tokens"],
+        "unknown ids": "no such id" if unknown is None else f"{unknown:,} ({percent(unknown, use['tokens'], 3)})",
+        "pieces per word": "-" if per["word"] is None else f"{per['word']:.3f}",
+        "pieces per character": "-" if per["char"] is None else f"{per['char']:.3f}",
+        "characters without a piece, in the sample": f"{use['escaped_kinds']:,} ({use['escaped_count']:,} times)",
+    }
+
+
+_BATCHES = ["batches an epoch", "pairs a batch", "ids a batch", "padding", "pairs left out", "of all"]
+
+
+def batch_table(summary: Json) -> Table:
+    """Returns the batches of each split with the settings of the config."""
+    rows = [
+        [split, *_batches(estimates[0], summary["splits"][split]["pairs"])]
+        for split, estimates in summary["batches"].items()
+        if estimates
+    ]
+    return Table("Batches", ["split", *_BATCHES], rows)
+
+
+def setting_table(summary: Json, split: str) -> Table:
+    """Returns the batches of a split with the settings of the config and with others."""
+    rows = []
+    for estimate in summary["batches"][split]:
+        setting = ", ".join(f"{key}: {_value(value)}" for key, value in estimate["setting"].items())
+        rows.append([setting or "as in the config", *_batches(estimate, summary["splits"][split]["pairs"])])
+    return Table(f"Batches of {split} with different settings", ["setting", *_BATCHES], rows)
+
+
+def _batches(estimate: Json, pairs: int) -> list[str | int]:
+    batches = estimate["batches"]
+    return [
+        estimate["batches_per_epoch"],
+        f"{estimate['pairs'] / batches:,.1f}" if batches else "-",
+        f"{estimate['tokens'] / batches:,.0f}" if batches else "-",
+        percent(estimate["cells"] - estimate["tokens"], estimate["cells"]),
+        estimate["left_out"],
+        percent(estimate["left_out"], pairs),
+    ]
+
+
+def _value(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def record_table(summary: Json) -> Table:
+    """Returns the size of each split."""
+    keys = ("pairs", "shards", "bytes", "longest_source", "longest_target")
+    rows = [[split, *(counts[key] for key in keys)] for split, counts in summary["splits"].items()]
+    return Table("Records", ["split", *(key.replace("_", " ") for key in keys)], rows)

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nmt_prep.reporting.page import render_page
+from nmt_prep.reporting.tables import Table
+from nmt_prep.reporting.text import _TABLES, render_text
+from tests.reporting.runs import summary_of
+
+
+def test_columns_without_content_are_left_out() -> None:
+    table = Table("Corpora", ["corpus", "pairs", "notes"], [["train/a", 0, ""], ["train/b", 2, ""]], (0, 2))
+    expected = Table("Corpora", ["corpus", "pairs"], [["train/a", 0], ["train/b", 2]], [0])
+    assert table.without_empty_columns() == expected
+    noted = Table("Corpora", ["corpus", "notes", "pairs"], [["train/a", "new", 1]], (0, 1))
+    assert noted.without_empty_columns() == Table(
+        "Corpora", ["corpus", "notes", "pairs"], [["train/a", "new", 1]], [0, 1]
+    )
+
+
+@pytest.mark.parametrize("made", _TABLES, ids=lambda made: made.__name__)
+def test_the_page_and_the_text_show_the_same_rows(made, toy: Path) -> None:
+    summary = summary_of(toy)
+    table = made(summary)
+    assert table.rows
+    text = [line.split("  ") for line in render_text(summary).splitlines()]
+    for row in table.rows:
+        cells = [f"{cell:,}" if isinstance(cell, int) else cell for cell in row[1:]]
+        assert cells in [[cell.strip() for cell in line if cell.strip()][-len(cells) :] for line in text]
+    if made.__name__ not in ("drop_table", "batch_table"):  # the page has their numbers in larger tables
+        assert table.markup(sort=made.__name__ != "vocabulary_table") in render_page(summary)

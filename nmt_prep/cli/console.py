@@ -49,6 +49,8 @@ _WORDING: Mapping[str, Callable[[Fields], str]] = {
         f"vocab: {fields['side']}: {fields['lines']:,} lines are too long to train SentencePiece on; "
         "raise max_sentence_length in vocab.options to use them"
     ),
+    "mended": lambda fields: f"  before cleaning: {fields['message']}",
+    "most_dropped": lambda fields: f"  warning: {fields['message']}",
     "warning": lambda fields: f"  warning: {fields['message']}",
 }
 

@@ -19,6 +19,7 @@ _SCRIPT_SHARE = 0.1
 _UNEVEN_SHARE = 0.1
 _MEAN_RATIO = 2.0
 _TRAIN_SHARE = 0.001
+_LOST_SHARE = 0.5
 _SHOWN_LINES = 3
 _SHOWN_CHARACTERS = 60
 
@@ -117,15 +118,53 @@ def leak_warning(split: str, corpus: str, pairs: int, found: int, by_corpus: Map
     return HealthWarning("eval_in_train", text, corpus, split, None, found, found / pairs)
 
 
+def drops_most(pairs: int, dropped: Mapping[str, int], share: float = _LOST_SHARE) -> bool:
+    """Returns true if more than a share of the pairs of a corpus was dropped."""
+    lost = sum(dropped.values())
+    return lost >= _LEAST_COUNT and lost > share * pairs
+
+
+def loss_warning(
+    split: str,
+    corpus: str,
+    pairs: int,
+    dropped: Mapping[str, int],
+    what: str,
+    explained: str = "",
+    *,
+    first: bool = False,
+) -> HealthWarning:
+    """Returns the warning about a corpus most of whose pairs were dropped.
+
+    Args:
+        split: of the corpus.
+        corpus: its name.
+        pairs: number of its pairs.
+        dropped: the dropped pairs by reason.
+        what: what dropped them.
+        explained: what explains the loss.
+        first: true if these are the counts of its first pairs.
+    """
+    lost = sum(dropped.values())
+    reasons = sorted(dropped.items(), key=lambda item: (-item[1], item[0]))
+    shown = ", ".join(f"{reason} {count:,}" for reason, count in reasons[:_SHOWN_LINES])
+    more = ", …" * (len(reasons) > _SHOWN_LINES)
+    text = f"{what} drops {lost:,} of {'the first ' * first}{pairs:,} pairs ({lost / pairs:.1%}): {shown}{more}"
+    return HealthWarning(
+        "most_dropped", f"{text}; {explained}" if explained else text, corpus, split, None, lost, lost / pairs
+    )
+
+
 def _frequent_text(lines: Sequence[FrequentLine], side: Side, total: int) -> str:
     first = lines[0]
     if len(lines) == 1:
-        return f"{first.count:,} of {total:,} {side} lines ({first.count / total:.1%}) are {_quoted(first.text)}"
+        return f"{first.count:,} of {total:,} {side} lines ({first.count / total:.1%}) are {quoted(first.text)}"
     count = sum(line.count for line in lines)
-    shown = ", ".join(f"{_quoted(line.text)} {line.count:,}" for line in lines[:_SHOWN_LINES])
+    shown = ", ".join(f"{quoted(line.text)} {line.count:,}" for line in lines[:_SHOWN_LINES])
     more = ", …" * (len(lines) > _SHOWN_LINES)
     return f"{len(lines)} lines make up {count / total:.1%} of the {total:,} {side} lines: {shown}{more}"
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """Returns the beginning of a text in quotation marks."""
     return f"“{text if len(text) <= _SHOWN_CHARACTERS else f'{text[: _SHOWN_CHARACTERS - 1]}…'}”"

@@ -5,6 +5,6 @@ allow to be seen without fetching it is said, and is not an error.
 """
 
 from nmt_prep.inspection.corpora import inspect_config
-from nmt_prep.inspection.facts import CorpusFacts, FileFacts, Inspection, SideFacts
+from nmt_prep.inspection.facts import CorpusFacts, FileFacts, Inspection
 
-__all__ = ["CorpusFacts", "FileFacts", "Inspection", "SideFacts", "inspect_config"]
+__all__ = ["CorpusFacts", "FileFacts", "Inspection", "inspect_config"]

@@ -14,9 +14,9 @@ from nmt_prep.cleaning.languages import LanguageIdentifier
 from nmt_prep.config import Config, Corpus, Languages
 from nmt_prep.corpora import format_of, parts_of
 from nmt_prep.errors import NmtPrepError
+from nmt_prep.health.languages import facts_by_side, installed_identifier, language_warnings
 from nmt_prep.inspection.facts import CorpusFacts, FileFacts, Inspection
 from nmt_prep.inspection.files import Looked, Looker
-from nmt_prep.inspection.languages import installed_identifier, language_warning, side_facts
 from nmt_prep.inspection.pairs import SMALL, first_pairs
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.sources.lockfile import LockFile
@@ -165,13 +165,9 @@ class _Examined:
         columns = [first.lines[side].to_pylist() if side in shown else repeat(None) for side in SIDES]
         facts.first = list(islice(zip(*columns, strict=False), pairs))
         if identifier is not None:
-            tags = {"source": self.languages.source, "target": self.languages.target}
-            for side in sides:
-                other = tags["target" if side == "source" else "source"]
-                facts.languages[side] = side_facts(first.lines[side], identifier, tags[side], other)
-            for side, own in facts.languages.items():
-                others = [each for name, each in facts.languages.items() if name != side]
-                facts.warnings += filter(None, [language_warning(side, own, others[0] if others else None)])
+            lines = {side: first.lines[side] for side in sides}
+            facts.languages.update(facts_by_side(lines, identifier, self.languages))
+            facts.warnings += language_warnings(facts.languages)
         return facts
 
     def _found(self, facts: CorpusFacts) -> dict[str, list[Beginning]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from nmt_prep.health.languages import SideFacts
 from nmt_prep.sides import Side
 
 Place: TypeAlias = Literal["local", "remote", "fetched"]
@@ -33,24 +34,6 @@ class FileFacts:
     kind: str | None = None
     members: int = 0
     complete: bool = True
-
-
-@dataclass(frozen=True)
-class SideFacts:
-    """The languages of the first lines of a side.
-
-    Attributes:
-        language: the language of the config.
-        lines: number of lines that are long enough to tell their language.
-        found: share of these lines by language, the most frequent first.
-        fitting: share of these lines that are in the language of the config or one that is similar to it; None if the
-            model does not know the language.
-    """
-
-    language: str
-    lines: int
-    found: dict[str, float]
-    fitting: float | None
 
 
 @dataclass

@@ -69,6 +69,7 @@ def _page(summary: Json, contents: Mapping[ModuleType, Markup]) -> str:
             el("h1", summary["name"], " ", el("span", languages, class_="pair")),
             _tiles(summary),
             _warnings(summary),
+            _mended(summary),
         ),
         el(
             "nav",
@@ -153,3 +154,12 @@ def _warnings(summary: Json) -> Content:
         class_="warnings",
         aria_labelledby="warnings-title",
     )
+
+
+def _mended(summary: Json) -> Content:
+    """Returns what was wrong with the data before cleaning, to be unfolded."""
+    mended = summary.get("mended")
+    if not mended:
+        return None
+    items = el("ul", (el("li", el("b", about(warning)), " ", warning["text"]) for warning in mended))
+    return el("details", el("summary", "Before cleaning, which mended this"), items)

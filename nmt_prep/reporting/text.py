@@ -34,9 +34,11 @@ def render_text(summary: Json) -> str:
 
 
 def _warnings(summary: Json) -> Iterator[str]:
-    for warning in summary["warnings"]:
+    listed = [("warning", each) for each in summary["warnings"]]
+    listed += [("before cleaning", each) for each in summary.get("mended", ())]
+    for what, warning in listed:
         where = about(warning)
-        yield f"warning: {where}{': ' * bool(where)}{visible(warning['text'])}"
+        yield f"{what}: {where}{': ' * bool(where)}{visible(warning['text'])}"
     for split, duplicates in summary.get("duplicates", {}).items():
         near = duplicates["near"]
         if near is not None and near["full_buckets"]:

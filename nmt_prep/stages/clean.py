@@ -10,7 +10,6 @@ The last round samples the rejected pairs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
@@ -33,7 +32,7 @@ from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
 from nmt_prep.stages.alignment import LEARNING_VERSION
-from nmt_prep.stages.clean_check import CHECK, CheckTask
+from nmt_prep.stages.clean_check import CHECK, check_first_pairs, loss_warnings
 from nmt_prep.stages.clean_corpora import (
     build_cleaner,
     cleaned_corpora,
@@ -56,7 +55,7 @@ from nmt_prep.stages.clean_dedup import (
     plan_splits,
 )
 from nmt_prep.stages.clean_duplicates import observed_duplicates
-from nmt_prep.stages.clean_health import HEALTH_ROUNDS, look_again
+from nmt_prep.stages.clean_health import HEALTH_ROUNDS, look_again, mended
 from nmt_prep.stages.clean_leaks import (
     SEGMENTS,
     decontamination_settings,
@@ -120,11 +119,19 @@ class CleanOutput:
 
 @dataclass(frozen=True)
 class Cleaned:
-    """The work on all corpora, the splits in which duplicates were dropped, and warnings about what remains."""
+    """The results of the rounds.
+
+    Attributes:
+        corpora: the work on all corpora.
+        deduplicated: the splits in which duplicates were dropped.
+        remaining: warnings about what remains.
+        explained: what explains the loss of most pairs, by the names of corpora.
+    """
 
     corpora: list[CorpusWork]
     deduplicated: list[DedupSplit]
     remaining: tuple[HealthWarning, ...]
+    explained: dict[str, str]
 
 
 class Clean(Stage[CleanOutput, Cleaned]):
@@ -229,7 +236,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
             sum(pairs for each in corpora for pairs in each.pairs[: each.first]),
         )
         share_out(corpora, [each.first for each in corpora], firsts)
-        yield from CHECK.run(_checks(job, corpora), valid=lambda _: True)
+        explained = yield from check_first_pairs(job, corpora)
         rest = yield from CLEAN.run(
             [task for each in corpora for task in each.tasks[each.first :]],
             sum(pairs for each in corpora for pairs in each.pairs[each.first :]),
@@ -242,7 +249,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
         yield from deduplicate(job, corpora, plan, "limits")
         yield from sample_rejects(job, corpora)
         remaining = yield from look_again(job, corpora)
-        return Cleaned(corpora, deduplicated, remaining)
+        return Cleaned(corpora, deduplicated, remaining, explained)
 
     def finish(self, job: Job, made: Cleaned) -> Result[CleanOutput]:
         parts: dict[str, tuple[CleanedPart, ...]] = dict.fromkeys(section_of(job.config).splits, ())
@@ -266,18 +273,9 @@ class Clean(Stage[CleanOutput, Cleaned]):
         if remark := preset_left_out(job.config):
             job.progress.event("preset_left_out", message=remark)
         observed = _observed(job, made)
+        for warning in observed.mended:
+            job.progress.event("mended", message=str(warning))
         return Result(output, counts, files=sorted(digests), digests=digests, observed=observed)
-
-
-def _checks(job: Job, corpora: Sequence[CorpusWork]) -> list[CheckTask]:
-    """Returns a task for each corpus whose pairs were all dropped; none if the config allows empty corpora."""
-    if section_of(job.config).allow_empty:
-        return []
-    return [
-        CheckTask(f"check-{each.split}-{each.index:03d}", each.of, each.counts, each.first == len(each.tasks))
-        for each in corpora
-        if each.counts.pairs_in and not each.counts.pairs_out
-    ]
 
 
 def _observed(job: Job, made: Cleaned) -> CleanObserved:
@@ -295,6 +293,7 @@ def _observed(job: Job, made: Cleaned) -> CleanObserved:
         facts = rule_facts(cleaner.rules, each.of.cleaning, each.top_threshold, each.translation)
         rules.setdefault(each.split, {})[name] = facts
     leaks = leaks_of(made.corpora)
-    warnings = (*left_out(job, made.corpora), *leak_warnings(leaks), *made.remaining)
+    losses = loss_warnings(made.corpora, made.explained)
+    warnings = (*left_out(job, made.corpora), *losses, *leak_warnings(leaks), *made.remaining)
     duplicates = observed_duplicates(made.deduplicated, effective_dedup(section_of(job.config)).keys)
-    return CleanObserved(warnings, translation, leaks, rejected, rules, duplicates)
+    return CleanObserved(warnings, translation, leaks, rejected, rules, duplicates, mended(job, made.remaining))

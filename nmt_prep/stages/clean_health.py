@@ -120,6 +120,13 @@ def look_again(job: Job, cleaned: list[CorpusWork]) -> Rounds[tuple[HealthWarnin
     return found.warnings
 
 
+def mended(job: Job, remaining: tuple[HealthWarning, ...]) -> tuple[HealthWarning, ...]:
+    """Returns the warnings of compile that no longer hold as they are, because cleaning dropped such pairs."""
+    compiled: CompileObserved = job.observed(Compile)
+    before = (warning for warning in compiled.warnings if is_judged_cleaned(job.config, warning))
+    return tuple(warning for warning in before if warning not in remaining)
+
+
 def _suspects(job: Job, cleaned: list[CorpusWork]) -> Iterator[_Suspect]:
     """Yields the cleaned corpora with warnings; and if another split shared pairs with train, all of train and that."""
     compiled: CompileObserved = job.observed(Compile)

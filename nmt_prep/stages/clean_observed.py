@@ -55,13 +55,14 @@ class CleanObserved:
     """Facts that the report shows besides the counts; all but the warnings by split and name of the corpus.
 
     Attributes:
-        warnings: rules that the config names and that were left out, corpora that contain much of a test set, and what
-            compile warned of and cleaning did not mend.
+        warnings: rules that the config names and that were left out, corpora that lose most of their pairs or contain
+            much of a test set, and what compile warned of and cleaning did not mend.
         translation: how the rule ``translation`` was applied.
         leaks: what the corpora contain of evaluation sets, by split.
         rejected: notes about the rejected pairs.
         rules: the rules by their keys.
         duplicates: the duplicates by split, where pairs are compared.
+        mended: what compile warned of and cleaning mended.
     """
 
     warnings: tuple[HealthWarning, ...] = ()
@@ -70,6 +71,7 @@ class CleanObserved:
     rejected: dict[str, dict[str, RejectNotes]] = field(default_factory=dict)
     rules: dict[str, dict[str, dict[str, RuleFacts]]] = field(default_factory=dict)
     duplicates: dict[str, Duplicates] = field(default_factory=dict)
+    mended: tuple[HealthWarning, ...] = ()
 
 
 def rule_facts(

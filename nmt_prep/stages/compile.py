@@ -8,8 +8,8 @@ so are pairs in which the reader finds a fault. Two more rounds look at the heal
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -18,6 +18,7 @@ from nmt_prep.config import Config, Corpus
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora import format_of, iter_pairs, parts_of, reader_of, row_groups, score_files
 from nmt_prep.file_steps import FileSteps
+from nmt_prep.health.judging import drops_most, loss_warning
 from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Rounds
@@ -141,14 +142,25 @@ class Compile(Stage[CompileOutput, Compiled]):
             parts[source.split] += tuple(part for each in slices for part in each.parts)
             for each in slices:
                 digests |= each.digests
+        losses = tuple(_loss_warnings(corpora))
         total = reduce(add, (counts for split in corpora.values() for counts in split.values()))
         return Result(
             CompileOutput(parts, corpora),
             Counts(pairs_in=total.pairs_in, pairs_out=total.pairs_out, dropped=total.dropped),
             files=list(digests),
             digests=digests,
-            observed=made.observed,
+            observed=replace(made.observed, warnings=losses + made.observed.warnings),
         )
+
+
+def _loss_warnings(corpora: Mapping[str, Mapping[str, CorpusCounts]]) -> Iterator[HealthWarning]:
+    """Yields a warning for each corpus of which most pairs cannot be used."""
+    for split, own in corpora.items():
+        for name, counts in own.items():
+            dropped = {reason: n for reason, n in counts.dropped.items() if n and reason != "vocab_only"}
+            if drops_most(counts.pairs_in, dropped):
+                advice = "check the format and the columns of the corpus, for example with nmt-prep check"
+                yield loss_warning(split, name, counts.pairs_in, dropped, "compile", advice)
 
 
 def _has_rows(config: Config, corpus: Corpus) -> bool:

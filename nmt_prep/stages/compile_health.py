@@ -230,7 +230,7 @@ class ObservedCorpus:
 
 def is_judged_cleaned(config: Config, warning: HealthWarning) -> bool:
     """Returns true if what a warning of compile is about is looked at again after cleaning."""
-    if config.clean is None:
+    if config.clean is None or warning.code == "most_dropped":
         return False
     return config.cleans(warning.split or "") or (warning.code == "eval_in_train" and config.cleans("train"))
 

@@ -146,7 +146,7 @@ def _cleaning(job: Job) -> Json:
     if seen["translation"]:
         sections["translation"] = seen["translation"]
     ordered = {name: _in_order(job.config, section) for name, section in sections.items()}
-    by_split = {name: seen[name] for name in ("duplicates", "leaks") if seen.get(name)}
+    by_split = {name: seen[name] for name in ("duplicates", "leaks", "mended") if seen.get(name)}
     return {**ordered, **others, **by_split}
 
 

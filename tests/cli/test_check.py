@@ -16,7 +16,7 @@ from nmt_prep.inspection import corpora as inspected
 from nmt_prep.sources.catalogues import SERVICE_VARIABLE
 from tests.archives.builders import tar_of, zip_of
 from tests.cli.program import Ended, nmt_prep
-from tests.inspection.test_languages import ByFirstWord
+from tests.health.test_languages import ByFirstWord
 from tests.server import Answer, WebServer, web_server
 
 ENGLISH = b"".join(b"en this is sentence number %d of the text\n" % number for number in range(6))

@@ -26,9 +26,15 @@ def config_of(directory: Path, *train: dict[str, Any], **more: Any) -> Config:
     return check_config({**base, "output_dir": str(directory / "run"), "splits": splits, **more}, "test config")
 
 
-def run(config: Config, until: str = "sample", workers: int = 2, force: Collection[str] = ()) -> list[Outcome]:
+def run(
+    config: Config,
+    until: str = "sample",
+    workers: int = 2,
+    force: Collection[str] = (),
+    progress: Progress | None = None,
+) -> list[Outcome]:
     """Runs the stages; paths are relative to the parent of the run directory."""
-    return _pipeline(config).run(LocalEngine(workers), until=until, force=force)
+    return _pipeline(config, progress).run(LocalEngine(workers), until=until, force=force)
 
 
 def steps(config: Config) -> list[Step]:
@@ -42,6 +48,6 @@ def manifest(config: Config, stage: str) -> Manifest:
     return found
 
 
-def _pipeline(config: Config) -> Pipeline:
+def _pipeline(config: Config, progress: Progress | None = None) -> Pipeline:
     stages = [stage for stage in (Download(), Extract(), Compile(), Clean(), Sample()) if stage.applies(config)]
-    return Pipeline(stages, config, config.run_dir.parent, Progress())
+    return Pipeline(stages, config, config.run_dir.parent, progress or Progress())

@@ -37,13 +37,15 @@ def test_missing_modules_and_programs_are_errors_before_any_work(tmp_path: Path)
 
 def test_rules_that_drop_a_whole_corpus_are_an_error(tmp_path: Path) -> None:
     rules = {"length": {"unit": "char", "max": 2}}
+    first, second = numbered(50, "long")[0]
     corpora = [write(tmp_path, "a", [("a", "b")]), write(tmp_path, "b", numbered(50, "long"))]
     config = config_of(tmp_path, *corpora, clean={**NONE, "rules": rules})
     with pytest.raises(CleaningError) as error:
         run(config)
     assert str(error.value) == (
         "clean.rules.length: cleaning drops all 50 pairs of splits.train.b (failed: length 50); change the rules for "
-        "this corpus below clean.overrides.b, or pass --allow-empty to go on"
+        "this corpus below clean.overrides.b, or pass --allow-empty to go on; length drops, for example, row 0: "
+        f"“{first}” and “{second}”"
     )
     allowed = config_of(tmp_path, *corpora, clean={**NONE, "rules": rules, "allow_empty": True})
     run(allowed)

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt_prep.config import Config
+from nmt_prep.runner import run as run_all
 from tests.stages.runs import config_of, run
 from tests.stages.test_compile_health import sentence, write
 
@@ -36,6 +37,15 @@ def test_what_cleaning_mended_gives_no_warning(tmp_path: Path) -> None:
         "compile": ["train/gaps: 200 of 400 source lines (50.0%) are “NO TRANSLATION AVAILABLE”", often]
     }
     assert warned(config_of(tmp_path, *train, clean=CLEAN)) == {"clean": [often]}
+
+
+def test_what_cleaning_mended_is_named(tmp_path: Path) -> None:
+    config = config_of(tmp_path, *corpora(tmp_path), clean=CLEAN, vocab={"kind": "byte_bpe", "size": 300})
+    run_all(config, base_dir=tmp_path)
+    gaps = "train/gaps: 200 of 400 source lines (50.0%) are “NO TRANSLATION AVAILABLE”"
+    summary = (tmp_path / "run" / "report" / "summary.txt").read_text()
+    assert f"before cleaning: {gaps}\n" in summary
+    assert "NO TRANSLATION AVAILABLE" in (tmp_path / "run" / "report" / "index.html").read_text()
 
 
 def test_pairs_of_dev_that_cleaning_leaves_in_train(tmp_path: Path) -> None:

@@ -8,9 +8,8 @@ from nmt_prep.cleaning.languages import LanguageIdentifier, load_identifier
 from nmt_prep.cleaning.languages.identifier import LabelNumbers, Probabilities
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import CleaningError
-from nmt_prep.inspection import languages
-from nmt_prep.inspection.facts import SideFacts
-from nmt_prep.inspection.languages import installed_identifier, language_warning, side_facts
+from nmt_prep.health import languages
+from nmt_prep.health.languages import SideFacts, installed_identifier, language_warning, side_facts
 
 
 class ByFirstWord(LanguageIdentifier):

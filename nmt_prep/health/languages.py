@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +15,9 @@ from nmt_prep.cleaning.languages.loading import ELDC, LID_176
 from nmt_prep.cleaning.languages.rivals import Expected
 from nmt_prep.cleaning.languages.tags import languages_of_labels
 from nmt_prep.columns import TextColumn
+from nmt_prep.config import Languages
 from nmt_prep.errors import CleaningError
-from nmt_prep.inspection.facts import SideFacts
+from nmt_prep.sides import SIDES, Side
 
 _LEAST_LETTERS = 20
 """Letters of a line whose language is told; a Han character counts as four."""
@@ -26,6 +29,24 @@ _LEAST_SHARE = 0.01
 
 _LEAST_LINES = 5
 _LEAST_FITTING = 0.5
+
+
+@dataclass(frozen=True)
+class SideFacts:
+    """The languages of the first lines of a side.
+
+    Attributes:
+        language: the language of the config.
+        lines: number of lines that are long enough to tell their language.
+        found: share of these lines by language, the most frequent first.
+        fitting: share of these lines that are in the language of the config or one that is similar to it; None if the
+            model does not know the language.
+    """
+
+    language: str
+    lines: int
+    found: dict[str, float]
+    fitting: float | None
 
 
 def installed_identifier() -> tuple[str, LanguageIdentifier] | None:
@@ -64,6 +85,22 @@ def side_facts(lines: pa.Array, identifier: LanguageIdentifier, tag: str, other:
     told = counts.total()
     found = {name: count / told for name, count in counts.most_common() if count >= _LEAST_SHARE * told}
     return SideFacts(tag, told, found, counts[tag] / max(told, 1) if expected.own else None)
+
+
+def language_warnings(facts: Mapping[Side, SideFacts]) -> Iterator[str]:
+    """Yields a warning for each side of which most lines are not in its language."""
+    for side, own in facts.items():
+        others = [each for name, each in facts.items() if name != side]
+        if warning := language_warning(side, own, others[0] if others else None):
+            yield warning
+
+
+def facts_by_side(
+    lines: Mapping[Side, pa.Array], identifier: LanguageIdentifier, languages: Languages
+) -> dict[Side, SideFacts]:
+    """Returns the languages of the lines of each side: Arrow ``large_string`` arrays without nulls."""
+    tags: dict[Side, str] = {"source": languages.source, "target": languages.target}
+    return {side: side_facts(lines[side], identifier, tags[side], tags[SIDES[side == "source"]]) for side in lines}
 
 
 def language_warning(side: str, facts: SideFacts, other: SideFacts | None) -> str | None:

@@ -80,7 +80,7 @@ def write_shortlists(
     Raises:
         ArgumentError: the run has no such split.
         OutputError: the run has no links or vocabularies, its text has changed since, or a file cannot be written.
-        VocabularyError: a vocabulary cannot be read, or a piece contains white space.
+        VocabularyError: a vocabulary cannot be read.
     """
     parts = _aligned(run, split, hint="nmt-prep run CONFIG with a section align")
     _check_text(run)

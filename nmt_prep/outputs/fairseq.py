@@ -22,9 +22,10 @@ from nmt_prep.outputs.files import OutputFile
 from nmt_prep.outputs.mmap import MAX_UINT16_PIECES, IdType, id_type, sequence_file
 from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
 from nmt_prep.outputs.pairs import IdPairs
-from nmt_prep.outputs.vocabulary import PieceCounts, check_listable, listable_pieces, total_counts, write_text
+from nmt_prep.outputs.vocabulary import PieceCounts, total_counts, write_text
 from nmt_prep.sides import SIDES
 from nmt_prep.subwords import Tokenizer
+from nmt_prep.subwords.piece_text import PieceText
 
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")
 _MULTIPLE = 8
@@ -75,7 +76,6 @@ class Fairseq(Output[FairseqOptions]):
             )
 
     def check(self, options: FairseqOptions, run: RunFacts) -> None:
-        check_listable(options, run)
         for side in SIDES:
             size = _padded(len(run.vocabularies[side].load()))
             if options.dtype == "uint16" and size > MAX_UINT16_PIECES:
@@ -98,8 +98,12 @@ class Fairseq(Output[FairseqOptions]):
                     stack.enter_context(sequence_file(task.directory, stem, dtype, task.count, documents=False))
                 )
             tables = [new_ids(tokenizer).astype(_dtype(task.options, tokenizer)) for tokenizer in tokenizers]
+            texts = [PieceText(tokenizer) for tokenizer in tokenizers]
             for batch in task.pairs.batches():
-                for (file, _), table, rows in zip(opened, tables, (batch.sources, batch.targets), strict=True):
+                for (file, _), text, table, rows in zip(
+                    opened, texts, tables, (batch.sources, batch.targets), strict=True
+                ):
+                    text.check(rows.values)  # the dictionary spells such a piece in another way
                     file.add(table.take(rows.values), rows.offsets)
                 if counts is not None:
                     counts.add(batch.sources.values, batch.targets.values)
@@ -132,12 +136,9 @@ def dictionary(tokenizer: Tokenizer, counts: npt.NDArray[np.int64]) -> list[str]
     """Returns the lines of a dictionary: each piece that is not special with its count, then padding.
 
     A piece that is spelt like an earlier one or like a special piece is marked, so that it keeps its place.
-
-    Raises:
-        VocabularyError: a piece contains white space.
     """
     ids, seen, lines = new_ids(tokenizer), set(SPECIALS), list[str]()
-    for new, piece, count in zip(ids.tolist(), listable_pieces(tokenizer), counts.tolist(), strict=True):
+    for new, piece, count in zip(ids.tolist(), PieceText(tokenizer).words(), counts.tolist(), strict=True):
         if new >= len(SPECIALS):
             lines.append(f"{piece} {count}{' #fairseq:overwrite' if piece in seen else ''}")
             seen.add(piece)

@@ -16,16 +16,16 @@ from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.config import Config
 from nmt_prep.outputs.output import RunFacts, ShardTask
 from nmt_prep.outputs.pairs import TextBatch, TextPairs, arrow_lines
-from nmt_prep.outputs.vocabulary import listable_pieces
 from nmt_prep.sides import SIDES
 from nmt_prep.subwords import Tokenizer
+from nmt_prep.subwords.piece_text import PieceText
 
 
 def line_batches(task: ShardTask[Any]) -> Iterator[TextBatch]:
     """Yields the pairs of a task as lines: of text if it has text, of pieces without eos if it has ids.
 
     Raises:
-        VocabularyError: a piece contains white space.
+        EncodeError: a piece of the text contains white space.
         RecordsError: the pairs cannot be read.
     """
     if isinstance(task.pairs, TextPairs):
@@ -53,21 +53,28 @@ class Pieces:
     """Converts rows of ids to lines of pieces, natively."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        """Takes a tokenizer.
-
-        Raises:
-            VocabularyError: a piece contains white space.
-        """
-        pieces = TextColumn.from_strings(listable_pieces(tokenizer))
+        """Takes a tokenizer."""
+        self._text = PieceText(tokenizer)
+        pieces = TextColumn.from_strings(self._text.words())
         self._table = PieceTable(pieces.data, pieces.offsets)
         self._eos = -1 if tokenizer.eos_id is None else tokenizer.eos_id
 
     def lines(self, rows: Ragged) -> pa.Array:
-        """Returns one line per row, without eos at its end, as a ``large_string`` array."""
+        """Returns one line per row, without eos at its end, as a ``large_string`` array.
+
+        Raises:
+            EncodeError: a piece of the text contains white space.
+        """
+        self._text.check(rows.values)
         return arrow_lines(*self._table.lines(rows.values, rows.offsets, self._eos))
 
     def column(self, rows: Ragged) -> PieceColumn:
-        """Returns rows as :func:`piece_rows` takes them."""
+        """Returns rows as :func:`piece_rows` takes them.
+
+        Raises:
+            EncodeError: a piece of the text contains white space.
+        """
+        self._text.check(rows.values)
         return self._table, rows.values, rows.offsets, self._eos
 
 
@@ -81,22 +88,14 @@ def piece_rows(*columns: PieceColumn) -> memoryview:
 
 
 def task_pieces(task: ShardTask[Any]) -> tuple[Pieces, Pieces]:
-    """Returns the pieces of both sides of a task.
-
-    Raises:
-        VocabularyError: a piece contains white space.
-    """
+    """Returns the pieces of both sides of a task."""
     source, target = (pieces_of(task.run.vocabularies[side].load()) for side in SIDES)
     return source, target
 
 
 @functools.lru_cache(maxsize=2)
 def pieces_of(tokenizer: Tokenizer) -> Pieces:
-    """Returns the pieces of a tokenizer; each process converts them only once.
-
-    Raises:
-        VocabularyError: a piece contains white space.
-    """
+    """Returns the pieces of a tokenizer; each process converts them only once."""
     return Pieces(tokenizer)
 
 

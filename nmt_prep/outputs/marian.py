@@ -22,7 +22,7 @@ from nmt_prep.outputs.files import output_file
 from nmt_prep.outputs.lines import line_batches, link_problems, piece_rows, task_pieces, unlinked
 from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
 from nmt_prep.outputs.pairs import IdPairs
-from nmt_prep.outputs.vocabulary import check_frames, check_listable, copy_file, headed_list, write_text
+from nmt_prep.outputs.vocabulary import check_frames, copy_file, headed_list, write_text
 from nmt_prep.sides import SIDES, Side
 
 
@@ -63,8 +63,6 @@ class Marian(Output[MarianOptions]):
         has_spm = run.vocabularies["source"].load().has_spm
         pieces = not has_spm if options.pieces is None else options.pieces
         check_frames(options, run, pieces=pieces)
-        if pieces or not has_spm:
-            check_listable(options, run)
 
     def write(self, task: ShardTask[MarianOptions], tick: Tick) -> ShardMade:
         counts: Counter[str] = Counter()

@@ -16,7 +16,7 @@ from nmt_prep.outputs.files import output_file
 from nmt_prep.outputs.lines import corpus_lines, line_batches, link_problems, piece_rows, task_pieces, unlinked
 from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
 from nmt_prep.outputs.pairs import IdBatch, IdPairs, TextBatch, TextPairs
-from nmt_prep.outputs.vocabulary import ListFormat, check_frames, check_listable, write_lists
+from nmt_prep.outputs.vocabulary import ListFormat, check_frames, write_lists
 from nmt_prep.sides import SIDES
 
 
@@ -62,8 +62,6 @@ class Text(Output[TextOptions]):
 
     def check(self, options: TextOptions, run: RunFacts) -> None:
         check_frames(options, run, pieces=options.pieces)
-        if options.pieces or set(options.vocab) - {"hf_marian"}:
-            check_listable(options, run)
 
     def write(self, task: ShardTask[TextOptions], tick: Tick) -> ShardMade:
         linked = isinstance(task.pairs, TextPairs) and task.pairs.linked

@@ -25,33 +25,6 @@ LIST_HEAD = ("<unk>", "<s>", "</s>")
 """The pieces that every vocabulary list of tensorflow/nmt begins with, and that Marian looks for."""
 
 
-def listable_pieces(tokenizer: Tokenizer) -> list[str]:
-    """Returns the texts of all pieces, in order of ids.
-
-    Raises:
-        VocabularyError: a piece contains white space.
-    """
-    return PieceText(tokenizer).words()
-
-
-def check_listable(options: OutputOptions, run: RunFacts) -> None:
-    """Checks that an output can hold the pieces of both sides as words of lines.
-
-    Raises:
-        VocabularyError: a piece contains white space.
-    """
-    for side in SIDES:
-        vocabulary = run.vocabularies[side]
-        try:
-            listable_pieces(vocabulary.load())
-        except VocabularyError as error:
-            raise VocabularyError(
-                f"the output {options.directory} writes the pieces of {vocabulary.path.name} as text: {error}; write "
-                "ids ({kind: huggingface, rows: ids}, tfrecord, megatron), or text ({kind: text, pieces: false, "
-                "vocab: []})"
-            ) from error
-
-
 def check_frames(options: OutputOptions, run: RunFacts, *, pieces: bool) -> None:
     """Checks that lines of text or pieces can have what ``vocab.frame`` puts around the ids.
 
@@ -88,22 +61,14 @@ def special_ids(tokenizer: Tokenizer) -> frozenset[int]:
 
 
 def headed_list(tokenizer: Tokenizer) -> list[str]:
-    """Returns :data:`LIST_HEAD`, then the other pieces in the order of ids: a list as of tensorflow/nmt.
-
-    Raises:
-        VocabularyError: a piece contains white space.
-    """
-    return [*LIST_HEAD, *(text for text in listable_pieces(tokenizer) if text not in LIST_HEAD)]
+    """Returns :data:`LIST_HEAD`, then the other pieces in the order of ids: a list as of tensorflow/nmt."""
+    return [*LIST_HEAD, *(text for text in PieceText(tokenizer).words() if text not in LIST_HEAD)]
 
 
 def plain_list(tokenizer: Tokenizer) -> list[str]:
-    """Returns the pieces in the order of ids without special ones, which Eole and JoeyNMT add themselves.
-
-    Raises:
-        VocabularyError: a piece contains white space.
-    """
+    """Returns the pieces in the order of ids without special ones, which Eole and JoeyNMT add themselves."""
     special = special_ids(tokenizer)
-    return [text for number, text in enumerate(listable_pieces(tokenizer)) if number not in special]
+    return [text for number, text in enumerate(PieceText(tokenizer).words()) if number not in special]
 
 
 _LISTS: Mapping[str, Callable[[Tokenizer], list[str]]] = {"list": headed_list, "eole": plain_list, "joey": plain_list}
@@ -113,7 +78,6 @@ def write_lists(directory: Path, run: RunFacts, formats: Sequence[ListFormat]) -
     """Writes ``vocab.<side>`` (format ``list``), ``vocab.<format>.<side>`` or the files of a MarianTokenizer.
 
     Raises:
-        VocabularyError: a piece contains white space.
         OutputError: a file cannot be written.
     """
     for each in formats:

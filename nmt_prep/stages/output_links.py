@@ -64,7 +64,8 @@ class Linking:
             tags: for each side with a tag, the tag.
 
         Raises:
-            VocabularyError: a vocabulary cannot be read, or a piece contains white space.
+            EncodeError: a piece of the text contains white space.
+            VocabularyError: a vocabulary cannot be read.
         """
         sides = [self._side(side, text[side], tags.get(side)) for side in SIDES]
         (source, source_words, source_pieces), (target, target_words, target_pieces) = sides

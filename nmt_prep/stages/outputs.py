@@ -14,7 +14,7 @@ from typing import Any
 from nmt_prep.artefacts import write_json
 from nmt_prep.config import Config
 from nmt_prep.engines import Tick
-from nmt_prep.errors import RecordsError
+from nmt_prep.errors import EncodeError, RecordsError
 from nmt_prep.outputs import Form, Made, OutputOptions, RunFacts, ShardMade, ShardTask, kind_of, wanted_outputs
 from nmt_prep.outputs.pairs import IdPairs, TextPairs, id_pairs
 from nmt_prep.pipeline.manifest import Counts
@@ -39,9 +39,16 @@ def write_output(task: ShardTask[Any], tick: Tick) -> ShardMade:
 
     Raises:
         RecordsError: the records cannot be read, or do not hold all pairs of the shard.
+        EncodeError: a piece of the text contains white space, and cannot be written as a word.
         OutputError: a file cannot be written.
     """
-    made = kind_of(task.options).write(task, tick)
+    try:
+        made = kind_of(task.options).write(task, tick)
+    except EncodeError as error:
+        raise EncodeError(
+            f"the output {task.options.directory}: {task.label}: {error}; outputs of ids can hold it: {{kind: "
+            "huggingface, rows: ids}, tfrecord, megatron"
+        ) from error
     if made.pairs != task.count:
         raise RecordsError(
             f"{task.directory / task.label}: {made.pairs} pairs were written, but the shard has {task.count}; run "

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterable
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from nmt_prep.columns import Ragged
-from nmt_prep.errors import EncodeError, VocabularyError
+from nmt_prep.errors import EncodeError
 from nmt_prep.subwords.tokenizer import Tokenizer
 
 _WHITE = re.compile(r"\s")
@@ -30,19 +31,38 @@ class PieceText:
         self._column = pa.array(self.texts, pa.large_string())
         self._ids = {text: number for number, text in enumerate(self.texts)}
         self._white = np.array([_WHITE.search(text) is not None for text in self.texts], dtype=np.bool_)
+        self._some_white = bool(self._white.any())
 
     def words(self) -> list[str]:
-        """Returns the texts of all pieces, for a vocabulary list with one piece per line.
+        r"""Returns the texts of all pieces, for a vocabulary list with one piece per line.
+
+        White space in a piece is spelt as an escape such as ``\u000d``, with more backslashes if a piece has that text
+        already. Text with such a piece is refused by :meth:`check`.
+        """
+        words, known = list(self.texts), set(self.texts)
+        for number in np.flatnonzero(self._white).tolist():
+            escape = _WHITE.sub(lambda match: f"\\u{ord(match[0]):04x}", words[number])
+            while escape in known:
+                escape = f"\\{escape}"
+            words[number] = escape
+            known.add(escape)
+        return words
+
+    def check(self, ids: npt.NDArray[np.int32]) -> None:
+        """Checks that ids can be written as words.
 
         Raises:
-            VocabularyError: a piece contains white space.
+            EncodeError: a piece contains white space.
         """
-        if self._white.any():
-            number = int(self._white.argmax())
-            raise VocabularyError(
-                f"piece {number}, {self.texts[number]!r}, contains white space, so it cannot be written to a text file"
+        if not self._some_white:
+            return
+        white = self._white[ids]
+        if white.any():
+            number = int(ids[int(white.argmax())])
+            raise EncodeError(
+                f"the text has piece {number}, {self.texts[number]!r}, which contains white space, so it cannot be "
+                "written as a piece; write ids, or remove those characters from the text"
             )
-        return self.texts
 
     def lines(self, rows: Ragged) -> pa.Array:
         """Returns one line per row, with pieces separated by spaces, as a ``large_string`` array.
@@ -52,13 +72,7 @@ class PieceText:
         """
         if len(rows.values) and not 0 <= int(rows.values.min()) <= int(rows.values.max()) < len(self.texts):
             raise EncodeError(f"ids must be from 0 to {len(self.texts) - 1}")
-        white = self._white[rows.values]
-        if white.any():
-            number = int(rows.values[int(white.argmax())])
-            raise EncodeError(
-                f"the text has piece {number}, {self.texts[number]!r}, which contains white space, so it cannot be "
-                "written as a piece; write ids, or remove those characters from the text"
-            )
+        self.check(rows.values)
         return _joined(rows, self._column.take(pa.array(rows.values)))
 
     def rows(self, lines: Iterable[str]) -> Ragged:

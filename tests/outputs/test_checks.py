@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import nmt_prep
-from nmt_prep.errors import VocabularyError
+from nmt_prep.errors import EncodeError, VocabularyError
 from nmt_prep.outputs import kind_of
 from nmt_prep.subwords.sentencepiece import SentencePieceTokenizer
 from tests.corpus import lines_of
@@ -31,21 +31,45 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def ran(place: Path, model: Path, output: dict[str, Any], **vocab: Any) -> Path:
-    (place / "t.tsv").write_text("one two\t一二\nthree;\t三\n", encoding="utf-8")
+TEXT = "one two\t一二\nthree;\t三\n"
+
+
+def ran(place: Path, model: Path, output: dict[str, Any], text: str = TEXT, **vocab: Any) -> Path:
+    (place / "t.tsv").write_text(text, encoding="utf-8", newline="")
     splits = {"train": [{"name": "t", "url": "t.tsv"}]}
     config = output_config(place, output, splits=splits, records={}, vocab={"from": str(model), **vocab})
     nmt_prep.run(config, base_dir=place)
     return config.run_dir / "outputs" / kind_of(config.outputs[0]).kind
 
 
-@pytest.mark.parametrize("output", [{"kind": "text", "pieces": False}, {"kind": "marian", "pieces": True}])
-def test_a_piece_with_white_space(tmp_path: Path, model: Path, output: dict[str, Any]) -> None:
-    with pytest.raises(VocabularyError) as caught:
-        ran(tmp_path, model, {**output, "name": "mine"})
-    assert "the output mine writes the pieces of m.model as text" in str(caught.value)
-    assert "piece 6, ';\\r', contains white space" in str(caught.value)
-    assert not (tmp_path / "run" / "records").exists()
+@pytest.mark.parametrize(
+    "output",
+    [{"kind": "text"}, {"kind": "text", "pieces": False}, {"kind": "marian", "pieces": True}, {"kind": "fairseq"}],
+)
+def test_a_piece_with_white_space_that_the_text_does_not_use(
+    tmp_path: Path, model: Path, output: dict[str, Any]
+) -> None:
+    directory = ran(tmp_path, model, output)
+    if output == {"kind": "text"}:
+        assert sorted(lines_of(directory / "train-00000-of-00001.en")) == ["▁ o n e ▁ t w o", "▁ t h r e e ;"]
+        assert lines_of(directory / "vocab.en")[6] == ";\\u000d"
+    if output == {"kind": "fairseq"}:
+        assert lines_of(directory / "dict.en.txt")[2] == ";\\u000d 0"
+
+
+@pytest.mark.parametrize("output", [{"kind": "text"}, {"kind": "marian", "pieces": True}, {"kind": "fairseq"}])
+def test_text_with_a_piece_of_white_space(tmp_path: Path, model: Path, output: dict[str, Any]) -> None:
+    with pytest.raises(EncodeError) as caught:
+        ran(tmp_path, model, {**output, "name": "mine"}, text="one two\t一二\nthree;\r a\t三\n")
+    message = "the output mine: train-00000-of-00001: the text has piece 6, ';\\r', which contains white space"
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["test_model", "llama2"])
+@pytest.mark.parametrize("output", [{"kind": "marian", "pieces": True}, {"kind": "fairseq"}])
+def test_published_models(tmp_path: Path, shared: Path, name: str, output: dict[str, Any]) -> None:
+    model = shared / "golden" / "published" / f"{name}.sentencepiece.model"
+    assert ran(tmp_path, model, output).is_dir()
 
 
 def test_text_does_not_need_the_pieces(tmp_path: Path, model: Path) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from nmt_prep import SentencePieceTokenizer
 from nmt_prep.columns import Ragged
-from nmt_prep.errors import EncodeError, VocabularyError
+from nmt_prep.errors import EncodeError
 from nmt_prep.subwords.piece_text import PieceText
 
 
@@ -39,9 +39,26 @@ def test_error_names_a_piece_of_white_space_in_the_text(with_white_pieces: Sente
         text.lines(with_white_pieces.encode_batch([f"cats{white}"]))
 
 
-def test_a_vocabulary_list_has_no_piece_of_white_space(with_white_pieces: SentencePieceTokenizer) -> None:
-    with pytest.raises(VocabularyError, match="contains white space, so it cannot be written to a text file"):
-        PieceText(with_white_pieces).words()
+def test_a_vocabulary_list_spells_white_space_as_an_escape(with_white_pieces: SentencePieceTokenizer) -> None:
+    pieces, words = list(with_white_pieces.pieces), PieceText(with_white_pieces).words()
+    assert words[pieces.index("\r")] == "\\u000d"
+    assert words[pieces.index("\u3000")] == "\\u3000"
+    others = [number for number, piece in enumerate(pieces) if piece not in ("\r", "\u3000")]
+    assert [words[number] for number in others] == [pieces[number] for number in others]
+
+
+def test_escapes_differ_from_other_pieces() -> None:
+    tokenizer = SentencePieceTokenizer.train(
+        ["one two"] * 9,
+        60,
+        model_type="char",
+        normalization_rule_name="identity",
+        user_defined_symbols=["\r", "\\u000d", "\\\\u000d"],
+        hard_vocab_limit=False,
+    )
+    words = PieceText(tokenizer).words()
+    assert words[tokenizer.pieces.index("\r")] == "\\\\\\u000d"
+    assert len(set(words)) == len(words)
 
 
 def test_ids_beyond_the_vocabulary_are_refused(with_white_pieces: SentencePieceTokenizer) -> None:

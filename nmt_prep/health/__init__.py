@@ -1,1 +1,1 @@
-"""Warnings about the data of a run: counted while the stages work, and shown at the end without being asked."""
+"""Warnings about the data of a run: the stages count them while they work, and the run shows them at its end."""

@@ -16,7 +16,7 @@ def encoded_warnings(info: DatasetInfo, max_length: int) -> Iterator[HealthWarni
     """Yields the warnings about the splits of a dataset.
 
     Args:
-        info: its description.
+        info: content of ``dataset.json``.
         max_length: ``input.max_length`` of the config. In layout ``packed``, the length of a row takes its place.
     """
     limit, key = (

@@ -12,7 +12,7 @@ from nmt_prep.health.warning import HealthWarning
 from nmt_prep.sides import Side
 
 _LEAST_COUNT = 10
-"""A finding in fewer pairs or lines may be chance."""
+"""Counts below this limit may be chance."""
 
 _EQUAL_SHARE = 0.05
 _SCRIPT_SHARE = 0.1
@@ -26,7 +26,7 @@ _SHOWN_CHARACTERS = 60
 
 @dataclass(frozen=True)
 class FrequentLine:
-    """A line that makes up more than 1 % of a side: its text, perhaps cut, and how often it occurs."""
+    """A line that makes up more than 1 % of a side: its text, cut if it is long, and the number of its occurrences."""
 
     text: str
     count: int
@@ -42,18 +42,18 @@ def pair_warnings(
     """Yields the warnings about the pairs of a corpus.
 
     Args:
-        split: of the corpus.
-        corpus: its name.
-        languages: of the corpus.
+        split: name of the split.
+        corpus: name of the corpus.
+        languages: languages of the corpus.
         facts: the counts.
         frequent: the frequent lines of each side, the most frequent first.
     """
     for side, lines in frequent.items():
-        found = [line for line in lines if line.count >= _LEAST_COUNT]
-        if found:
-            total, count = facts.sides[side].lines, sum(line.count for line in found)
-            text = _frequent_text(found, side, total)
-            yield HealthWarning("frequent_line", text, corpus, split, side, found[0].count, count / total)
+        certain = [line for line in lines if line.count >= _LEAST_COUNT]
+        if certain:
+            total, count = facts.sides[side].lines, sum(line.count for line in certain)
+            text = _frequent_text(certain, side, total)
+            yield HealthWarning("frequent_line", text, corpus, split, side, certain[0].count, count / total)
     if facts.equal >= max(_LEAST_COUNT, _EQUAL_SHARE * facts.pairs):
         share = facts.equal / facts.pairs
         text = (
@@ -95,27 +95,27 @@ def _length_warnings(split: str, corpus: str, languages: Languages, facts: PairF
 
 
 def relative_length(languages: Languages, characters: Mapping[Side, int]) -> float:
-    """Returns how many times the source side is longer than usual, relative to the target side."""
+    """Returns the ratio source / target of the lengths, divided by the usual ratio for the languages."""
     usual = expansion(languages.source, "char") / expansion(languages.target, "char")
     return characters["source"] / (characters["target"] * usual) if characters["target"] else float("inf")
 
 
-def leak_warning(split: str, corpus: str, pairs: int, found: int, by_corpus: Mapping[str, int]) -> HealthWarning | None:
+def leak_warning(split: str, corpus: str, pairs: int, leaks: int, by_corpus: Mapping[str, int]) -> HealthWarning | None:
     """Returns a warning if pairs of a corpus outside of train are also in train.
 
     Args:
-        split: of the corpus.
-        corpus: its name.
-        pairs: number of its pairs.
-        found: those of them that are in train.
-        by_corpus: the same for each corpus of train.
+        split: name of the split.
+        corpus: name of the corpus.
+        pairs: number of pairs of the corpus.
+        leaks: number of its pairs that are also in train.
+        by_corpus: number of its pairs that are also in a corpus of train, by name.
     """
-    if not found or found < _TRAIN_SHARE * pairs:
+    if not leaks or leaks < _TRAIN_SHARE * pairs:
         return None
     places = ", ".join(f"{name} {count:,}" for name, count in by_corpus.items() if count)
-    share = f"{found:,} of {pairs:,} pairs ({found / pairs:.1%})"
-    text = f"{share} {'is' if found == 1 else 'are'} also in train ({places}); scores on them are too high"
-    return HealthWarning("eval_in_train", text, corpus, split, None, found, found / pairs)
+    share = f"{leaks:,} of {pairs:,} pairs ({leaks / pairs:.1%})"
+    text = f"{share} {'is' if leaks == 1 else 'are'} also in train ({places}); scores on them are too high"
+    return HealthWarning("eval_in_train", text, corpus, split, None, leaks, leaks / pairs)
 
 
 def drops_most(pairs: int, dropped: Mapping[str, int], share: float = _LOST_SHARE) -> bool:

@@ -20,12 +20,12 @@ from nmt_prep.errors import CleaningError
 from nmt_prep.sides import SIDES, Side
 
 _LEAST_LETTERS = 20
-"""Letters of a line whose language is told; a Han character counts as four."""
+"""Lines with fewer letters are too short to identify their language; a Han character counts as four letters."""
 
 _LEAST_OF_SCRIPT = 0.1
 
 _LEAST_SHARE = 0.01
-"""Languages of fewer lines are not reported."""
+"""Languages with a smaller share of the lines are not reported."""
 
 _LEAST_LINES = 5
 _LEAST_FITTING = 0.5
@@ -66,7 +66,7 @@ def side_facts(lines: pa.Array, identifier: LanguageIdentifier, tag: str, other:
         lines: Arrow ``large_string`` array without nulls.
         identifier: the model.
         tag: the language of the side in the config.
-        other: that of the other side.
+        other: the language of the other side.
     """
     column = TextColumn.from_arrow(lines)
     letters, _ = script_weights(Lines(column.data, column.offsets), [])
@@ -82,9 +82,9 @@ def side_facts(lines: pa.Array, identifier: LanguageIdentifier, tag: str, other:
         for label, fit in zip(best.tolist(), fits.tolist(), strict=True)
         if label >= 0
     )
-    told = counts.total()
-    found = {name: count / told for name, count in counts.most_common() if count >= _LEAST_SHARE * told}
-    return SideFacts(tag, told, found, counts[tag] / max(told, 1) if expected.own else None)
+    identified = counts.total()
+    shares = {name: count / identified for name, count in counts.most_common() if count >= _LEAST_SHARE * identified}
+    return SideFacts(tag, identified, shares, counts[tag] / max(identified, 1) if expected.own else None)
 
 
 def language_warnings(facts: Mapping[Side, SideFacts]) -> Iterator[str]:
@@ -108,8 +108,8 @@ def language_warning(side: str, facts: SideFacts, other: SideFacts | None) -> st
 
     Args:
         side: the side.
-        facts: of the side.
-        other: of the other side; None if it has no lines.
+        facts: the facts about its lines.
+        other: the facts about the lines of the other side; None if it has no lines.
     """
     if facts.lines < _LEAST_LINES or facts.fitting is None or facts.fitting >= _LEAST_FITTING:
         return None

@@ -1,8 +1,7 @@
-"""Counts what may be wrong with the pairs of a corpus, while they pass by.
+"""Counts signs of faults in the pairs of a corpus, batch by batch.
 
-The memory does not depend on the number of pairs. Every pair is looked at for lines that are frequent, and for sides
-that are equal. Scripts and lengths are looked at in a sample: the first :data:`SAMPLED` of every :data:`SAMPLED_OF`
-pairs.
+The memory does not depend on the number of pairs. Frequent lines and equal sides are counted in all pairs. Scripts and
+lengths are counted in a sample: the first :data:`SAMPLED` of every :data:`SAMPLED_OF` pairs.
 """
 
 from __future__ import annotations
@@ -31,8 +30,10 @@ SAMPLED = 4096
 SAMPLED_OF = 65_536
 
 LEAST_LENGTH = 20
-"""Pairs with two shorter sides are not compared, because short texts differ and coincide by chance: in characters of
-English for the lengths of the sides, in bytes for the same pair in two splits."""
+"""Pairs of which both sides are shorter are not compared, because short texts coincide or differ by chance.
+
+The unit is a character of English for lengths of sides, and a byte for pairs that are in two splits.
+"""
 
 _LARGEST_RATIO = 3.0
 _LEAST_LETTERS = 5
@@ -45,11 +46,11 @@ class SideFacts:
 
     Attributes:
         lines: number of lines.
-        frequent: the lines that may be frequent, as hashes, with the most that they can occur; each other line is not.
-        examined: lines in the sample.
-        other_script: those of them whose letters are mostly of a script that is not the language's. Lines that equal
-            the other side are not counted.
-        characters: code points of the lines in the sample.
+        frequent: upper limits of the numbers of occurrences, by hash of the line; all frequent lines are among them.
+        examined: number of lines in the sample.
+        other_script: number of lines in the sample whose letters are mostly of a script of another language. Lines that
+            equal the other side are not counted.
+        characters: number of code points of the lines in the sample.
     """
 
     lines: int = 0
@@ -73,7 +74,7 @@ class SideFacts:
         )
 
     def _most(self, hashed: int) -> int:
-        """Returns the most that a line can occur."""
+        """Returns an upper limit of the number of occurrences of a line."""
         return self.frequent.get(hashed, self.lines // FREQUENT_SHARE)
 
 
@@ -83,11 +84,11 @@ class PairFacts:
 
     Attributes:
         pairs: number of pairs.
-        equal: pairs of which both sides are the same text.
-        compared: pairs in the sample that are long enough to compare their lengths.
-        uneven: those of them with one side more than three times as long as the other, in characters, allowing for the
-            languages.
-        sides: of each side that is looked at.
+        equal: number of pairs of which both sides are the same text.
+        compared: number of pairs in the sample that are long enough to compare the lengths of their sides.
+        uneven: number of compared pairs with one side more than three times as long as the other, in characters,
+            allowing for the languages.
+        sides: the counts of the lines, by side.
     """
 
     pairs: int = 0
@@ -113,8 +114,8 @@ class PairObserver:
         """Prepares the counters.
 
         Args:
-            languages: of the corpus.
-            sides: the sides to look at; the other one has a placeholder.
+            languages: languages of the corpus.
+            sides: the sides to count; the other side has only placeholders.
         """
         self._scripts: dict[Side, list[int]] = {side: scripts_in_use(getattr(languages, side)) for side in sides}
         self._factors: dict[Side, float] = {side: expansion(getattr(languages, side), "char") for side in sides}
@@ -126,11 +127,11 @@ class PairObserver:
 
         Args:
             text: the lines of each side: Arrow ``string`` or ``large_string`` arrays without nulls.
-            keys: the keys of the pairs are wanted.
+            keys: True to return the keys of the pairs.
 
         Returns:
-            The keys of the pairs of which a side has :data:`LEAST_LENGTH` bytes or more; None if they are not wanted,
-            or if one side is looked at.
+            The keys of the pairs of which a side has :data:`LEAST_LENGTH` bytes or more; None without ``keys``, or if
+            only one side is counted.
         """
         columns = {side: TextColumn.from_arrow(text[side]) for side in self._frequent}
         hashes = {side: line_hashes(column.data, column.offsets) for side, column in columns.items()}
@@ -158,7 +159,7 @@ class PairObserver:
         return replace(self._facts, sides=sides)
 
     def _look_at(self, text: Mapping[Side, pa.Array], equal: npt.NDArray[np.bool_]) -> None:
-        """Counts the sampled pairs of a batch; ``equal`` marks those of which both sides are the same."""
+        """Counts the sampled pairs of a batch; ``equal`` is true for pairs of which both sides are the same."""
         lengths, sides = {}, {}
         for side, scripts in self._scripts.items():
             column = TextColumn.from_arrow(text[side])
@@ -182,7 +183,7 @@ class PairObserver:
 
 
 def _sampled_ranges(first: int, pairs: int) -> Iterator[tuple[int, int]]:
-    """Yields the ranges of a batch that are in the sample; ``first`` is the number of the first pair."""
+    """Yields begin and end of the sampled ranges of a batch; ``first`` is the row of its first pair in the corpus."""
     for block in range(first - first % SAMPLED_OF, first + pairs, SAMPLED_OF):
         begin, end = max(block - first, 0), min(block + SAMPLED - first, pairs)
         if begin < end:
@@ -190,6 +191,6 @@ def _sampled_ranges(first: int, pairs: int) -> Iterator[tuple[int, int]]:
 
 
 def _pair_keys(source: Hashes, target: Hashes) -> Hashes:
-    """Returns a hash of each pair from those of its sides; the order of the sides matters."""
+    """Returns a hash of each pair, given the hashes of its sides; exchanged sides give another hash."""
     keys: Hashes = (source * np.uint64(0x9E3779B97F4A7C15)) ^ (target >> np.uint64(32)) ^ (target << np.uint64(32))
     return keys

@@ -1,4 +1,4 @@
-"""The scripts that text of a language may be written in."""
+"""The scripts in which text of a language may be written."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _OTHERS = {
     "Adlam": "ff",
     "Hebrew": "lad",
 }
-"""Languages written in more than one script: by script, beside the one that the language tag implies."""
+"""Languages that are also written in a script that their tag does not imply, by script."""
 
 
 def scripts_in_use(tag: str) -> list[int]:
-    """Returns the numbers of the scripts of a language, all of them if the tag names none; empty if they are unknown.
+    """Returns the numbers of the scripts of a language; empty if they are unknown.
 
-    ``sr`` is Cyrillic or Latin, ``sr-Latn`` is Latin.
+    A script in the tag excludes the others: ``sr`` is Cyrillic or Latin, ``sr-Latn`` is Latin.
     """
     import langcodes  # noqa: PLC0415  (langcodes takes 0.1 s to load)
 
@@ -35,7 +35,7 @@ def scripts_in_use(tag: str) -> list[int]:
         return []
     likely = language.maximize()
     if language.script is None and likely.language != "en" and (likely.script, likely.territory) == ("Latn", "US"):
-        return []  # CLDR knows nothing of the language, and takes it for American English
+        return []  # CLDR does not know the language, and answers with American English
     if language.script is not None:
         return scripts
     return [*scripts, *(script_number(name) for name, tags in _OTHERS.items() if language.language in tags.split())]

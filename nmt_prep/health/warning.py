@@ -13,12 +13,12 @@ class HealthWarning:
 
     Attributes:
         code: a short identifier that does not change, such as ``frequent_line``.
-        text: a sentence for people; it may quote a corpus.
+        text: a sentence for people, perhaps with text of a corpus.
         corpus: name of the corpus; None if the warning is not about a single one.
         split: split of the corpus; None if the warning is not about a single one.
         side: the side; None if the warning is about both.
         value: the number that gave rise to the warning, such as a count or a ratio.
-        share: the share of the corpus or the side that it is about, from 0 to 1; None if there is no such share.
+        share: the affected share of the corpus or the side, from 0 to 1; None if there is no such share.
     """
 
     code: str
@@ -31,7 +31,7 @@ class HealthWarning:
 
     @property
     def about(self) -> str:
-        """The split and corpus that it is about, such as ``train/news``; empty if it is not about a single corpus."""
+        """Split and corpus, such as ``train/news``; empty if the warning is not about a single corpus."""
         return "" if self.corpus is None else f"{self.split}/{self.corpus}"
 
     def __str__(self) -> str:

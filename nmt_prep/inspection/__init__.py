@@ -1,7 +1,7 @@
 """Looks at the corpora of a config before a run: sizes, members of archives, first pairs, languages.
 
-Nothing is written but temporary files. Local files are read; of remote ones, only parts are. What an archive does not
-allow to be seen without fetching it is said, and is not an error.
+Only temporary files are written, and only parts of remote files are read. Members of an archive that cannot be seen
+before the archive is fetched are reported as such; they are no error.
 """
 
 from nmt_prep.inspection.corpora import inspect_config

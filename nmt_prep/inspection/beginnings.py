@@ -11,11 +11,13 @@ from nmt_prep.corpora.markup import XmlReader
 
 
 def make_readable(path: Path, reader: type[Reader]) -> bool:
-    """Ends a file that was cut at any byte where its format allows it; returns False if its format does not.
+    """Shortens a file that was cut at any byte so that its reader can read it.
+
+    Returns False if the format does not allow that.
 
     Args:
         path: a temporary file, which is changed.
-        reader: reads its format.
+        reader: the reader of its format.
     """
     data = path.read_bytes()
     if reader.lines_apart:
@@ -31,9 +33,9 @@ def make_readable(path: Path, reader: type[Reader]) -> bool:
 
 
 def closed_markup(data: bytes) -> bytes | None:
-    """Returns the beginning of an XML document up to its last end tag, and the end tags of all open elements.
+    """Returns an XML document cut after its last end tag, with end tags added for all open elements.
 
-    None if it has no end tag, declares entities, or is not in an encoding like ASCII.
+    Returns None if the document has no end tag, declares entities, or is not in an encoding like ASCII.
     """
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return None
@@ -66,7 +68,7 @@ def closed_markup(data: bytes) -> bytes | None:
     parser.EntityDeclHandler = refuse
     try:
         parser.Parse(data, False)
-    except expat.ExpatError:  # the text up to there can be read
+    except expat.ExpatError:  # text before the error can be read
         pass
     except (ValueError, LookupError):
         return None

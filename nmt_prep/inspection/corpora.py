@@ -37,8 +37,8 @@ def inspect_config(config: Config, *, base_dir: Path, lock_file: Path | None = N
 
     Args:
         config: a checked config.
-        base_dir: directory that its paths are relative to.
-        lock_file: the lock file; None without one. It is only read.
+        base_dir: directory of the config, for relative paths.
+        lock_file: the lock file, which stays as it is; None without one.
         pairs: number of pairs of each corpus to return.
 
     Raises:
@@ -48,40 +48,38 @@ def inspect_config(config: Config, *, base_dir: Path, lock_file: Path | None = N
     corpora = list(fetched_corpora(config))
     wanted = [list(wanted_by(split, corpus)) for split, corpus in corpora]
     vocabularies = list(needed_vocabularies(config))
-    containers = {_identity(each.container): each.container for own in wanted for each in own}
+    containers = {_identity(file.container): file.container for files in wanted for file in files}
     containers |= {_identity(needed): needed for needed in vocabularies}
-    members = {
-        file: list(dict.fromkeys(each.member for own in wanted for each in own if _identity(each.container) == file))
-        or [""]
-        for file in containers
-    }
+    members: dict[tuple[str, ...], list[str]] = {identity: [] for identity in containers}
+    for file in (file for files in wanted for file in files):
+        if file.member not in members[_identity(file.container)]:
+            members[_identity(file.container)].append(file.member)
+    members = {identity: names or [""] for identity, names in members.items()}
     most = max(BEGINNING, min(SMALL, _MOST_TEMPORARY // max(1, sum(map(len, members.values())))))
     identified = installed_identifier()
     with tempfile.TemporaryDirectory(prefix="nmt-prep-") as directory:
         looker = Looker(config, base_dir, LockFile(lock_file), Stop(), most)
         looked = _look_at_all(looker, list(containers.values()), members, Path(directory))
         facts = tuple(
-            _Examined(split, corpus, own, looked, config.languages).facts(identified and identified[1], pairs)
-            for (split, corpus), own in zip(corpora, wanted, strict=True)
+            _Examined(split, corpus, files, looked, config.languages).facts(identified and identified[1], pairs)
+            for (split, corpus), files in zip(corpora, wanted, strict=True)
         )
-    problems = [
-        f"{needed.key}: {each}" for needed in vocabularies for each in _remote_problems(looked[_identity(needed)])
-    ]
-    existing = [(needed, looked[_identity(needed)]) for needed in vocabularies]
+    existing = [(needed.key, looked[_identity(needed)]) for needed in vocabularies]
+    problems = [f"{key}: {problem}" for key, file in existing for problem in _remote_problems(file)]
     return Inspection(
         facts,
-        tuple(_file_facts(needed.key, each) for needed, each in existing),
+        tuple(_file_facts(key, file) for key, file in existing),
         (*problems, *_others(config, base_dir)),
         identified and identified[0],
     )
 
 
 def _remote_problems(looked: Looked) -> list[str]:
-    return [] if looked.place == "local" else looked.problems  # a stage checks local vocabularies, in _others
+    return [] if looked.place == "local" else looked.problems  # a stage checks local vocabularies, see _others
 
 
 def _others(config: Config, base_dir: Path) -> Iterator[str]:
-    """Yields what stages refuse to run with, such as a missing model, vocabulary or evaluation set."""
+    """Yields the problems that stages refuse to run with, such as a missing model, vocabulary or evaluation set."""
     for stage in STAGES:
         if stage.applies(config):
             try:
@@ -91,7 +89,10 @@ def _others(config: Config, base_dir: Path) -> Iterator[str]:
 
 
 def _identity(needed: Needed) -> tuple[str, ...]:
-    """Returns what tells files apart: their mirrors, and for a repository its key, which decides the files in it."""
+    """Returns a key that differs for different files: the mirrors, or for a repository its key in the config.
+
+    The key in the config decides which files of a repository are used.
+    """
     return (needed.key,) if needed.is_repository else needed.mirrors
 
 
@@ -105,18 +106,18 @@ def _look_at_all(
 
     def look(numbered: tuple[int, Needed]) -> Looked:
         number, needed = numbered
-        own = directory / str(number)
-        own.mkdir()
-        return looker.look(needed, members[_identity(needed)], own)
+        subdirectory = directory / str(number)
+        subdirectory.mkdir()
+        return looker.look(needed, members[_identity(needed)], subdirectory)
 
     with ThreadPoolExecutor(looker.config.download.parallel) as pool:
         try:
-            found = list(pool.map(look, enumerate(containers)))
+            looked = list(pool.map(look, enumerate(containers)))
         except BaseException:
             looker.stop.now()
             pool.shutdown(cancel_futures=True)
             raise
-    return {_identity(needed): each for needed, each in zip(containers, found, strict=True)}
+    return {_identity(needed): file for needed, file in zip(containers, looked, strict=True)}
 
 
 def _file_facts(part: str, looked: Looked) -> FileFacts:
@@ -134,11 +135,11 @@ class _Examined:
     """A corpus, and the facts about its files.
 
     Attributes:
-        split: its split.
-        corpus: its entry in the config.
-        wanted: the files that its reader needs.
-        looked: what was seen of files, by what tells them apart.
-        languages: of the config.
+        split: the split.
+        corpus: the corpus in the config.
+        wanted: the files that the reader needs.
+        looked: the facts about all files, by :func:`_identity`.
+        languages: the languages of the config.
     """
 
     split: str
@@ -148,16 +149,17 @@ class _Examined:
     languages: Languages
 
     def facts(self, identifier: LanguageIdentifier | None, pairs: int) -> CorpusFacts:
-        """Returns what was found about the corpus; ``pairs`` is the number of pairs to return."""
+        """Returns the facts about the corpus, with its first pairs; ``pairs`` is their number."""
         facts = CorpusFacts(self.split, self.corpus.name, format_of(self.corpus))
-        found = self._found(facts)
-        groups, sides = self._groups(facts, found), observed_sides(self.corpus)
+        beginnings = self._beginnings(facts)
+        groups, sides = self._groups(facts, beginnings), observed_sides(self.corpus)
         if not groups and facts.unseen:
-            groups, sides = self._one_side(found)
+            groups, sides = self._one_side(beginnings)
         if not groups:
             return facts
-        complete = not any(self._unseen(each) for each in self.wanted)
-        first = first_pairs(self.split, self.corpus, groups, self._names(found), self.languages, complete=complete)
+        complete = not any(map(self._unseen, self.wanted))
+        names = self._names(beginnings)
+        first = first_pairs(self.split, self.corpus, groups, names, self.languages, complete=complete)
         facts.pairs = first.pairs
         facts.problems += filter(None, [first.problem])
         facts.unseen += filter(None, [first.unseen])
@@ -170,9 +172,9 @@ class _Examined:
             facts.warnings += language_warnings(facts.languages)
         return facts
 
-    def _found(self, facts: CorpusFacts) -> dict[str, list[Beginning]]:
-        """Returns the beginnings of the files by part, and notes the files and what is wrong with them."""
-        found: dict[str, list[Beginning]] = {}
+    def _beginnings(self, facts: CorpusFacts) -> dict[str, list[Beginning]]:
+        """Returns the beginnings of the files by part; adds the files and their problems to the facts."""
+        beginnings: dict[str, list[Beginning]] = {}
         noted: set[tuple[str, ...]] = set()
         for wanted in self.wanted:
             part, mirrors = wanted.key.rpartition("/")[2], _identity(wanted.container)
@@ -186,28 +188,28 @@ class _Examined:
                         facts.problems.append(f"{config_key(wanted.key)}: {fault}")
                     elif member is None and mirrors not in noted:
                         facts.problems.append(str(fault))
-                found[part] = looked.contents.found[wanted.member]
+                beginnings[part] = looked.contents.found[wanted.member]
             noted.add(mirrors)
             if looked.files:
                 facts.members[part] = [(file.path, file.size) for file in looked.files]
                 facts.unseen.append("the pairs, before the files are fetched")
-            members = [(each.member, each.size) for each in found.get(part, ()) if each.member]
+            members = [(file.member, file.size) for file in beginnings.get(part, ()) if file.member]
             if members:
                 facts.members[part] = members
             if self._unseen(wanted):
                 what = f"other members that match {wanted.member!r}" if members else f"the member {wanted.member!r}"
                 facts.unseen.append(f"{what} of {looked.address}: {looked.unseen}")
-        return found
+        return beginnings
 
     def _unseen(self, wanted: Wanted) -> bool:
-        """Returns true if a requested member, or one that a pattern matches, may not have been seen."""
+        """Returns true if the archive may have members with the requested name or pattern that were not seen."""
         looked = self.looked[_identity(wanted.container)]
         return bool(looked.unseen) and looked.contents is not None and wanted.member in looked.contents.unseen()
 
-    def _groups(self, facts: CorpusFacts, found: Mapping[str, list[Beginning]]) -> list[dict[str, Beginning]]:
-        """Returns the files of the corpus by part, for each group of files; none if some are missing."""
+    def _groups(self, facts: CorpusFacts, beginnings: Mapping[str, list[Beginning]]) -> list[dict[str, Beginning]]:
+        """Returns the groups of files that are read together, by part; none if a part has no file."""
         parts = parts_of(self.corpus)
-        counts = {part: len(found.get(part, ())) for part in parts}
+        counts = {part: len(beginnings.get(part, ())) for part in parts}
         if len(set(counts.values())) > 1 and all(counts.values()) and not facts.unseen:
             facts.problems.append(
                 f"splits.{self.split}.{self.corpus.name}: {self.corpus.source!r} matches {counts['source']} members, "
@@ -215,23 +217,25 @@ class _Examined:
             )
         return [
             dict(zip(parts, group, strict=True))
-            for group in zip(*(found.get(part, ()) for part in parts), strict=False)
+            for group in zip(*(beginnings.get(part, ()) for part in parts), strict=False)
         ]
 
-    def _one_side(self, found: Mapping[str, list[Beginning]]) -> tuple[list[dict[str, Beginning]], tuple[Side, ...]]:
+    def _one_side(
+        self, beginnings: Mapping[str, list[Beginning]]
+    ) -> tuple[list[dict[str, Beginning]], tuple[Side, ...]]:
         """Returns the first file of the only side that was seen, and the side; none for other formats than plain."""
-        seen = [side for side in SIDES if found.get(side)]
+        seen = [side for side in SIDES if beginnings.get(side)]
         if len(seen) != 1 or format_of(self.corpus) != "plain":
             return [], ()
         [side] = seen
         other: Side = "target" if side == "source" else "source"
-        return [{side: found[side][0]}], (other if self.corpus.swap else side,)
+        return [{side: beginnings[side][0]}], (other if self.corpus.swap else side,)
 
-    def _names(self, found: Mapping[str, list[Beginning]]) -> dict[Path, str]:
-        """Returns what the config calls the files, for messages."""
+    def _names(self, beginnings: Mapping[str, list[Beginning]]) -> dict[Path, str]:
+        """Returns the names of the files in the config, for messages."""
         names = {}
         for wanted in self.wanted:
             container = self.looked[_identity(wanted.container)].address
-            for each in found.get(wanted.key.rpartition("/")[2], ()):
-                names[each.path] = f"{each.member} (in {container})" if each.member else container
+            for file in beginnings.get(wanted.key.rpartition("/")[2], ()):
+                names[file.path] = f"{file.member} (in {container})" if file.member else container
         return names

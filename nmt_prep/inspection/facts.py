@@ -17,14 +17,14 @@ class FileFacts:
     """A file that the config names.
 
     Attributes:
-        part: what the corpus needs it for: ``both``, ``source``, ``target`` or ``scores.<name>``; the key of the config
-            for a vocabulary.
-        address: its path or address, without secrets.
-        place: where it is; ``fetched`` for a remote file that an earlier run has fetched.
-        size: its bytes; None if they are not known.
-        kind: ``tar``, ``zip``, ``file`` or ``repository``; None if it could not be opened.
-        members: the number of members of an archive that were seen, or of files of a repository that are used.
-        complete: true if the archive has no other members.
+        part: the part of the corpus: ``both``, ``source``, ``target`` or ``scores.<name>``; for a vocabulary, its key
+            in the config.
+        address: path or address, without secrets.
+        place: the place of the file; ``fetched`` for a remote file that an earlier run has fetched.
+        size: size in bytes; None if it is not known.
+        kind: ``tar``, ``zip``, ``file`` or ``repository``; None if the file could not be opened.
+        members: the number of seen members of an archive, or of used files of a repository.
+        complete: true if all members of the archive were seen.
     """
 
     part: str
@@ -41,17 +41,17 @@ class CorpusFacts:
     """A corpus.
 
     Attributes:
-        split: its split.
-        name: its name.
-        format: its format.
-        files: the files that it needs.
-        members: the members that it is read from, by part, with their bytes in the archive.
-        pairs: number of pairs with text on both sides; None if not all of them were read.
+        split: name of the split.
+        name: name of the corpus.
+        format: name of the format.
+        files: the files of the corpus.
+        members: the members of archives that have its text, by part, with their sizes in bytes.
+        pairs: number of pairs with text on both sides; None if not all pairs were read.
         first: the first pairs; None for a side that cannot be seen.
-        languages: those of the first lines of each side.
-        problems: what a run would fail with.
-        warnings: what looks wrong.
-        unseen: what cannot be seen before the files are fetched.
+        languages: languages of the first lines, by side.
+        problems: errors that a run would end with.
+        warnings: properties of the text that look wrong.
+        unseen: facts that are not known before the files are fetched.
     """
 
     split: str
@@ -72,9 +72,9 @@ class Inspection:
     """The facts about all corpora.
 
     Attributes:
-        corpora: in the order of the config.
+        corpora: the corpora, in the order of the config.
         vocabularies: existing vocabularies that the config names.
-        problems: those of vocabularies, and of what else a run needs, such as models and evaluation sets.
+        problems: problems of vocabularies, models, evaluation sets and other files that a run needs.
         model: the model that identified the languages; None if none is installed.
     """
 

@@ -29,13 +29,13 @@ class Looked:
     """The facts about a file.
 
     Attributes:
-        address: its path or address, without secrets.
-        place: where it is.
-        size: its bytes; None if they are not known.
-        contents: what is in it; None if it could not be opened.
-        problems: why not.
-        unseen: why some of its members cannot be seen; empty if all can.
-        files: the files of a repository that are used.
+        address: path or address, without secrets.
+        place: the place of the file.
+        size: size in bytes; None if it is not known.
+        contents: the contents; None if the file could not be opened.
+        problems: the reasons why it could not be opened.
+        unseen: the reason why some members cannot be seen; empty if all can.
+        files: the used files of a repository.
     """
 
     address: str
@@ -54,9 +54,9 @@ class Looker:
     Attributes:
         config: the config.
         base_dir: directory of the config.
-        lock: the lock file, whose digests tell which files were fetched before.
+        lock: the lock file; its digests are the names of files that were fetched before.
         stop: interrupts requests.
-        most: bytes to read of each member of a file that is on this machine.
+        most: number of bytes to read of each member of a local file.
     """
 
     config: Config
@@ -118,7 +118,7 @@ class Looker:
     def _into(
         self, looked: Looked, opening: AbstractContextManager[Opened], wanted: Sequence[str], directory: Path
     ) -> Looked:
-        """Looks into a file; adds what is seen to ``looked`` and returns it."""
+        """Looks into a file; adds its facts to ``looked`` and returns it."""
         places = (directory / str(number) for number in range(1 << 30))
         try:
             with opening as opened:
@@ -156,7 +156,7 @@ def _opened_local(path: Path, name: str) -> Iterator[Opened]:
     """Opens a local file.
 
     Raises:
-        DownloadError: it cannot be read.
+        DownloadError: the file cannot be read.
     """
     try:
         check_regular(path)

@@ -1,4 +1,4 @@
-"""Looks at what a config uses of a repository on the Hugging Face Hub, without fetching its files."""
+"""Looks at the files of a repository on the Hugging Face Hub that a config uses, without fetching them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def listing_of(needed: Needed, fetched: Path | None, config: Config, lock: LockF
 
     Args:
         needed: the repository.
-        fetched: path of the list, if it was fetched before.
+        fetched: path of the list of files; None if it was not fetched before.
         config: the config.
-        lock: the lock file, which may have the commit.
+        lock: the lock file, which may name the commit.
         stop: interrupts requests.
 
     Raises:
@@ -38,9 +38,9 @@ def listing_of(needed: Needed, fetched: Path | None, config: Config, lock: LockF
 
 
 def files_used(needed: Needed, listing: Listing, config: Config, stop: Stop) -> tuple[list[HubFile], list[str]]:
-    """Returns the files that the config uses, and what is wrong with them.
+    """Returns the files that the config uses, and their problems.
 
-    For the fields of a corpus, the footer of its first file is read.
+    The footer of the first file of a corpus is read to check the fields of the corpus.
     """
     try:
         [files] = choose_files(config, [(needed.key, listing)]).values()

@@ -24,24 +24,24 @@ Setting: TypeAlias = "dict[str, Any]"
 """Arguments of a loader: attributes of :class:`~nmt_prep.batches.BatchOptions`."""
 
 SAMPLE_PAIRS = 131_072
-"""Approximate number of pairs that batches are counted in, from the first shards."""
+"""Approximate number of pairs whose batches are counted, from the first shards."""
 
 _WINDOWS = 2  # an epoch begins with a small window
 
 
 @dataclass(frozen=True)
 class BatchEstimate:
-    """The batches that a setting gives.
+    """The batches that loaders make with a setting.
 
     Attributes:
-        setting: the arguments of a loader that differ from those of the config; empty for the config's own.
-        sampled_pairs: number of pairs that the estimate is based on; if it is the size of the split, the numbers are
-            those of the first epoch with the default seed.
-        pairs: number of these that are in batches.
+        setting: the arguments of a loader that differ from the config; empty for the settings of the config.
+        sampled_pairs: number of sampled pairs. A sample of the whole split gives the exact numbers of the first epoch
+            with the default seed.
+        pairs: number of sampled pairs in batches.
         batches: number of batches.
-        tokens: number of ids in them, both sides.
-        cells: number of ids and padding in them, both sides.
-        left_out: number of pairs of the whole split that are longer than the limit, exactly.
+        tokens: number of ids in the batches, both sides.
+        cells: number of ids and padding in the batches, both sides.
+        left_out: exact number of pairs of the whole split that are longer than the limit.
         batches_per_epoch: estimated number of batches of the whole split.
     """
 
@@ -56,7 +56,7 @@ class BatchEstimate:
 
 
 def estimate_batches(records_dir: Path, info: DatasetInfo, split: str) -> list[BatchEstimate]:
-    """Returns estimates for a split: the config's own settings first, then others. Reads part of the indexes.
+    """Returns estimates for a split: with the settings of the config, then with others. Reads part of the indexes.
 
     Raises:
         RecordsError: an index cannot be read.
@@ -64,11 +64,11 @@ def estimate_batches(records_dir: Path, info: DatasetInfo, split: str) -> list[B
     index = _first_shards(records_dir, info, split)
     if index is None:
         return []
-    # The first epoch of the default seed. In packed records, neighbours have similar lengths, so they are no sample.
+    # Consecutive pairs of packed records have similar lengths, so the sample is the first epoch of the default seed.
     order = EpochOrder(index, 0, window_pairs=SAMPLE_PAIRS)
     windows = list(_windows(order))
     estimates = [_packed(index, info, split)] if info.layout == "packed" else []
-    shuffled = cache(vectors.shuffled)  # most settings shuffle as many pairs
+    shuffled = cache(vectors.shuffled)  # most settings shuffle the same number of pairs
 
     def estimate(setting: Setting) -> BatchEstimate:
         options = BatchOptions(**{"packed": False, **setting})
@@ -80,7 +80,7 @@ def estimate_batches(records_dir: Path, info: DatasetInfo, split: str) -> list[B
 
 
 def _settings(info: DatasetInfo) -> Iterator[Setting]:
-    """Yields the settings: that of the config, and others."""
+    """Yields the settings of the config, then others."""
     assert info.input is not None
     tokens, longest = info.input.batch_tokens, info.input.max_length
     settings: list[Setting] = [{"bucketing": "optimal"}, {"bucketing": "t2t"}]
@@ -97,7 +97,7 @@ def _first_shards(records_dir: Path, info: DatasetInfo, split: str) -> SplitInde
     shards = []
     for shard in info.splits[split].shards:
         shards.append(shard)
-        if sum(each.pairs for each in shards) >= 2 * SAMPLE_PAIRS:
+        if sum(chosen.pairs for chosen in shards) >= 2 * SAMPLE_PAIRS:
             break
     part = info.splits[split].model_copy(update={"shards": tuple(shards)})
     index = SplitIndex.load(records_dir, info.model_copy(update={"splits": {**info.splits, split: part}}), split)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 LENGTH_EDGES = (*range(1, 8), *(step << octave for octave in range(1, 19) for step in (4, 5, 6, 7)))
-"""First length of each bin: each of 1 to 8, then four bins an octave up to 1,835,008. The last bin has no end."""
+"""First length of each bin. Lengths of 1 to 8 have a bin each, then an octave has four; the last bin has no end."""
 
 RATIO_EDGES = tuple(2.0 ** (step / 4) for step in range(-15, 16))
 """Upper ends of the bins of target length / source length, four an octave from 1/16 to 16; a last bin has no end."""
@@ -22,7 +22,7 @@ def length_bins(lengths: Numbers) -> npt.NDArray[np.int64]:
 
 
 def count_bins(bins: npt.NDArray[np.int64], weights: Numbers | None = None) -> list[int]:
-    """Returns the number of elements in each bin, from the first bin to the last that has any."""
+    """Returns the number of elements in each bin, up to the last bin that is not empty."""
     return [int(count) for count in np.bincount(bins, weights).tolist()] if len(bins) else []
 
 
@@ -40,7 +40,7 @@ def ratio_counts(source: Numbers, target: Numbers) -> list[int]:
 
 
 def joint_counts(source: Numbers, target: Numbers) -> list[tuple[int, int, int]]:
-    """Returns the cells of the histogram of source × target lengths that are not empty: bins of both, count."""
+    """Returns the cells of the histogram of source and target lengths: both bins and the count. Omits empty cells."""
     bins = length_bins(source) * len(LENGTH_EDGES) + length_bins(target)
     cells, counts = np.unique(bins, return_counts=True)
     return [(*divmod(int(cell), len(LENGTH_EDGES)), int(count)) for cell, count in zip(cells, counts, strict=True)]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from nmt_prep.reporting.summary import UNITS, Json
 from nmt_prep.sides import SIDES
 
 
 def combined(corpora: Json) -> Json:
-    """Returns the histograms of a split. Those of samples are scaled to the sizes of their corpora and rounded.
+    """Returns the histograms of a split. Counts of samples are scaled to the sizes of their corpora, and rounded.
 
     Args:
         corpora: profiles by name of the corpus, as JSON values.
@@ -19,26 +19,26 @@ def combined(corpora: Json) -> Json:
         ``pairs`` and ``sampled``; ``tokens_by_length``, ``lengths``, ``joint`` and ``ratios`` as in a profile; and
         ``means``, the mean lengths by side and unit.
     """
-    found = [corpus for corpus in corpora.values() if corpus["sampled"]]
-    pairs = sum(corpus["pairs"] for corpus in found)
+    sampled = [corpus for corpus in corpora.values() if corpus["sampled"]]
+    pairs = sum(corpus["pairs"] for corpus in sampled)
     total = max(pairs, 1)
     return {
         "pairs": pairs,
-        "sampled": sum(corpus["sampled"] for corpus in found),
-        "tokens_by_length": {side: summed(corpus["tokens_by_length"][side] for corpus in found) for side in SIDES},
+        "sampled": sum(corpus["sampled"] for corpus in sampled),
+        "tokens_by_length": {side: summed(corpus["tokens_by_length"][side] for corpus in sampled) for side in SIDES},
         "lengths": {
-            side: {unit: _scaled(found, lambda each, s=side, u=unit: each["lengths"][s][u]) for unit in UNITS}  # type: ignore[misc]
+            side: {unit: _scaled((corpus, corpus["lengths"][side][unit]) for corpus in sampled) for unit in UNITS}
             for side in SIDES
         },
         "means": {
             side: {
-                unit: round(sum(_whole(each, each["totals"][side][unit]) for each in found) / total, 3)
+                unit: round(sum(_whole(corpus, corpus["totals"][side][unit]) for corpus in sampled) / total, 3)
                 for unit in UNITS
             }
             for side in SIDES
         },
-        "joint": {unit: _cells(found, unit) for unit in UNITS},
-        "ratios": {unit: _scaled(found, lambda each, u=unit: each["ratios"][u]) for unit in UNITS},  # type: ignore[misc]
+        "joint": {unit: _cells(sampled, unit) for unit in UNITS},
+        "ratios": {unit: _scaled((corpus, corpus["ratios"][unit]) for corpus in sampled) for unit in UNITS},
     }
 
 
@@ -46,18 +46,21 @@ def summed(histograms: Iterable[Sequence[float]]) -> list[float]:
     """Returns the sum of histograms of any length."""
     listed = list(histograms)
     size = max(map(len, listed), default=0)
-    return [sum(each[place] for each in listed if place < len(each)) for place in range(size)]
+    return [sum(counts[place] for counts in listed if place < len(counts)) for place in range(size)]
 
 
-def _scaled(corpora: Sequence[Json], part: Callable[[Json], Sequence[int]]) -> list[int]:
-    return [round(value) for value in summed([_whole(each, count) for count in part(each)] for each in corpora)]
+def _scaled(histograms: Iterable[tuple[Json, Sequence[int]]]) -> list[int]:
+    """Returns the sum of histograms of samples, scaled to all pairs of their corpora."""
+    return [
+        round(value) for value in summed([_whole(corpus, count) for count in counts] for corpus, counts in histograms)
+    ]
 
 
 def _cells(corpora: Sequence[Json], unit: str) -> list[list[int]]:
     cells: Counter[tuple[int, int]] = Counter()
-    for each in corpora:
-        for source, target, count in each["joint"][unit]:
-            cells[source, target] += _whole(each, count)  # type: ignore[assignment]
+    for corpus in corpora:
+        for source, target, count in corpus["joint"][unit]:
+            cells[source, target] += _whole(corpus, count)  # type: ignore[assignment]
     return [[*cell, max(round(count), 1)] for cell, count in sorted(cells.items())]
 
 

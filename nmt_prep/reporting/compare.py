@@ -15,9 +15,9 @@ class Difference:
     """A value that differs between two runs; None stands for a value that one run does not have.
 
     Attributes:
-        what: what it is, such as ``train/news: pairs out``.
+        what: name of the value, such as ``train/news: pairs out``.
         one: its value in the first run.
-        other: its value in the second run.
+        other: its value in the other run.
     """
 
     what: str
@@ -26,7 +26,7 @@ class Difference:
 
     @property
     def change(self) -> str:
-        """The change from the second run to the first in percent; empty if they are not both numbers."""
+        """The change from the second run to the first in percent; empty if one of the values is not a number."""
         one, other = self.one, self.other
         if not (isinstance(one, int | float) and isinstance(other, int | float)) or isinstance(one, bool) or not other:
             return ""
@@ -47,7 +47,7 @@ class Comparison:
 
 
 def compare(one: Json, other: Json) -> Comparison:
-    """Returns the differences between two summaries, as ``summary.json`` holds them."""
+    """Returns the differences between the contents of two files ``summary.json``."""
     parts = {
         "signature": _signature,
         "config": _config,
@@ -61,9 +61,9 @@ def compare(one: Json, other: Json) -> Comparison:
     for title, values in parts.items():
         first, second = dict(values(one)), dict(values(other))
         keys = dict.fromkeys([*first, *second])
-        found = [Difference(key, first.get(key), second.get(key)) for key in keys if first.get(key) != second.get(key)]
-        if found:
-            sections[title] = found
+        different = [key for key in keys if first.get(key) != second.get(key)]
+        if different:
+            sections[title] = [Difference(key, first.get(key), second.get(key)) for key in different]
     return Comparison(one["signature"] == other["signature"], sections)
 
 
@@ -80,11 +80,11 @@ def _config(summary: Json) -> Iterator[tuple[str, object]]:
 def _flat(key: str, value: Any) -> Iterator[tuple[str, object]]:
     """Yields the single values of a config by dotted key; corpora are named by their names."""
     if isinstance(value, Mapping):
-        for name, each in value.items():
-            yield from _flat(f"{key}.{name}" if key else str(name), each)
-    elif isinstance(value, list) and value and all(isinstance(each, Mapping) and "name" in each for each in value):
-        for each in value:
-            yield from _flat(f"{key}.{each['name']}", {name: inner for name, inner in each.items() if name != "name"})
+        for name, inner in value.items():
+            yield from _flat(f"{key}.{name}" if key else str(name), inner)
+    elif isinstance(value, list) and value and all(isinstance(item, Mapping) and "name" in item for item in value):
+        for item in value:
+            yield from _flat(f"{key}.{item['name']}", {name: inner for name, inner in item.items() if name != "name"})
     else:
         yield key, str(value) if isinstance(value, list) else value
 
@@ -120,10 +120,10 @@ def _batches(summary: Json) -> Iterator[tuple[str, object]]:
             yield f"{split}: {name.replace('_', ' ')}", counts[name]
     for split, estimates in summary["batches"].items():
         if estimates and estimates[0]["cells"]:
-            own = estimates[0]
-            yield f"{split}: batches an epoch", own["batches_per_epoch"]
-            yield f"{split}: padding in percent", round(100 - 100 * own["tokens"] / own["cells"], 1)
-            yield f"{split}: pairs too long", own["left_out"]
+            configured = estimates[0]
+            yield f"{split}: batches an epoch", configured["batches_per_epoch"]
+            yield f"{split}: padding in percent", round(100 - 100 * configured["tokens"] / configured["cells"], 1)
+            yield f"{split}: pairs too long", configured["left_out"]
 
 
 def _warnings(summary: Json) -> Iterator[tuple[str, object]]:

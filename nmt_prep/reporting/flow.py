@@ -16,7 +16,7 @@ _OF_DUPLICATES = {"duplicate_pair", "near_duplicate", "too_many_targets", "too_m
 
 
 def group_of(reason: str) -> Group:
-    """Returns the group of a reason for which cleaning drops pairs."""
+    """Returns the group of a reason of cleaning, such as the name of a rule."""
     if reason.startswith("in_test_set:"):
         return "test sets"
     return "duplicates" if reason in _OF_DUPLICATES else "rules"
@@ -28,11 +28,11 @@ def corpus_flow(
     """Returns the numbers of pairs and bytes of a corpus after each step.
 
     Args:
-        compiled: its counts in compile.
-        compiled_bytes: UTF-8 bytes of both sides of its compiled pairs.
-        cleaned: its counts in clean; None if it is not cleaned.
+        compiled: counts of the corpus in compile.
+        compiled_bytes: UTF-8 bytes of both sides of the compiled pairs.
+        cleaned: counts of the corpus in clean; None if it is not cleaned.
         rejected: bytes of the pairs that cleaning dropped, by reason.
-        encoded: its profile; None if it is not encoded.
+        encoded: profile of the corpus; None if it is not encoded.
 
     Returns:
         ``read``, ``compiled`` and ``left`` with ``pairs`` and ``bytes`` of both sides without line ends; ``drops``, a

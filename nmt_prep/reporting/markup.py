@@ -1,4 +1,4 @@
-"""HTML and SVG as text. Everything that is not markup already is escaped, so text of a corpus cannot become markup."""
+"""HTML and SVG as text. All text but :class:`Markup` is escaped, so text of a corpus cannot become markup."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from nmt_prep.reporting.visible import visible
 
 
 class Markup(str):
-    """A text that is markup and is not to be escaped again."""
+    """A text of markup, which is not escaped again."""
 
     __slots__ = ()
 
 
 Content: TypeAlias = "str | int | Iterable[Content] | None"
-"""Markup; text, which is escaped; a number, which gets separators of thousands; None for nothing; or several."""
+"""Markup, text, a number, nothing, or several of these. Text is escaped, numbers get separators of thousands."""
 
 _LONGEST = 300  # characters of a text
 
@@ -54,11 +54,11 @@ def join(content: Content) -> Markup:
         return Markup(escape(visible(content), quote=False))
     if isinstance(content, int):
         return Markup(f"{content:,}")
-    return Markup("".join(join(each) for each in content))
+    return Markup("".join(map(join, content)))
 
 
 def corpus_text(text: str, language: str, *, tag: str = "td", class_: str | None = None) -> Markup:
-    """Returns an element with text of a corpus, in its language and direction; a long text is cut."""
+    """Returns an element with text of a corpus, and the language and direction of the text; a long text is cut."""
     if len(text) > _LONGEST:
         text = f"{text[:_LONGEST]} …"
     return el(tag, text, lang=language, dir="auto", class_=class_)
@@ -126,7 +126,7 @@ def figure(title: str, how: str, drawing: Content, data: Content = None, *, corp
         how: one sentence on how to read it.
         drawing: the plot.
         data: the table with its numbers, which is folded away.
-        corpus: the corpus that it is about, so that the script can filter it.
+        corpus: the corpus of the numbers, for the filter of the script; None for several corpora.
     """
     caption = el("figcaption", el("h3", title), el("p", how, class_="how"))
     return el("figure", caption, drawing, behind("Table", data) if data else None, data_corpus=corpus)

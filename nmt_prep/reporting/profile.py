@@ -1,4 +1,4 @@
-"""The profile of the encoded text: what the manifest of ``encode`` keeps of the samples, for the report."""
+"""The profile of the encoded text: counts of the samples, which the manifest of ``encode`` keeps for the report."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class TextPair:
     """An example with its pieces as text.
 
     Attributes:
-        row: number of the pair in its corpus, counted from 0 among those that are encoded.
-        length: number of pieces of each side, before it was cut.
+        row: number of the pair among the encoded pairs of its corpus, from 0.
+        length: number of pieces of each side before cutting.
         text: the first characters of each side.
         pieces: the first pieces of each side.
     """
@@ -48,11 +48,11 @@ class CorpusProfile:
         pairs: number of pairs.
         tokens: number of ids of each side, frames included.
         tokens_by_length: number of pairs for each length in ids, frames included, by side.
-        sampled: number of pairs in the sample; what follows is about them.
-        totals: sum of the lengths, by side and unit.
-        lengths: number of pairs for each length, by side and unit; units are ``piece``, ``word`` and ``char``.
-        joint: number of pairs for each source length and target length, by unit: bin, bin, count.
-        ratios: number of pairs for each ratio target / source, by unit, over the bins of ``RATIO_EDGES``.
+        sampled: number of pairs in the sample.
+        totals: sum of the lengths of sampled pairs, by side and unit (``piece``, ``word`` and ``char``).
+        lengths: number of sampled pairs for each length, by side and unit.
+        joint: number of sampled pairs for each source length and target length, by unit: bin, bin, count.
+        ratios: number of sampled pairs for each ratio target / source, by unit, over the bins of ``RATIO_EDGES``.
         examples: random pairs.
         longest: the longest of all pairs.
     """
@@ -84,9 +84,9 @@ class VocabularyUse:
         frequent: the most frequent pieces: text, count.
         longest: the longest pieces that occur: text, count.
         unused_pieces: the first pieces that do not occur.
-        escaped: the first characters of the sample that no piece has: text, count.
-        escaped_kinds: number of such characters.
-        escaped_count: number of their occurrences.
+        escaped: the most frequent characters of the sample without a piece: text, count.
+        escaped_kinds: number of different characters of the sample without a piece.
+        escaped_count: number of occurrences of characters without a piece in the sample.
     """
 
     split: str
@@ -153,7 +153,7 @@ def corpus_profile(sample: PairSample, stats: PairStats, words: Mapping[Side, Se
 def vocabulary_use(
     split: str, tokenizer: Tokenizer, words: Sequence[str], ids: npt.NDArray[np.int64], characters: Counter[int]
 ) -> VocabularyUse:
-    """Returns how a side of a split uses its vocabulary.
+    """Returns the use of the vocabulary by a side of a split.
 
     Args:
         split: name of the split.
@@ -197,7 +197,7 @@ def _escaped(tokenizer: Tokenizer, characters: Counter[int]) -> list[tuple[str, 
 
 
 def _curve_ranks(last: int) -> list[int]:
-    """Returns ranks from 1 to the last, evenly spaced on a logarithmic scale where they are not neighbours."""
+    """Returns ranks from 1 to the last: all small ranks, then ranks that grow by about a tenth."""
     ranks = {last} if last else set()
     while last > 1:
         last = min(last - 1, last * 10 // 11)

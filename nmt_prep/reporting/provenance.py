@@ -25,17 +25,17 @@ def shown_config(config: Config) -> dict[str, Any]:
 
 
 def shown_settings(config: Config) -> dict[str, object]:
-    """Returns the same config by dotted keys, one for each corpus, without licences."""
+    """Returns the config of :func:`shown_config` by dotted keys, one key for each corpus, without licences."""
     settings: dict[str, object] = {}
     for section, value in shown_config(config).items():
         if section == "splits":
             for split, corpora in value.items():
                 settings[f"splits.{split}"] = [corpus["name"] for corpus in corpora]
                 for corpus in corpora:
-                    own = {key: each for key, each in corpus.items() if key != "licence"}
-                    settings[f"splits.{split}.{corpus['name']}"] = own
+                    options = {key: option for key, option in corpus.items() if key != "licence"}
+                    settings[f"splits.{split}.{corpus['name']}"] = options
         elif isinstance(value, dict):
-            settings |= {f"{section}.{key}": each for key, each in value.items()}
+            settings |= {f"{section}.{key}": option for key, option in value.items()}
         else:
             settings[section] = value
     return settings
@@ -43,14 +43,14 @@ def shown_settings(config: Config) -> dict[str, object]:
 
 def _without_passwords(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _without_passwords(each) for key, each in value.items()}
+        return {key: _without_passwords(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_without_passwords(each) for each in value]
+        return [_without_passwords(inner) for inner in value]
     return shown(value) if isinstance(value, str) and "://" in value else value
 
 
 def signature(version: str, config: Config, info: DatasetInfo, downloads: Mapping[str, str]) -> str:
-    """Returns a line that names all that decides the data, for two people to compare.
+    """Returns a line that identifies the data of a run, for two people to compare.
 
     Digests are cut to 8 hexadecimal digits.
 

@@ -1,8 +1,8 @@
-"""The sample of each corpus that ``encode`` looks at more closely, for the report.
+"""The sample of each corpus, of which ``encode`` counts lengths and characters for the report.
 
-Up to :data:`SAMPLE_PAIRS` pairs of a corpus, chosen at random by seed, split and name of the corpus, whatever the order
-of the work. In a smaller corpus it is all pairs. A task collects the sampled pairs of its part in a
-:class:`PairSample`, and writes it to a file; the samples of the parts of a corpus add up to that of the corpus.
+The sample has up to :data:`SAMPLE_PAIRS` pairs of a corpus, chosen at random by seed, split and name of the corpus, or
+all pairs of a smaller corpus. The order of the work does not matter. A task collects the sampled pairs of its part in a
+:class:`PairSample`, and writes it to a file; the samples of the parts add up to the sample of the corpus.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ EXAMPLES = 10
 """Number of random examples of a corpus."""
 
 LONGEST = 3
-"""Number of the longest pairs of a corpus that are shown."""
+"""Number of longest pairs of a corpus."""
 
 _EXAMPLE_CHARACTERS, _EXAMPLE_PIECES = 300, 120
 _CODE_POINTS, _COMMON_POINTS = 0x110000, 0x20000
@@ -41,12 +41,12 @@ _CODE_POINTS, _COMMON_POINTS = 0x110000, 0x20000
 
 @dataclass(frozen=True)
 class EncodedPair:
-    """A pair as the report shows it; long ones are cut.
+    """A pair as the report shows it; long texts are cut.
 
     Attributes:
-        row: number of the pair in its corpus, counted from 0 among those that are encoded.
-        rank: its place: among the random examples, or 0.
-        length: number of pieces of each side, without the frame, before it was cut.
+        row: number of the pair among the encoded pairs of its corpus, from 0.
+        rank: place among the random examples, or 0.
+        length: number of pieces of each side before cutting, without the frame.
         text: the first characters of each side.
         ids: the first ids of each side, without the frame.
     """
@@ -82,13 +82,14 @@ class CorpusSample:
 
 @dataclass
 class PairSample:
-    """Counts of the sample of a corpus, or of a part of one, and of the ids of all its pairs.
+    """Counts of the sampled pairs of a corpus or a part, and of the ids of all pairs.
 
     Attributes:
-        ids: for each side, how often each id occurs in all pairs, frames included: int64, shape ``[vocabulary]``.
+        ids: for each side, the number of occurrences of each id in all pairs, frames included: int64, shape
+            ``[vocabulary]``.
         lengths: lengths of the sampled pairs, in the order of rows: int32, shape ``[pairs, 2, 3]`` (source and target,
             :data:`UNITS`).
-        characters: for each side, how often each code point occurs in the sampled pairs.
+        characters: for each side, the number of occurrences of each code point in the sampled pairs.
         examples: the random examples.
         longest: the pairs with the most pieces on one side, of all pairs.
     """
@@ -148,13 +149,13 @@ class SampleCollector:
     """Collects the sample of consecutive pairs of a corpus, batch by batch."""
 
     def __init__(self, sample: CorpusSample, first_row: int, sizes: Mapping[Side, int], frames: Mapping[Side, Frame]):
-        """Starts empty.
+        """Starts without pairs.
 
         Args:
             sample: the choice of the sample.
             first_row: number of the first pair in the corpus.
             sizes: size of the vocabulary of each side.
-            frames: for each side, the ids around those of the text.
+            frames: for each side, the ids before and after the ids of the text.
         """
         rows = sample.rows()
         self._order = np.argsort(rows)
@@ -171,7 +172,7 @@ class SampleCollector:
         """Adds the next pairs.
 
         Args:
-            text: the lines of each side, as they were encoded.
+            text: the encoded lines of each side.
             ids: the ids of each line, without the frame.
             longest: the largest number of ids of a line, frame included.
         """
@@ -216,7 +217,7 @@ class SampleCollector:
         count_ids(self._characters[side], points)
         native = Lines(column.data, column.offsets)
         lengths = [pieces, line_lengths(native, "word"), line_lengths(native, "char")]
-        return np.stack([each.astype(np.int32) for each in lengths], axis=1)
+        return np.stack([unit.astype(np.int32) for unit in lengths], axis=1)
 
     def _keep_longest(self, first: int, text: Mapping[Side, pa.Array], ids: Mapping[Side, Ragged]) -> None:
         source, target = (ids[side].lengths for side in SIDES)
@@ -230,9 +231,9 @@ class SampleCollector:
         return EncodedPair(
             first + place,
             rank,
-            {side: len(own) for side, own in inside.items()},
+            {side: len(row) for side, row in inside.items()},
             {side: text[side][place].as_py()[:_EXAMPLE_CHARACTERS] for side in SIDES},
-            {side: own[:_EXAMPLE_PIECES].tolist() for side, own in inside.items()},
+            {side: row[:_EXAMPLE_PIECES].tolist() for side, row in inside.items()},
         )
 
 
@@ -241,5 +242,5 @@ def _longer(pair: EncodedPair) -> int:
 
 
 def _longest(pairs: list[EncodedPair]) -> list[EncodedPair]:
-    """Returns the longest pairs, longest first; of equal ones, those that come first. Leaves out empty pairs."""
+    """Returns the longest pairs, longest first, and pairs of equal length by row. Leaves out empty pairs."""
     return sorted(filter(_longer, pairs), key=lambda pair: (-_longer(pair), pair.row))[:LONGEST]

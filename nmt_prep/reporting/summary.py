@@ -29,7 +29,7 @@ def side_name(summary: Json, side: str) -> str:
 
 
 def about(warning: Json) -> str:
-    """Returns split and corpus of a warning, such as ``train/news``; empty if it is not about one of them."""
+    """Returns split and corpus of a warning, such as ``train/news``; empty if it is about the whole run."""
     return "/".join(filter(None, [warning["split"], warning["corpus"]]))
 
 

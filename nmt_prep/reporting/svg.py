@@ -1,8 +1,8 @@
 """Plots as inline SVG: bars, curves and heat maps that are as wide as the page allows.
 
-The drawing of a plot is an inner ``svg`` that is stretched; labels are outside of it, at percentages of the width, so
-that their size does not change. The labels of counts are in a gutter at the left. Colours come from the style sheet, by
-class.
+The drawing of a plot is an inner ``svg``, which is stretched. Labels are outside of the drawing, at percentages of the
+width, so that their size stays the same. The labels of counts are in a gutter at the left. Colours come from the style
+sheet, by class.
 """
 
 from __future__ import annotations
@@ -138,19 +138,19 @@ def _common(group: Sequence[Tick]) -> Tick:
 
 
 def bars(series: Sequence[Series], texts: Sequence[str], *, log: bool = False) -> list[Markup]:
-    """Returns bars in front of each other; give sums first, so that later series are seen before them.
+    """Returns bars, later series in front of earlier ones; so sums come first.
 
     Args:
         series: the bars of each kind.
-        texts: what each place stands for, for the title that shows on hovering.
+        texts: names of the places, for the titles that show on hovering.
         log: True for heights on a logarithmic scale.
     """
     count = len(texts)
-    most = max((value for each in series for value in each.values), default=0)
+    most = max((value for kind in series for value in kind.values), default=0)
     width = WIDTH / max(count, 1)
     drawn = []
-    for each in series:
-        for place, value in enumerate(each.values):
+    for kind in series:
+        for place, value in enumerate(kind.values):
             if value > 0:
                 tall = HEIGHT * scaled(value, most, log=log)
                 drawn.append(
@@ -160,12 +160,12 @@ def bars(series: Sequence[Series], texts: Sequence[str], *, log: bool = False) -
                         y=HEIGHT - tall,
                         width=width * 0.92,
                         height=tall,
-                        class_=each.kind,
-                        data_bin=place if each is series[-1] or len(series) > 1 else None,
+                        class_=kind.kind,
+                        data_bin=place if len(series) > 1 else None,
                     )
                 )
     for place, text in enumerate(texts):
-        values = ", ".join(f"{each.name} {each.values[place]:,.0f}" for each in series if place < len(each.values))
+        values = ", ".join(f"{kind.name} {kind.values[place]:,.0f}" for kind in series if place < len(kind.values))
         hover = el("title", f"{text}: {values}")
         drawn.append(el("rect", hover, x=place * width, y=0, width=width, height=HEIGHT, class_="hit"))
     return drawn
@@ -188,11 +188,11 @@ def bar_figure(
         title: heading of the figure.
         how: one sentence on how to read it.
         series: the bars of each kind.
-        texts: what each place stands for.
+        texts: names of the places.
         x: labels of the axis of places.
         places: heading of the column of places in the table.
         log: True for heights on a logarithmic scale.
-        corpus: the corpus that it is about, so that the script can filter it.
+        corpus: the corpus of the numbers, for the filter of the script; None for several corpora.
     """
     most = max((value for kind in series for value in kind.values), default=0)
     drawing = plot(bars(series, texts, log=log), title, x=x, y=count_ticks(most, log=log))
@@ -242,11 +242,11 @@ def heat(
         rows: number of rows.
         texts: names of the columns and of the rows, for the titles that show on hovering.
     """
-    found = [cell for cell in cells if cell[2] > 0]
-    most = max((value for _, _, value in found), default=0)
+    filled = [cell for cell in cells if cell[2] > 0]
+    most = max((value for _, _, value in filled), default=0)
     width, tall = WIDTH / max(columns, 1), HEIGHT / max(rows, 1)
     drawn = []
-    for column, row, value in found:
+    for column, row, value in filled:
         shade = 1 + round(8 * scaled(value, most, log=True))
         title = el("title", f"{texts[0][column]} × {texts[1][row]}: {value:,.0f}")
         place = {"x": column * width, "y": HEIGHT - (row + 1) * tall}

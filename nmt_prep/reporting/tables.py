@@ -15,10 +15,10 @@ class Table:
     """A table.
 
     Attributes:
-        title: what it shows.
+        title: title of the table.
         head: headings of the columns.
         rows: the cells of each row; numbers get separators of thousands.
-        left: columns that hold text, which are aligned to the left.
+        left: columns of text, which are aligned to the left.
     """
 
     title: str
@@ -41,7 +41,7 @@ class Table:
 
 
 def corpora_table(summary: Json) -> Table:
-    """Returns the size of each corpus, before and after."""
+    """Returns the size of each corpus before and after preparation."""
     rows = []
     for split, corpus, flow in corpora(summary["flow"]):
         facts = summary["corpora"][split][corpus]
@@ -91,7 +91,7 @@ def fix_table(summary: Json) -> Table:
 
 
 def leak_table(summary: Json) -> Table:
-    """Returns how many segments of each test set are in each corpus."""
+    """Returns the numbers of segments of test sets in the corpora."""
     rows = [
         [
             f"{split}/{leak['corpus']}",
@@ -110,7 +110,7 @@ def leak_table(summary: Json) -> Table:
 
 
 def translation_table(summary: Json) -> Table:
-    """Returns how the rule ``translation`` was applied to each corpus."""
+    """Returns the thresholds and estimates of the rule ``translation`` by corpus."""
     rows = []
     for split, corpus, facts in corpora(summary.get("translation", {})):
         shares = ["" if facts[name] is None else percent(facts[name], 1, 2) for name in ("noise", "found", "lost")]

@@ -43,11 +43,12 @@ class Report(Stage[NoOutput, None]):
 
     def finish(self, job: Job, made: None) -> Result[NoOutput]:
         info = load_dataset_info(job.directory_of(Encode))
-        own = tuple(encoded_warnings(info, job.config.input.max_length))
+        warnings = tuple(encoded_warnings(info, job.config.input.max_length))
         observed = observed_warnings(job, self.inputs(job.config))
-        summary = summarise(job, info, [*observed, *((self.name, warning) for warning in own)])
+        summary = summarise(job, info, [*observed, *((self.name, warning) for warning in warnings)])
         texts = {
-            "summary.json": json.dumps(summary, ensure_ascii=False, indent=1) + "\n",  # the corpora keep their order
+            "summary.json": json.dumps(summary, ensure_ascii=False, indent=1)
+            + "\n",  # unsorted: corpora keep the order of the config
             "summary.txt": render_text(summary),
             "index.html": render_page(summary),
         }
@@ -56,4 +57,4 @@ class Report(Stage[NoOutput, None]):
                 # Bytes of file names that are not UTF-8 are written as escapes.
                 beside.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
         pairs = sum(split.pairs for split in info.splits.values())
-        return Result(NoOutput(), Counts(pairs_in=pairs, pairs_out=pairs), observed=Warnings(own))
+        return Result(NoOutput(), Counts(pairs_in=pairs, pairs_out=pairs), observed=Warnings(warnings))

@@ -59,7 +59,7 @@ def summarise(job: Job, info: DatasetInfo, warnings: Iterable[tuple[str, HealthW
         "lengths": {name: combined(text.get(name, {})) for name in config.splits},
         "splits": {name: _split(info.splits[name]) for name in config.splits},
         "batches": {
-            name: [as_json(each) for each in estimate_batches(job.directory_of(Encode), info, name)]
+            name: [as_json(estimate) for estimate in estimate_batches(job.directory_of(Encode), info, name)]
             for name in config.splits
         },
         "provenance": {
@@ -78,7 +78,7 @@ def summarise(job: Job, info: DatasetInfo, warnings: Iterable[tuple[str, HealthW
 
 
 def _corpora(job: Job, info: DatasetInfo) -> Json:
-    """Returns the counts of compile, and what the config says about each corpus."""
+    """Returns the counts of compile, and tag, licence and role of each corpus in the config."""
     compiled = job.read(Compile).corpora
     tags = {(split, corpus.name): corpus.tag for split, listed in info.corpora.items() for corpus in listed}
     return {

@@ -1,4 +1,4 @@
-"""Batches: what the config's section ``input`` gives, and what other settings would give."""
+"""Batches with the settings of the section ``input`` of the config, and with others."""
 
 from __future__ import annotations
 

@@ -22,22 +22,22 @@ from nmt_prep.reporting.tables import leak_table
 TITLE = "Duplicates and leaks"
 
 _BINNED = 9
-"""Sizes of groups from here on are the smallest of a bin, which reaches to twice the size less 2."""
+"""Bins from this size on hold several sizes, such as 9 to 16."""
 
 
 def section(summary: Json) -> Iterator[Content]:
     """Yields the content of the section; empty if pairs were not compared."""
     clusters = [
         _clusters(split, kind, sizes)
-        for split, found in summary.get("duplicates", {}).items()
-        for kind, sizes in found["clusters"].items()
+        for split, duplicates in summary.get("duplicates", {}).items()
+        for kind, sizes in duplicates["clusters"].items()
         if sizes
     ]
     if clusters:
         yield grid(clusters)
-    for split, found in summary.get("duplicates", {}).items():
-        if found["near"] is not None:
-            yield from _near(split, found["near"])
+    for split, duplicates in summary.get("duplicates", {}).items():
+        if duplicates["near"] is not None:
+            yield from _near(split, duplicates["near"])
     for split, overlap in summary.get("overlap", {}).items():
         yield _overlap(summary, split, overlap)
     leaks = leak_table(summary)
@@ -60,13 +60,13 @@ def _clusters(split: str, kind: str, sizes: list[list[int]]) -> Markup:
 
 def _near(split: str, near: Json) -> Iterator[Content]:
     yield el("h3", f"Near duplicates, {split}")
-    how = "Number of pairs of the corpus of a row that were dropped because a pair of that of a column is similar."
+    how = "Number of dropped pairs of the corpus of a row that are similar to a kept pair of the corpus of a column."
     yield el("p", how, class_="how")
     if near["full_buckets"]:
         yield el(
             "p",
             f"Not all pairs were compared: in {near['full_buckets']:,} groups of candidates, which are too large, "
-            "each was only compared with the best pairs of its group.",
+            "pairs were only compared with the best pairs of their group.",
         )
     names = [*near["matches"]]
     most = max((count for row in near["matches"].values() for count in row.values()), default=0)
@@ -84,7 +84,8 @@ def _overlap(summary: Json, split: str, overlap: Json) -> Iterator[Content]:
     yield el("h3", f"Overlap of corpora, {split}")
     yield el(
         "p",
-        "Share of the pairs of the corpus of a row that are also in that of a column, before duplicates are dropped.",
+        "Share of the pairs of the corpus of a row that are also in the corpus of a column, before duplicates are "
+        "dropped.",
         class_="how",
     )
     rows = []

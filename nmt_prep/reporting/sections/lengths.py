@@ -68,7 +68,7 @@ def _two_sides(
     summary: Json, title: str, how: str, values: Mapping[Side, Sequence[float]], marks: Sequence[tuple[int, str]] = ()
 ) -> Markup:
     size = max(map(len, values.values()))
-    padded = {side: [*each, *([0] * (size - len(each)))] for side, each in values.items()}
+    padded = {side: [*counts, *([0] * (size - len(counts)))] for side, counts in values.items()}
     texts = _bin_texts(size)
     places = ((_length_place(at, size), text) for at, text in marks)
     ticks = [*_length_ticks(size), *(Tick(place, text, strong=True) for place, text in places if 0 <= place <= 1)]
@@ -86,8 +86,8 @@ def _joint(summary: Json, lengths: Json, unit: str, bounds: Sequence[float]) -> 
     title = f"Source by target, in {_UNIT_NAMES[unit]}"
     limits = f", and the lines are the bounds of the rule {_RULE}" if bounds else ""
     how = (
-        "Each cell is the pairs with a source (left to right) and a target (bottom to top) of some lengths; a stronger "
-        f"colour means more pairs{limits}."
+        "Each cell stands for the pairs with a certain length of source (left to right) and target (upwards); a "
+        f"stronger colour means more pairs{limits}."
     )
     common = sorted(cells, key=lambda cell: (-cell[2], cell))[:40]
     total = sum(cell[2] for cell in cells)
@@ -147,7 +147,7 @@ def _ratio_place(ratio: float) -> float:
 def _ratio_rule(summary: Json, split: str) -> tuple[str, list[float]]:
     """Returns the unit of the rule length_ratio in a split, and the ratios target / source that it allows.
 
-    Without the rule, or if it counts something else, the unit is words, and there are no limits.
+    The unit is words, without limits, if there is no such rule or if it counts another unit.
     """
     for corpus in summary.get("rules", {}).get(split, {}).values():
         for rule in (rule for name, rule in corpus.items() if name.partition("/")[0] == _RULE):
@@ -182,7 +182,7 @@ def _length_ticks(bins: int) -> list[Tick]:
 
 
 def _length_place(length: float, bins: int) -> float:
-    """Returns the place of a length on an axis of bins of lengths, from 0 to 1; 1 or more is outside."""
+    """Returns the place of a length on an axis of bins of lengths, from 0 to 1; other values are outside."""
     place = bisect_right(LENGTH_EDGES, length) - 1
     if not 0 <= place < len(LENGTH_EDGES) - 1:
         return -1.0 if place < 0 else 2.0

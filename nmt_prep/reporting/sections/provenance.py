@@ -54,7 +54,7 @@ def section(summary: Json) -> Iterator[Content]:
 
 
 def _lines(text: str) -> list[Content]:
-    """Returns a text with its line breaks, which are not to be shown as control characters."""
+    """Returns the lines of a text, with line breaks as markup so that they are not shown as control characters."""
     lines: list[Content] = []
     for line in text.rstrip("\n").split("\n"):
         lines += [line, Markup("\n")]

@@ -35,7 +35,7 @@ TITLE = "Cleaning rules"
 _EXAMPLES = 5
 
 Matrix: TypeAlias = "list[list[int | None]]"
-"""Numbers of pairs that fail two rules; None where a rule does not judge the pairs that the other drops."""
+"""Numbers of pairs that fail both of two rules; None if one rule does not judge the pairs that the other drops."""
 
 
 def section(summary: Json) -> Iterator[Content]:
@@ -77,7 +77,7 @@ def _rules(summary: Json, split: str) -> dict[str, list[str]]:
 
 
 def histograms(summary: Json, split: str, rule: str, column: str) -> dict[str, Json]:
-    """Returns the histograms of a rule by corpus (``train/news``): those with the most common edges in a split."""
+    """Returns the histograms of a rule by corpus (``train/news``), without corpora with other edges than most."""
     by_corpus = {
         f"{place}/{corpus}": counts["histograms"][rule][column]
         for place, corpus, counts in corpora(summary["clean"])
@@ -188,7 +188,7 @@ def _threshold_rows(
 
 
 def _option(summary: Json, split: str, rule: str, column: str) -> dict[str, Any]:
-    """Returns the options of a rule that set its limits: ``low`` and ``high``, each a list of keys, if known."""
+    """Returns the keys of the options that set the limits ``low`` and ``high`` of a rule, where they are known."""
     for rules in summary["rules"][split].values():
         if rule in rules and column in rules[rule]["columns"]:
             bounds, options = rules[rule]["columns"][column], rules[rule]["options"]
@@ -202,7 +202,7 @@ def _option(summary: Json, split: str, rule: str, column: str) -> dict[str, Any]
 
 
 def _path_to(limit: float | None, options: Json, column: str) -> list[str]:
-    """Returns the keys of the option that has the value of a limit; none if that is not clear."""
+    """Returns the keys of the option with the value of a limit; empty unless exactly one option has this value."""
     paths = [[key] for key, value in options.items() if _is(value, limit)]
     nested = [(key, value) for key, value in options.items() if isinstance(value, dict)]
     paths += [[key, column] for key, value in nested if _is(value.get(column), limit)]
@@ -236,7 +236,7 @@ def _added(matrices: Iterable[Matrix]) -> Matrix:
 
 
 def _agreement(rules: Sequence[str], failed: dict[str, Matrix]) -> Markup:
-    """Returns the table of the pairs that fail two rules; the rule that most pairs fail comes first."""
+    """Returns the table of the pairs that fail two rules, ordered by the number of failing pairs."""
     counts = _added(failed.values())
     order = sorted(
         (place for place in range(len(rules)) if counts[place][place]), key=lambda place: -(counts[place][place] or 0)
@@ -276,12 +276,12 @@ def _agreeing(rule: str, other: str, both: int | None, whole: int) -> Markup:
 
 def _translation(summary: Json) -> Iterator[Content]:
     """Yields how the rule ``translation`` was applied, with the scores of real pairs and of exchanged ones."""
-    applied = translation_table(summary)
-    if applied.rows:
+    shown = translation_table(summary)
+    if shown.rows:
         yield el("h3", "Misaligned pairs (rule translation)")
-        yield applied.markup()
+        yield shown.markup()
     facts = corpora(summary.get("translation", {}))
-    yield grid(_compared(f"{split}/{corpus}", each) for split, corpus, each in facts if each["compared"])
+    yield grid(_compared(f"{split}/{corpus}", applied) for split, corpus, applied in facts if applied["compared"])
 
 
 def _compared(corpus: str, facts: Json) -> Markup:

@@ -1,4 +1,4 @@
-"""Vocabularies: frequencies of pieces, fertility, pieces that are not used, and text that has no piece."""
+"""Vocabularies: frequencies of pieces, pieces per word, unused pieces, and characters without a piece."""
 
 from __future__ import annotations
 

@@ -134,16 +134,16 @@ def loss_warning(
     *,
     first: bool = False,
 ) -> HealthWarning:
-    """Returns the warning about a corpus most of whose pairs were dropped.
+    """Returns the warning about a corpus of which most pairs were dropped.
 
     Args:
-        split: of the corpus.
-        corpus: its name.
-        pairs: number of its pairs.
-        dropped: the dropped pairs by reason.
-        what: what dropped them.
-        explained: what explains the loss.
-        first: true if these are the counts of its first pairs.
+        split: name of the split.
+        corpus: name of the corpus.
+        pairs: number of pairs of the corpus.
+        dropped: number of dropped pairs by reason.
+        what: name of the stage that dropped them.
+        explained: an explanation of the loss.
+        first: True for counts of the first pairs of the corpus only.
     """
     lost = sum(dropped.values())
     reasons = sorted(dropped.items(), key=lambda item: (-item[1], item[0]))

@@ -39,8 +39,8 @@ class SideFacts:
         language: the language of the config.
         lines: number of lines that are long enough to tell their language.
         found: share of these lines by language, the most frequent first.
-        fitting: share of these lines that are in the language of the config or one that is similar to it; None if the
-            model does not know the language.
+        fitting: share of these lines in the language of the config or a similar one; None if the model does not know
+            the language.
     """
 
     language: str
@@ -89,9 +89,8 @@ def side_facts(lines: pa.Array, identifier: LanguageIdentifier, tag: str, other:
 
 def language_warnings(facts: Mapping[Side, SideFacts]) -> Iterator[str]:
     """Yields a warning for each side of which most lines are not in its language."""
-    for side, own in facts.items():
-        others = [each for name, each in facts.items() if name != side]
-        if warning := language_warning(side, own, others[0] if others else None):
+    for side, languages in facts.items():
+        if warning := language_warning(side, languages, facts.get(SIDES[side == "source"])):
             yield warning
 
 

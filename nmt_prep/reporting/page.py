@@ -157,9 +157,9 @@ def _warnings(summary: Json) -> Content:
 
 
 def _mended(summary: Json) -> Content:
-    """Returns what was wrong with the data before cleaning, to be unfolded."""
+    """Returns the warnings about the data before cleaning that no longer hold, folded away."""
     mended = summary.get("mended")
     if not mended:
         return None
     items = el("ul", (el("li", el("b", about(warning)), " ", warning["text"]) for warning in mended))
-    return el("details", el("summary", "Before cleaning, which mended this"), items)
+    return el("details", el("summary", "Mended by cleaning"), items)

@@ -34,11 +34,10 @@ def render_text(summary: Json) -> str:
 
 
 def _warnings(summary: Json) -> Iterator[str]:
-    listed = [("warning", each) for each in summary["warnings"]]
-    listed += [("before cleaning", each) for each in summary.get("mended", ())]
-    for what, warning in listed:
-        where = about(warning)
-        yield f"{what}: {where}{': ' * bool(where)}{visible(warning['text'])}"
+    for label, warnings in (("warning", summary["warnings"]), ("before cleaning", summary.get("mended", ()))):
+        for warning in warnings:
+            where = about(warning)
+            yield f"{label}: {where}{': ' * bool(where)}{visible(warning['text'])}"
     for split, duplicates in summary.get("duplicates", {}).items():
         near = duplicates["near"]
         if near is not None and near["full_buckets"]:

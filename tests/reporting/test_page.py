@@ -210,6 +210,13 @@ def test_the_text_and_the_page_have_the_same_pieces_per_word(toy: Path) -> None:
     assert line.split()[3] == expected
 
 
+def test_frequent_lines_that_cleaning_dropped_are_on_the_page(toy: Path) -> None:
+    line = "134,384 of 200,000 target lines (67.2%) are “NO TRANSLATION AVAILABLE”"
+    mended = {"split": "train", "corpus": "dirty", "side": "target", "code": "frequent_line", "text": line}
+    page = render_page({**summary_of(toy), "mended": [mended]})
+    assert f"<summary>Mended by cleaning</summary><ul><li><b>train/dirty</b> {line}</li></ul>" in page
+
+
 def test_the_same_data_give_the_same_page(toy: Path, tmp_path: Path) -> None:
     other = run_toy(tmp_path / "other directory")
     for name in ("index.html", "summary.json", "summary.txt"):

@@ -8,7 +8,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -86,6 +86,22 @@ def link_or_copy(source: Path, target: Path) -> bool:
         return False
     except OSError:
         shutil.copyfile(source, target)
+    return True
+
+
+def link_files(source: Path, target: Path, names: Iterable[str]) -> bool:
+    """Hard-links or copies files into another directory; returns False if one is missing.
+
+    Raises:
+        OutputError: a file cannot be written.
+    """
+    for name in names:
+        path = target / name
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.unlink(missing_ok=True)
+            if not link_or_copy(source / name, path):
+                return False
     return True
 
 

@@ -160,12 +160,14 @@ class Output(ABC, Generic[Options]):
         kind: name of the kind: the value of ``kind`` in a config.
         options: class of its options in a config.
         holds_corpus: True if its files have a place for the name of each pair's corpus.
+        holds_input: True if its files repeat the section ``input`` of the config.
         share: bytes of its files for each byte of text, about, to estimate what a run takes.
     """
 
     kind: ClassVar[str]
     options: type[Options]
     holds_corpus: ClassVar[bool] = False
+    holds_input: ClassVar[bool] = False
     share: ClassVar[float] = 1.5
 
     @abstractmethod
@@ -193,6 +195,17 @@ class Output(ABC, Generic[Options]):
 
         Raises:
             RecordsError: the records cannot be read.
+            OutputError: a file cannot be written.
+        """
+
+    def renew(self, directory: Path, records: Path) -> None:
+        """Takes over the section ``input`` of a config, which changes nothing else, if ``holds_input``.
+
+        Args:
+            directory: directory of the output, whose files are complete.
+            records: directory of the records, which have the section.
+
+        Raises:
             OutputError: a file cannot be written.
         """
 

@@ -48,6 +48,7 @@ class TFRecord(Output[TFRecordOptions]):
     share = 0.8
     options = TFRecordOptions
     holds_corpus = True
+    holds_input = True
 
     def form(self, options: TFRecordOptions, config: Config) -> Form:
         return "ids"
@@ -87,6 +88,10 @@ class TFRecord(Output[TFRecordOptions]):
             "splits": splits,
         }
         write_dataset_info(made.directory, info.model_copy(update=changed))
+
+    def renew(self, directory: Path, records: Path) -> None:
+        given = load_dataset_info(records).input
+        write_dataset_info(directory, load_dataset_info(directory).model_copy(update={"input": given}))
 
 
 def _buckets(task: ShardTask[TFRecordOptions], tick: Tick) -> Iterator[Bucket]:

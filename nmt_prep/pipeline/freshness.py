@@ -75,10 +75,7 @@ class Freshness:
     def inputs(self, stage: AnyStage, above: Mapping[str, Manifest]) -> dict[str, str]:
         """Returns the digests of a stage's inputs."""
         manifests = {stage_.name: above[stage_.name] for stage_ in stage.inputs(self._config)}
-        inputs = {
-            name: manifest.observed_digest if stage.observes else manifest.output_digest
-            for name, manifest in manifests.items()
-        }
+        inputs = {name: stage.digest_of_input(manifest) for name, manifest in manifests.items()}
         local = stage.local_files(self._config, self._base_dir)
         with ThreadPoolExecutor(available_cores()) as pool:
             digests = {path: pool.submit(self._digest, path, stage.divides) for path in local.values()}

@@ -183,6 +183,10 @@ class Stage(ABC, Generic[O, P]):
         """Returns the stages whose output it reads for this config."""
         return self.reads
 
+    def digest_of_input(self, earlier: Manifest) -> str:
+        """Returns the digest of what it reads of an earlier stage; it runs again if that changes."""
+        return earlier.observed_digest if self.observes else earlier.output_digest
+
     @classmethod
     def directories(cls) -> tuple[str, ...]:
         """Returns the names of all directories that it owns, ``directory`` first."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from nmt_prep.artefacts import link_or_copy, writing
+from nmt_prep.artefacts import link_files
 from nmt_prep.config import Config, Corpus
 from nmt_prep.pipeline.manifest import Counts, Manifest, differences
 from nmt_prep.pipeline.rounds import Rounds
@@ -111,13 +111,8 @@ class Encode(Stage[EncodeOutput, Encoded]):
         if not earlier.observed:
             return None
         records = job.root / self.directory
-        for name in earlier.files.keys() - {DATASET_FILE}:
-            path = job.directory / name
-            with writing(path):
-                path.parent.mkdir(exist_ok=True)
-                path.unlink(missing_ok=True)
-                if not link_or_copy(records / name, path):
-                    return None
+        if not link_files(records, job.directory, earlier.files.keys() - {DATASET_FILE}):
+            return None
         info = load_dataset_info(records)
         corpora = {split: _with_licences(job.config.splits[split], listed) for split, listed in info.corpora.items()}
         info = info.model_copy(update={"input": _input_info(job.config), "corpora": corpora})

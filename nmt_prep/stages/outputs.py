@@ -7,20 +7,23 @@ of the parts themselves (:mod:`~nmt_prep.stages.output_text`), by the same permu
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from nmt_prep.artefacts import write_json
+from nmt_prep.artefacts import link_files, write_json
 from nmt_prep.config import Config
+from nmt_prep.digests import digest_of
 from nmt_prep.engines import Tick
 from nmt_prep.errors import EncodeError, RecordsError
 from nmt_prep.outputs import Form, Made, OutputOptions, RunFacts, ShardMade, ShardTask, kind_of, wanted_outputs
 from nmt_prep.outputs.pairs import IdPairs, TextPairs, id_pairs
-from nmt_prep.pipeline.manifest import Counts
+from nmt_prep.pipeline.manifest import Counts, Manifest, differences
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
 from nmt_prep.records import DatasetInfo, load_dataset_info
+from nmt_prep.records.dataset_json import DATASET_FILE
+from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.align import Align, aligned_splits
 from nmt_prep.stages.encode import Encode, licence_settings
 from nmt_prep.stages.frames import tag_settings
@@ -29,6 +32,7 @@ from nmt_prep.stages.output_text import PLAN_TEXT, SPILL_TEXT, Wanted, shuffled_
 from nmt_prep.stages.text import PairPart, pair_parts, pair_stages
 from nmt_prep.stages.vocab import Vocabulary
 from nmt_prep.subwords import Tokenizer
+from nmt_prep.typed_json import parse_json_as
 
 DESCRIPTION = "output.json"
 """Name of the file that describes an output."""
@@ -84,9 +88,15 @@ class OutputFacts:
 
 @dataclass(frozen=True)
 class OutputsOutput:
-    """The outputs by the names of their directories."""
+    """The outputs.
+
+    Attributes:
+        outputs: their facts by the names of their directories.
+        input: the section ``input`` of the config, if an output repeats it.
+    """
 
     outputs: dict[str, OutputFacts]
+    input: dict[str, Any] = field(default_factory=dict)
 
 
 class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
@@ -119,6 +129,25 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
             **tag_settings(config),
             **licence_settings(config),
         }
+
+    def digest_of_input(self, earlier: Manifest) -> str:
+        if earlier.stage != Encode.name:
+            return super().digest_of_input(earlier)
+        # dataset.json has the section input, which changes no shard. What else it has follows from shards and settings.
+        return digest_of([{name: digest for name, digest in earlier.files.items() if name != DATASET_FILE}])
+
+    def outdated(self, manifest: Manifest, config: Config, lock: LockFile) -> str:
+        recorded = replace(manifest, settings=manifest.details.get("input", {}))
+        return "; ".join(differences(recorded, self.version, _recorded_settings(config), manifest.inputs))
+
+    def renew(self, job: Job, earlier: Manifest) -> Result[OutputsOutput] | None:
+        if not link_files(job.root / self.directory, job.directory, earlier.files):
+            return None
+        for name, options in wanted_outputs(job.config).items():
+            kind_of(options).renew(job.directory / name, job.directory_of(Encode))
+        output = replace(parse_json_as(OutputsOutput, earlier.details), input=_recorded_settings(job.config))
+        digests = {name: digest for name, digest in earlier.files.items() if not name.endswith(DATASET_FILE)}
+        return Result(output, earlier.counts, digests=digests)
 
     def work(self, job: Job) -> Rounds[dict[str, Made[Any]]]:
         wanted, parts, run = wanted_outputs(job.config), pair_parts(job), run_facts(job, job.directory_of(Encode))
@@ -159,7 +188,14 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
                 for what, number in shard.counts.items():
                     counts[f"{name}_{what}"] = counts.get(f"{name}_{what}", 0) + number
         pairs = sum(part.pairs for listed in pair_parts(job).values() for part in listed)
-        return Result(OutputsOutput(facts), Counts(pairs, pairs, other=counts), digests=digests)
+        described = OutputsOutput(facts, _recorded_settings(job.config))
+        return Result(described, Counts(pairs, pairs, other=counts), digests=digests)
+
+
+def _recorded_settings(config: Config) -> dict[str, object]:
+    """Returns the settings that outputs only repeat, by dotted key."""
+    held = any(kind_of(options).holds_input for options in wanted_outputs(config).values())
+    return {f"input.{name}": value for name, value in config.input.model_dump().items()} if held else {}
 
 
 def form_of(options: OutputOptions, config: Config, split: str) -> Form:

@@ -117,3 +117,25 @@ def test_invalid_outputs(tmp_path: Path, outputs: list[dict[str, Any]], problem:
     with pytest.raises(ConfigError) as caught:
         output_config(tmp_path, *outputs)
     assert problem in str(caught.value)
+
+
+def test_the_section_input_makes_no_output_again(tmp_path: Path) -> None:
+    def ran(*outputs: dict[str, Any], **changes: Any) -> dict[str, str]:
+        config = output_config(tmp_path, *outputs, **changes)
+        return {outcome.stage: outcome.reason for outcome in nmt_prep.run(config, base_dir=tmp_path) if outcome.ran}
+
+    write_corpus(tmp_path, 60)
+    fairseq, tfrecord = {"kind": "fairseq"}, {"kind": "tfrecord", "layout": "chunk"}
+    ran(fairseq)
+    assert "outputs" not in ran(fairseq, input={"batch_tokens": 100})
+    ran(fairseq, tfrecord)
+    directory = tmp_path / "run" / "outputs"
+    before = {path: path.stat().st_ino for path in directory.rglob("*") if path.is_file()}
+    reason = ran(fairseq, tfrecord, input={"batch_tokens": 200})["outputs"]
+    assert reason == "config input.batch_tokens changed 4096 → 200"
+    after = {path: path.stat().st_ino for path in directory.rglob("*") if path.is_file()}
+    assert {path for path in after if before[path] != after[path]} == {directory / "tfrecord" / "dataset.json"}
+    content = (directory / "tfrecord" / "dataset.json").read_bytes()
+    assert b'"batch_tokens": 200' in content
+    ran(fairseq, tfrecord, run="anew", input={"batch_tokens": 200})
+    assert content == (tmp_path / "anew" / "outputs" / "tfrecord" / "dataset.json").read_bytes()

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nmt_prep.reporting.summary import Json, about, corpora, pieces_per
-from nmt_prep.sides import SIDES
+from nmt_prep.reporting.summary import Json, about
+from nmt_prep.reporting.tables import TABLES, Table
 
 
 @dataclass(frozen=True)
@@ -48,23 +48,20 @@ class Comparison:
 
 def compare(one: Json, other: Json) -> Comparison:
     """Returns the differences between the contents of two files ``summary.json``."""
-    parts = {
-        "signature": _signature,
-        "config": _config,
-        "corpora": _corpora,
-        "dropped pairs": _drops,
-        "vocabularies": _vocabularies,
-        "records and batches": _batches,
-        "warnings": _warnings,
-    }
-    sections = {}
-    for title, values in parts.items():
-        first, second = dict(values(one)), dict(values(other))
-        keys = dict.fromkeys([*first, *second])
-        different = [key for key in keys if first.get(key) != second.get(key)]
-        if different:
-            sections[title] = [Difference(key, first.get(key), second.get(key)) for key in different]
+    values = {"signature": (_signature(one), _signature(other)), "config": (_config(one), _config(other))}
+    for made in TABLES:
+        first, second = made(one), made(other)
+        values[first.title.lower()] = (_cells(first), _cells(second))
+    values["warnings"] = (_warnings(one), _warnings(other))
+    sections = {title: list(_differences(dict(first), dict(second))) for title, (first, second) in values.items()}
+    sections = {title: differences for title, differences in sections.items() if differences}
     return Comparison(one["signature"] == other["signature"], sections)
+
+
+def _differences(one: Mapping[str, object], other: Mapping[str, object]) -> Iterator[Difference]:
+    for key in dict.fromkeys([*one, *other]):
+        if one.get(key) != other.get(key):
+            yield Difference(key, one.get(key), other.get(key))
 
 
 def _signature(summary: Json) -> Iterator[tuple[str, object]]:
@@ -89,41 +86,11 @@ def _flat(key: str, value: Any) -> Iterator[tuple[str, object]]:
         yield key, str(value) if isinstance(value, list) else value
 
 
-def _corpora(summary: Json) -> Iterator[tuple[str, object]]:
-    for split, corpus, flow in corpora(summary["flow"]):
-        yield f"{split}/{corpus}: pairs in", flow["read"]["pairs"]
-        for name in ("pairs", "source_tokens", "target_tokens"):
-            if flow["encoded"]:
-                yield f"{split}/{corpus}: {name.replace('_', ' ')} out", flow["encoded"][name]
-
-
-def _drops(summary: Json) -> Iterator[tuple[str, object]]:
-    for split, corpus, flow in corpora(summary["flow"]):
-        for drop in flow["drops"]:
-            yield f"{split}/{corpus}: {drop['reason']}", drop["pairs"]
-
-
-def _vocabularies(summary: Json) -> Iterator[tuple[str, object]]:
-    for side in SIDES:
-        facts, use = summary["vocab"][side], summary["pieces"][side]
-        yield f"{side}: kind", facts["kind"]
-        yield f"{side}: pieces", facts["size"]
-        yield f"{side}: unused pieces", use["unused"]
-        yield f"{side}: unknown ids", use["unknown"]
-        for unit, name in (("word", "word"), ("char", "character")):
-            yield f"{side}: pieces per {name}", pieces_per(summary, side, unit)
-
-
-def _batches(summary: Json) -> Iterator[tuple[str, object]]:
-    for split, counts in summary["splits"].items():
-        for name in ("pairs", "source_tokens", "target_tokens", "shards", "longest_source", "longest_target"):
-            yield f"{split}: {name.replace('_', ' ')}", counts[name]
-    for split, estimates in summary["batches"].items():
-        if estimates and estimates[0]["cells"]:
-            configured = estimates[0]
-            yield f"{split}: batches an epoch", configured["batches_per_epoch"]
-            yield f"{split}: padding in percent", round(100 - 100 * configured["tokens"] / configured["cells"], 1)
-            yield f"{split}: pairs too long", configured["left_out"]
+def _cells(table: Table) -> Iterator[tuple[str, object]]:
+    """Yields the cells of a table by row and heading, such as ``train/news: pairs in``."""
+    for row in table.rows:
+        for heading, cell in zip(table.head[table.keys :], row[table.keys :], strict=True):
+            yield ": ".join([*map(str, row[: table.keys]), heading]), cell
 
 
 def _warnings(summary: Json) -> Iterator[tuple[str, object]]:

@@ -19,12 +19,14 @@ class Table:
         head: headings of the columns.
         rows: the cells of each row; numbers get separators of thousands.
         left: columns of text, which are aligned to the left.
+        keys: number of first columns that identify a row.
     """
 
     title: str
     head: Sequence[str]
     rows: Sequence[Sequence[str | int]]
     left: Collection[int] = (0,)
+    keys: int = 1
 
     def without_empty_columns(self) -> Table:
         """Returns the table without columns whose cells are all empty."""
@@ -77,7 +79,7 @@ def drop_table(summary: Json) -> Table:
         for split, corpus, flow in corpora(summary["flow"])
         for drop in flow["drops"]
     ]
-    return Table("Dropped pairs", ["corpus", "by", "reason", "pairs", "share"], rows, (0, 1, 2))
+    return Table("Dropped pairs", ["corpus", "by", "reason", "pairs", "share"], rows, (0, 1, 2), 3)
 
 
 def fix_table(summary: Json) -> Table:
@@ -87,7 +89,7 @@ def fix_table(summary: Json) -> Table:
         for split, corpus, flow in corpora(summary["flow"])
         for fix, lines in flow["fixed"].items()
     ]
-    return Table("Repaired text", ["corpus", "fix", "lines"], rows, (0, 1))
+    return Table("Repaired text", ["corpus", "fix", "lines"], rows, (0, 1), 2)
 
 
 def leak_table(summary: Json) -> Table:
@@ -106,7 +108,7 @@ def leak_table(summary: Json) -> Table:
         for leak in leaks
     ]
     head = ["corpus", "test set", "segments found", "of", "share", "in pairs", "dropped"]
-    return Table("Test sets in corpora", head, rows, (0, 1))
+    return Table("Test sets in corpora", head, rows, (0, 1), 2)
 
 
 def translation_table(summary: Json) -> Table:
@@ -190,3 +192,16 @@ def record_table(summary: Json) -> Table:
     keys = ("pairs", "shards", "bytes", "longest_source", "longest_target")
     rows = [[split, *(counts[key] for key in keys)] for split, counts in summary["splits"].items()]
     return Table("Records", ["split", *(key.replace("_", " ") for key in keys)], rows)
+
+
+TABLES = (
+    corpora_table,
+    drop_table,
+    fix_table,
+    leak_table,
+    translation_table,
+    vocabulary_table,
+    batch_table,
+    record_table,
+)
+"""The tables of the text, in order."""

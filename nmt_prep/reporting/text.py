@@ -4,21 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nmt_prep.reporting import tables
 from nmt_prep.reporting.summary import Json, about
-from nmt_prep.reporting.tables import Table
+from nmt_prep.reporting.tables import TABLES, Table
 from nmt_prep.reporting.visible import visible
-
-_TABLES = (
-    tables.corpora_table,
-    tables.drop_table,
-    tables.fix_table,
-    tables.leak_table,
-    tables.translation_table,
-    tables.vocabulary_table,
-    tables.batch_table,
-    tables.record_table,
-)
 
 
 def render_text(summary: Json) -> str:
@@ -29,7 +17,7 @@ def render_text(summary: Json) -> str:
     """
     languages = summary["languages"]
     blocks = [[f"{summary['name']}: {languages['source']} → {languages['target']}", summary["signature"]]]
-    blocks += [list(_warnings(summary)), *(list(_lines(made(summary))) for made in _TABLES)]
+    blocks += [list(_warnings(summary)), *(list(_lines(made(summary))) for made in TABLES)]
     return "\n\n".join("\n".join(lines) for lines in blocks if lines) + "\n"
 
 

@@ -55,7 +55,7 @@ def test_compare(config: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
         json.loads((place / "report" / "summary.json").read_bytes()) for place in (config.parent / "run", other)
     ]
     sizes = [f"{summary['vocab']['target']['size']:,}" for summary in summaries]
-    assert [*("target:", "pieces"), *sizes] in [line[:4] for line in lines]
+    assert [*("pieces:", "target", "(zh)"), *sizes] in [line[:5] for line in lines]
     assert not [line for line in lines if line[:3] == ["train/x:", "pairs", "out"]]
     assert call(monkeypatch, "report", config, "--compare", config.parent / "run" / "report" / "summary.json") == 0
     assert capsys.readouterr().out == "the signatures are equal: both runs made the same data\nnothing differs\n"

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from nmt_prep.reporting.page import render_page
-from nmt_prep.reporting.tables import Table
-from nmt_prep.reporting.text import _TABLES, render_text
+from nmt_prep.reporting.tables import TABLES, Table
+from nmt_prep.reporting.text import render_text
 from tests.reporting.runs import summary_of
 
 
@@ -20,7 +20,7 @@ def test_columns_without_content_are_left_out() -> None:
     )
 
 
-@pytest.mark.parametrize("made", _TABLES, ids=lambda made: made.__name__)
+@pytest.mark.parametrize("made", TABLES, ids=lambda made: made.__name__)
 def test_the_page_and_the_text_show_the_same_rows(made, toy: Path) -> None:
     summary = summary_of(toy)
     table = made(summary)

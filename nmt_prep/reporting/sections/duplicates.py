@@ -68,13 +68,12 @@ def _near(split: str, near: Json) -> Iterator[Content]:
             f"Not all pairs were compared: in {near['full_buckets']:,} groups of candidates, which are too large, "
             "pairs were only compared with the best pairs of their group.",
         )
-    names = [*near["matches"]]
     most = max((count for row in near["matches"].values() for count in row.values()), default=0)
-    rows = [
-        table_row([name, *(heat_cell(f"{row[other]:,}", row[other] / max(most, 1)) for other in names)])
+    cells = {
+        name: [heat_cell(f"{row[other]:,}", row[other] / max(most, 1)) for other in near["matches"]]
         for name, row in near["matches"].items()
-    ]
-    yield table(["corpus", *names], rows, caption=f"Near duplicates in the corpora of {split}")
+    }
+    yield _matrix(split, cells, f"Near duplicates in the corpora of {split}")
 
 
 def _overlap(summary: Json, split: str, overlap: Json) -> Iterator[Content]:
@@ -82,22 +81,21 @@ def _overlap(summary: Json, split: str, overlap: Json) -> Iterator[Content]:
     if not names:
         return
     yield el("h3", f"Overlap of corpora, {split}")
-    yield el(
-        "p",
-        "Share of the pairs of the corpus of a row that are also in the corpus of a column, before duplicates are "
-        "dropped.",
-        class_="how",
-    )
-    rows = []
-    for name in names:
-        row = overlap[name]
-        whole = row.get(name, 0)
-        cells: list[Content] = [name, whole]
-        for other in names:
-            both = row.get(other, 0)
-            cells.append(heat_cell(percent(both, whole), both / whole if whole else 0, f"{both:,} pairs"))
-        rows.append(table_row(cells, corpus=f"{split}/{name}"))
-    yield table(["corpus", "pairs", *names], rows, caption=f"Overlap of the corpora of {split}")
+    how = "Share of the pairs of the corpus of a row that are also in the corpus of a column, duplicates included."
+    yield el("p", how, class_="how")
+
+    def cell(name: str, other: str) -> Markup:
+        both, whole = overlap[name].get(other, 0), overlap[name].get(name, 0)
+        return heat_cell(percent(both, whole), both / whole if whole else 0, f"{both:,} of {whole:,} pairs")
+
+    cells = {name: [cell(name, other) for other in names] for name in names}
+    yield _matrix(split, cells, f"Overlap of the corpora of {split}")
+
+
+def _matrix(split: str, cells: dict[str, list[Markup]], caption: str) -> Markup:
+    """Returns a table with a row and a column for each corpus."""
+    rows = (table_row([name, *row], corpus=f"{split}/{name}") for name, row in cells.items())
+    return table(["corpus", *cells], rows, caption=caption)
 
 
 def _leak_examples(summary: Json) -> Iterator[Content]:

@@ -66,7 +66,6 @@ class ByteBPESplitter:
 
 # byte_bpe.cpp
 def byte_bpe_rank_merges(tokens: list[bytes]) -> npt.NDArray[np.int32]: ...
-def byte_bpe_spell_tokens(tokens: Sequence[bytes], characters: str) -> list[str]: ...
 
 class ByteBPEWordCounter:
     def add(

@@ -54,26 +54,6 @@ std::vector<std::string> read_tokens(const std::vector<nb::bytes>& tokens) {
     return strings;
 }
 
-// Spells each token with one of these 256 characters for each byte.
-nb::list spell_tokens(const std::vector<nb::bytes>& tokens, const nb::str& characters) {
-    if (PyUnicode_GET_LENGTH(characters.ptr()) != 256) throw nb::value_error("there must be a character for each byte");
-    std::array<Py_UCS2, 256> table;
-    for (std::size_t byte = 0; byte < table.size(); ++byte)
-        table[byte] = static_cast<Py_UCS2>(PyUnicode_READ_CHAR(characters.ptr(), static_cast<Py_ssize_t>(byte)));
-    nb::list spellings;
-    std::vector<Py_UCS2> spelling;
-    for (const nb::bytes& token : tokens) {
-        spelling.clear();
-        for (const char byte : std::string_view(token.c_str(), token.size()))
-            spelling.push_back(table[static_cast<std::uint8_t>(byte)]);
-        PyObject* const text =
-            PyUnicode_FromKindAndData(PyUnicode_2BYTE_KIND, spelling.data(), static_cast<Py_ssize_t>(spelling.size()));
-        if (text == nullptr) throw nb::python_error();
-        spellings.append(nb::steal(text));
-    }
-    return spellings;
-}
-
 void make_model(Model* place, const std::vector<nb::bytes>& tokens,
                 const std::vector<std::pair<std::int32_t, nb::bytes>>& specials, const Int32Array& merges,
                 bool whole_words) {
@@ -214,7 +194,6 @@ std::pair<std::vector<nb::bytes>, NumpyArray<std::int32_t>> train(WordCounter& c
 
 void bind_byte_bpe(nb::module_& module) {
     module.def("byte_bpe_rank_merges", &rank_merges, nb::arg("tokens"));
-    module.def("byte_bpe_spell_tokens", &spell_tokens, nb::arg("tokens"), nb::arg("characters"));
 
     nb::class_<WordCounter>(module, "ByteBPEWordCounter")
         .def(nb::init<>())

@@ -6,9 +6,6 @@ Printable Latin-1 characters represent themselves; the other bytes are mapped in
 from __future__ import annotations
 
 import codecs
-from collections.abc import Sequence
-
-from _nmt_prep_core import byte_bpe_spell_tokens
 
 
 def _byte_characters() -> tuple[str, ...]:
@@ -25,11 +22,6 @@ _TO_BYTES = {ord(character): byte for byte, character in enumerate(BYTE_CHARACTE
 def spelled(token: bytes) -> str:
     """Returns the characters that spell the bytes of a token."""
     return codecs.charmap_decode(token, "strict", _TO_CHARACTERS)[0]
-
-
-def all_spelled(tokens: Sequence[bytes]) -> list[str]:
-    """Returns the spellings of tokens; much faster than one by one."""
-    return byte_bpe_spell_tokens(tokens, _TO_CHARACTERS)
 
 
 def unspelled(spelling: str) -> bytes:

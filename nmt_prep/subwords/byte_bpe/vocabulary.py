@@ -14,7 +14,7 @@ from _nmt_prep_core import NORMALIZATION_UNICODE_VERSION, PROPERTIES_UNICODE_VER
 from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords.added import AddedToken
 from nmt_prep.subwords.byte_bpe.pretokenization import Pretokenization
-from nmt_prep.subwords.byte_bpe.spelling import BYTE_CHARACTERS, all_spelled, bytes_of
+from nmt_prep.subwords.byte_bpe.spelling import BYTE_CHARACTERS, bytes_of, spelled
 
 MAX_TOKENS = 1 << 21
 """Upper limit of the number of ids."""
@@ -45,7 +45,7 @@ class ByteBPEVocabulary:
 
     def pieces(self) -> tuple[str, ...]:
         """Returns the piece of each id, as files spell it: the name for added tokens, "" for unused ids."""
-        pieces = all_spelled(self.tokens)
+        pieces = [spelled(token) for token in self.tokens]
         for name, token in self.added.items():
             pieces[token.id] = name
         return tuple(pieces)
@@ -170,7 +170,7 @@ def spelling_model(vocabulary: ByteBPEVocabulary) -> ByteBPEModel:
     Raises:
         VocabularyError: a byte has no token, so an extra id could appear in the output.
     """
-    tokens = [token.encode() for token in all_spelled(vocabulary.tokens)]
+    tokens = [spelled(token).encode() for token in vocabulary.tokens]
     ids = {token: number for number, token in enumerate(tokens) if token}
     characters = [character.encode() for character in BYTE_CHARACTERS]
     if missing := [byte for byte, character in enumerate(characters) if character not in ids]:

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import tiktoken
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 from tiktoken.load import load_tiktoken_bpe
 from tokenizers import Tokenizer, models
 from tokenizers import pre_tokenizers as peer_pre_tokenizers
@@ -18,10 +16,9 @@ from tokenizers import pre_tokenizers as peer_pre_tokenizers
 from nmt_prep.errors import OutputError, VocabularyError
 from nmt_prep.subwords.added import AddedToken
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Pretokenization, byte_level
-from nmt_prep.subwords.byte_bpe.spelling import BYTE_CHARACTERS, all_spelled, bytes_of, spelled
+from nmt_prep.subwords.byte_bpe.spelling import BYTE_CHARACTERS, bytes_of, spelled
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
 from nmt_prep.subwords.byte_bpe.vocabulary import ByteBPEVocabulary
-from tests.conftest import examples
 from tests.subwords.byte_bpe.samples import LINES, small_tokenizer
 
 TEXTS = [*LINES, "", " x", "  two  spaces \n", "<pad>", "👩🏽\u200d🚀 naïve ½", "cat's'd'LL don't", "\t的的的的的猫"]
@@ -33,18 +30,6 @@ def test_byte_characters() -> None:
     assert spelled("é 好".encode()) == "Ã©Ġå¥½"
     assert bytes_of("Ã©Ġå¥½") == "é 好".encode()
     assert bytes_of("好") is None
-
-
-@given(st.lists(st.binary(max_size=20)))
-@example([b"", b"abc", b"\xa1", b" ", bytes(range(256))])
-@settings(max_examples=examples(50))
-def test_all_spelled(tokens: list[bytes]) -> None:
-    spellings = all_spelled(tokens)
-    assert spellings == [spelled(token) for token in tokens]
-    assert all(
-        spelling.isascii() == all(byte in range(0x21, 0x7F) for byte in token)
-        for token, spelling in zip(tokens, spellings, strict=True)
-    )
 
 
 def same_ids(tokenizer: ByteBPETokenizer, encode: Callable[[str], list[int]]) -> None:

@@ -93,8 +93,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def send(self, answer: Answer) -> None:
-        self.send_response(answer.status)
-        for name, value in answer.headers.items():
+        self.send_response_only(answer.status)
+        for name, value in {"Date": "Sat, 31 Jan 2026 12:00:00 GMT", **answer.headers}.items():
             self.send_header(name, value)
         if answer.chunked:
             self.send_header("Transfer-Encoding", "chunked")

@@ -9,6 +9,8 @@ import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC
+from email.utils import parsedate_to_datetime
 from io import BufferedRandom
 from pathlib import Path
 
@@ -35,6 +37,7 @@ class Answer:
         delimited: True if the end of the body is distinguishable from a broken connection.
         etag: ETag header, strong or weak.
         modified: Last-Modified header.
+        date: Date header.
         chunks: the body as served; compressed archives are not decompressed.
         part: true if the body was sent as a part of the file.
         following: URL of the next page of a list, from the Link header; None at the end of the list.
@@ -49,22 +52,34 @@ class Answer:
     chunks: Iterator[bytes]
     part: bool = False
     following: str | None = None
+    date: str | None = None
 
 
 @dataclass(frozen=True)
 class Resume:
-    """State of a partial file: ``size`` of ``total`` bytes are there, with the server's validators."""
+    """State of a partial file: ``size`` of ``total`` bytes are there, with the server's validators.
+
+    ``date`` is the Date header of the answer that began the file.
+    """
 
     size: int
     total: int | None
     etag: str | None
     modified: str | None
+    date: str | None
 
     @property
     def validator(self) -> str:
-        """Value of If-Range, with which a server sends a changed file whole: a strong ETag, else the date."""
-        strong = self.etag is not None and re.fullmatch(r'"[^"]*"', self.etag)
-        return (self.etag if strong else self.modified) or ""
+        """Value of If-Range, with which a server sends a changed file whole: a strong ETag, else a strong date.
+
+        A date is strong if the answer was sent a second or more after it: a file that changes twice in one second
+        keeps its date (RFC 9110, 8.8.2.2 and 13.1.5).
+        """
+        if self.etag is not None and re.fullmatch(r'"[^"]*"', self.etag):
+            return self.etag
+        changed, sent = _seconds(self.modified), _seconds(self.date)
+        strong = changed is not None and sent is not None and sent - changed >= 1
+        return self.modified or "" if strong else ""
 
     def is_of(self, etag: str | None, modified: str | None) -> bool:
         """Returns True if a part with these headers belongs to the same version of the file.
@@ -90,6 +105,7 @@ class _Note:
     total: int | None
     etag: str | None
     modified: str | None
+    date: str | None
     flushed: int
     boot: str | None
 
@@ -122,7 +138,7 @@ class Partial:
         size = self.size if note.boot is not None and note.boot == _boot() else min(self.size, note.flushed)
         if note.total is not None:
             size = min(size, note.total - 1)
-        resume = Resume(size, note.total, note.etag, note.modified)
+        resume = Resume(size, note.total, note.etag, note.modified, note.date)
         return resume if size > 0 and resume.validator else None
 
     def drop(self) -> None:
@@ -146,7 +162,8 @@ class Partial:
                 self.drop()
             _check_room(self.path.parent, (answer.total or 0) - answer.start)
             if answer.start == 0:
-                self._write_note(_Note(self._url, answer.total, answer.etag, answer.modified, 0, _boot()))
+                validators = answer.etag, answer.modified, answer.date
+                self._write_note(_Note(self._url, answer.total, *validators, 0, _boot()))
         with writing(self.path), self.path.open("a+b") as file:
             file.truncate(answer.start)
             if self._digested != answer.start:
@@ -226,6 +243,14 @@ def _check_room(directory: Path, size: int) -> None:
             f"cannot write {directory}: {size:,} bytes are needed, but the disk has {free:,} left; "
             "free some space, or set output_dir to a larger disk, and run again"
         )
+
+
+def _seconds(date: str | None) -> float | None:
+    """Returns the time of a header that holds a date, in seconds; None without a date."""
+    try:
+        return None if date is None else parsedate_to_datetime(date).replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return None
 
 
 def _boot() -> str | None:

@@ -132,6 +132,7 @@ def _answered(
             delimited=total is not None or "chunked" in response.headers.get("Transfer-Encoding", "").lower(),
             etag=response.headers.get("ETag"),
             modified=response.headers.get("Last-Modified"),
+            date=response.headers.get("Date"),
             following=response.links.get("next", {}).get("url"),
             chunks=_chunks(route, response, limits, clock, stop),
             part=response.status_code == requests.codes.partial_content,

@@ -23,6 +23,7 @@ VALIDATORS = {
     "date": {"Last-Modified": "Sat, 31 Jan 2026 11:00:00 GMT"},
     "both": {"ETag": '"old"', "Last-Modified": "Sat, 31 Jan 2026 11:00:00 GMT"},
     "weak": {"ETag": 'W/"old"'},
+    "a weak date": {"Last-Modified": "Sat, 31 Jan 2026 12:00:00 GMT"},
     "none": {},
 }
 RESUMABLE = {"etag", "date", "both"}
@@ -134,6 +135,29 @@ def test_the_date_may_be_missing_beside_an_etag(
     url = server.give("/a.tgz", old(first, cut=10_000), liar(OLD[10_000:], then, "bytes 10000-29999/30000"))
     assert scene.attempt(url) == (OLD, "")
     assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize("etag", [{}, {"ETag": 'W/"old"'}])
+@pytest.mark.parametrize(
+    ("modified", "date", "resumes"),
+    [
+        ("Sat, 31 Jan 2026 11:00:00 GMT", "Sat, 31 Jan 2026 11:00:01 GMT", True),
+        ("Sat, 31 Jan 2026 11:00:00 GMT", "Sat, 31 Jan 2026 11:00:00 GMT", False),
+        ("Sat, 31 Jan 2026 11:00:00 GMT", "Sat, 31 Jan 2026 10:59:59 GMT", False),
+        ("yesterday", "Sat, 31 Jan 2026 11:00:00 GMT", False),
+        ("Sat, 31 Jan 2026 11:00:00 GMT", "", False),
+    ],
+)
+def test_only_a_date_that_is_a_second_old_validates_a_part(
+    server: WebServer, scene: Scene, etag: dict[str, str], modified: str, date: str, resumes: bool
+) -> None:
+    """Within one second a file can change twice, and keep its date."""
+    known = {**etag, "Last-Modified": modified, "Date": date}
+    url = server.give("/a.tgz", old(known, cut=10_000), Answer(NEW, headers=known, ranges=True))
+    content, error = scene.attempt(url)
+    assert error == ""
+    assert content == (OLD[:10_000] + NEW[10_000:] if resumes else NEW)
+    assert ("Range" in server.headers[1]) is resumes
 
 
 @pytest.mark.parametrize("second", SECOND)

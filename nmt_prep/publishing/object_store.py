@@ -7,9 +7,9 @@ on the machine.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 from nmt_prep.artefacts import writing
@@ -82,6 +82,7 @@ class ObjectStore:
                 f"{self.url} cannot be opened ({_in_words(fault)}); correct the url or its options"
             ) from fault
         self._root = str(root).rstrip("/")
+        self._is_local = scheme in _LOCAL
 
     def sizes(self) -> dict[str, int]:
         """Returns the names and sizes in bytes of all objects."""
@@ -92,6 +93,13 @@ class ObjectStore:
             return {str(path)[len(self._root) + 1 :]: int(facts["size"]) for path, facts in found.items()}
 
         return self._repeated("", find) or {}
+
+    def links(self, names: Iterable[str]) -> list[str]:
+        """Returns the files and directories of these names that are symbolic links, sorted; only local ones exist."""
+        if not self._is_local:
+            return []
+        paths = {str(path) for name in names for path in (PurePosixPath(name), *PurePosixPath(name).parents[:-1])}
+        return sorted(path for path in paths if Path(self._path(path)).is_symlink())
 
     def read(self, name: str) -> bytes | None:
         """Reads a small object; returns None if it does not exist."""

@@ -98,9 +98,15 @@ def announce(store: ObjectStore, fingerprint: str, wanted: Files) -> Journal:
         The current journal. If the publication is complete already, nothing is changed.
 
     Raises:
-        OutputError: the storage failed, a manifest or journal was not written by nmt_prep, or a file with the name of
-            one to publish belongs to no earlier publication. Nothing is changed then.
+        OutputError: the storage failed, a manifest or journal was not written by nmt_prep, a file with the name of
+            one to publish belongs to no earlier publication, or a file would be written through a symbolic link.
+            Nothing is changed then.
     """
+    if links := store.links(wanted):
+        raise OutputError(
+            f"{store.url}/{links[0]} is a symbolic link, and files behind it would be overwritten; remove the link, or "
+            "publish to another url"
+        )
     sizes = store.sizes()
     manifest, journal = read_manifest(store, OutputError), _read_journal(store)
     if manifest is None and journal is None:  # between the two, another process may have completed the publication

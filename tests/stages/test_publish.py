@@ -146,6 +146,26 @@ def test_files_that_no_publication_put_there_are_never_overwritten(scene: Scene,
     assert (there / "report" / "mine.txt").read_text() == "mine"
 
 
+@pytest.mark.parametrize("linked", ["records", "report/summary.txt"])
+def test_files_behind_symbolic_links_are_never_overwritten(scene: Scene, tmp_path: Path, linked: str) -> None:
+    there, behind = tmp_path / "there", tmp_path / "behind"
+    scene.run(url=f"file://{there}")
+    (there / linked).rename(behind)
+    (there / linked).symlink_to(behind)
+    before = {name: (there / name).read_bytes() for name in published_files(scene.output)}
+    with pytest.raises(
+        OutputError,
+        match=f"^file://{there}/{linked} is a symbolic link, and files behind it would be overwritten; remove the link",
+    ):
+        scene.run(url=f"file://{there}", shards=2)
+    assert {name: (there / name).read_bytes() for name in before} == before
+    (there / linked).unlink()
+    scene.run(url=f"file://{there}", shards=2)
+    published = published_files(scene.output)
+    assert published != before
+    assert {name: (there / name).read_bytes() for name in published} == published
+
+
 def test_error_names_some_of_many_conflicting_files(scene: Scene) -> None:
     scene.run()
     for name in (MANIFEST, JOURNAL):

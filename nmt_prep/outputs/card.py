@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -63,10 +64,15 @@ def dataset_card(card: Card) -> str:
     lines += [f"| `{column}` | {meaning} |" for column, meaning in card.columns.items()]
     lines += ["", "## Licences", ""]
     names = dict.fromkeys(name for listed in card.corpora.values() for name in listed)
-    lines += [f"- {name}: {card.licences.get(name, 'not stated')}" for name in names]
+    lines += [f"- {name}: {plain_markdown(card.licences.get(name, 'not stated'))}" for name in names]
     lines += ["", "## Use", "", "```python", "from datasets import load_dataset", ""]
     lines += ['data = load_dataset("PATH_OR_OWNER/NAME")', "```", "", f"Signature: `{card.signature}`", ""]
     return "\n".join(lines)
+
+
+def plain_markdown(text: str) -> str:
+    """Returns text on one line in which Markdown, as Hugging Face renders it, finds no markup."""
+    return re.sub(r"([\\`*_~|<>&$!#\[\]])", r"\\\1", " ".join(text.split()))
 
 
 def size_category(pairs: int) -> str:

@@ -12,7 +12,7 @@ import yaml
 from nmt_prep.config import Config
 from nmt_prep.errors import OutputError
 from nmt_prep.outputs import wanted_outputs
-from nmt_prep.outputs.card import size_category
+from nmt_prep.outputs.card import plain_markdown, size_category
 from nmt_prep.pipeline.stage import AnyStage, Job
 from nmt_prep.records import DatasetInfo, load_dataset_info
 from nmt_prep.sources.hub import HubAddress, hub_address
@@ -111,7 +111,7 @@ def _hub_licence(licence: str | None) -> str:
 def _rows(info: DatasetInfo, licences: Mapping[tuple[str, str], str]) -> Iterator[str]:
     for split, listed in info.corpora.items():
         for corpus in listed:
-            licence = licences.get((split, corpus.name), "not stated")
+            licence = plain_markdown(licences.get((split, corpus.name), "not stated"))
             yield f"| {split} | {corpus.name} | {corpus.pairs:,} | {licence} |"
         yield f"| {split} | all | {info.splits[split].pairs:,} | |"
 

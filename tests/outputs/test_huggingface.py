@@ -104,7 +104,8 @@ def test_row_groups_do_not_depend_on_batches(tmp_path: Path, monkeypatch: pytest
 
 def test_the_card(tmp_path: Path) -> None:
     splits = {"train": [{"name": "t", "url": "t.tsv", "licence": "CC-BY-4.0"}, {"name": "u", "url": "u.tsv"}]}
-    for name in "tu":
+    splits["train"].append({"name": "v", "url": "v.tsv", "licence": "see [here](http://x.org)\n# <b>`a`</b> | *b*\\"})
+    for name in "tuv":
         (tmp_path / f"{name}.tsv").write_text("one\t一\ntwo\t二\n")
     outputs = run_outputs(tmp_path, {"kind": "huggingface"}, splits=splits, vocab={"size": 120}, records={})
     _, header, text = (outputs / "huggingface" / "README.md").read_text().split("---\n", 2)
@@ -115,8 +116,9 @@ def test_the_card(tmp_path: Path) -> None:
         "size_categories": ["n<1K"],
         "configs": [{"config_name": "default", "data_files": [{"split": "train", "path": "train-*.parquet"}]}],
     }
-    assert "| train | 4 | t, u |" in text
+    assert "| train | 6 | t, u, v |" in text
     assert "- t: CC-BY-4.0\n- u: not stated\n" in text
+    assert "- v: see \\[here\\](http://x.org) \\# \\<b\\>\\`a\\`\\</b\\> \\| \\*b\\*\\\\\n" in text
     assert [size_category(n) for n in (999, 1_000, 5_000_000_000, 10**11)] == [
         "n<1K",
         "1K<n<10K",

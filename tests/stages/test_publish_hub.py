@@ -25,7 +25,10 @@ MANIFEST = "nmt_prep-manifest.json"
 OUTPUTS = [{"kind": "huggingface", "name": "text"}]
 SPLITS = {
     "train": [{"name": "x", "url": "train.tgz", "source": "t/x.en", "target": "t/x.zh", "licence": "CC BY 4.0"}],
-    "dev": [{"name": "y", "url": "dev.tgz", "source": "d/x.en.sgm", "target": "d/x.zh.sgm"}],
+    "dev": [
+        {"name": "y", "url": "dev.tgz", "source": "d/x.en.sgm", "target": "d/x.zh.sgm", "licence": "a |\n<b>mine</b>"},
+        {"name": "z", "url": "dev.tgz", "source": "d/x.en.sgm", "target": "d/x.zh.sgm"},
+    ],
 }
 
 
@@ -67,7 +70,7 @@ def test_a_run_is_published_with_a_card_and_fetched(hub: Hub, finished: Path, tm
     _, header, text = published["README.md"].decode().split("---\n", 2)
     assert yaml.safe_load(header) == {
         "language": ["en", "zh"],
-        "license": ["cc-by-4.0", "unknown"],
+        "license": ["cc-by-4.0", "other", "unknown"],
         "multilinguality": ["translation"],
         "task_categories": ["translation"],
         "size_categories": ["n<1K"],
@@ -85,6 +88,7 @@ def test_a_run_is_published_with_a_card_and_fetched(hub: Hub, finished: Path, tm
     assert f"Signature: `{summary['signature']}`" in text
     assert "| train | x | 60 | CC BY 4.0 |" in text
     assert "| train | all | 60 | |" in text
+    assert "| dev | y | 5 | a \\| \\<b\\>mine\\</b\\> |\n| dev | z | 5 | not stated |\n" in text
     assert "nmt-prep fetch hf://datasets/owner/name DIRECTORY" in text
     assert 'make_dataset(fetch_run("hf://datasets/owner/name", "DIRECTORY"), "train")' in text
     assert 'load_dataset("owner/name", "text")' in text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
@@ -70,41 +69,3 @@ def hash_bytes(data: bytes) -> int:
 
 def draw(key: int, a: int, b: int) -> int:
     return mix(mix(key ^ 0x9E3779B97F4A7C15, a ^ 0xD1B54A32D192ED03), b ^ 0xA0761D6478BD642F)
-
-
-def train(lines: Iterable[str], symbols: Sequence[bytes], size: int, min_frequency: int = 0) -> Vocabulary:
-    """Merges the most frequent pair (of equals, the one with the lowest ids) until there are ``size`` tokens.
-
-    Recounts everything after each merge, so it is right only if no two merges give the same token.
-    """
-    tokens = list(symbols)
-    alphabet = {token[0]: i for i, token in enumerate(tokens) if token}
-    words = Counter(tuple(alphabet[byte] for byte in word.encode()) for line in lines for word in pretokens(line))
-    merges = []
-    while len(tokens) < size:
-        pairs: Counter[tuple[int, int]] = Counter()
-        for word, count in words.items():
-            for pair in pairwise(word):
-                pairs[pair] += count
-        if not pairs:
-            break
-        best = min(pairs, key=lambda pair: (-pairs[pair], pair))
-        if pairs[best] < max(min_frequency, 1):
-            break
-        merges.append((*best, len(tokens)))
-        tokens.append(tokens[best[0]] + tokens[best[1]])
-        merged: Counter[tuple[int, ...]] = Counter()
-        for word, count in words.items():
-            merged[_joined(word, best, len(tokens) - 1)] += count
-        words = merged
-    return Vocabulary(tokens, merges)
-
-
-def _joined(word: tuple[int, ...], pair: tuple[int, int], merged: int) -> tuple[int, ...]:
-    joined: list[int] = []
-    at = 0
-    while at < len(word):
-        found = word[at : at + 2] == pair
-        joined.append(merged if found else word[at])
-        at += 2 if found else 1
-    return tuple(joined)

@@ -1,17 +1,28 @@
-"""Small fastText models of every kind, trained on a few lines, and comparisons."""
+"""Small fastText models of every kind, as files of version 12, and comparisons."""
 
 from __future__ import annotations
 
+import struct
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from nmt_prep.cleaning.languages import LanguageIdentifier
 from nmt_prep.columns import TextColumn
-from tests.reference import fasttext as twin
+
+Floats = npt.NDArray[np.float32]
+
+END = b"</s>"
+PREFIX = b"__label__"
+_LOSSES = {"hs": 1, "ns": 2, "softmax": 3, "ova": 4}
+_SUPERVISED = 3
+_MAGIC, _VERSION = 793712314, 12
 
 LINES = [
     ("en", "A man in an orange hat is starring at something ."),
@@ -38,21 +49,142 @@ KINDS: dict[str, dict[str, Any] | None] = {
 LOSSES = ("softmax", "hs", "ova", "ns")
 
 
-@cache
-def trained(loss: str, word_ngrams: int = 1, dim: int = 6) -> twin.Model:
-    return twin.train(LINES, loss, word_ngrams=word_ngrams, dim=dim)
+@dataclass(frozen=True)
+class Matrix:
+    """A matrix as the file holds it: dense, or codes of a quantiser and their centroids, with or without norms."""
+
+    dense: Floats
+    codes: npt.NDArray[np.uint8] | None = None
+    centroids: Floats | None = None
+    part: int = 0
+    norm_codes: npt.NDArray[np.uint8] | None = None
+    norm_centroids: Floats | None = None
+
+
+@dataclass(frozen=True)
+class Model:
+    loss: str
+    words: tuple[tuple[bytes, int], ...]
+    labels: tuple[tuple[bytes, int], ...]
+    input: Matrix
+    output: Matrix
+    word_ngrams: int = 1
+    min_chars: int = 2
+    max_chars: int = 4
+    buckets: int = 997
+    kept: dict[int, int] | None = None
+    kind: int = _SUPERVISED
+
+
+def made_from(lines: Sequence[tuple[str, str]], loss: str, word_ngrams: int = 1, dim: int = 6) -> Model:
+    """Makes a model of pairs of label and line; the vector of a word is near those of its labels."""
+    labels = Counter(PREFIX + label.encode() for label, _ in lines)
+    words = Counter(word for _, line in lines for word in (*line.encode().split(), END))
+    random = np.random.default_rng(1)
+    output = random.normal(0, 2, (len(labels), dim)).astype(np.float32)
+    vectors = random.normal(0, 0.3, (len(words) + Model.buckets, dim)).astype(np.float32)
+    rows = {word: row for row, (word, _) in enumerate(words.most_common())}
+    numbers = {label: row for row, (label, _) in enumerate(labels.most_common())}
+    for label, line in lines:
+        for word in line.encode().split():
+            vectors[rows[word]] += output[numbers[PREFIX + label.encode()]] / words[word]
+    return Model(
+        loss, tuple(words.most_common()), tuple(labels.most_common()), Matrix(vectors), Matrix(output), word_ngrams
+    )
 
 
 @cache
-def model(loss: str, kind: str, word_ngrams: int = 1, dim: int = 6) -> twin.Model:
+def dense_model(loss: str, word_ngrams: int = 1, dim: int = 6) -> Model:
+    return made_from(LINES, loss, word_ngrams, dim)
+
+
+@cache
+def model(loss: str, kind: str, word_ngrams: int = 1, dim: int = 6) -> Model:
     options = KINDS[kind]
-    dense = trained(loss, word_ngrams, dim)
-    return dense if options is None else twin.quantized(dense, **options)
+    dense = dense_model(loss, word_ngrams, dim)
+    return dense if options is None else quantized(dense, **options)
 
 
-def written(made: twin.Model, directory: Path) -> Path:
+def quantized(model: Model, *, part: int = 2, norms: bool = False, output: bool = False, pruned: bool = False) -> Model:
+    """The same model with quantised matrices; ``pruned``: only every third bucket is kept."""
+    dense = model.input.dense
+    kept = None
+    if pruned:
+        kept = {bucket: number for number, bucket in enumerate(range(0, model.buckets, 3))}
+        dense = np.concatenate([dense[: len(model.words)], dense[[len(model.words) + bucket for bucket in kept]]])
+    quantized_output = _quantized_matrix(model.output.dense, part, norms) if output else model.output
+    return replace(model, input=_quantized_matrix(dense, part, norms), output=quantized_output, kept=kept)
+
+
+def _quantized_matrix(dense: Floats, part: int, norms: bool) -> Matrix:
+    random = np.random.default_rng(2)
+    norm_codes, norm_centroids = None, None
+    if norms:
+        lengths = np.linalg.norm(dense, axis=1).astype(np.float32)
+        norm_centroids = np.quantile(lengths, np.linspace(0, 1, 256)).astype(np.float32)
+        norm_codes = np.abs(lengths[:, np.newaxis] - norm_centroids).argmin(axis=1).astype(np.uint8)
+        dense = dense / np.maximum(lengths, 1e-9)[:, np.newaxis]
+    codes, centroids, values = [], [], []
+    for first in range(0, dense.shape[1], part):
+        piece = dense[:, first : first + part]
+        chosen = piece[random.integers(0, len(piece), 256)]
+        nearest = ((piece[:, np.newaxis] - chosen) ** 2).sum(axis=2).argmin(axis=1).astype(np.uint8)
+        codes.append(nearest)
+        centroids.append(chosen.ravel())
+        values.append(chosen[nearest])
+    return Matrix(
+        np.concatenate(values, axis=1),
+        np.stack(codes, axis=1),
+        np.concatenate(centroids),
+        part,
+        norm_codes,
+        norm_centroids,
+    )
+
+
+def content(model: Model, version: int = _VERSION) -> bytes:
+    out = [struct.pack("<2i", _MAGIC, version)]
+    settings = (
+        model.input.dense.shape[1],
+        5,
+        5,
+        1,
+        5,
+        model.word_ngrams,
+        _LOSSES.get(model.loss, 0),
+        model.kind,
+        model.buckets,
+    )
+    out.append(struct.pack("<12id", *settings, model.min_chars, model.max_chars, 100, 1e-4))
+    size = len(model.words) + len(model.labels)
+    pruned = -1 if model.kept is None else len(model.kept)
+    out.append(struct.pack("<3i2q", size, len(model.words), len(model.labels), 1000, pruned))
+    for is_label, entries in enumerate((model.words, model.labels)):
+        out.extend(text + b"\0" + struct.pack("<qb", count, is_label) for text, count in entries)
+    out.extend(struct.pack("<2i", bucket, row) for bucket, row in (model.kept or {}).items())
+    out.append(struct.pack("<?", model.input.codes is not None))
+    out.append(_matrix_content(model.input))
+    out.append(struct.pack("<?", model.output.codes is not None))
+    out.append(_matrix_content(model.output))
+    return b"".join(out)
+
+
+def _matrix_content(matrix: Matrix) -> bytes:
+    height, width = matrix.dense.shape
+    if matrix.codes is None or matrix.centroids is None:
+        return struct.pack("<2q", height, width) + matrix.dense.tobytes()
+    parts = matrix.codes.shape[1]
+    last = width - (parts - 1) * matrix.part
+    out = struct.pack("<?2qi", matrix.norm_codes is not None, height, width, matrix.codes.size)
+    out += matrix.codes.tobytes() + struct.pack("<4i", width, parts, matrix.part, last) + matrix.centroids.tobytes()
+    if matrix.norm_codes is not None and matrix.norm_centroids is not None:
+        out += matrix.norm_codes.tobytes() + struct.pack("<4i", 1, 1, 1, 1) + matrix.norm_centroids.tobytes()
+    return out
+
+
+def written(made: Model, directory: Path) -> Path:
     path = directory / "model.bin"
-    path.write_bytes(twin.write(made))
+    path.write_bytes(content(made))
     return path
 
 

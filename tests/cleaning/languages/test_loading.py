@@ -8,7 +8,7 @@ import pytest
 
 from nmt_prep.cleaning.languages import load_identifier, loading, model_file
 from nmt_prep.errors import CleaningError
-from tests.cleaning.languages.models import trained, written
+from tests.cleaning.languages.models import dense_model, written
 
 
 def test_lid_176_comes_with_its_package() -> None:
@@ -19,16 +19,16 @@ def test_lid_176_comes_with_its_package() -> None:
 
 
 def test_paths_are_relative_to_the_config(tmp_path: Path) -> None:
-    written(trained("softmax"), tmp_path)
+    written(dense_model("softmax"), tmp_path)
     assert model_file("model.bin", tmp_path) == tmp_path / "model.bin"
     assert "__label__en" in load_identifier("model.bin", tmp_path).labels
 
 
 def test_a_file_that_changed_is_loaded_again(tmp_path: Path) -> None:
-    path = written(trained("softmax"), tmp_path)
+    path = written(dense_model("softmax"), tmp_path)
     first = load_identifier(str(path))
     path.unlink()
-    written(trained("hs", 3), tmp_path)
+    written(dense_model("hs", 3), tmp_path)
     assert load_identifier(str(path)) is not first
 
 

@@ -18,7 +18,7 @@ from nmt_prep.cleaning.scripts import script_number
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import Languages
 from nmt_prep.sides import Side
-from tests.cleaning.languages.models import LINES, trained, written
+from tests.cleaning.languages.models import LINES, dense_model, written
 from tests.cleaning.pairs import pairs
 
 EN = "The old man sits on a wooden bench in the park and reads."
@@ -143,7 +143,7 @@ def test_a_side_whose_language_the_model_does_not_know(caplog: pytest.LogCapture
 
 
 def test_a_model_by_path(tmp_path: Path) -> None:
-    written(trained("softmax"), tmp_path)
+    written(dense_model("softmax"), tmp_path)
     made = rule("en", "de", base_dir=tmp_path, model="model.bin")
     assert made.files == {"model model.bin": tmp_path / "model.bin"}
     assert kept(made, [LINES[0][1]], [LINES[5][1]]) == [[True], [True]]

@@ -14,7 +14,6 @@ from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 from nmt_prep.errors import InvalidTextError, TrainingError, VocabularyError
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
-from tests.reference import byte_bpe as reference
 from tests.subwords.byte_bpe.samples import LINES
 
 SPECIALS = ("<pad>", "<EOS>")
@@ -101,14 +100,6 @@ def test_floors_of_counts() -> None:
 def test_options_of_tokenizers(ours_only: Mapping[str, Any], theirs: Mapping[str, Any]) -> None:
     lines = ["aaaa bbbbb ccc dd cccccc", "abcabc abcd ab eeeeeeee", "abba bbba cdcd, ee!"]
     assert ours(ByteBPETokenizer.train(lines, 300, **ours_only)) == peer(lines, 300, **theirs)
-
-
-def test_training_equals_its_twin() -> None:
-    trained = ByteBPETokenizer.train(LINES, 330, min_frequency=2)
-    symbols = trained.vocabulary.tokens[:258]
-    twin = reference.train(LINES, symbols, 330, min_frequency=2)
-    assert list(trained.vocabulary.tokens) == twin.tokens
-    assert [tuple(rule[:2]) for rule in trained.vocabulary.merges.tolist()] == list(twin.rules)
 
 
 def test_result_does_not_depend_on_form_and_batches_of_lines_or_threads() -> None:

@@ -17,7 +17,6 @@ from sentencepiece import SentencePieceProcessor
 
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 from tests.conftest import examples
-from tests.reference import sentencepiece as reference
 from tests.subwords.sentencepiece.models import library, trained
 
 PUBLISHED = ["llama2", "test_model", "test_ja_model"]
@@ -133,13 +132,6 @@ def test_trained_models(name: str) -> None:
 @given(lines=st.lists(st.one_of(text, ascii_text), min_size=1, max_size=8))
 def test_trained_models_on_any_text(name: str, lines: list[str]) -> None:
     check(model_of(name), lines)
-
-
-@pytest.mark.parametrize("name", OPTIONS)
-def test_twin(name: str) -> None:
-    file = model_of(name)
-    twin = reference.Model(file)
-    assert SentencePieceTokenizer(file).encode_batch(LINES).to_lists() == [twin.encode(line) for line in LINES]
 
 
 def test_literal_ids(shared: Path) -> None:

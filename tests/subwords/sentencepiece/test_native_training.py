@@ -1,26 +1,22 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from _nmt_prep_core import SentencePieceOptions, SentencePieceTrainingText
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.columns import TextColumn
 from nmt_prep.errors import MissingPackageError, TrainingError
 from nmt_prep.subwords.sentencepiece.native_training import library_reason
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
-from tests.reference.sentencepiece_training import SPACE, Options, is_piece, learn_merges, words_of
 from tests.subwords.sentencepiece.trainings import (
     LINES,
     OPTIONS,
     RANDOM_OPTIONS,
     SETTINGS,
+    SPACE,
     corpus,
     natively,
     pieces,
@@ -134,63 +130,6 @@ def test_same_file_for_a_corpus(shared: Path, name: str, size: int) -> None:
     lines = corpus(shared, name)
     same(lines, vocab_size=size)
     same(lines, vocab_size=size, split_by_whitespace=False, hard_vocab_limit=False, byte_fallback=True)
-
-
-def script_of(character: str) -> str:
-    return {"日": "Han", "カ": "Katakana", "\u0301": "Inherited", "a": "Latin", "b": "Latin", "é": "Latin"}.get(
-        character, "Common"
-    )
-
-
-@given(
-    st.lists(
-        st.text(st.sampled_from([*"aaab", "1", " ", " ", "é", "日", "カ", "ー", "\u0301"]), max_size=15), max_size=5
-    ),
-    st.builds(Options, st.integers(1, 6), *[st.booleans()] * 6),
-    st.integers(0, 20),
-    st.integers(1, 3),
-)
-@settings(max_examples=60, deadline=None)
-def test_same_merges_as_the_readable_twin(lines: list[str], options: Options, merges: int, threads: int) -> None:
-    text = SentencePieceTrainingText(
-        charsmap=b"",
-        add_dummy_prefix=False,
-        remove_extra_whitespaces=False,
-        whitespace_is_suffix=options.treat_whitespace_as_suffix,
-        split_by_whitespace=options.split_by_whitespace,
-        whitespace_only_pieces=options.allow_whitespace_only_pieces,
-        separate=[],
-        delimiter="",
-        longest_line=100,
-        most_lines=0,
-    )
-    column = TextColumn.from_strings(lines)
-    text.add(column.data, column.offsets, 2)
-    words = Counter(word for line in lines for word in words_of(line.replace(" ", SPACE), options))
-    counts = Counter[str]()
-    for word, count in words.items():
-        for character in word:
-            counts[character] += count
-    covered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    assert (text.covered([], 1.0) or []) == [(ord(character), count) for character, count in covered]
-    rules = SentencePieceOptions(
-        longest=options.max_sentencepiece_length,
-        split_by_script=options.split_by_unicode_script,
-        split_by_number=options.split_by_number,
-        split_by_whitespace=options.split_by_whitespace,
-        split_digits=options.split_digits,
-        whitespace_is_suffix=options.treat_whitespace_as_suffix,
-        whitespace_only_pieces=options.allow_whitespace_only_pieces,
-    )
-    alphabet = [character for character, _ in covered if character != "1"]
-    spelled, offsets = text.learn_bpe(
-        rules, [ord(character) for character in alphabet], merges, threads, lambda _: None
-    )
-    found = list(TextColumn(np.frombuffer(spelled, np.uint8), offsets).strings())
-    assert found[len(found) - len(alphabet) :] == alphabet
-    assert found[: len(found) - len(alphabet)] == learn_merges(
-        words, alphabet, merges, lambda piece: is_piece(piece, options, script_of)
-    )
 
 
 def test_same_bytes_for_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:

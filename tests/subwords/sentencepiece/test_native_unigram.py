@@ -4,22 +4,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from _nmt_prep_core import SentencePieceOptions, SentencePieceTrainingText, UnigramOptions, learn_unigram
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.columns import TextColumn
 from nmt_prep.errors import TrainingError
 from nmt_prep.subwords.sentencepiece.native_training import library_reason
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
-from tests.reference import sentencepiece_training as rules_twin
-from tests.reference import sentencepiece_unigram_training as twin
-from tests.reference.sentencepiece_training import SPACE
 from tests.subwords.sentencepiece.trainings import (
     LINES,
     OPTIONS,
     RANDOM_OPTIONS,
     SETTINGS,
+    SPACE,
     by_library,
     corpus,
     natively,
@@ -104,83 +100,6 @@ def test_same_as_the_library_for_much_random_text(lines: list[str], options: dic
 @pytest.mark.parametrize("size", [8000, 16000])
 def test_same_file_for_a_corpus(shared: Path, name: str, size: int) -> None:
     same(corpus(shared, name), vocab_size=size, **UNIGRAM)
-
-
-def learn(
-    lines: list[str], rules: rules_twin.Options, covered: str, options: twin.Options
-) -> tuple[list[tuple[str, float]], dict[str, int]]:
-    """Returns what the core learns, and the counts of the covered characters."""
-    text = SentencePieceTrainingText(
-        charsmap=b"",
-        add_dummy_prefix=True,
-        remove_extra_whitespaces=False,
-        whitespace_is_suffix=False,
-        split_by_whitespace=True,
-        whitespace_only_pieces=False,
-        separate=[],
-        delimiter="",
-        longest_line=1000,
-        most_lines=0,
-        mark_finals=True,
-    )
-    column = TextColumn.from_strings(lines)
-    text.add(column.data, column.offsets, 2)
-    required = [(point, count) for point, count in text.covered([], 1.0) or [] if chr(point) in covered]
-    native = UnigramOptions(
-        size=options.size,
-        desired_size=options.desired_size,
-        seeds=options.seeds,
-        shrinking_factor=options.shrinking_factor,
-        sub_iterations=options.sub_iterations,
-        lanes=options.lanes,
-        pieces=SentencePieceOptions(
-            longest=rules.max_sentencepiece_length,
-            split_by_script=rules.split_by_unicode_script,
-            split_by_number=rules.split_by_number,
-            split_by_whitespace=True,
-            split_digits=rules.split_digits,
-            whitespace_is_suffix=False,
-            whitespace_only_pieces=False,
-        ),
-    )
-    learnt = learn_unigram(text, native, required, 2, lambda _: None)
-    return learnt, {chr(point): count for point, count in required}
-
-
-def script_of(character: str) -> str:
-    return {"日": "Han", "カ": "Katakana", "\u0301": "Inherited", "a": "Latin", "b": "Latin"}.get(character, "Common")
-
-
-@given(
-    st.lists(
-        st.text(st.sampled_from([*"aaabb", "1", " ", " ", "日", "カ", "\u0301"]), min_size=1, max_size=14),
-        min_size=1,
-        max_size=6,
-    ),
-    st.builds(rules_twin.Options, st.integers(1, 6), st.booleans(), st.booleans(), st.just(True), st.booleans()),
-    st.sampled_from([f"ab1日カ\u0301{SPACE}", f"ab1{SPACE}", f"b日{SPACE}"]),
-    st.builds(
-        twin.Options,
-        size=st.integers(8, 20),
-        desired_size=st.integers(8, 12),
-        seeds=st.integers(3, 60),
-        shrinking_factor=st.sampled_from([0.5, 0.75]),
-        sub_iterations=st.integers(1, 2),
-        lanes=st.sampled_from([1, 2, 16]),
-    ),
-)
-@example(["aaaaaaaa", "aaaaaaaaaaaa"], rules_twin.Options(), f"a{SPACE}", twin.Options(9, 9, 60))
-@settings(max_examples=25, deadline=None)
-def test_same_as_the_readable_twin(
-    lines: list[str], rules: rules_twin.Options, covered: str, options: twin.Options
-) -> None:
-    learnt, required = learn(lines, rules, covered, options)
-    sentences = [
-        "".join(each if each in covered else twin.UNCOVERED for each in f" {line}".replace(" ", SPACE))
-        for line in lines
-    ]
-    expected = twin.train(sentences, required, lambda piece: rules_twin.is_piece(piece, rules, script_of), options)
-    assert learnt == expected
 
 
 def test_same_bytes_for_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from nmt_prep.columns import text_columns
 from nmt_prep.subwords.sentencepiece.native_training import train_natively
 from nmt_prep.subwords.sentencepiece.process import LibraryError
 
+SPACE = "\u2581"
 SETTINGS: dict[str, Any] = {
     "num_threads": 16,
     "shuffle_input_sentence": False,

@@ -20,7 +20,6 @@ _MODULES = {
     "rejects": "cleaning",
     "overlap": "overlap",
     "report": "report",
-    "recipe": "recipe",
     "align": "alignment",
     "shortlist": "alignment",
     "view": "view",

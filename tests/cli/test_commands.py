@@ -6,7 +6,7 @@ from nmt_prep.cli.commands import Commands
 from tests.cli.program import nmt_prep
 
 NAMES = [
-    *("init", "check", "download", "lock", "fetch", "tasks", "clean", "rejects", "overlap", "report", "recipe"),
+    *("init", "check", "download", "lock", "fetch", "tasks", "clean", "rejects", "overlap", "report"),
     *("align", "shortlist", "view", "encode", "decode", "vocab", "run", "plan", "schema"),
 ]
 

@@ -14,7 +14,6 @@ from nmt_prep import load_tokenizer
 from nmt_prep.config import Config
 from nmt_prep.errors import ConfigError
 from nmt_prep.pipeline.drivers import Share
-from nmt_prep.recipes import RECIPES
 from nmt_prep.runner import run_share
 from tests.corpus import corpus_config, lines_of, tree
 from tests.outputs.runs import SENTENCEPIECE, output_config
@@ -90,12 +89,6 @@ def test_marian_links_the_pieces_of_its_own_encoding(outputs: Path) -> None:
     assert sorted(row[:2] for row in rows) == sorted(tuple(map(" ".join, words(number))) for number in range(400))
     for source, target, links in rows:
         assert links == expected(*(word_of(model.encode(text, out_type=str)) for text in (source, target)))
-
-
-def test_the_recipe_of_marian_uses_the_links(outputs: Path) -> None:
-    recipe = RECIPES["marian"](outputs.parent)
-    assert "guided-alignment: '2'" in recipe
-    assert f"cut -f 1,2 {outputs}/marian/dev-00000-of-00001.tsv >valid.tsv" in recipe
 
 
 def test_splits_without_links_have_no_column(outputs: Path) -> None:

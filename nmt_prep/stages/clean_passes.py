@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-
 from nmt_prep.cleaning.top import top_options
 from nmt_prep.cleaning.translation import TRANSLATION
 from nmt_prep.cleaning.translation.options import translation_options
@@ -82,9 +80,9 @@ def keep_top(job: Job, corpora: Sequence[CorpusWork], this: Literal["top", "best
 
 
 def _lowest(corpus: CorpusWork, found: Threshold) -> float | None:
-    """Returns the lowest score that ``top`` keeps: any, if the pairs of the corpus could not be scored."""
+    """Returns the lowest score that ``top`` keeps; None if the pairs of the corpus could not be scored."""
     unscored = corpus.translation is not None and corpus.translation.compared is None
-    return -np.inf if unscored and "best" in corpus.passes else found.score
+    return None if unscored and "best" in corpus.passes else found.score
 
 
 def drop_misaligned(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:

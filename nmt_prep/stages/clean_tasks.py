@@ -98,7 +98,7 @@ class CleanTask:
 class TopTask:
     """One part whose pairs are dropped if their score is below the threshold, or missing.
 
-    The threshold is None if there are no pairs.
+    All pairs of a corpus without a threshold are kept, because none of them has a score.
     """
 
     key: str
@@ -187,11 +187,11 @@ def keep_top(task: TopTask, tick: Tick) -> PartResult:
     """
     dropped = 0
     bins = np.zeros((1, 2, len(EDGES) - 1), np.int64)
-    threshold = np.inf if task.threshold is None else task.threshold
+    threshold = -np.inf if task.threshold is None else task.threshold
     with PartOutput(task.of, task.files) as output:
         for batch in iter_pairs(task.files.part):
             scores = scores_of(batch)[task.options.score]
-            kept = scores >= threshold
+            kept = np.ones(len(scores), np.bool_) if task.threshold is None else scores >= threshold
             lost = len(kept) - int(kept.sum())
             output.write(batch, kept, pa.array([TOP] * lost, pa.string()), scores[~kept], np.full(lost, threshold))
             bins += histogram(scores[np.newaxis], EDGES, kept)

@@ -206,6 +206,16 @@ def test_the_best_pairs_by_the_score(tmp_path: Path) -> None:
     ]
 
 
+def test_top_keeps_a_corpus_that_could_not_be_scored(tmp_path: Path) -> None:
+    rules = {"translation": {}, "top": {"score": "translation", "keep": "90%"}}
+    config = config_of(tmp_path, write(tmp_path, "c", PAIRS[:200]), clean={**RULE, "rules": rules})
+    run(config, until="clean")
+    assert cleaned(config) == PAIRS[:200]
+    assert manifest(config, "clean").observed["rules"]["train"]["c"]["top"]["columns"] == {
+        "translation": {"low": None, "high": None, "above": False, "below": False}
+    }
+
+
 def test_near_duplicates_are_found_before_there_is_a_score(tmp_path: Path) -> None:
     dedup = {"pair": "near", "max_targets_per_source": 1, "keep": ["translation", "corpus"]}
     config = config_of(tmp_path, write(tmp_path, "c", [*PAIRS[:50], *PAIRS[:50]]), clean={**RULE, "dedup": dedup})

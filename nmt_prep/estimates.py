@@ -157,7 +157,7 @@ _RATES = {"extract": 175e6, "compile": 112e6, "clean": 45e6, "sample": 180e6}
 """Bytes per second and worker; the rate of encode depends on the dialect."""
 
 _LEARNING, _LINKING = 3e6, 10e6
-"""Bytes per second and worker of learning word alignment in all its rounds, and of linking."""
+"""Bytes per second and worker of learning word alignment in all its rounds, and of linking or scoring by it."""
 
 _DIGESTING = 1.3e9
 _WORKER_MEMORY = {
@@ -274,7 +274,9 @@ def estimate(config: Config, corpora: Sequence[CorpusSize], machines: Machines) 
             elif name == "outputs":
                 rate = work / outputs.seconds
             elif name == "align":
-                rate = 1 / (1 / _LINKING + _learned(name, config, corpora) * BYTES_PER_PAIR / text / _LEARNING)
+                rate = 1 / _alignment(name, config, corpora)
+            elif name == "clean" and _scores_translations(config):
+                rate = 1 / (1 / rate + _alignment(name, config, corpora))
             seconds = work / busy * (1 / rate if note is None else note.seconds * note.workers / note.work)
         learned = _learned(name, config, corpora)
         stages.append(StageEstimate(name, seconds, memory, scratch, output, origin, learned))
@@ -387,12 +389,22 @@ def _memory(
     return base + max(workers * each, learning_memory(_learned(name, config, corpora)))
 
 
+def _alignment(name: str, config: Config, corpora: Sequence[CorpusSize]) -> float:
+    """Returns the seconds that one worker takes for each byte of text to learn word alignment, and to link by it."""
+    return 1 / _LINKING + _learned(name, config, corpora) * BYTES_PER_PAIR / total(corpora) / _LEARNING
+
+
+def _scores_translations(config: Config) -> bool:
+    """Returns True if cleaning uses a model of word alignment."""
+    return config.clean is not None and TRANSLATION in _rules(config.clean)
+
+
 def _learned(name: str, config: Config, corpora: Sequence[CorpusSize]) -> int:
     """Returns the number of pairs that a stage learns word alignment from; 0 if it does not learn."""
     if name == "align" and config.align is not None and config.align.learns:
         splits, most = config.align.splits or tuple(config.splits), config.align.pairs
-    elif name == "clean" and config.clean is not None and TRANSLATION in (rules := _rules(config.clean)):
-        options = translation_options(rules[TRANSLATION])
+    elif name == "clean" and config.clean is not None and _scores_translations(config):
+        options = translation_options(_rules(config.clean)[TRANSLATION])
         splits, most = config.clean.splits, options.pairs if options.learns else 0
     else:
         return 0

@@ -65,10 +65,9 @@ def test_built_in_rates() -> None:
 
 
 def test_cleaning_is_estimated_for_the_splits_that_are_cleaned() -> None:
-    note("clean-strict", seconds=4.0)
+    note("clean-strict-translation", seconds=4.0)
     found = predicted(clean={})
     assert list(found)[2:5] == ["compile", "clean", "sample"]
-    assert round(found["clean"].seconds, 2) == 5.56
     assert (round(found["clean"].scratch), found["clean"].output) == (460_000_000, 0.3 * 1e9)  # 24 bytes of 150
     assert predicted(clean={"preset": "none"})["clean"].scratch == 0.0
     limits = {"pair": "exact", "max_targets_per_source": 4, "keep": ["s", "corpus"]}
@@ -78,6 +77,22 @@ def test_cleaning_is_estimated_for_the_splits_that_are_cleaned() -> None:
     )
     assert predicted(clean={"preset": "strict"})["clean"].seconds == 20.0  # 8 s of one worker for 100 MB
     assert "clean" not in predicted()
+
+
+def test_rules_that_learn_a_model_take_time() -> None:
+    without = predicted(clean={"rules": {"translation": False}}, workers=1)["clean"]
+    assert (round(without.seconds, 2), without.learned) == (22.22, 0)  # 1 GB at 45 MB/s
+    learning = predicted(clean={}, workers=1)["clean"]
+    # and 1 GB at 10 MB/s, and a million pairs of 150 bytes at 3 MB/s
+    assert (round(learning.seconds, 2), learning.learned) == (172.22, 1_000_000)
+    given = predicted(clean={"rules": {"translation": {"model": "x.model"}}}, workers=1)["clean"]
+    assert (round(given.seconds, 2), given.learned) == (122.22, 0)
+
+
+def test_alignment_that_was_measured_is_scaled() -> None:
+    note("align", seconds=30.0)
+    found = predicted(align={}, workers=2)["align"]
+    assert (found.seconds, found.origin) == (300.0, "measured 2026-01-31 on 100 MB")
 
 
 def test_outputs_are_estimated() -> None:

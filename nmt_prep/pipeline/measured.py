@@ -1,8 +1,9 @@
 """Measurements of stages on this machine, which ``nmt-prep plan --estimate`` scales.
 
-Runs write them to the cache directory, never to ``output_dir``. A stage is measured if it did all of its work in one
-run, on threads of this machine, over enough text to be scaled. Measurements are optional: errors in reading or writing
-them are ignored.
+Runs write them to the cache directory, never to ``output_dir``. A stage is measured if it did all of its work on
+threads of this machine, over enough text to be scaled. A run that is interrupted leaves its time in the private
+directory, and the run that resumes the stage adds it to its own. Measurements are optional: errors in reading or
+writing them are ignored.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from nmt_prep.artefacts import write_json
+from nmt_prep.cleaning.presets import effective_rules
+from nmt_prep.cleaning.translation import TRANSLATION
 from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.digests import cache_directory
 from nmt_prep.engines import Engine
@@ -32,7 +35,7 @@ from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.progress import Fields, Listener
 from nmt_prep.subwords import dialect_of
 
-MEASURED = ("extract", "compile", "clean", "sample", "vocab", "encode", "outputs")
+MEASURED = ("extract", "compile", "clean", "align", "sample", "vocab", "encode", "outputs")
 """The stages that are measured. Downloads depend on the network, and the others take almost no time."""
 
 LEAST_WORK = 10_000_000
@@ -68,6 +71,22 @@ class StageNote(BaseModel):
     memory: int | None = Field(ge=0)
 
 
+class _Interrupted(BaseModel):
+    """Work on a stage that has not ended, in ``.nmt_prep/interrupted.json``.
+
+    Attributes:
+        stage: name of the stage.
+        seconds: duration so far.
+        tasks: number of finished tasks by round.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
+
+    stage: str
+    seconds: float = Field(ge=0)
+    tasks: dict[str, int]
+
+
 @cache
 def _notes() -> TypeAdapter[list[StageNote]]:
     return TypeAdapter(list[StageNote])
@@ -90,7 +109,8 @@ def kind_of(stage: str, config: Config, *, in_place: bool = False) -> str:
     if in_place:
         kinds["compile"] = "compile-in-place"
     if config.clean is not None:
-        kinds["clean"] = f"clean-{config.clean.preset}"
+        learned = f"-{TRANSLATION}" if TRANSLATION in effective_rules(config.clean.preset, config.clean.rules) else ""
+        kinds["clean"] = f"clean-{config.clean.preset}{learned}"
     return kinds.get(stage, stage)
 
 
@@ -147,17 +167,37 @@ class StageNotes(Listener):
         self._whole = False
         self._tasks: Counter[str] = Counter()
         self._before = (0, 0)
+        self._interrupted = self._workspace.private / "interrupted.json"
+        self._running: str | None = None
+        self._earlier: _Interrupted | None = None
+        self._spent = 0.0
+        self._started_at = 0.0
 
     def event(self, name: str, fields: Fields) -> None:
         if name == "stage_started":
             self._begin(str(fields["stage"]))
         elif name == "tasks_resumed":
-            self._whole = False
+            self._resume(str(fields["round"]), int(str(fields["done"])))
         elif name == "task_finished":
             self._tasks[str(fields["round"])] += 1
-        elif name == "stage_finished" and self._whole:
+        elif name == "stage_finished":
+            self._running = None
             with suppress(NmtPrepError, OSError, ValidationError):
-                self._end(str(fields["stage"]), float(str(fields["seconds"])))
+                self._interrupted.unlink(missing_ok=True)
+                if self._whole:
+                    self._end(str(fields["stage"]), self._spent + float(str(fields["seconds"])))
+
+    def close(self) -> None:
+        """Notes the work on a stage that has not ended."""
+        if self._running is None or not (self._tasks or self._earlier is None):
+            return
+        seconds = self._spent + time.monotonic() - self._started_at
+        with suppress(NmtPrepError, OSError):
+            if self._whole:
+                note = _Interrupted(stage=self._running, seconds=seconds, tasks=dict(self._tasks))
+                write_json(self._interrupted, note.model_dump(mode="json"))
+            else:
+                self._interrupted.unlink(missing_ok=True)
 
     def _begin(self, stage: str) -> None:
         # Extract keeps earlier output, so only its first run does all the work.
@@ -165,6 +205,19 @@ class StageNotes(Listener):
         self._whole = stage in MEASURED and not again and isinstance(self._engine, LocalEngine)
         self._tasks.clear()
         self._before = peaks()
+        self._running, self._started_at = stage, time.monotonic()
+        self._earlier, self._spent = None, 0.0
+        with suppress(OSError, ValidationError):
+            earlier = _Interrupted.model_validate_json(self._interrupted.read_bytes())
+            self._earlier = earlier if earlier.stage == stage else None
+
+    def _resume(self, round_name: str, done: int) -> None:
+        """Takes over the tasks of earlier runs, if the time of all of them is known."""
+        if self._earlier is None or self._earlier.tasks.get(round_name) != done:
+            self._whole = False
+        else:
+            self._spent = self._earlier.seconds
+            self._tasks[round_name] = done
 
     def _end(self, stage: str, seconds: float) -> None:
         copied, text = self._output_bytes("extract"), self._text_bytes()

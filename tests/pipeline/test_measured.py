@@ -26,7 +26,7 @@ from nmt_prep.pipeline.measured import (
     save_note,
     work_of,
 )
-from nmt_prep.progress import Progress
+from nmt_prep.progress import Fields, Listener, Progress
 from nmt_prep.runner import run, run_share
 from nmt_prep.stages import STAGES
 from tests.corpus import corpus_config, write_corpus
@@ -101,7 +101,7 @@ def test_files_in_their_places_are_work_but_no_output(config: Config) -> None:
 @pytest.mark.parametrize(
     "events",
     [
-        encoded(("tasks_resumed", {"round": "encode"})),
+        encoded(("tasks_resumed", {"round": "encode", "done": 1})),
         encoded()[:-1],
         [("stage_fresh", {"stage": "encode", "seconds": 0.1})],
         [("stage_started", {"stage": "report"}), ("stage_finished", {"stage": "report", "seconds": 0.1})],
@@ -121,6 +121,61 @@ def test_work_that_cannot_be_scaled_is_not_recorded(
 def test_only_threads_of_this_machine_are_recorded(config: Config) -> None:
     listen(config, *encoded(), engine=ExecutorEngine(ThreadPoolExecutor(1), 1))
     assert not notes_path("encode").parent.exists()
+
+
+def encoded_after(done: int) -> list[tuple[str, dict[str, object]]]:
+    return encoded(("tasks_resumed", {"round": "encode", "done": done}))
+
+
+def test_the_times_of_interrupted_runs_are_added(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    moments = iter([100.0, 107.0, 200.0, 205.0, 300.0, 400.0])
+    monkeypatch.setattr(measured.time, "monotonic", lambda: next(moments))
+    first, second, third = encoded()[:-1], encoded_after(3)[:-1], encoded_after(6)
+    listen(config, *first)
+    listen(config, *second)
+    listen(config, *third)
+    [found] = read_notes("encode-t2t-example")
+    assert (found.seconds, found.workers) == (7.0 + 5.0 + 2.5, 4)
+    listen(config, *third)  # nothing is left of the runs before
+    assert len(read_notes("encode-t2t-example")) == 1
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        [encoded_after(2)[:-1]],  # a task of 3 is to be done again
+        [encoded_after(4)[:-1]],  # a member of a job array did one
+        [encoded_after(3), encoded_after(6)[:-1]],
+        [[("stage_started", {"stage": "sample"}), ("task_finished", {"round": "sample"})]],
+    ],
+)
+def test_times_of_which_a_part_is_unknown_are_not_recorded(
+    config: Config, between: list[list[tuple[str, dict[str, object]]]]
+) -> None:
+    for events in (encoded()[:-1], *between):
+        listen(config, *events)
+    before = read_notes("encode-t2t-example")
+    listen(config, *encoded_after(6))
+    assert read_notes("encode-t2t-example") == before
+
+
+def test_an_interrupted_run_records_once_it_is_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measured, "LEAST_WORK", 1)
+    config = corpus_config(tmp_path / "run", records={"shards": {"train": 4}})
+    write_corpus(tmp_path, 200)
+    run(config, base_dir=tmp_path, until="vocab")
+
+    class Interrupting(Listener):
+        def event(self, name: str, fields: Fields) -> None:
+            if name == "task_finished" and fields["done"] == 2:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(config, base_dir=tmp_path, workers=1, progress=Progress(Interrupting()))
+    assert read_notes("encode-t2t-example") == []
+    run(config, base_dir=tmp_path, workers=1)
+    [found] = read_notes("encode-t2t-example")
+    assert found.seconds > 0
 
 
 def test_an_unwritable_cache_is_ignored(config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,6 +232,8 @@ def test_kinds(config: Config) -> None:
         "vocab-sentencepiece-bpe",
         "encode-sentencepiece-bpe-chunk",
     ]
+    cleaned = [corpus_config(config.run_dir, clean=clean) for clean in ({}, {"rules": {"translation": False}})]
+    assert [kind_of("clean", each) for each in cleaned] == ["clean-standard-translation", "clean-standard"]
 
 
 def test_work() -> None:

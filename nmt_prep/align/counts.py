@@ -12,10 +12,17 @@ import numpy as np
 import numpy.typing as npt
 from _nmt_prep_core import add_cells
 
-from nmt_prep.align.files import Arrays, read_arrays, write_arrays
-from nmt_prep.errors import AlignmentModelError
+from nmt_prep.align.files import Arrays, damaged, read_arrays, write_arrays
+from nmt_prep.sides import SIDES
 
 _SPARSE = "cells.at"
+
+_DTYPES = {
+    **dict.fromkeys(("combinations", "offsets", "counts", "expected", "forward", "backward", _SPARSE), "<i8"),
+    **{f"{side}.{name}": "<u8" for side in SIDES for name in ("wholes", "stems")},
+    **{f"{side}.counts": "<i8" for side in SIDES},
+    "targets": "<i4",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +62,7 @@ class Counts:
             AlignmentModelError: the file does not hold counts, or is damaged.
             OSError: it cannot be read.
         """
-        facts, arrays = read_arrays(path, "counts")
+        facts, arrays = read_arrays(path, "counts", _DTYPES)
         try:
             if _SPARSE in arrays:
                 expected = np.zeros(facts["slots"], np.int64)
@@ -63,7 +70,7 @@ class Counts:
                 arrays["expected"] = expected
             return cls(facts["round"], facts["pairs"], arrays)
         except (KeyError, IndexError, TypeError, ValueError) as error:
-            raise AlignmentModelError(f"{path} is damaged ({error!r}); make it again") from error
+            raise damaged(path, repr(error)) from error
 
 
 def merge(counts: Iterable[Counts], threads: int = 1) -> Counts:
@@ -91,7 +98,7 @@ def _added(first: Counts, second: Counts, threads: int) -> Counts:
 
 def _added_words(a: Arrays, b: Arrays) -> dict[str, npt.NDArray[Any]]:
     arrays = {"combinations": a["combinations"] + b["combinations"]}
-    for side in ("source", "target"):
+    for side in SIDES:
         wholes, at = np.unique(np.concatenate([each[f"{side}.wholes"] for each in (a, b)]), return_index=True)
         arrays[f"{side}.wholes"] = wholes
         arrays[f"{side}.stems"] = np.concatenate([each[f"{side}.stems"] for each in (a, b)])[at]

@@ -1,15 +1,17 @@
 """Files of arrays: what training writes and reads. The same arrays give the same bytes.
 
-A file starts with a line of JSON that names its kind, some facts, and the arrays; the arrays follow, each at a multiple
-of 64 bytes, in little-endian byte order.
+A file starts with a line of JSON that names its kind, some facts, the arrays, and the SHA-256 of all bytes after the
+line; the arrays follow, each at a multiple of 64 bytes, in little-endian byte order.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -23,8 +25,7 @@ Arrays: TypeAlias = "Mapping[str, npt.NDArray[Any]]"
 
 _ALIGNED = 64
 _LONGEST_HEADER = 1 << 20
-_TYPES = ("|u1", "<i4", "<i8", "<u8", "<f4")
-_VERSION = 1
+_VERSION = 2
 
 
 def write_arrays(path: Path, kind: str, facts: Mapping[str, Any], arrays: Arrays) -> None:
@@ -39,46 +40,67 @@ def write_arrays(path: Path, kind: str, facts: Mapping[str, Any], arrays: Arrays
     Raises:
         OutputError: it cannot be written.
     """
-    listed = [[name, array.dtype.newbyteorder("<").str, len(array)] for name, array in arrays.items()]
+    listed = [[name, _dtype(array), len(array)] for name, array in arrays.items()]
     header = {"nmt_prep": "alignment", "version": _VERSION, "kind": kind, **facts, "arrays": listed}
-    line = json.dumps(header, sort_keys=True).encode() + b"\n"
+    size = len(_line(header, "0" * 64))
+    digest = hashlib.sha256()
+    for part in _parts(arrays, size):
+        digest.update(part)
     with output_file(path) as file:
-        file.write(line)
-        end = len(line)
-        for array in arrays.values():
-            data = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data
-            file.write(b"\0" * (-end % _ALIGNED))
-            file.write(data)
-            end += -end % _ALIGNED + data.nbytes
+        file.writelines(chain([_line(header, digest.hexdigest())], _parts(arrays, size)))
 
 
-def read_arrays(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+def read_arrays(path: Path, kind: str, dtypes: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     """Reads a file: its facts, and its arrays, which are mapped into memory.
+
+    Args:
+        path: the file.
+        kind: what it must hold.
+        dtypes: by the name of an array its type, for example ``<i8``. The file need not have all of them.
 
     Raises:
         AlignmentModelError: it is no such file, or is damaged.
         OSError: it cannot be read.
     """
+    if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe waits for its writer
+        raise AlignmentModelError(f"{path} is not a regular file, so it cannot be mapped into memory; copy it to one")
     with path.open("rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise AlignmentModelError(
-                f"{path} is not a regular file, so it cannot be mapped into memory; copy it to one"
-            )
-        line, size = file.readline(_LONGEST_HEADER), status.st_size
+        line = file.readline(_LONGEST_HEADER)
         facts = _facts(path, line, kind)
-        arrays: dict[str, npt.NDArray[Any]] = {}
-        at = len(line)
-        for name, dtype, length in facts.pop("arrays"):
-            at += -at % _ALIGNED
-            end = at + np.dtype(dtype).itemsize * length
-            if end > size:
-                raise _damaged(path)
-            arrays[name] = np.memmap(file, dtype, "r", at, (length,)) if length else np.empty(0, dtype)
-            at = end
-    if at != size:
-        raise _damaged(path)
-    return facts, arrays
+        listed, digest = facts.pop("arrays", None), facts.pop("sha256", None)
+        if not isinstance(listed, list) or not all(_is_listed(entry, dtypes) for entry in listed):
+            raise damaged(path, "its first line names other arrays")
+        places = _places(listed, len(line), os.fstat(file.fileno()).st_size)
+        if places is None:
+            raise damaged(path, "its size does not fit its first line")
+        if hashlib.file_digest(file, "sha256").hexdigest() != digest:
+            raise damaged(path, "its bytes do not fit the digest in its first line")
+        return facts, {
+            name: np.memmap(file, dtype, "r", places[name], (length,)) if length else np.empty(0, dtype)
+            for name, dtype, length in listed
+        }
+
+
+def damaged(path: Path, why: object) -> AlignmentModelError:
+    """Returns the error for a damaged file."""
+    return AlignmentModelError(f"{path} is damaged: {why}; make it again")
+
+
+def _line(header: Mapping[str, Any], digest: str) -> bytes:
+    return json.dumps({**header, "sha256": digest}, sort_keys=True).encode() + b"\n"
+
+
+def _dtype(array: npt.NDArray[Any]) -> str:
+    return array.dtype.newbyteorder("<").str
+
+
+def _parts(arrays: Arrays, at: int) -> Iterator[memoryview]:
+    """Yields the bytes of arrays, and before each those that align it, from a place in the file."""
+    for array in arrays.values():
+        data = np.ascontiguousarray(array, _dtype(array)).view(np.uint8).data
+        yield memoryview(bytes(-at % _ALIGNED))
+        yield data
+        at += -at % _ALIGNED + data.nbytes
 
 
 def _facts(path: Path, line: bytes, kind: str) -> dict[str, Any]:
@@ -88,28 +110,28 @@ def _facts(path: Path, line: bytes, kind: str) -> dict[str, Any]:
         facts = None
     if not isinstance(facts, dict) or facts.pop("nmt_prep", None) != "alignment":
         raise AlignmentModelError(f"{path} is not a file of nmt-prep align; make one with nmt-prep align --save")
-    version, found = facts.pop("version", None), facts.pop("kind", None)
+    version, held = facts.pop("version", None), facts.pop("kind", None)
     if version != _VERSION:
         raise AlignmentModelError(
             f"{path} has version {version} of the format; this nmt_prep reads version {_VERSION}: train the model again"
         )
-    if found != kind:
-        raise AlignmentModelError(f"{path} holds {found}, not a {kind}")
-    if not all(_is_listed(entry) for entry in facts.get("arrays", [None])):
-        raise _damaged(path)
+    if held != kind:
+        raise AlignmentModelError(f"{path} holds {held}, not a {kind}")
     return facts
 
 
-def _is_listed(entry: object) -> bool:
-    return (
-        isinstance(entry, list)
-        and len(entry) == 3
-        and isinstance(entry[0], str)
-        and entry[1] in _TYPES
-        and isinstance(entry[2], int)
-        and entry[2] >= 0
-    )
+def _is_listed(entry: object, dtypes: Mapping[str, str]) -> bool:
+    match entry:
+        case [str(name), str(dtype), int(length)] if not isinstance(length, bool):
+            return dtypes.get(name) == dtype and length >= 0
+    return False
 
 
-def _damaged(path: Path) -> AlignmentModelError:
-    return AlignmentModelError(f"{path} is damaged: its size does not fit its first line; make it again")
+def _places(listed: list[tuple[str, str, int]], at: int, size: int) -> dict[str, int] | None:
+    """Returns where arrays begin that follow a place in a file of some size; None if they do not end where it does."""
+    places = {}
+    for name, dtype, length in listed:
+        at += -at % _ALIGNED
+        places[name] = at
+        at += np.dtype(dtype).itemsize * length
+    return places if at == size and len(places) == len(listed) else None

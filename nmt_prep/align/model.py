@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from _nmt_prep_core import ALIGN_JUMPS, LexicalTable, LinkEvidence, NativeAligner, NumberedPairs
 
-from nmt_prep.align.files import read_arrays, write_arrays
+from nmt_prep.align.files import damaged, read_arrays, write_arrays
 from nmt_prep.align.links import SYMMETRIZATIONS, Links, Symmetrization
 from nmt_prep.align.settings import Settings, rounds
 from nmt_prep.align.vocabulary import Integers, Vocabulary
@@ -44,6 +44,22 @@ _MIXED = 1e-3
 
 _LEAST_VALUE = -3.0
 """Least value of a word in the score of a pair."""
+
+
+_DTYPES = {
+    prefix + name: dtype
+    for prefix in ("", "prior.")
+    for name, dtype in {
+        **{f"{side}.hashes": "<u8" for side in SIDES},
+        **{f"{side}.counts": "<i8" for side in SIDES},
+        "first": "<i8",
+        "slots": "|u1",
+        "forward": "<f4",
+        "backward": "<f4",
+        "evidence": "<i8",
+    }.items()
+}
+"""Types of the arrays of a file."""
 
 
 def first_jumps() -> Weights:
@@ -215,7 +231,7 @@ class Model:
     @cached_property
     def _evidence(self) -> LinkEvidence:
         assert self.lexicon is not None
-        return LinkEvidence(self.lexicon.table, len(self.vocabularies[1]), self.evidence)
+        return LinkEvidence(self.lexicon.table, self.evidence)
 
     def save(self, path: Path) -> None:
         """Writes the model to a file. The same model gives the same bytes.
@@ -237,13 +253,14 @@ class Model:
             AlignmentModelError: the file is not a model, or is damaged.
             OSError: it cannot be read.
         """
-        facts, arrays = read_arrays(path, "model")
+        facts, arrays = read_arrays(path, "model", _DTYPES)
         try:
-            prior = facts.pop("prior", None)
-            model = _restored(facts, arrays, "")
-            return model if prior is None else replace(model, prior=_restored(prior, arrays, "prior."))
-        except (KeyError, TypeError, ValueError) as error:
-            raise AlignmentModelError(f"{path} is damaged ({error}); make it again") from error
+            prior = None if "prior" not in facts else _restored(facts.pop("prior"), arrays, "prior.")
+            return replace(_restored(facts, arrays, ""), prior=prior)
+        except KeyError as error:
+            raise damaged(path, f"it lacks {error}") from error
+        except ValueError as error:
+            raise damaged(path, error) from error
 
     def _stored(self, prefix: str) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Returns the facts and arrays of a file, without the prior."""
@@ -259,28 +276,30 @@ class Model:
         return facts, {prefix + name: array for name, array in arrays.items()}
 
 
-def _restored(facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], prefix: str) -> Model:
-    """Returns a model from what its file holds.
+def _restored(facts: object, arrays: Mapping[str, npt.NDArray[Any]], prefix: str) -> Model:
+    """Returns a model from what its file holds: it can be used, or trained further, whatever the file holds.
 
     Raises:
-        KeyError, TypeError, ValueError: something is missing or does not fit together.
+        KeyError: something is missing.
+        ValueError: something does not fit together.
     """
     mine = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-    vocabularies = tuple(
-        Vocabulary(mine[f"{side}.hashes"], mine[f"{side}.counts"]) for side in SIDES if f"{side}.hashes" in mine
-    )
-    lexicon = None
-    evidence = mine["evidence"]
-    if "first" in mine:
-        table = LexicalTable.restored(mine["first"], mine["slots"])
-        lexicon = Lexicon(table, mine["forward"], mine["backward"])
-        if len(evidence) * 12 != len(mine["slots"]):
-            raise ValueError("its counts do not fit its table")
-    settings = Settings.restored(facts["settings"])
-    model = Model(settings, facts["rounds_done"], vocabularies, facts["share"], lexicon, evidence)
-    needed = (model.rounds_done > 0, model.rounds_done > 1)
-    if not isinstance(model.rounds_done, int) or needed != (len(vocabularies) == len(SIDES), lexicon is not None):
-        raise ValueError("its parts do not fit its round")
-    if lexicon is not None:
-        _ = model.aligner  # checks that words and table fit together
+    match facts:
+        case {"settings": settings, "rounds_done": int(done), "share": float(share), **others} if (
+            not others and 0 < share <= 1
+        ):
+            model = Model(Settings.restored(settings), done, share=share, evidence=mine["evidence"])
+        case _:
+            raise ValueError(f"its settings are {facts!r}")
+    all_rounds = len(rounds(model.settings))
+    if not (all_rounds if prefix else 0) <= done <= all_rounds:  # a prior is finished
+        raise ValueError(f"it has had {done} rounds of training")
+    if done > 0:
+        words = (Vocabulary.restored(mine[f"{side}.hashes"], mine[f"{side}.counts"]) for side in SIDES)
+        model = replace(model, vocabularies=tuple(words))
+    if done > 1:
+        table = LexicalTable.restored(mine["first"], mine["slots"], len(model.vocabularies[1]))
+        table.check_counts(model.evidence)
+        model = replace(model, lexicon=Lexicon(table, mine["forward"], mine["backward"]))
+        _ = model.aligner  # checks the weights
     return model

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 DIAGONAL_ROUNDS = 3
 JUMP_ROUNDS = 3
 
+MOST = 2**31 - 1
+"""The largest ``stem`` and ``table``."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -31,10 +34,11 @@ class Settings:
         Raises:
             ValueError: they are not settings.
         """
-        kinds = {"pretokenized": bool, "stem": int, "table": int}
-        if not isinstance(facts, dict) or {name: type(value) for name, value in facts.items()} != kinds:
-            raise ValueError(f"its settings are {facts!r}")
-        return cls(**facts)
+        match facts:
+            case {"pretokenized": bool(pretokenized), "stem": int(stem), "table": int(table), **others}:
+                if not others and 0 <= stem <= MOST and 1 <= table <= MOST:
+                    return cls(pretokenized, stem, table)
+        raise ValueError(f"its settings are {facts!r}")
 
 
 def rounds(settings: Settings) -> tuple[str, ...]:

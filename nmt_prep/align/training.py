@@ -205,8 +205,7 @@ def _with_cells(model: Model, arrays: Arrays, threads: int) -> Model:
         known = _cells_of(model.prior, model.vocabularies)
         cells, evidence = _joined(cells, known), _joined(evidence, known)
     cells = _pruned(cells, model.settings.table)
-    table = LexicalTable(cells[0], cells[1], threads)
-    table.reestimate(len(model.vocabularies[1]), table.placed(*cells, threads), threads)
+    table = LexicalTable(*cells, len(model.vocabularies[1]), threads)
     lexicon = Lexicon(table, first_jumps(), first_jumps())
     return replace(model, lexicon=lexicon, evidence=table.placed(*evidence, threads), prior=None)
 
@@ -217,10 +216,9 @@ def _with_links(model: Model, arrays: Arrays, threads: int) -> Model:
     before = model.lexicon.table
     counts, evidence = arrays["expected"] + model.evidence, model.evidence
     if model.round.startswith("diagonal"):
-        table, counts, evidence = before.reduced(counts, _LEAST_CELL, evidence, threads)
+        table, evidence = before.reduced(counts, _LEAST_CELL, evidence, threads)
     else:
-        table = before.copy()
-    table.reestimate(len(model.vocabularies[1]), counts, threads)
+        table = before.reestimated(counts, threads)
     lexicon = replace(model.lexicon, table=table)
     if model.round.startswith("jumps"):
         lexicon = replace(lexicon, forward=_jumps(arrays["forward"]), backward=_jumps(arrays["backward"]))

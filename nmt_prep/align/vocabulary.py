@@ -19,6 +19,9 @@ Integers: TypeAlias = "npt.NDArray[np.int64]"
 _UNKNOWN_COUNT = 0.5
 MOST_WORDS = 1 << 22
 
+_MOST_COUNTED = 1 << 53
+"""Most words of a text: their number is exact as a float."""
+
 
 @dataclass(frozen=True)
 class Vocabulary:
@@ -45,6 +48,19 @@ class Vocabulary:
         np.add.at(totals, places, counts)
         order = np.lexsort((hashes, -totals))[:MOST_WORDS]
         return cls(hashes[order], totals[order])
+
+    @classmethod
+    def restored(cls, hashes: Hashes, counts: Integers) -> Vocabulary:
+        """Returns the words that a file holds.
+
+        Raises:
+            ValueError: they cannot be the words of a text.
+        """
+        if len(hashes) != len(counts) or not len(np.unique(hashes)) == len(hashes) <= MOST_WORDS:
+            raise ValueError("its words are not distinct, too many, or not as many as their counts")
+        if len(counts) and (counts.min() < 1 or counts.sum(dtype=np.float64) > _MOST_COUNTED):
+            raise ValueError("the counts of its words are not positive, or too large")
+        return cls(hashes, counts)
 
     def __len__(self) -> int:
         """Returns the size of arrays by word: one more than there are known words."""

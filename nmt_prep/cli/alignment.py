@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from nmt_prep.align.settings import Settings
+from nmt_prep.align.settings import MOST, Settings
 from nmt_prep.cli.common import QuietOption, SetOption, interruptible, listeners_for
 from nmt_prep.cli.overwriting import STANDARD_INPUT, STANDARD_OUTPUT, check_outputs
 from nmt_prep.cli.terminal import SafeConsole
@@ -104,7 +104,7 @@ StemOption = Annotated[
     typer.Option(
         "--stem",
         min=0,
-        max=2**31 - 1,
+        max=MOST,
         metavar="N",
         help="Learn words by their first N characters; 0: whole words.",
         show_default=str(DEFAULTS.stem),
@@ -115,7 +115,7 @@ TableOption = Annotated[
     typer.Option(
         "--table",
         min=1000,
-        max=2**31 - 1,
+        max=MOST,
         metavar="N",
         help="Most pairs of words to learn; each takes about 140 bytes of memory.",
         show_default=str(DEFAULTS.table),

@@ -31,7 +31,7 @@ SETTINGS = Settings(table=1 << 22)
 MODEL_MEMORY = 40 * SETTINGS.table
 """Bytes that a model takes with the counts of a task, about."""
 
-LEARNING_VERSION = 2
+LEARNING_VERSION = 3
 """To be increased if the same pairs would give another model, or the same model other links or scores."""
 
 MOST_SHARDS = 16

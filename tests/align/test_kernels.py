@@ -52,9 +52,8 @@ class Both:
         targets = np.array([t for _, t in ordered], np.int32)
         values = np.array([counts[cell] for cell in ordered], np.int64)
         self.cells = ordered
-        self.table = LexicalTable(offsets, targets)
+        self.table = LexicalTable(offsets, targets, values, WORDS)
         self.counts = self.table.placed(offsets, targets, values)
-        self.table.reestimate(WORDS, self.counts)
         shares = np.array(SHARES, np.float32)
         weights = np.array(jumps, np.float32)
         self.aligner = NativeAligner(self.table, shares, shares, weights, weights[::-1].copy(), 0.3, 0.03, steepness)
@@ -150,8 +149,7 @@ def test_pairs_do_not_depend_on_those_beside_them(both: Both, pairs: list[tuple[
 def test_long_pairs_are_linked(words: int) -> None:
     """Pairs of more than 65,536 pairs of words are computed without others beside them."""
     numbers = np.arange(words + 1)
-    table = LexicalTable(np.append(0, numbers), numbers[1:].astype(np.int32))
-    table.reestimate(words + 1, table.placed(np.append(0, numbers), numbers[1:].astype(np.int32), numbers[1:]))
+    table = LexicalTable(np.append(0, numbers), numbers[1:].astype(np.int32), numbers[1:], words + 1)
     shares, jumps = np.full(words + 1, 1 / words, np.float32), np.ones(ALIGN_JUMPS + 1, np.float32)
     aligner = NativeAligner(table, shares, shares, jumps, jumps, 0.3, 0.03, 2.0)
     source = list(range(1, words + 1))
@@ -193,7 +191,7 @@ def _decided(posterior: Any, none: Any) -> bool:
 
 @given(MODELS, PAIRS, st.integers(0, 3))
 def test_scores_are_those_of_the_twin(both: Both, pairs: list[tuple[list[int], list[int]]], own: int) -> None:
-    evidence = LinkEvidence(both.table, WORDS, both.counts)
+    evidence = LinkEvidence(both.table, both.counts)
     copies = np.full(len(pairs), own, np.int64)
     found = both.aligner.score(numbered(pairs), evidence, copies, *OPTIONS.values(), 2)
     counts = {cell: count / ALIGN_ONE for cell, count in both.by_cell(both.counts).items()}
@@ -208,13 +206,12 @@ def test_cells_of_rows_of_all_sizes_are_found() -> None:
     cells = [*((1, target) for target in range(1, words, 3)), (2, 7), *((4, target) for target in range(1, words))]
     offsets = np.searchsorted([source for source, _ in cells], np.arange(words + 1)).astype(np.int64)
     targets = np.array([target for _, target in cells], np.int32)
-    table = LexicalTable(offsets, targets)
-    counts = table.placed(offsets, targets, np.full(len(cells), ALIGN_ONE, np.int64))
-    table.reestimate(words, counts)
+    values = np.full(len(cells), ALIGN_ONE, np.int64)
+    table = LexicalTable(offsets, targets, values, words)
     shares, jumps = np.full(words, 1 / words, np.float32), np.ones(ALIGN_JUMPS + 1, np.float32)
     aligner = NativeAligner(table, shares, shares, jumps, jumps, 0.3, 0.03, 2.0)
     pairs = [(source, target) for source in range(1, 5) for target in range(1, words)]
-    evidence = LinkEvidence(table, words, counts)
+    evidence = LinkEvidence(table, table.placed(offsets, targets, values))
     lines = numbered([([source], [target]) for source, target in pairs])
     scores = aligner.score(lines, evidence, np.zeros(len(pairs), np.int64), 1e-3, 1e-3, -3.0, 1)
     assert [pair for pair, score in zip(pairs, scores, strict=True) if score > 1] == cells

@@ -19,13 +19,11 @@ def one_pair(source: list[int], target: list[int]) -> NumberedPairs:
 def hand_made() -> tuple[LexicalTable, NativeAligner, LinkEvidence]:
     """Links so far: source word 1 with target word 1 three times and with 2 once; 2 with 2 four times."""
     cells = (np.array([0, 0, 2, 3]), np.array([1, 2, 2], np.int32), np.array([3, 1, 4]) * ALIGN_ONE)
-    table = LexicalTable(*cells[:2])
-    counts = table.placed(*cells)
-    table.reestimate(3, counts)
+    table = LexicalTable(*cells, 3)
     shares = np.array([0.1, 0.4, 0.5], np.float32)
     jumps = np.full(ALIGN_JUMPS + 1, 1.0, np.float32)
     aligner = NativeAligner(table, shares, shares, jumps, jumps, 0.3, 0.03, 2.0)
-    return table, aligner, LinkEvidence(table, 3, counts)
+    return table, aligner, LinkEvidence(table, table.placed(*cells))
 
 
 # A pair of word 1 and word 1, with a probability of no link of 0.3, and of unseen cells of 0.03 times the word's share.

@@ -1,10 +1,11 @@
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
 #include <mutex>
-#include <stdexcept>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -23,7 +24,7 @@ namespace {
 
 using UInt64Array = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using FloatArray = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Counts = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using WritableCounts = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Grid = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 static_assert(sizeof(align::Cell) == 12 && sizeof(align::Link) == 2 * sizeof(std::int32_t));
 
@@ -70,10 +71,16 @@ CellArrays cell_arrays(align::CellCounts&& cells) {
             own_by_numpy(std::move(cells.counts))};
 }
 
+align::Counts counts_of(const Int64Array& counts) { return align::Counts(std::span(counts.data(), counts.size())); }
+
+// Counts of the slots of a table.
+align::Counts slot_counts(const align::Table& table, const Int64Array& counts) {
+    require(counts.size() == table.slots().size(), "there must be a count for each slot");
+    return counts_of(counts);
+}
+
 align::CellRows cells_of(const Int64Array& offsets, const Int32Array& targets, const Int64Array& counts) {
-    require(targets.size() == counts.size(), "there must be a count for each cell");
-    check_rows(offsets.data(), offsets.size(), targets.size());
-    return {{offsets.data(), offsets.size()}, {targets.data(), targets.size()}, {counts.data(), counts.size()}};
+    return {{offsets.data(), offsets.size()}, {targets.data(), targets.size()}, counts_of(counts)};
 }
 
 CellArrays count_cells(const HeldPairs& pairs, std::uint64_t share, bool all, std::size_t rows, std::size_t columns,
@@ -112,41 +119,46 @@ CellArrays prune_cells(const Int64Array& offsets, const Int32Array& targets, con
     return cell_arrays(std::move(kept));
 }
 
-align::Table* new_table(const Int64Array& offsets, const Int32Array& targets, std::size_t threads) {
-    check_rows(offsets.data(), offsets.size(), targets.size());
+align::Table* new_table(const Int64Array& offsets, const Int32Array& targets, const Int64Array& counts,
+                        std::size_t columns, std::size_t threads) {
     const nb::gil_scoped_release unlocked;
-    return new align::Table({{offsets.data(), offsets.size()}, {targets.data(), targets.size()}, {}}, threads);
+    return new align::Table(cells_of(offsets, targets, counts), columns, threads);
 }
 
-align::Table* restored_table(const Int64Array& first, const ByteArray& slots) {
+align::Table* restored_table(const Int64Array& first, const ByteArray& slots, std::size_t columns) {
+    const nb::gil_scoped_release unlocked;
     require(slots.size() % sizeof(align::Cell) == 0, "the lexical table is cut");
     LargeVector<align::Cell> cells(slots.size() / sizeof(align::Cell));
     std::memcpy(cells.data(), slots.data(), slots.size());
-    try {
-        return new align::Table({first.data(), first.data() + first.size()}, std::move(cells));
-    } catch (const std::invalid_argument& error) {
-        throw nb::value_error(error.what());
-    }
+    return new align::Table({first.data(), first.data() + first.size()}, std::move(cells), columns);
 }
 
-// Returns a table of the cells whose counts reach a limit, and both counts of its slots.
 auto reduced(const align::Table& table, const Int64Array& counts, std::int64_t least, const Int64Array& others,
              std::size_t threads) {
-    require(counts.size() == table.slots().size() && others.size() == counts.size(),
-            "there must be a count for each slot");
     std::unique_ptr<align::Table::Reduced> result;
     {
         const nb::gil_scoped_release unlocked;
-        result = std::make_unique<align::Table::Reduced>(table.reduced(counts.data(), least, others.data(), threads));
+        result = std::make_unique<align::Table::Reduced>(
+            table.reduced(slot_counts(table, counts), least, slot_counts(table, others), threads));
     }
-    return std::tuple(std::move(result->table), own_by_numpy(std::move(result->counts)),
-                      own_by_numpy(std::move(result->others)));
+    return std::pair(std::move(result->table), own_by_numpy(std::move(result->others)));
 }
 
-// Throws ValueError unless the target words of a table are below the size of their vocabulary.
-void check_targets(const align::Table& table, std::size_t columns) {
-    for (const align::Cell& cell : table.slots())
-        require(cell.target >= align::kFree && std::cmp_less(cell.target, columns), "a word is not in the vocabulary");
+align::Table* reestimated(const align::Table& table, const Int64Array& counts, std::size_t threads) {
+    const nb::gil_scoped_release unlocked;
+    return new align::Table(table.reestimated(slot_counts(table, counts), threads));
+}
+
+auto placed(const align::Table& table, const Int64Array& offsets, const Int32Array& targets, const Int64Array& counts,
+            std::size_t threads) {
+    std::vector<std::int64_t> found;
+    {
+        const nb::gil_scoped_release unlocked;
+        const align::CellRows rows = cells_of(offsets, targets, counts);
+        require(rows.rows() == table.rows(), "the cells and the table have different numbers of rows");
+        found = table.placed(rows, threads);
+    }
+    return own_by_numpy(std::move(found));
 }
 
 // A table with everything that posteriors are computed from.
@@ -155,10 +167,10 @@ class Aligner {
     Aligner(const align::Table& table, const FloatArray& source_shares, const FloatArray& target_shares,
             const FloatArray& forward, const FloatArray& backward, float null, float floor, double steepness)
         : source_shares_(source_shares), target_shares_(target_shares) {
-        require(source_shares.size() == table.rows(), "there must be a share for each source word");
-        require(forward.size() == align::kJumps + 1 && backward.size() == align::kJumps + 1,
-                "there must be a weight for each jump");
-        check_targets(table, target_shares.size());
+        require(source_shares.size() == table.rows() && target_shares.size() == table.columns(),
+                "there must be a share for each word");
+        check_weights(source_shares);
+        check_weights(target_shares);
         parameters_ = {
             &table, nullptr,  source_shares_.data(), target_shares_.data(), jumps(forward), jumps(backward), null,
             floor,  steepness};
@@ -177,7 +189,16 @@ class Aligner {
     std::size_t columns() const { return target_shares_.size(); }
 
    private:
+    // Only weights as these keep posteriors from becoming negative, or no numbers.
+    static void check_weights(const FloatArray& weights) {
+        constexpr float kLeast = 0x1p-64F;
+        for (std::size_t i = 0; i < weights.size(); ++i)
+            require(weights.data()[i] >= kLeast && weights.data()[i] <= 1, "a weight is not from 0 to 1");
+    }
+
     static align::Jumps jumps(const FloatArray& weights) {
+        require(weights.size() == align::kJumps + 1, "there must be a weight for each jump");
+        check_weights(weights);
         align::Jumps jumps{};
         std::copy_n(weights.data(), align::kJumps, jumps.near);
         jumps.far = weights.data()[align::kJumps];
@@ -190,7 +211,8 @@ class Aligner {
     mutable align::Parameters parameters_{};
 };
 
-auto expect(const Aligner& aligner, const HeldPairs& pairs, bool jumps, const Counts& counts, std::size_t threads) {
+auto expect(const Aligner& aligner, const HeldPairs& pairs, bool jumps, const WritableCounts& counts,
+            std::size_t threads) {
     aligner.check(pairs);
     require(counts.size() == aligner.slots(), "there must be a count for each slot");
     align::Expected expected{counts.data()};
@@ -226,18 +248,18 @@ auto link(const Aligner& aligner, const HeldPairs& pairs, unsigned how, std::siz
 
 // Counts of the slots of a table, and their totals.
 struct HeldEvidence {
-    HeldEvidence(const align::Table& table, std::size_t columns, Int64Array slot_counts)
-        : counts(std::move(slot_counts)) {
-        require(counts.size() == table.slots().size(), "there must be a count for each slot");
-        check_targets(table, columns);
+    HeldEvidence(const align::Table& table, Int64Array of_slots) : counts(std::move(of_slots)) {
         const nb::gil_scoped_release unlocked;
-        totals = align::totals_of(table, columns, counts.data());
+        totals = align::totals_of(table, slot_counts(table, counts).data());
         filter = std::make_unique<align::CellFilter>(table, counts.data());
     }
     Int64Array counts;
     std::unique_ptr<const align::CellFilter> filter;
     align::Totals totals;
 };
+
+// Most pairs that are equal to a scored one: the sums of what they were counted stay below 2^63.
+constexpr std::int64_t kMostOwn = std::int64_t{1} << 31;
 
 auto score(const Aligner& aligner, const HeldPairs& pairs, const HeldEvidence& held, const Int64Array& own,
            float pseudo, double mix, double floor, std::size_t threads) {
@@ -246,6 +268,8 @@ auto score(const Aligner& aligner, const HeldPairs& pairs, const HeldEvidence& h
             "the counts are those of another table");
     const align::Pairs view = pairs.view();
     require(own.size() == view.size, "there must be a number for each pair");
+    for (std::size_t i = 0; i < own.size(); ++i)
+        require(own.data()[i] >= 0 && own.data()[i] <= kMostOwn, "equal pairs are negative or too many");
     auto scores = std::make_unique_for_overwrite<double[]>(view.size);
     SignalPoll poll;
     {
@@ -282,9 +306,9 @@ void bind_align(nb::module_& module) {
     module.def("add_cells", add_cells);
     module.def("prune_cells", prune_cells);
     nb::class_<align::Table>(module, "LexicalTable")
-        .def(nb::new_(&new_table), nb::arg("offsets"), nb::arg("targets"), nb::arg("threads") = 1)
-        .def("copy", [](const align::Table& table) { return new align::Table(table); })
-        .def_static("restored", &restored_table, nb::arg("first"), nb::arg("slots"))
+        .def(nb::new_(&new_table), nb::arg("offsets"), nb::arg("targets"), nb::arg("counts"), nb::arg("columns"),
+             nb::arg("threads") = 1)
+        .def_static("restored", &restored_table, nb::arg("first"), nb::arg("slots"), nb::arg("columns"))
         .def("first", [](const align::Table& table) { return own_by_numpy(std::vector(table.first())); })
         .def("slots",
              [](const align::Table& table) {
@@ -295,38 +319,20 @@ void bind_align(nb::module_& module) {
                  return own_by_numpy(std::move(copy), size);
              })
         .def(
+            "check_counts",
+            [](const align::Table& table, const Int64Array& counts) { static_cast<void>(slot_counts(table, counts)); },
+            nb::arg("counts"))
+        .def(
             "rows_of",
             [](const align::Table& table, const Int64Array& counts, std::int64_t least) {
-                require(counts.size() == table.slots().size(), "there must be a count for each slot");
-                return cell_arrays(table.rows_of(counts.data(), least));
+                return cell_arrays(table.rows_of(slot_counts(table, counts), least));
             },
             nb::arg("counts"), nb::arg("least"))
-        .def(
-            "placed",
-            [](const align::Table& table, const Int64Array& offsets, const Int32Array& targets,
-               const Int64Array& counts, std::size_t threads) {
-                require(offsets.size() == table.rows() + 1, "the cells and the table have different numbers of rows");
-                const align::CellRows rows = cells_of(offsets, targets, counts);
-                std::vector<std::int64_t> placed;
-                {
-                    const nb::gil_scoped_release unlocked;
-                    placed = table.placed(rows, threads);
-                }
-                return own_by_numpy(std::move(placed));
-            },
-            nb::arg("offsets"), nb::arg("targets"), nb::arg("counts"), nb::arg("threads") = 1)
+        .def("placed", placed, nb::arg("offsets"), nb::arg("targets"), nb::arg("counts"), nb::arg("threads") = 1)
         .def("reduced", reduced, nb::arg("counts"), nb::arg("least"), nb::arg("others"), nb::arg("threads"))
-        .def(
-            "reestimate",
-            [](align::Table& table, std::size_t columns, const Int64Array& counts, std::size_t threads) {
-                require(counts.size() == table.slots().size(), "there must be a count for each slot");
-                const nb::gil_scoped_release unlocked;
-                align::reestimate(table, columns, counts.data(), threads);
-            },
-            nb::arg("columns"), nb::arg("counts"), nb::arg("threads") = 1);
+        .def("reestimated", reestimated, nb::rv_policy::take_ownership, nb::arg("counts"), nb::arg("threads"));
     nb::class_<HeldEvidence>(module, "LinkEvidence")
-        .def(nb::init<const align::Table&, std::size_t, const Int64Array&>(), nb::arg("table"), nb::arg("columns"),
-             nb::arg("counts"));
+        .def(nb::init<const align::Table&, Int64Array>(), nb::arg("table"), nb::arg("counts"));
     nb::class_<Aligner>(module, "NativeAligner")
         .def(nb::init<const align::Table&, const FloatArray&, const FloatArray&, const FloatArray&, const FloatArray&,
                       float, float, double>(),

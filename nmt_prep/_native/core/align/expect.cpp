@@ -1,11 +1,9 @@
 #include "align/expect.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "align/diagonal.h"
 #include "align/lattice.h"
-#include "align/row_runs.h"
 #include "align/sums.h"
 #include "text/parallel.h"
 
@@ -69,44 +67,6 @@ void expect(const Pairs& pairs, const Parameters& parameters, Step step, Expecte
         expect_near_diagonal(pairs, parameters, expected, threads, poll);
     else
         expect_by_jumps(pairs, parameters, expected, threads, poll);
-}
-
-Totals totals_of(const Table& table, std::size_t columns, const std::int64_t* counts, std::size_t threads) {
-    Totals totals{std::vector<std::int64_t>(table.rows()), std::vector<std::int64_t>(columns)};
-    std::vector<std::vector<std::int64_t>> parts(std::max<std::size_t>(threads, 1));  // of the columns; on each thread
-    for_each_row(table.first(), threads, [&](std::size_t row, std::size_t thread) {
-        std::vector<std::int64_t>& sums = parts[thread];
-        sums.resize(columns);
-        for (auto at = static_cast<std::size_t>(table.first()[row]); std::cmp_less(at, table.first()[row + 1]); ++at) {
-            const std::int32_t target = table.slots()[at].target;
-            if (target == kFree) continue;
-            totals.rows[row] += counts[at];
-            sums[static_cast<std::size_t>(target)] += counts[at];
-        }
-    });
-    for (const std::vector<std::int64_t>& sums : parts)
-        for (std::size_t column = 0; column < sums.size(); ++column) totals.columns[column] += sums[column];
-    return totals;
-}
-
-void reestimate(Table& table, std::size_t columns, const std::int64_t* counts, std::size_t threads) {
-    const Totals totals = totals_of(table, columns, counts, threads);
-    const auto inverses = [&](const std::vector<std::int64_t>& sums) {
-        std::vector<double> inverse(sums.size());
-        for (std::size_t i = 0; i < sums.size(); ++i) inverse[i] = sums[i] == 0 ? 0 : 1 / static_cast<double>(sums[i]);
-        return inverse;
-    };
-    const std::vector<double> rows = inverses(totals.rows);
-    const std::vector<double> of_columns = inverses(totals.columns);
-    for_each_row(table.first(), threads, [&](std::size_t row, std::size_t) {
-        for (auto at = static_cast<std::size_t>(table.first()[row]); std::cmp_less(at, table.first()[row + 1]); ++at) {
-            Cell& cell = table.slots()[at];
-            if (cell.target == kFree) continue;
-            const auto share = static_cast<double>(counts[at]);
-            cell.forward = static_cast<float>(share * rows[row]);
-            cell.backward = static_cast<float>(share * of_columns[static_cast<std::size_t>(cell.target)]);
-        }
-    });
 }
 
 }  // namespace nmt_prep::align

@@ -1,10 +1,9 @@
-// Expected counts of links, and the probabilities that follow from them.
+// Expected counts of links.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "align/pairs.h"
 #include "align/parameters.h"
@@ -26,14 +25,5 @@ struct Expected {
 // Pairs with an empty side, and too long ones, are left out.
 void expect(const Pairs& pairs, const Parameters& parameters, Step step, Expected& expected, std::size_t threads,
             const Poll& poll);
-
-// Sets the probabilities of a table from counts of its slots.
-void reestimate(Table& table, std::size_t columns, const std::int64_t* counts, std::size_t threads = 1);
-
-// Totals of the counts of rows and columns of a table.
-struct Totals {
-    std::vector<std::int64_t> rows, columns;
-};
-Totals totals_of(const Table& table, std::size_t columns, const std::int64_t* counts, std::size_t threads = 1);
 
 }  // namespace nmt_prep::align

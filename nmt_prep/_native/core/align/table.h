@@ -21,50 +21,71 @@ struct Cell {
 };
 inline constexpr std::int32_t kFree = -1;
 
+// Borrowed counts, of cells or of slots: none is negative, and no sum of them overflows.
+class Counts {
+   public:
+    // Throws std::invalid_argument for other counts.
+    explicit Counts(std::span<const std::int64_t> counts);
+
+    std::size_t size() const { return counts_.size(); }
+    const std::int64_t* data() const { return counts_.data(); }
+    std::int64_t operator[](std::size_t i) const { return counts_[i]; }
+
+   private:
+    std::span<const std::int64_t> counts_;
+};
+
 // Borrowed rows of cells: row i has targets[offsets[i], offsets[i + 1]), which ascend, and their counts.
 struct CellRows {
-    std::span<const std::int64_t> offsets;
-    std::span<const std::int32_t> targets;
-    std::span<const std::int64_t> counts;
+    // Throws std::invalid_argument for other rows.
+    CellRows(std::span<const std::int64_t> offsets, std::span<const std::int32_t> targets, Counts counts);
 
     std::size_t rows() const { return offsets.size() - 1; }
+
+    const std::span<const std::int64_t> offsets;
+    const std::span<const std::int32_t> targets;
+    const Counts counts;
 };
 
 struct CellCounts {
     std::vector<std::int64_t> offsets;
     std::vector<std::int32_t> targets;
     std::vector<std::int64_t> counts;
-
-    CellRows view() const { return {offsets, targets, counts}; }
 };
 
 // A row for each source word; a row is a table with open addressing, of a power of two of slots. Where a cell is
-// depends on the cells of its row alone.
+// depends on the cells of its row alone. A table is checked when it is made, and does not change.
 class Table {
    public:
     static constexpr std::int64_t kNone = -1;
 
-    // Lays out the cells of rows; probabilities are 0. Counts are not needed.
-    explicit Table(const CellRows& rows, std::size_t threads = 1);
-    // Takes over a layout: the slots of row i are [first[i], first[i + 1]).
-    // Throws std::invalid_argument unless rows have a power of two of slots, and free ones.
-    Table(std::vector<std::int64_t> first, LargeVector<Cell> slots);
+    // Lays out the cells of rows, with the probabilities that follow from their counts. Throws std::invalid_argument
+    // unless target words are below `columns`.
+    Table(const CellRows& rows, std::size_t columns, std::size_t threads = 1);
+    // Takes over a layout: the slots of row i are [first[i], first[i + 1]). Throws std::invalid_argument unless rows
+    // have a power of two of slots, free ones among them, cells have target words below `columns`, and probabilities
+    // are from 0 to 1.
+    Table(std::vector<std::int64_t> first, LargeVector<Cell> slots, std::size_t columns);
 
     std::size_t rows() const { return first_.size() - 1; }
+    std::size_t columns() const { return columns_; }
     const std::vector<std::int64_t>& first() const { return first_; }
     const LargeVector<Cell>& slots() const { return slots_; }
-    LargeVector<Cell>& slots() { return slots_; }
 
-    // Counts of cells in the order of the slots; those of cells that the table lacks are left out.
+    // Counts of cells in the order of the slots; those of cells that the table lacks are left out. Requires as many
+    // rows as the table has.
     std::vector<std::int64_t> placed(const CellRows& rows, std::size_t threads = 1) const;
 
     // The cells whose counts, given in the order of the slots, reach a limit.
-    CellCounts rows_of(const std::int64_t* counts, std::int64_t least) const;
+    CellCounts rows_of(Counts counts, std::int64_t least) const;
 
-    // A table of the cells whose counts reach a limit, and what these cells have of the counts and of other ones.
+    // The same cells, with the probabilities that follow from other counts.
+    Table reestimated(Counts counts, std::size_t threads) const;
+
+    // A table of the cells whose counts reach a limit, with the probabilities that follow from these counts, and what
+    // the cells have of other counts.
     struct Reduced;
-    Reduced reduced(const std::int64_t* counts, std::int64_t least, const std::int64_t* others,
-                    std::size_t threads) const;
+    Reduced reduced(Counts counts, std::int64_t least, Counts others, std::size_t threads) const;
 
     // The slots of a source word, prepared for searches.
     struct Row {
@@ -91,7 +112,9 @@ class Table {
 
    private:
     // Slots without cells: of rows with these numbers of cells.
-    Table(const std::vector<std::int64_t>& cells, std::size_t threads);
+    Table(const std::vector<std::int64_t>& cells, std::size_t columns, std::size_t threads);
+
+    void estimate(const std::int64_t* counts, std::size_t threads);
 
     // Puts a cell that is not in a row into it; returns its slot.
     std::int64_t insert(Row row, std::int32_t target) {
@@ -107,11 +130,18 @@ class Table {
 
     std::vector<std::int64_t> first_;
     LargeVector<Cell> slots_;
+    std::size_t columns_;
 };
 
 struct Table::Reduced {
     Table table;
-    std::vector<std::int64_t> counts, others;  // in the order of its slots
+    std::vector<std::int64_t> others;  // in the order of its slots
 };
+
+// Totals of the counts of rows and columns of a table.
+struct Totals {
+    std::vector<std::int64_t> rows, columns;
+};
+Totals totals_of(const Table& table, const std::int64_t* counts, std::size_t threads = 1);
 
 }  // namespace nmt_prep::align

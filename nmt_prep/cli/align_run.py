@@ -17,7 +17,7 @@ from nmt_prep.align.subwords import piece_links, pieces_of
 from nmt_prep.align.words import words_of
 from nmt_prep.artefacts import output_file, writing
 from nmt_prep.checks import load_config
-from nmt_prep.cli.overwriting import check_outputs, files_of_run
+from nmt_prep.cli.overwriting import STANDARD_OUTPUT, check_outputs, files_of_run
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.cli.view_pairs import check_current
 from nmt_prep.columns import Ragged, TextColumn
@@ -53,7 +53,8 @@ def write_links(config: Path, overrides: Iterable[str], split: str, output: Path
     parts = _aligned(run, split, hint=f"nmt-prep run {config} --until align")
     check_current(checked, config, Align, "the links")
     read = {part.file: run / Align.directory / part.file for part in parts}
-    check_outputs({"--links": output}, files_of_run(checked, config) | read)
+    outputs = STANDARD_OUTPUT if output is None else {"--links": output}
+    check_outputs(outputs, files_of_run(checked, config) | read)
     with ExitStack() as stack:
         file: BinaryIO = sys.stdout.buffer
         if output is not None:

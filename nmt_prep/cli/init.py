@@ -14,6 +14,7 @@ import typer
 
 from nmt_prep.artefacts import atomic_write, writing
 from nmt_prep.cli.common import interruptible
+from nmt_prep.cli.overwriting import check_outputs
 from nmt_prep.cli.terminal import open_console
 from nmt_prep.config.yaml_text import parse_yaml
 from nmt_prep.errors import ArgumentError
@@ -152,16 +153,20 @@ def _write(draft: Draft, target: Target) -> None:
 
     Raises:
         ConfigError: it is not valid.
+        BadParameter: its file is a corpus.
         OutputError: it cannot be written, or has appeared in the meantime.
     """
     from nmt_prep.checks import check_config  # noqa: PLC0415  (loads pyarrow)
     from nmt_prep.cli.draft_text import config_text  # noqa: PLC0415  (loads pyarrow)
     from nmt_prep.cli.init_draft import exists_error  # noqa: PLC0415  (loads pyarrow)
+    from nmt_prep.stages.download import needed_files  # noqa: PLC0415  (loads pyarrow)
 
     text = config_text(draft, str(target.file))
     data, lines = parse_yaml(text, str(target.file))
     assert isinstance(data, dict)
-    check_config(data, str(target.file), lines)
+    config = check_config(data, str(target.file), lines)
+    corpora = {needed.key: needed.local(target.file.parent) for needed in needed_files(config)}
+    check_outputs({"FILE": target.file}, corpora)
     with writing(target.file):
         target.file.parent.mkdir(parents=True, exist_ok=True)
         if target.replace:

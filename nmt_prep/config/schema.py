@@ -8,16 +8,19 @@ are in :mod:`nmt_prep.config.corpus`, the vocabularies in :mod:`nmt_prep.config.
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from nmt_prep.config.align import AlignSettings
 from nmt_prep.config.clean import CleanSettings
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.engine import EngineSettings, LocalSettings
 from nmt_prep.config.outputs import OutputOptions, Shards
+from nmt_prep.config.problems import UNKNOWN_NAME
 from nmt_prep.config.publish import PublishSettings
 from nmt_prep.config.section import Amount, ConfigLanguages, Count, Location, Name, Section, checked_above
 from nmt_prep.config.vocab import T2TVocab, Vocab
@@ -176,6 +179,18 @@ class Config(Section):
     publish: PublishSettings | None = Field(
         None, description="a mapping, or null for no copy: an object store that receives a copy of the outputs"
     )
+
+    @field_validator("output_dir")
+    @classmethod
+    def _is_local(cls, path: str) -> str:
+        if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", path):
+            raise PydanticCustomError(
+                UNKNOWN_NAME,
+                "{path} is a URL, but a run works in a directory of this machine; name one, and give the url in the "
+                "section publish to upload what was made",
+                {"path": path},
+            )
+        return path
 
     @model_validator(mode="after")
     def _splits_fit(self) -> Config:

@@ -251,6 +251,10 @@ def test_aliases_that_multiply_are_refused(tmp_path: Path) -> None:
         ("seed.x=1", "--set seed.x=1: seed is not a section"),
         ("splits.train.5.name=x", "splits.train is a list of 1; found '5' instead of an index"),
         ("vocab.sizee=1", "vocab.sizee: unknown key; did you mean 'size'?"),
+        (
+            "output_dir=s3://bucket/x",
+            "  output_dir (line 3): s3://bucket/x is a URL, but a run works in a directory of this machine; name one, ",
+        ),
     ],
 )
 def test_wrong_overrides(tmp_path: Path, override: str, expected: str) -> None:

@@ -6,17 +6,19 @@ Behaves like ``SubwordTextEncoder`` and ``tokenizer`` of tensor2tensor 1.15.7; t
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
+
+from _nmt_prep_core import is_alphanumeric as is_alphanumeric_point
 
 ESCAPES = frozenset("\\_u;0123456789")
 RESERVED = ("<pad>", "<EOS>")
 
 
 def is_alphanumeric(character: str) -> bool:
-    return unicodedata.category(character)[0] in "LN"
+    """Returns the core's answer, because ``unicodedata`` of another Python has another version of Unicode."""
+    return is_alphanumeric_point(ord(character))
 
 
 def tokens(line: str) -> list[str]:

@@ -7,12 +7,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-PATIENCE = 600
-"""Timeout in seconds: a thousand times what the work takes, and far less than it would take in quadratic time."""
+PATIENCE = 240
+"""Timeout in seconds for what a test waits for, which takes moments. Pytest ends a test that takes 300 seconds."""
 
 
 @contextmanager
-def must_end(patience: float = PATIENCE) -> Iterator[None]:
+def must_end(patience: float) -> Iterator[None]:
     """Ends the test process with a traceback if the work does not end, even if it hangs in native code."""
     # What pytest puts in place of sys.stderr need not be a file.
     faulthandler.dump_traceback_later(patience, exit=True, file=sys.__stderr__)

@@ -9,8 +9,6 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.guard import must_end
-
 
 def interruptible(command: list[str], environment: dict[str, str]) -> subprocess.Popen[str]:
     """Starts a program that receives SIGINT as from a terminal, even if this process ignores the signal.
@@ -45,7 +43,7 @@ def control_c_ends_this() -> Iterator[None]:
     previous = signal.signal(signal.SIGALRM, count)
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.005, 0.005)
-        with must_end(), pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt):
             yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

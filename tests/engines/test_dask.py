@@ -23,7 +23,6 @@ from nmt_prep.progress import Fields, Listener, Meter, Progress
 from tests.corpus import corpus_config, tree, write_corpus
 from tests.engines.numbers import bad_data, dies, dies_once, numbers, pid, square
 from tests.engines.test_executor import Events
-from tests.guard import must_end
 
 distributed = pytest.importorskip("distributed")
 
@@ -291,7 +290,7 @@ def test_workers_of_an_external_scheduler_cannot_be_set(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_frozen_worker_does_not_block_the_end_of_a_run(tmp_path: Path) -> None:
     changes = {"cluster": {"kind": "local", "workers": 2}, "frozen_seconds": 10}
-    with must_end(), engine(tmp_path, **changes) as dask:
+    with engine(tmp_path, **changes) as dask:
         found = {each.result["pid"] for each in dask.map(pid, numbers(20), lambda amount: None)}
         assert len(found) == 2
         frozen = found.pop()

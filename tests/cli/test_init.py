@@ -1,56 +1,81 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from importlib import metadata
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from nmt_prep.checks import load_config
+from nmt_prep.checks.catalogues import _CATALOGUES
+from nmt_prep.config import Languages
+from nmt_prep.errors import ConfigError
 from nmt_prep.runner import plan
-from tests.cli.configs import init, splits
-from tests.cli.program import nmt_prep
+from tests.cli.program import Ended, nmt_prep
+from tests.guard import PATIENCE
+
+EN_DE = ("--languages", "en-de")
+TRAIN = ("--train", "data/train.en,data/train.de")
+
+
+def init(*arguments: str) -> Ended:
+    return nmt_prep("init", *arguments)
+
+
+def corpora(file: str = "en-de.yaml") -> dict[str, list[dict[str, Any]]]:
+    """Returns the corpora of a config, with the keys that are not defaults."""
+    return {
+        split: [corpus.model_dump(exclude_defaults=True, exclude_none=True) for corpus in corpora]
+        for split, corpora in load_config(file).splits.items()
+    }
 
 
 @pytest.mark.usefixtures("here")
 def test_a_config_from_options() -> None:
     ended = init(
-        *("--languages", "en-de", "--opus", "Europarl/v8", "--train", "data/train.en,data/train.de"),
-        *("--dev", "data/train.en,data/train.de", "--vocab", "byte_bpe", "--size", "8000", "--shared"),
-        *("--clean", "light", "--output-dir", "out/en-de"),
+        *(*EN_DE, "--opus", "Europarl/v8", *TRAIN, "--dev", "data/train.en,data/train.de"),
+        *("--vocab", "byte_bpe", "--size", "8000", "--shared", "--clean", "light", "--output-dir", "out/en-de"),
     )
     assert ended == (
         0,
         (
             "en-de.yaml: written; corpora: 2 of train, 1 of dev\n"
-            "next: nmt-prep check en-de.yaml\n"
-            "then: nmt-prep run en-de.yaml\n"
+            "next: nmt-prep check en-de.yaml\nthen: nmt-prep run en-de.yaml\n"
         ),
         "",
     )
     assert (
         Path("en-de.yaml").read_text()
         == """\
-# en to de. `nmt-prep check en-de.yaml` looks at the corpora,
+# en-de: `nmt-prep check en-de.yaml` looks at the corpora,
 # `nmt-prep run en-de.yaml` prepares the data, `nmt-prep schema` lists all keys.
-name: en-de
-languages: {source: en, target: de}
-output_dir: out/en-de  # relative to the directory where the run is started
+name: "en-de"
+languages: {source: "en", target: "de"}
+output_dir: "out/en-de"  # relative to the directory where the run is started
 seed: 1  # of the sample and the shuffle; the same seed gives the same data
 
-# Where corpora can come from: paths relative to this file, URLs, and ids of OPUS, mtdata and sacrebleu.
+# Where corpora can come from: paths relative to this file, URLs, and ids of OPUS, mtdata, sacrebleu and the Hub.
 splits:
   train:
-    - name: train
-      url:
-        source: data/train.en
-        target: data/train.de
-    - name: Europarl-v8
-      url: opus:Europarl/v8/en-de
+  - name: train
+    url:
+      source: data/train.en
+      target: data/train.de
+  - name: Europarl-v8
+    url: opus:Europarl/v8/en-de
   dev:
-    - name: train
-      url:
-        source: data/train.en
-        target: data/train.de
+  - name: train
+    url:
+      source: data/train.en
+      target: data/train.de
 
 # Which pairs are dropped: the presets are light, standard and strict. docs/cleaning.md has all rules, and
 # `nmt-prep plan CONFIG --show-rules` prints those of a preset.
@@ -58,8 +83,8 @@ clean:
   preset: light
 
 vocab:
-  kind: byte_bpe  # t2t, byte_bpe or sentencepiece
-  size: 8000  # pieces of each vocabulary
+  kind: "byte_bpe"  # t2t, byte_bpe or sentencepiece
+  size: 8000  # pieces of each vocabulary; t2t comes close to it
   shared: true  # true for one vocabulary for both sides
 
 records:
@@ -78,7 +103,7 @@ input:
 
 @pytest.mark.usefixtures("here")
 def test_the_config_can_be_checked_and_run() -> None:
-    assert init("--languages", "en-de", "--train", "data/train.en,data/train.de", "--size", "300").returncode == 0
+    assert init(*EN_DE, *TRAIN, "--size", "300").returncode == 0
     assert nmt_prep("check", "en-de.yaml").returncode == 0
     assert nmt_prep("run", "en-de.yaml", "--quiet").returncode == 0
     assert json.loads(Path("runs/en-de/records/dataset.json").read_text())["splits"]["train"]["pairs"] == 2
@@ -86,20 +111,20 @@ def test_the_config_can_be_checked_and_run() -> None:
 
 @pytest.mark.usefixtures("here")
 def test_comments_can_be_uncommented() -> None:
-    init("--languages", "de-en", "--train", "data/train.de,data/train.en")
-    text = Path("de-en.yaml").read_text()
+    init(*EN_DE, *TRAIN)
+    text = Path("en-de.yaml").read_text()
     bare = text.replace("# clean:\n#   preset", "clean:\n  preset").replace("# outputs:", "outputs:")
-    bare = bare.replace("  # dev:  # such", "  dev:  # such").replace("  #   - {name: wmt22", "    - {name: wmt22")
+    bare = bare.replace("  # dev:  # such", "  dev:  # such").replace("  # - {name: wmt22", "  - {name: wmt22")
     assert bare.count("#") == text.count("#") - 5
-    Path("bare.yaml").write_text(bare.replace("sacrebleu:wmt22/de-en", "data/dev.tsv"))
+    Path("bare.yaml").write_text(bare.replace("sacrebleu:wmt22/en-de", "data/dev.tsv"))
     config = load_config("bare.yaml")
     assert (config.clean is None, [*config.splits], len(config.outputs)) == (False, ["train", "dev"], 1)
 
 
 @pytest.mark.usefixtures("here")
 def test_paths_are_relative_to_the_config() -> None:
-    assert init("sub/dir/c.yaml", "--languages", "en-de", "--train", "data/train.en,data/train.de").returncode == 0
-    assert splits("sub/dir/c.yaml")["train"] == [
+    assert init("sub/dir/c.yaml", *EN_DE, *TRAIN).returncode == 0
+    assert corpora("sub/dir/c.yaml")["train"] == [
         {"name": "train", "url": {"source": ("../../data/train.en",), "target": ("../../data/train.de",)}}
     ]
     config = load_config("sub/dir/c.yaml")
@@ -107,82 +132,345 @@ def test_paths_are_relative_to_the_config() -> None:
 
 
 def test_an_existing_file_is_replaced_only_if_told(here: Path) -> None:
-    arguments = ("--languages", "en-de", "--train", "data/train.en,data/train.de")
     (here / "en-de.yaml").write_text("mine")
-    assert init(*arguments) == (
-        1,
-        "",
-        "nmt-prep: error: en-de.yaml exists; name another file, or give --force to replace it\n",
-    )
+    message = "nmt-prep: error: en-de.yaml exists; name another file, or give --force to replace it\n"
+    assert init(*EN_DE, *TRAIN) == (1, "", message)
     assert (here / "en-de.yaml").read_text() == "mine"
-    assert init(*arguments, "--force").returncode == 0
-    assert [*splits()] == ["train"]
+    assert init(*EN_DE, *TRAIN, "--force").returncode == 0
+    assert [*corpora()] == ["train"]
     (here / "link.yaml").symlink_to("nowhere")
-    assert init("link.yaml", *arguments).returncode == 1
-    assert init("data", *arguments).stderr == "nmt-prep: error: data is a directory; name the file to write\n"
+    assert init("link.yaml", *EN_DE, *TRAIN).returncode == 1
+    assert init("data", *EN_DE, *TRAIN).stderr == "nmt-prep: error: data is a directory; name the file to write\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "keys"),
+    [
+        ("opus:Books/v1", "Books-v1", {"url": "opus:Books/v1/en-de"}),
+        ("opus:Books/v1/de-en", "Books-v1", {"url": "opus:Books/v1/de-en"}),
+        ("hf:Helsinki-NLP/opus-100/de-en", "opus-100-de-en", {"url": "hf:Helsinki-NLP/opus-100/de-en"}),
+        ("hf:owner/name@v1.0", "name", {"url": "hf:owner/name@v1.0"}),
+        ("hf://datasets/o/n/a.tsv", "a", {"url": "hf://datasets/o/n/a.tsv"}),
+        ("a.tsv", "a", {"url": "a.tsv"}),
+        ("two,three.tsv", "two_three", {"url": "two,three.tsv"}),
+        ("c.zip::all.tsv", "c", {"url": "c.zip", "member": "all.tsv"}),
+        ("b.jsonl.gz", "b", {"url": "b.jsonl.gz", "fields": {"source": "translation.en", "target": "translation.de"}}),
+        (
+            "https://x.example/n.v16.en.gz,s3://b/n.v16.de.gz",
+            "n.v16",
+            {"url": {"source": "https://x.example/n.v16.en.gz", "target": "s3://b/n.v16.de.gz"}},
+        ),
+        ("http://[::1]/a.tsv", "a", {"url": "http://[::1]/a.tsv"}),
+        ("http://h/a.tgz::a/x.en,a/x.de", "a", {"url": "http://h/a.tgz", "source": "a/x.en", "target": "a/x.de"}),
+    ],
+)
+def test_corpora(here: Path, text: str, name: str, keys: dict[str, Any]) -> None:
+    for file in ("a.tsv", "two,three.tsv", "c.zip", "b.jsonl.gz"):
+        (here / file).touch()
+    assert init(*EN_DE, "--train", text).returncode == 0
+    expected = load_config_of({"name": name, **keys})
+    assert load_config("en-de.yaml").splits["train"] == expected
+
+
+def load_config_of(corpus: dict[str, Any]) -> Any:
+    Path("expected.yaml").write_text(
+        "name: x\nlanguages: {source: en, target: de}\nseed: 1\noutput_dir: x\n"
+        f"splits: {{train: [{json.dumps(corpus)}]}}\n"
+    )
+    return load_config("expected.yaml").splits["train"]
+
+
+@pytest.mark.usefixtures("here")
+def test_equal_names_get_numbers() -> None:
+    assert init(*EN_DE, *TRAIN * 3, "--dev", TRAIN[1]).returncode == 0
+    names = {split: [corpus["name"] for corpus in listed] for split, listed in corpora().items()}
+    assert names == {"train": ["train", "train-2", "train-3"], "dev": ["train"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "pair"),
+    [
+        ("en-de", ("en", "de")),
+        ("en,zh-Hant", ("en", "zh-Hant")),
+        (" en : no ", ("en", "no")),
+        ("en de", ("en", "de")),
+        ("eng-deu", ("eng", "deu")),
+    ],
+)
+@pytest.mark.usefixtures("here")
+def test_languages(text: str, pair: tuple[str, str]) -> None:
+    assert init("c.yaml", "--languages", text, *TRAIN).returncode == 0
+    languages = load_config("c.yaml").languages
+    assert (languages.source, languages.target) == pair
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ((), "the languages are missing: give --languages, such as --languages en-de, or --recipe"),
-        (("--languages", "en-de"), "no training corpus is named: give --train, --opus, --mtdata or --recipe"),
-        (("--languages", "english-german"), "'english' is not a language tag (did you mean en?); 'german' is not a"),
-        (
-            ("--languages", "en-de", "--train", "data/train.ne,x"),
-            "data/train.ne does not exist; did you mean data/train.en?",
-        ),
-        (("--languages", "en-de", "--train", "data"), "data is a directory; name a file"),
-        (
-            ("--languages", "en-de", "--opus", "Europarl"),
-            "opus:Europarl: expected <corpus>/<version>, such as opus:Euro",
-        ),
-        (("--languages", "en-de", "--vocab", "bpe"), "'bpe' is not one of 't2t', 'byte_bpe', 'sentencepiece'"),
-        (("--languages", "en-de", "--clean", "hard"), "'hard' is not one of 'none', 'light', 'standard', 'strict'"),
-        (("--languages", "en-de", "--size", "0"), "Invalid value for '--size'"),
+        (EN_DE, "no training corpus is named: give --train, --opus, --mtdata or --recipe"),
+        (("--languages", "english-german"), "'english', which is not a language tag; did you mean en?"),
+        (("--languages", "en,de_DE"), "'de_DE', which is not a language tag; did you mean de-DE?"),
+        (("--languages", "en"), "'en': expected source and target, such as en-de or pt-BR,en"),
+        (("--languages", ""), "'': expected source and target"),
+        (("--languages", "en,de,fr"), "'en,de,fr': expected source and target"),
+        (("--languages", "pt-BR-en"), "'pt-BR-en': expected source and target, such as en-de or pt-BR,en"),
+        (("--languages", "en-"), "languages.target: found the text ''"),
+        (("--languages", "../x-y"), "languages.source: found the text '../x'"),
+        ((*EN_DE, "--train", "data/train.ne,x"), "data/train.ne does not exist; did you mean data/train.en?"),
+        ((*EN_DE, "--train", "data"), "data is a directory; name a file"),
+        ((*EN_DE, "--train", "a,b,c"), "a,b,c: expected one name, or two with a comma between them"),
+        ((*EN_DE, "--train", "http://h/a.tgz::1,2,3"), "expected one name, or two with a comma between them"),
+        ((*EN_DE, "--vocab", "bpe"), "'bpe' is not one of 't2t', 'byte_bpe', 'sentencepiece'"),
+        ((*EN_DE, "--clean", "hard"), "'hard' is not one of 'none', 'light', 'standard', 'strict'"),
+        ((*EN_DE, "--size", "0"), "Invalid value for '--size'"),
     ],
 )
 @pytest.mark.usefixtures("here")
 def test_wrong_usage(arguments: tuple[str, ...], message: str) -> None:
     ended = init(*arguments)
     assert (ended.returncode, ended.stdout) == (2, "")
+    assert message in " ".join(ended.stderr.split())
+    assert not Path("en-de.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--opus", "Books/v1/fr-de"), "opus:Books/v1/fr-de is for de-fr, but languages is en-de; correct one of them"),
+        (("--opus", "Europarl"), "opus:Europarl: an OPUS id is opus:<corpus>/<version>/<pair>, such as"),
+        (("--train", "hf:name"), "hf:name: an id on the Hugging Face Hub is hf:<owner>/<name>"),
+        (("--train", "data/train.en"), "data/train.en: format plain has one file per side:"),
+        (("--train", "http://h/a.tgz"), "name two files as SOURCE,TARGET, and members as ARCHIVE::SOURCE,TARGET"),
+        ((*TRAIN, "--vocab", "byte_bpe", "--size", "20"), "size is 20: it must be 258 or more"),
+    ],
+)
+@pytest.mark.usefixtures("here")
+def test_a_config_that_is_not_valid_is_not_written(arguments: tuple[str, ...], message: str) -> None:
+    ended = init(*EN_DE, *arguments)
+    assert (ended.returncode, ended.stdout) == (1, "")
     assert message in ended.stderr
     assert not Path("en-de.yaml").exists()
 
 
 @pytest.mark.usefixtures("here")
-def test_a_config_that_is_not_valid_is_not_written() -> None:
-    ended = init("--languages", "en-de", "--opus", "Europarl/v8/en-fr")
-    assert ended == (
-        1,
-        "",
-        "nmt-prep: error: opus:Europarl/v8/en-fr is for en-fr, but languages is en-de; correct one of them\n",
-    )
-    small = init("--languages", "en-de", "--opus", "Europarl/v8", "--vocab", "byte_bpe", "--size", "20")
-    assert small.returncode == 1
-    assert "size is 20: it must be 258 or more" in small.stderr
-    assert not Path("en-de.yaml").exists()
-
-
-@pytest.mark.usefixtures("here")
-def test_extras_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    from nmt_prep.cli import init as command
-
-    monkeypatch.setattr(command, "find_spec", lambda _: None)
-    arguments = ("--languages", "en-de", "--opus", "Europarl/v8", "--vocab", "sentencepiece", "--clean", "standard")
-    assert init(*arguments).stdout.splitlines()[1] == "install first: pip install 'nmt-prep[clean,sentencepiece]'"
-
-
-@pytest.mark.usefixtures("here")
 def test_texts_that_yaml_would_misread() -> None:
-    for name in ("no", "x: #y.tsv", "1e5.tsv"):
+    for name in ("no", "x: #y.tsv", "1e5.tsv", "0o17.tsv"):
         Path(name).write_bytes(b"one\teins\n")
     ended = init(
         *("--languages", "no-en", "--output-dir", "12: x", "--name", "1e3"),
-        *("--train", "no", "--train", "x: #y.tsv", "--train", "1e5.tsv"),
+        *("--train", "no,no", "--train", "x: #y.tsv", "--train", "1e5.tsv", "--train", "0o17.tsv"),
     )
     assert ended.returncode == 0
     config = load_config("no-en.yaml")
     assert (config.name, config.output_dir, config.languages.source) == ("1e3", "12: x", "no")
-    assert [each.url.both for each in config.splits["train"]] == [("no",), ("x: #y.tsv",), ("1e5.tsv",)]
-    assert 'languages: {source: "no", target: en}\n' in Path("no-en.yaml").read_text()
+    assert [corpus.url.both for corpus in config.splits["train"]] == [None, ("x: #y.tsv",), ("1e5.tsv",), ("0o17.tsv",)]
+    assert config.splits["train"][0].url.source == ("no",)
+
+
+@pytest.fixture
+def recipes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stands in for mtdata: three recipes, and an index without the corpus ``Grp-gone-1-eng-deu``."""
+
+    class Recipe(SimpleNamespace):
+        train: Any = None
+        dev: Any = None
+        test: Any = None
+        mono_train: Any = None
+        desc = "A recipe"
+        url = "https://x.example/paper"
+
+    known = {
+        "wmt_ende": Recipe(
+            langs=("eng", "deu"),
+            train=["Grp-one-1-eng-deu", "Grp-gone-1-eng-deu"],
+            dev=["Grp-two-1-deu-eng"],
+            mono_train=["Grp-news-1-eng", "Grp-news-1-deu"],
+        ),
+        "many": Recipe(langs=("mul", "eng"), train=["Grp-one-1-eng-deu"]),
+        "nothing": Recipe(langs=("eng", "deu"), train=["Grp-gone-1-eng-deu"], url="", desc=""),
+    }
+
+    def describe(address: str, languages: Languages) -> dict[str, Any]:
+        if "gone" in address:
+            raise ConfigError(f"{address}: mtdata has no such corpus")
+        return {"url": ("https://x.example/a.tsv",), "format": "tsv"}
+
+    version = metadata.version
+    monkeypatch.setattr(metadata, "version", lambda name: "0.5.1" if name == "mtdata" else version(name))
+    module = ModuleType("mtdata.recipe")
+    module.RECIPES = known  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "mtdata", ModuleType("mtdata"))
+    monkeypatch.setitem(sys.modules, "mtdata.recipe", module)
+    monkeypatch.setitem(cast("dict[str, Any]", _CATALOGUES), "mtdata", describe)
+
+
+@pytest.mark.usefixtures("here", "recipes")
+def test_a_recipe() -> None:
+    assert init("--recipe", "wmt_ende").stdout.splitlines()[:2] == [
+        "en-de.yaml: written; corpora: 1 of train, 1 of dev",
+        "left out of the recipe: 2; comments in the file say why",
+    ]
+    text = Path("en-de.yaml").read_text()
+    assert text[text.index("# The corpora") : text.index("name:")] == (
+        "# The corpora are those of mtdata's recipe wmt_ende, https://x.example/paper.\n"
+        "# left out: mtdata:Grp-gone-1-eng-deu: mtdata has no such corpus\n"
+        "# left out: 2 of one language: add them with url and role monolingual\n"
+    )
+    assert text[text.index("  train:\n") : text.index("# Which")] == (
+        "  train:\n  - name: Grp-one-1\n    url: mtdata:Grp-one-1-eng-deu\n"
+        "  dev:\n  - name: Grp-two-1\n    url: mtdata:Grp-two-1-deu-eng\n\n"
+    )
+
+
+@pytest.mark.usefixtures("here", "recipes")
+def test_a_recipe_in_the_other_direction() -> None:
+    assert init("--recipe", "wmt_ende", "--languages", "deu-en", "--opus", "Books/v1").returncode == 0
+    text = Path("deu-en.yaml").read_text()
+    assert 'languages: {source: "deu", target: "en"}\n' in text
+    assert "url: opus:Books/v1/deu-en" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("wmt-ende",), "mtdata has no recipe 'wmt-ende'; did you mean 'wmt_ende'? (recipes: wmt_ende, many, nothing)"),
+        (("many",), "the recipe many is for mul-eng, but a config has two languages"),
+        (("wmt_ende", "--languages", "fr-en"), "the recipe wmt_ende is for en-de, not fr-en"),
+        (
+            ("nothing",),
+            (
+                "the recipe nothing has no training corpus that can be read: mtdata:Grp-gone-1-eng-deu: mtdata "
+                "has no such corpus"
+            ),
+        ),
+    ],
+)
+@pytest.mark.usefixtures("here", "recipes")
+def test_recipes_that_cannot_be_used(arguments: tuple[str, ...], message: str) -> None:
+    assert init("--recipe", *arguments) == (1, "", f"nmt-prep: error: {message}\n")
+
+
+@pytest.mark.usefixtures("here")
+def test_a_recipe_without_mtdata(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> str:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", missing)
+    message = "nmt-prep: error: the recipe x needs mtdata: pip install 'nmt-prep[mtdata]'\n"
+    assert init("--recipe", "x").stderr == message
+
+
+@pytest.mark.usefixtures("here", "recipes")
+def test_recipes_that_mtdata_cannot_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mtdata.recipe", ModuleType("mtdata.recipe"))
+    assert init("--recipe", "x").stderr.startswith("nmt-prep: error: mtdata cannot read its recipes (AttributeError: ")
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Takes standard input for a terminal."""
+    monkeypatch.setattr("nmt_prep.cli.init._can_ask", lambda: True)
+
+
+@pytest.mark.usefixtures("terminal")
+def test_questions(here: Path) -> None:
+    (here / "en-de.yaml").write_text("mine")
+    answers = [
+        *("english", "en-de", "", "yes"),
+        *("", "data/train.nn,x", "data/train.en,data/train.de", "opus:Books/v1", ""),
+        *("data/train.en,data/train.de", "bpe", "byte_bpe", "many", "", "light", ""),
+    ]
+    ended = nmt_prep("init", stdin="".join(f"{answer}\n" for answer in answers).encode())
+    assert ended.returncode == 0
+    assert ended.stderr.splitlines() == [
+        "languages: 'english': expected source and target, such as en-de or pt-BR,en",
+        "a config needs at least one training corpus",
+        "data/train.nn does not exist; did you mean data/train.en?",
+        "'bpe' is none of t2t, byte_bpe, sentencepiece",
+        "'many' is not a number of pieces",
+    ]
+    for text in (
+        "Languages, source and target, such as en-de: ",
+        "Config to write [en-de.yaml]: ",
+        "en-de.yaml exists. Replace it? (yes or no) [no]: ",
+        "Corpus 1: ",
+        "Dev set, such as sacrebleu:wmt22 or two files (empty for none): ",
+        "Vocabularies: t2t, byte_bpe, sentencepiece [t2t]: ",
+        "Pieces of each vocabulary [32000]: ",
+        "Cleaning: none, light, standard, strict [standard]: ",
+        "Directory of the run [runs/en-de]: ",
+        "en-de.yaml: written; corpora: 2 of train, 1 of dev\n",
+    ):
+        assert text in ended.stdout
+    config = load_config(here / "en-de.yaml")
+    assert (config.vocab.kind, config.vocab.size) == ("byte_bpe", 32_000)  # type: ignore[union-attr]
+    assert (config.clean and config.clean.preset, config.output_dir) == ("light", "runs/en-de")
+    assert [*map(len, config.splits.values())] == [2, 1]
+
+
+@pytest.mark.usefixtures("terminal")
+def test_only_what_is_missing_is_asked_for(here: Path) -> None:
+    options = (*EN_DE, "--dev", "data/train.en,data/train.de", "--vocab", "t2t", "--size", "500")
+    ended = nmt_prep("init", "a.yaml", *options, stdin=b"opus:Books/v1\n\nnone\nout\n")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.endswith(
+        "Corpus 1: Corpus 2: Cleaning: none, light, standard, strict [standard]: Directory of the run [runs/a]: "
+        "a.yaml: written; corpora: 1 of train, 1 of dev\nnext: nmt-prep check a.yaml\nthen: nmt-prep run a.yaml\n"
+    )
+    assert load_config(here / "a.yaml").clean is None
+
+
+@pytest.mark.usefixtures("terminal")
+def test_options_that_suffice_ask_nothing(here: Path) -> None:
+    ended = init(*EN_DE, *TRAIN)
+    assert (ended.returncode, ended.stdout.splitlines()[0]) == (0, "en-de.yaml: written; corpora: 1 of train")
+    assert init(*EN_DE, *TRAIN).returncode == 1
+
+
+@pytest.mark.usefixtures("terminal")
+def test_the_end_of_the_answers(here: Path) -> None:
+    (here / "en-de.yaml").write_text("mine")
+    for answers in (b"", b"en-de\n", b"en-de\n\nyes\nopus:Books/v1\n"):
+        ended = nmt_prep("init", stdin=answers)
+        assert (ended.returncode, ended.stderr) == (1, "nothing was written\n")
+    refused = nmt_prep("init", stdin=b"en-de\n\nno\n").stderr
+    assert refused.startswith("nmt-prep: error: en-de.yaml exists; name another")
+    assert (here / "en-de.yaml").read_text() == "mine"
+
+
+def converse(here: Path, answers: Sequence[str | signal.Signals], *arguments: str) -> tuple[int, str]:
+    """Runs the command on a terminal, and gives an answer or a signal at each prompt; returns status and output."""
+    terminal, program = pty.openpty()
+    command = [sys.executable, "-m", "nmt_prep", "init", *arguments]
+    env = {**os.environ, "TERM": "dumb", "COLUMNS": "200"}
+    process = subprocess.Popen(command, stdin=program, stdout=program, stderr=program, cwd=here, env=env)
+    os.close(program)
+    shown, waiting = "", list(answers)
+    try:
+        while chunk := os.read(terminal, 65_536):
+            shown += chunk.decode()
+            if waiting and shown.endswith(": "):
+                answer = waiting.pop(0)
+                if isinstance(answer, str):
+                    os.write(terminal, answer.encode())
+                else:
+                    process.send_signal(answer)
+    except OSError:  # the end of a terminal on Linux
+        pass
+    finally:
+        os.close(terminal)
+    return process.wait(PATIENCE), shown.replace("\r\n", "\n")
+
+
+@pytest.mark.slow
+def test_a_real_terminal(here: Path, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(repository))
+    answers = ["en-de", "", "data/train.en,data/train.de", "", "", "", "", "none", ""]
+    status, shown = converse(here, [f"{answer}\n" for answer in answers])
+    assert status == 0, shown
+    assert [*load_config(here / "en-de.yaml").splits] == ["train"]
+    assert converse(here, ["en-fr\n", "\x04"])[0] == 1
+    status, shown = converse(here, ["en-fr\n", signal.SIGINT])
+    assert (status, "interrupted; nothing was written" in shown) == (130, True)
+    assert sorted(path.name for path in here.iterdir()) == ["data", "en-de.yaml"]

@@ -61,7 +61,7 @@ def test_outputs_that_are_written_twice(tmp_path: Path) -> None:
         ("nmt-prep clean --config c.yaml --rejected c.yaml <pairs >x", "--rejected: c.yaml is also read, as --config"),
         ("nmt-prep clean --config c.yaml --rejected words <pairs >x", "--rejected: words is also read, as words"),
         ("nmt-prep clean --config c.yaml --rejected dev <pairs >x", "--rejected: dev is also read, as file:dev"),
-        ("nmt-prep init pairs --languages en-de --train pairs --force", "FILE: pairs is also read, as train/pairs/"),
+        ("nmt-prep init a.tsv --languages en-de --train a.tsv --force", "FILE: a.tsv is also read, as train/a/"),
         ("nmt-prep init l.tsv --languages en-de --train pairs,words --force", "FILE: l.tsv is also read, as train/"),
     ],
 )
@@ -69,6 +69,7 @@ def test_streams(tmp_path: Path, line: str, message: str) -> None:
     (tmp_path / "pairs").write_text(TEXT)
     (tmp_path / "model").write_text("a model")
     (tmp_path / "words").write_text("house\n")
+    (tmp_path / "a.tsv").symlink_to("pairs")
     (tmp_path / "l.tsv").symlink_to("words")
     (tmp_path / "dev").write_text("a\tb\n")
     (tmp_path / "c.yaml").write_text(

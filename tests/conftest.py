@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,6 +24,9 @@ settings.load_profile("suite")
 REPOSITORY = Path(__file__).resolve().parent.parent
 SHARED = REPOSITORY.parent / "shared"
 
+HAS_TENSORFLOW = find_spec("tensorflow") is not None
+collect_ignore = [] if HAS_TENSORFLOW else ["input"]
+
 
 def examples(number: int) -> int:
     """Returns the number of examples of a test that takes ``number`` with the profile "full"."""
@@ -30,7 +34,11 @@ def examples(number: int) -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begins with the longest tests, so that all workers end at the same time."""
+    """Begins with the longest tests, so that all workers end at the same time; skips those without TensorFlow."""
+    if not HAS_TENSORFLOW:
+        for item in items:
+            if "tensorflow" in item.keywords:
+                item.add_marker(pytest.mark.skip(reason="TensorFlow is not installed"))
     items.sort(key=lambda item: item.path.name not in {"test_kill.py", "test_faults.py"})
 
 

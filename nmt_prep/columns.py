@@ -71,6 +71,10 @@ class Ragged:
         np.cumsum(np.concatenate([np.empty(0, np.int64), *(part.lengths for part in parts)]), out=offsets[1:])
         return cls(np.concatenate([np.empty(0, np.int32), *(part.values for part in parts)]), offsets)
 
+    def contiguous(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """Returns values and offsets in the form that the native core takes."""
+        return np.ascontiguousarray(self.values, np.int32), np.ascontiguousarray(self.offsets, np.int64)
+
     def to_lists(self) -> list[list[int]]:
         """Returns the rows as lists of Python integers."""
         flat = self.values.tolist()
@@ -176,7 +180,11 @@ def text_columns(lines: Lines) -> Iterator[TextColumn]:
 
 
 def check_utf8(column: TextColumn, first_line: int) -> None:
-    """Checks lines, of which the first one has this number.
+    """Checks lines.
+
+    Args:
+        column: the lines.
+        first_line: number of the first line, for messages.
 
     Raises:
         InvalidTextError: a line is not UTF-8.

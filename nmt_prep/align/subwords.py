@@ -24,7 +24,7 @@ def pieces_of(lines: TextColumn, rows: Ragged, tokenizer: Tokenizer) -> tuple[Wo
         tokenizer: the tokenizer that gave the ids.
     """
     spans = tokenizer.piece_spans(lines, rows)
-    return Words(spans.begins, spans.ends, rows.offsets), spans.found
+    return Words(spans.begins, spans.ends, rows.offsets), spans.known
 
 
 def piece_links(links: Links, words: tuple[Words, Words], pieces: tuple[Words, Words]) -> Links:

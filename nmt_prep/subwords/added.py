@@ -1,16 +1,16 @@
-"""Added tokens, which are found in the text by name, before pre-tokenisation.
+"""Added tokens: tokens that are found in text by their names, before pre-tokenisation.
 
-Special tokens are found only if the caller allows them, as in tiktoken; ordinary added tokens are always found, as in
-tokenizers. The search is the same as in tokenizers: if several tokens match at a position, the longest is taken.
+Special tokens are found only if the caller allows them, as in tiktoken. Other added tokens are always found, as in
+tokenizers. Of several tokens that match at a position, the longest is taken, as in tokenizers.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -24,15 +24,15 @@ SpecialNames: TypeAlias = "Collection[str] | Literal['all']"
 
 @dataclass(frozen=True, slots=True)
 class AddedToken:
-    """A token that is found in text by name.
+    """An added token.
 
     Attributes:
         id: id of the token.
-        special: True if it is found only when allowed.
-        normalized: True if its normalised name is searched in normalised text; False if its name is searched before.
-        lstrip: True if it includes the white space before it.
-        rstrip: True if it includes the white space after it.
-        single_word: True if it is found only without an adjacent letter, digit or underscore.
+        special: True if the token is found only where the caller allows it.
+        normalized: True to search the normalised name in normalised text; False to search the name in the text itself.
+        lstrip: True if the token includes the white space before it.
+        rstrip: True if the token includes the white space after it.
+        single_word: True if the token is found only without an adjacent letter, digit or underscore.
     """
 
     id: int
@@ -52,7 +52,8 @@ def allowed_specials(
         text: the text.
         added: all added tokens.
         allowed: names to recognise as special tokens, or "all".
-        disallowed: names that the text must not contain, or "all" for those not allowed. Other names are ordinary text.
+        disallowed: names that the text must not contain, or "all" for all names that are not allowed. All other names
+            are ordinary text.
 
     Raises:
         EncodeError: the text contains a disallowed name.
@@ -60,9 +61,9 @@ def allowed_specials(
     known = frozenset(name for name, token in added.items() if token.special)
     allowed_names = known if allowed == "all" else known & frozenset(allowed)
     disallowed_names = known - allowed_names if disallowed == "all" else frozenset(disallowed)
-    if disallowed_names and (found := _any_of(disallowed_names).search(text)):
+    if disallowed_names and (match := _any_of(disallowed_names).search(text)):
         raise EncodeError(
-            f"the text contains the special token {found[0]!r} at character {found.start()}; allow it with "
+            f"the text contains the special token {match[0]!r} at character {match.start()}; allow it with "
             "allowed_special={…} to get its id, or pass disallowed_special=() to encode it as ordinary text"
         )
     return allowed_names
@@ -81,7 +82,7 @@ class AddedTokenFinder:
         self._names = _any_of(tokens)
 
     def plain_names(self) -> list[tuple[bytes, int]] | None:
-        """Returns the names and ids of the tokens; None if one depends on the text around it."""
+        """Returns the names and ids of the tokens; None if a token depends on the text around it."""
         if any(token.lstrip or token.rstrip or token.single_word for token in self._tokens.values()):
             return None
         return [(name.encode(), token.id) for name, token in self._tokens.items()]
@@ -93,9 +94,9 @@ class AddedTokenFinder:
     def cut(self, text: str) -> Iterator[str | int]:
         """Yields the ids of the tokens and the text between them, in order."""
         at = 0
-        for found in self._names.finditer(text):
-            token = self._tokens[found[0]]
-            start, end = found.span()
+        for match in self._names.finditer(text):
+            token = self._tokens[match[0]]
+            start, end = match.span()
             if token.single_word and (_word().match(text[start - 1 : start]) or _word().match(text, end)):
                 continue
             while token.lstrip and start > at and text[start - 1] in _white_space():
@@ -115,7 +116,7 @@ class DividedLines:
     """Lines divided at added tokens.
 
     Attributes:
-        texts: the texts between tokens, and one empty text for each token.
+        texts: the texts between tokens, and an empty text for each token.
         continued: for each text 1 if it does not begin its line; uint8, shape ``[texts]``.
         firsts: index of the first text of each line, then the number of texts; int64, shape ``[lines + 1]``.
         places: indices of the texts that represent tokens, ascending; int64, shape ``[tokens]``.
@@ -128,45 +129,45 @@ class DividedLines:
     places: npt.NDArray[np.int64]
     ids: npt.NDArray[np.int32]
 
+    @classmethod
+    def of(cls, lines: Iterable[str], parts: Callable[[str], Iterable[bytes | int]]) -> Self:
+        """Divides lines.
+
+        Args:
+            lines: the lines.
+            parts: returns the texts (UTF-8) and the ids of the tokens of a line, in order.
+        """
+        data = bytearray()
+        ends, firsts, continued, places, ids = [0], [0], list[int](), list[int](), list[int]()
+        for line in lines:
+            for number, part in enumerate(parts(line)):
+                if isinstance(part, int):
+                    places.append(len(continued))
+                    ids.append(part)
+                else:
+                    data += part
+                ends.append(len(data))
+                continued.append(number > 0)
+            firsts.append(len(continued))
+        return cls(
+            TextColumn(np.frombuffer(bytes(data), np.uint8), np.array(ends, np.int64)),
+            np.array(continued, np.uint8),
+            np.array(firsts, np.int64),
+            np.array(places, np.int64),
+            np.array(ids, np.int32),
+        )
+
     def joined(self, rows: Ragged) -> Ragged:
-        """Returns the ids of the lines, given the ids of the texts."""
+        """Returns the ids of the lines.
+
+        Args:
+            rows: the ids of the texts.
+        """
         lengths = np.diff(rows.offsets)
         values = np.insert(rows.values, rows.offsets[self.places], self.ids)
         lengths[self.places] += 1
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         return Ragged(values, offsets[self.firsts])
-
-
-def divided_lines(
-    lines: Sequence[str], finder: AddedTokenFinder | None, normal: Callable[[str], str] | None
-) -> DividedLines:
-    """Divides lines at added tokens, and normalises the texts between them.
-
-    Args:
-        lines: the lines.
-        finder: finds the tokens; None if there are none.
-        normal: function that normalises text; None for no change.
-    """
-    data = bytearray()
-    ends, firsts, continued, places, ids = [0], [0], list[int](), list[int](), list[int]()
-    for line in lines:
-        parts = [line] if finder is None else finder.cut(line)
-        for number, part in enumerate(parts):
-            if isinstance(part, int):
-                places.append(len(continued))
-                ids.append(part)
-            else:
-                data += (part if normal is None else normal(part)).encode()
-            ends.append(len(data))
-            continued.append(number > 0)
-        firsts.append(len(continued))
-    return DividedLines(
-        TextColumn(np.frombuffer(bytes(data), np.uint8), np.array(ends, np.int64)),
-        np.array(continued, np.uint8),
-        np.array(firsts, np.int64),
-        np.array(places, np.int64),
-        np.array(ids, np.int32),
-    )
 
 
 def finder(

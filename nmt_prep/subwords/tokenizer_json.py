@@ -1,4 +1,4 @@
-"""Reads the parts of Hugging Face's ``tokenizer.json`` that all dialects share."""
+"""Reads Hugging Face's ``tokenizer.json``: the parts that all dialects share."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt_prep.errors import VocabularyError
+from nmt_prep.runtime import needed_extra
 from nmt_prep.subwords.added import AddedToken
 from nmt_prep.subwords.tokenizer import read_vocabulary
 
@@ -26,14 +27,15 @@ USUAL_NAMES = {
 }
 """Names that special tokens usually have, most likely first."""
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+SURROGATE = re.compile("[\ud800-\udfff]")
+"""A lone surrogate, which UTF-8 cannot represent."""
 
 
 def parse_json(where: str | Path, data: bytes) -> dict[str, Any]:
-    """Returns the object that a JSON file contains; ``where`` is its path, for messages.
+    """Returns the object that a JSON file contains; messages name the file ``where``.
 
     Raises:
-        VocabularyError: the file is not UTF-8 or not JSON, or contains something else.
+        VocabularyError: the file is not UTF-8, not JSON, or not an object.
     """
     try:
         parsed = json.loads(text_of(where, data))
@@ -45,10 +47,10 @@ def parse_json(where: str | Path, data: bytes) -> dict[str, Any]:
 
 
 def text_of(where: str | Path, data: bytes) -> str:
-    """Returns the text of a file; ``where`` is its path, for messages.
+    """Returns the text of a file; messages name the file ``where``.
 
     Raises:
-        VocabularyError: it is not UTF-8.
+        VocabularyError: the file is not UTF-8.
     """
     try:
         return data.decode("utf-8")
@@ -72,10 +74,10 @@ def type_of(step: object) -> str:
 
 
 def is_of_sentencepiece(path: Path) -> bool:
-    """Returns True if a JSON file is a ``tokenizer.json`` whose pieces are those of a SentencePiece model.
+    """Returns True if a JSON file is a ``tokenizer.json`` made from a SentencePiece model.
 
-    These are unigram models, and BPE models of characters in which ``▁`` stands for a space. False if the file cannot
-    be read.
+    Such files have unigram models, or BPE models of characters in which ``▁`` stands for a space. Returns False for a
+    file that cannot be read.
     """
     try:
         stat = path.stat()
@@ -105,15 +107,15 @@ def _is_of_sentencepiece(path: Path, _mtime: int, _size: int) -> bool:
 
 
 def unsupported(where: str, what: str, advice: str) -> VocabularyError:
-    """Returns the error for a part of a file that cannot be used."""
+    """Returns the error for an unsupported part of a file."""
     return VocabularyError(f"{where}: {what} is not supported: {advice}")
 
 
 def object_at(value: object, key: str, where: str) -> dict[str, Any]:
-    """Returns an object of the file.
+    """Returns the value of ``key`` if it is an object.
 
     Raises:
-        VocabularyError: it is something else.
+        VocabularyError: the value is missing, or is something else.
     """
     if not isinstance(value, dict):
         raise VocabularyError(f"{where}: {key} is missing or not an object; check that this is a whole tokenizer.json")
@@ -121,10 +123,10 @@ def object_at(value: object, key: str, where: str) -> dict[str, Any]:
 
 
 def list_at(value: object, key: str, where: str) -> list[Any]:
-    """Returns a list of the file.
+    """Returns the value of ``key`` if it is a list.
 
     Raises:
-        VocabularyError: it is something else.
+        VocabularyError: the value is missing, or is something else.
     """
     if not isinstance(value, list):
         raise VocabularyError(f"{where}: {key} is missing or not a list; check that this is a whole tokenizer.json")
@@ -156,22 +158,22 @@ def read_added(entries: object, ids: Mapping[str, int], where: str) -> dict[str,
         VocabularyError: a token is damaged, or has an id that tokenizers would not give it.
     """
     added: dict[str, AddedToken] = {}
-    for found in list_at(entries or [], "added_tokens", where):
-        entry = found if isinstance(found, dict) else {}
+    for listed in list_at(entries or [], "added_tokens", where):
+        entry = listed if isinstance(listed, dict) else {}
         name, number = entry.get("content"), entry.get("id")
         flags = {flag: entry.get(flag, flag == "special") for flag in FLAGS}
         if (
             not isinstance(name, str)
             or not name
-            or _SURROGATE.search(name)
+            or SURROGATE.search(name)
             or not isinstance(number, int)
             or isinstance(number, bool)
             or ids.get(name, number) != number
             or not all(isinstance(flag, bool) for flag in flags.values())
         ):
             raise VocabularyError(
-                f"{where}: the added token {found!r} needs a content, the same id as in the vocabulary, and flags that "
-                "are true or false; fetch the file again"
+                f"{where}: the added token {listed!r} needs a content, the same id as in the vocabulary, and flags "
+                "that are true or false; fetch the file again"
             )
         if name in added:
             raise VocabularyError(f"{where}: the added token {name!r} is given twice; fetch the file again")
@@ -181,7 +183,10 @@ def read_added(entries: object, ids: Mapping[str, int], where: str) -> dict[str,
 
 
 def _check_numbering(added: Mapping[str, AddedToken], ids: Mapping[str, int], where: str) -> None:
-    """Checks the ids of added tokens that the model lacks: tokenizers ignores these ids and assigns its own."""
+    """Checks the ids of added tokens that are not in the model's vocabulary.
+
+    ``tokenizers`` ignores these ids, and assigns the next free ones in order.
+    """
     largest = -1
     for name, token in added.items():
         given = ids.get(name, max(largest + 1, len(ids)))
@@ -193,13 +198,68 @@ def _check_numbering(added: Mapping[str, AddedToken], ids: Mapping[str, int], wh
         largest = max(largest, given)
 
 
+def names_by_id(ids: Mapping[str, int], where: str, most: int) -> list[str]:
+    """Returns the name of each id; "" for unused ids.
+
+    Args:
+        ids: id of each piece.
+        where: the file, for messages.
+        most: upper limit of the number of ids.
+
+    Raises:
+        VocabularyError: two pieces have the same id, or ids are negative, too large or sparse.
+    """
+    largest = max(ids.values(), default=-1)
+    if not 0 <= largest < min(2 * len(ids) + 1024, most) or min(ids.values()) < 0:
+        raise VocabularyError(
+            f"{where}: {len(ids)} pieces with ids up to {largest}: ids must be 0 or more, without large gaps, and "
+            f"less than {most}; check that the file is complete"
+        )
+    names = [""] * (largest + 1)
+    taken = set[int]()
+    for name, number in ids.items():
+        if number in taken:
+            raise VocabularyError(f"{where}: {names[number]!r} and {name!r} both have id {number}; give each its own")
+        taken.add(number)
+        names[number] = name
+    return names
+
+
 def read_merge(merge: object, where: str) -> tuple[str, str]:
     """Returns the two tokens that a merge joins.
 
     Raises:
-        VocabularyError: it is not a merge.
+        VocabularyError: ``merge`` is not a merge.
     """
     parts = merge.split(" ") if isinstance(merge, str) else merge
     if not isinstance(parts, list) or len(parts) != 2 or not all(isinstance(part, str) and part for part in parts):
         raise VocabularyError(f"{where}: a merge joins two tokens, found {merge!r}; fetch the file again")
     return parts[0], parts[1]
+
+
+def run_by_tokenizers(normalizer: str | None, pre_tokenizer: str | None, what: str, where: str = "") -> Any:
+    """Returns a tokenizer of the ``tokenizers`` library, for steps that the native core does not implement.
+
+    Args:
+        normalizer: the normalizer of the file, as JSON; None for none.
+        pre_tokenizer: its pre-tokenizer, as JSON; None for none.
+        what: the vocabulary that needs the library, for messages.
+        where: the file, for messages.
+
+    Raises:
+        VocabularyError: the library is not installed, or does not accept a step.
+    """
+    library = needed_extra("tokenizers", "tokenizers", what, VocabularyError)
+    steps = {"normalizer": normalizer, "pre_tokenizer": pre_tokenizer}
+    content: dict[str, object] = {
+        "version": "1.0",
+        "added_tokens": [],
+        **{name: None if step is None else json.loads(step) for name, step in steps.items()},
+        "model": {"type": "BPE", "vocab": {}, "merges": []},
+    }
+    try:
+        return library.Tokenizer.from_str(json.dumps(content))
+    except Exception as error:  # tokenizers raises nothing more specific
+        parts = " and ".join(f"{name} {step}" for name, step in steps.items() if step is not None)
+        place = f"{where}: " if where else ""
+        raise VocabularyError(f"{place}tokenizers does not accept {parts}: {error}; correct it") from error

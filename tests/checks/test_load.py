@@ -179,7 +179,7 @@ def test_refused_values(tmp_path: Path, text: str, expected: str) -> None:
         ("kind: byte_bpe, max_subtoken_length: 5", "vocab.max_subtoken_length (line 11): unknown key"),
         (
             "kind: byte_bpe, pattern: '(a'",
-            "vocab (line 11): pattern '(a': tokenizers does not accept {",
+            "vocab (line 11): pattern '(a': tokenizers does not accept pre_tokenizer {",
         ),
         ("kind: byte_bpe, eos: <pad>", "vocab (line 11): pad, eos, bos and reserved must all differ"),
         (
@@ -215,12 +215,12 @@ def test_refused_values(tmp_path: Path, text: str, expected: str) -> None:
         ("kind: sentencepiece, options: {bos_piece: </s>}", "bos_piece is '</s>', as another special piece is"),
         ("kind: sentencepiece, character_coverage: 7", "found the number 7; allowed: a number from 0.98 to 1"),
         ("kind: sentencepiece, character_coverage: 0.9", "found the number 0.9; allowed: a number from 0.98 to 1"),
-        ("kind: sentencepiece, size: 4", "vocab (line 11): size is 4: it must be 5 or more, to have room for"),
+        ("kind: sentencepiece, size: 4", "vocab (line 11): vocabulary size 4: it must be 5 or more, to have room for"),
         (
             "kind: sentencepiece, size: 260, byte_fallback: true",
-            "size is 260: it must be 261 or more, to have room for",
+            "vocabulary size 260: it must be 261 or more, to have room for",
         ),
-        ("kind: sentencepiece, size: 4, id_layout: fairseq, reserved: [a]", "size is 4: it must be 5 or more"),
+        ("kind: sentencepiece, size: 4, id_layout: fairseq, reserved: [a]", "vocabulary size 4: it must be 5 or more"),
         (
             "kind: byte_bpe, size: 100",
             "vocab (line 11): size is 100: it must be 258 or more, to have room for 256 bytes",

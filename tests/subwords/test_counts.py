@@ -66,7 +66,7 @@ def test_slices_add_up(new_directory: Callable[[], Path], lines: list[str], cut:
         assert added.training_bytes == whole.training_bytes
         if lines and any(lines):
             trained = T2TTokenizer if kind is TokenCounts else ByteBPETokenizer
-            vocabularies = [trained.from_counts(each, 300) for each in (whole, added, whole)]  # type: ignore[arg-type]
+            vocabularies = [trained.train(each, 300) for each in (whole, added, whole)]  # type: ignore[arg-type]
             assert len({vocabulary.fingerprint for vocabulary in vocabularies}) == 1
 
 
@@ -165,7 +165,7 @@ def test_custom_pattern() -> None:
     counts.add(["ab c"])
     assert as_dict(counts.columns()) == {"a": 1, "b": 1, " ": 1, "c": 1}
     assert (
-        ByteBPETokenizer.from_counts(counts, 300).vocabulary.pretokenization
+        ByteBPETokenizer.train(counts, 300).vocabulary.pretokenization
         == Pretokenization.by_pattern(r"\w")
         != Pretokenization()
     )

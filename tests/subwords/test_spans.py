@@ -49,7 +49,7 @@ def spans(tokenizer: Tokenizer, lines: list[str]) -> list[list[tuple[int, int]] 
     found = tokenizer.piece_spans(column, rows)
     listed = list(zip(found.begins.tolist(), found.ends.tolist(), strict=True))
     bounds = pairwise(rows.offsets.tolist())
-    return [listed[a:b] if known else None for (a, b), known in zip(bounds, found.found.tolist(), strict=True)]
+    return [listed[a:b] if known else None for (a, b), known in zip(bounds, found.known.tolist(), strict=True)]
 
 
 def texts(tokenizer: Tokenizer, line: str) -> list[str]:
@@ -92,7 +92,7 @@ def test_lines_that_are_not_those_of_the_ids() -> None:
         column = TextColumn.from_strings(["the end", "the"])
         rows = Ragged.joined([tokenizer.encode_batch(["days"]), tokenizer.encode_batch(["the"])])
         found = tokenizer.piece_spans(column, rows)
-        assert found.found.tolist() == [False, True]
+        assert found.known.tolist() == [False, True]
         assert not found.ends[: rows.offsets[1]].any()
     with pytest.raises(EncodeError, match="id 999 is not in the vocabulary"):
         made("unigram").piece_spans(TextColumn.from_strings(["a"]), Ragged.from_lists([[999]]))

@@ -52,7 +52,7 @@ class ByteBPEDialect(Dialect[ByteBPEVocab]):
         memory: int,
     ) -> ByteBPETokenizer:
         assert isinstance(text, PretokenCounts)
-        return ByteBPETokenizer.from_counts(
+        return ByteBPETokenizer.train(
             text,
             options.size,
             min_frequency=options.min_frequency,

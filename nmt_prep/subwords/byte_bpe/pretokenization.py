@@ -1,8 +1,7 @@
-"""Splits lines into pretokens: natively where the core can, otherwise with the library that defines the format.
+"""Splits lines into pretokens: with the native core, or with the library that defines the format.
 
-The core implements normal form C, the patterns that it recognises, and added tokens that do not depend on the text
-around them. For other normalizers and pre-tokenizers of a ``tokenizer.json``, ``tokenizers`` does the splitting; it is
-imported only when a vocabulary needs it.
+The core implements normal form C, many patterns, and added tokens that do not depend on the text around them. The
+library ``tokenizers`` runs other normalizers and pre-tokenizers; it is imported only for a vocabulary that needs it.
 """
 
 from __future__ import annotations
@@ -10,29 +9,23 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from _nmt_prep_core import ByteBPEScanner, ByteBPESplitter, byte_bpe_scanner
 
-from nmt_prep.columns import Ragged, TextColumn
-from nmt_prep.errors import VocabularyError
-from nmt_prep.runtime import needed_extra
-from nmt_prep.subwords.added import AddedToken, AddedTokenFinder, finder
+from nmt_prep.columns import TextColumn
+from nmt_prep.subwords.added import AddedToken, AddedTokenFinder, DividedLines, finder
 from nmt_prep.subwords.byte_bpe.spelling import unspelled
-from nmt_prep.subwords.tokenizer_json import steps_of
+from nmt_prep.subwords.tokenizer_json import run_by_tokenizers, steps_of
 
 GPT2_PATTERN = r"""'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
 """GPT-2's pattern. Each match is a pretoken; no merge crosses its boundaries."""
 
-# The form that tiktoken uses; it has the same matches.
+# Tiktoken's form of the pattern, with the same matches.
 _SAME_AS_GPT2 = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
-
-_NOTHING: frozenset[str] = frozenset()
 
 
 def is_gpt2_pattern(pattern: str) -> bool:
@@ -51,10 +44,10 @@ class Pretokenization:
 
     Attributes:
         normalizer: the normalizer of a ``tokenizer.json``, as JSON; None leaves text unchanged.
-        pre_tokenizer: its pre-tokenizer, as JSON; None if it is ByteLevel alone, or equivalent.
+        pre_tokenizer: the pre-tokenizer of the file, as JSON; None for ByteLevel alone and for equivalent steps.
         gpt2: True if GPT-2's pattern splits text.
         add_prefix_space: True to add a space before a part that does not start with one.
-        ranks_pattern: pattern in tiktoken's syntax; None for GPT-2's, and for other vocabularies.
+        ranks_pattern: pattern in tiktoken's syntax; None for GPT-2's pattern, and for vocabularies without ranks.
     """
 
     normalizer: str | None = None
@@ -97,14 +90,14 @@ class Pretokenization:
 
     @property
     def byte_cuts(self) -> bool:
-        """True if steps after ByteLevel split text; they may then split inside a character."""
+        """True if steps after ByteLevel split text, possibly inside a character."""
         if self.pre_tokenizer is None:
             return False
         return bool(steps_of(json.loads(self.pre_tokenizer))[-1].get("type") != "ByteLevel")
 
     @property
     def scanners(self) -> tuple[ByteBPEScanner, ...] | None:
-        """Native scanners, each of which splits the parts of the previous one; None if a library splits text."""
+        """Native scanners; each splits the parts of the previous one. None if a library splits text."""
         if self.ranks_pattern is not None:
             return _scanners(((self.ranks_pattern, True, False),))
         if self.byte_cuts:
@@ -138,14 +131,14 @@ class Pretokenization:
 @cache
 def _scanners(patterns: tuple[tuple[str, bool, bool], ...]) -> tuple[ByteBPEScanner, ...] | None:
     """Returns a scanner for each (pattern, is in tiktoken's syntax, keeps the text between matches), or None."""
-    found = tuple(byte_bpe_scanner(*pattern) for pattern in patterns)
-    return None if None in found else tuple(scanner for scanner in found if scanner is not None)
+    scanners = tuple(byte_bpe_scanner(*pattern) for pattern in patterns)
+    return None if None in scanners else tuple(scanner for scanner in scanners if scanner is not None)
 
 
 def _pattern_of(step: Any) -> tuple[str, bool, bool] | None:
-    """Returns the argument of ``_scanners`` for a step of a pre-tokenizer, with "" for no pattern.
+    """Returns the argument of ``_scanners`` for a step of a pre-tokenizer; the pattern is "" for a step without one.
 
-    Returns None if the core does not implement the step.
+    Returns None for a step that the core does not implement.
     """
     match step:
         case {"type": "Split", "pattern": {"Regex": str(pattern)}, "behavior": "Isolated", "invert": False}:
@@ -165,32 +158,6 @@ def _written(part: object) -> str:
     return json.dumps(part, ensure_ascii=False, sort_keys=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Pretokens:
-    """The parts that lines were split into.
-
-    Attributes:
-        column: one entry per part; parts that represent added tokens are empty.
-        firsts: index of the first part of each line, then the number of parts; int64, shape ``[lines + 1]``.
-        places: indices of the parts that represent added tokens, ascending; int64, shape ``[n]``.
-        ids: ids of these tokens; int32, shape ``[n]``.
-    """
-
-    column: TextColumn
-    firsts: npt.NDArray[np.int64]
-    places: npt.NDArray[np.int64]
-    ids: npt.NDArray[np.int32]
-
-    def joined(self, values: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64]) -> Ragged:
-        """Returns the ids of the lines, given the ids of the parts."""
-        if len(self.places):
-            values = np.insert(values, offsets[self.places], self.ids)
-            lengths = np.diff(offsets)
-            lengths[self.places] += 1
-            offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-        return Ragged(values, offsets[self.firsts])
-
-
 class Pretokenizer:
     """Splits lines as a vocabulary requires."""
 
@@ -207,7 +174,8 @@ class Pretokenizer:
         self._normal: Callable[[str], str] = _nfc if how.nfc else str
         self._pre_tokenize: Callable[[str], list[tuple[str, Any]]] | None = None
         if "tokenizers" in how.libraries:
-            peer = _peer(how)
+            what = "a vocabulary whose normalizer or pre-tokenizer is not native"
+            peer = run_by_tokenizers(how.normalizer, how.pre_tokenizer, what)
             if how.normalizer is not None:
                 self._normal = peer.normalizer.normalize_str
             if self._scanners is None:
@@ -216,8 +184,8 @@ class Pretokenizer:
         self._plans = cache(self._plan)
 
     def cut(
-        self, column: TextColumn, allowed: frozenset[str] = _NOTHING
-    ) -> tuple[TextColumn, ByteBPESplitter, Pretokens | None]:
+        self, column: TextColumn, allowed: frozenset[str] = frozenset()
+    ) -> tuple[TextColumn, ByteBPESplitter, DividedLines | None]:
         """Prepares lines for the native core.
 
         Args:
@@ -225,8 +193,8 @@ class Pretokenizer:
             allowed: names of special tokens to recognise.
 
         Returns:
-            The texts that the native core takes, how it splits them, and the parts of lines that these texts are; None
-            for the last if they are the lines.
+            The texts for the native core, its splitter, and the divided lines; None for undivided lines, which are the
+            texts themselves.
 
         Raises:
             InvalidTextError: a line is not UTF-8.
@@ -234,83 +202,38 @@ class Pretokenizer:
         splitter, finders = self._plans(allowed)
         if finders is None:
             return column, splitter, None
-        pretokens = self._cut_by_library(column, *finders)
-        return pretokens.column, splitter, pretokens
+        divided = DividedLines.of(column.strings(), lambda line: self._pretokens(line, *finders))
+        return divided.texts, splitter, divided
 
     def _plan(
         self, allowed: frozenset[str]
     ) -> tuple[ByteBPESplitter, tuple[AddedTokenFinder | None, AddedTokenFinder | None] | None]:
-        """Returns the native part of the work, and finders of added tokens if Python does the rest."""
+        """Returns the native splitter, and the finders of added tokens; None if the splitter finds them."""
         before, after = (finder(self._added, allowed, late, self._normal) for late in (False, True))
-        first, last = ([] if found is None else found.plain_names() for found in (before, after))
+        first, last = ([] if search is None else search.plain_names() for search in (before, after))
         how, scanners = self._how, list(self._scanners or [])
         if self._is_native and first is not None and last is not None:
             return ByteBPESplitter(scanners, how.add_prefix_space, how.nfc, first, last), None
         return ByteBPESplitter(scanners, how.add_prefix_space, False, [], []), (before, after)
 
-    def _cut_by_library(
-        self, column: TextColumn, before: AddedTokenFinder | None, after: AddedTokenFinder | None
-    ) -> Pretokens:
-        data = bytearray()
-        ends, firsts, places, ids = [0], [0], [], []
-        for line in column.strings():
-            for part in self._parts(line, before, after):
-                if isinstance(part, int):
-                    places.append(len(ends) - 1)
-                    ids.append(part)
-                    ends.append(len(data))
-                else:
-                    for piece in self._pieces(part):
-                        data += piece
-                        ends.append(len(data))
-            firsts.append(len(ends) - 1)
-        return Pretokens(
-            TextColumn(np.frombuffer(bytes(data), np.uint8), np.array(ends, np.int64)),
-            np.array(firsts, np.int64),
-            np.array(places, np.int64),
-            np.array(ids, np.int32),
-        )
-
-    def _parts(self, line: str, before: AddedTokenFinder | None, after: AddedTokenFinder | None) -> Iterator[str | int]:
-        """Yields the ids of added tokens, and the normalised text between them."""
+    def _pretokens(
+        self, line: str, before: AddedTokenFinder | None, after: AddedTokenFinder | None
+    ) -> Iterator[bytes | int]:
+        """Yields the ids of added tokens, and the normalised pretokens between them."""
         for part in [line] if before is None else before.cut(line):
             if isinstance(part, int):
                 yield part
-            else:
-                normal = self._normal(part)
-                yield from [normal] if after is None else after.cut(normal)
-
-    def _pieces(self, text: str) -> Iterable[bytes]:
-        if self._pre_tokenize is None:
-            return [text.encode()]
-        pieces = self._pre_tokenize(text)
-        return [piece.encode() if self._byte_cuts else unspelled(piece) for piece, _ in pieces]
+                continue
+            normal = self._normal(part)
+            for inner in [normal] if after is None else after.cut(normal):
+                if isinstance(inner, int):
+                    yield inner
+                elif self._pre_tokenize is None:
+                    yield inner.encode()
+                else:
+                    pieces = self._pre_tokenize(inner)
+                    yield from (piece.encode() if self._byte_cuts else unspelled(piece) for piece, _ in pieces)
 
 
 def _nfc(text: str) -> str:
     return unicodedata.normalize("NFC", text)
-
-
-def _peer(how: Pretokenization) -> Any:
-    """Returns a tokenizer of the ``tokenizers`` library with this normalizer and pre-tokenizer.
-
-    Raises:
-        VocabularyError: ``tokenizers`` is not installed, or does not accept them.
-    """
-    what = "a vocabulary whose normalizer or pre-tokenizer is not native"
-    tokenizers = needed_extra("tokenizers", "tokenizers", what, VocabularyError)
-    normalizer, pre_tokenizer = (
-        None if part is None else json.loads(part) for part in (how.normalizer, how.pre_tokenizer)
-    )
-    content: dict[str, object] = {
-        "version": "1.0",
-        "added_tokens": [],
-        "normalizer": normalizer,
-        "pre_tokenizer": pre_tokenizer,
-        "model": {"type": "BPE", "vocab": {}, "merges": []},
-    }
-    try:
-        return tokenizers.Tokenizer.from_str(json.dumps(content))
-    except Exception as error:  # tokenizers raises nothing more specific
-        parts = " and ".join(part for part in (how.normalizer, how.pre_tokenizer) if part is not None)
-        raise VocabularyError(f"tokenizers does not accept {parts}: {error}; correct it") from error

@@ -1,10 +1,11 @@
 """GPT-2's subword dialect: byte-level BPE.
 
 A pattern splits a line into pretokens. A pretoken starts as its bytes; the adjacent pair with the lowest merge rank is
-merged until no pair is left. A vocabulary with all 256 bytes can encode any text. Ids are the same as those of tiktoken
-and of Hugging Face's tokenizers for the same vocabulary, except for characters that are newer than their Unicode
-tables: here letters, numbers and white space are those of Unicode :attr:`ByteBPETokenizer.unicode_version`, the version
-of the ``regex`` package.
+merged until no pair is left. A vocabulary with all 256 bytes can encode any text.
+
+Ids are the same as those of tiktoken and of Hugging Face's tokenizers for the same vocabulary. Characters that are
+newer than the Unicode tables of these libraries are the exception: letters, numbers and white space are here those of
+Unicode :attr:`ByteBPETokenizer.unicode_version`.
 """
 
 from __future__ import annotations
@@ -50,11 +51,10 @@ class ByteBPETokenizer(Tokenizer):
 
         Args:
             vocabulary: tokens, merges, added tokens, pre-tokenisation.
-            pad: name of the special token for padding; None takes the first usual name that the vocabulary has, if any
-                (``<pad>``, ``[PAD]``, …).
-            eos: name of the special token for the end of sentence; None likewise (``<EOS>``, ``</s>``, …,
-                ``<|endoftext|>``).
-            bos: name of the special token for the start of sentence; None likewise (``<BOS>``, ``<s>``, …).
+            pad: name of the special token for padding. None takes the first usual name that the vocabulary has
+                (``<pad>``, ``[PAD]``, …), if any.
+            eos: the same for the end of sentence (``<EOS>``, ``</s>``, …, ``<|endoftext|>``).
+            bos: the same for the start of sentence (``<BOS>``, ``<s>``, …).
 
         Raises:
             VocabularyError: the vocabulary has no special token of a given name, or a pattern is invalid.
@@ -76,7 +76,7 @@ class ByteBPETokenizer(Tokenizer):
     @classmethod
     def train(
         cls,
-        lines: Lines,
+        lines: Lines | PretokenCounts,
         size: int,
         *,
         min_frequency: int = 0,
@@ -91,19 +91,20 @@ class ByteBPETokenizer(Tokenizer):
         threads: int | None = None,
         memory: int | None = None,
     ) -> Self:
-        """Learns the same merges as ``BpeTrainer`` of tokenizers 0.23 from the same pretokens, ties included.
+        """Learns the same merges as ``BpeTrainer`` of tokenizers 0.23 from the same pretokens, also of equal counts.
 
         Args:
-            lines: text, used unchanged.
-            size: number of tokens, including special tokens and bytes; fewer if the text has no more pairs to merge.
-            min_frequency: pairs that occur less often are not merged.
-            initial_alphabet: start from all 256 bytes, or from those in the text (others cannot be encoded then).
+            lines: text, used unchanged; or its counted pretokens.
+            size: number of tokens, including special tokens and bytes. A text without more pairs to merge gives fewer.
+            min_frequency: least number of occurrences of a pair to merge.
+            initial_alphabet: ``bytes`` to start from all 256 bytes; ``seen`` to start from the bytes of the text, after
+                which other bytes cannot be encoded.
             limit_alphabet: keep only this many of the most frequent bytes.
             pad: name of the padding token, with id 0.
             eos: name of the end-of-sentence token, with id 1.
             bos: name of the start-of-sentence token, with id 2; None for no such token.
             reserved: more special tokens, with the next ids.
-            pattern: regular expression that matches pretokens; if the native core does not recognise it,
+            pattern: regular expression that matches the pretokens of lines; if the native core does not recognise it,
                 ``tokenizers`` splits the text, which is slower.
             progress: called with ``("merges", {"size": …, "target": …})`` at intervals, and at the end.
             threads: native threads to use; None is one per available core.
@@ -114,45 +115,7 @@ class ByteBPETokenizer(Tokenizer):
             TrainingError: there is no text, an option is invalid, or training needs more memory.
             VocabularyError: the pattern is not a regular expression.
         """
-        counts = PretokenCounts(pattern)
-        counts.add(lines, threads)
-        return cls.from_counts(
-            counts,
-            size,
-            min_frequency=min_frequency,
-            initial_alphabet=initial_alphabet,
-            limit_alphabet=limit_alphabet,
-            pad=pad,
-            eos=eos,
-            bos=bos,
-            reserved=reserved,
-            progress=progress,
-            threads=threads,
-            memory=memory,
-        )
-
-    @classmethod
-    def from_counts(
-        cls,
-        counts: PretokenCounts,
-        size: int,
-        *,
-        min_frequency: int = 0,
-        initial_alphabet: Literal["bytes", "seen"] = "bytes",
-        limit_alphabet: int | None = None,
-        pad: str = "<pad>",
-        eos: str = "<EOS>",
-        bos: str | None = None,
-        reserved: Sequence[str] = (),
-        progress: ProgressCallback | None = None,
-        threads: int | None = None,
-        memory: int | None = None,
-    ) -> Self:
-        """Learns merges from counted pretokens; the options are those of :meth:`train`.
-
-        Raises:
-            TrainingError: there is no text, an option is invalid, or training needs more memory.
-        """
+        counts = lines if isinstance(lines, PretokenCounts) else PretokenCounts.of(lines, pattern, threads)
         counts.check_memory(memory)
         vocabulary = learn_vocabulary(
             counts,
@@ -180,17 +143,17 @@ class ByteBPETokenizer(Tokenizer):
     ) -> Self:
         """Reads OpenAI's ``encoder.json`` and ``vocab.bpe``, Hugging Face's ``tokenizer.json``, or tiktoken's ranks.
 
-        From a ``tokenizer.json`` it uses the normalizer, the pre-tokenizer, the model and the added tokens
-        (docs/vocabularies.md lists what is supported), and ignores post-processor, truncation and padding. OpenAI's
-        files contain no pattern, so GPT-2's is the default; tokens in them that no merge produces are special.
+        A ``tokenizer.json`` gives normalizer, pre-tokenizer, model and added tokens (docs/vocabularies.md lists the
+        supported ones); its post-processor, truncation and padding are ignored. OpenAI's files contain no pattern, so
+        GPT-2's is the default; their tokens that no merge produces are special.
 
         Args:
             path: the file (either of OpenAI's two), or a directory with the files under their usual names.
-            pattern: regular expression that matches pretokens. OpenAI's files need it if it is not GPT-2's, in the
-                syntax of ``tokenizers``. Tiktoken's ranks need it, in the syntax of ``tiktoken``, unless the file is
-                one of tiktoken's encodings, or its name ends like theirs (``cl100k_base.tiktoken``).
-            specials: special tokens and their ids, for the same files.
-            merges: OpenAI's file of merges, if it is not beside ``path`` under its usual name.
+            pattern: regular expression that matches pretokens. OpenAI's files need one, in the syntax of
+                ``tokenizers``, if theirs is not GPT-2's. Tiktoken's ranks need one, in the syntax of ``tiktoken``,
+                unless the file is a published encoding or is named like one (``cl100k_base.tiktoken``).
+            specials: special tokens and their ids, for OpenAI's files and tiktoken's ranks.
+            merges: OpenAI's file of merges; None for the file beside ``path`` with the usual name.
             pad: name of the special token for padding; None takes a usual name.
             eos: name of the special token for the end of sentence; None takes a usual name.
             bos: name of the special token for the start of sentence; None takes a usual name.
@@ -205,7 +168,7 @@ class ByteBPETokenizer(Tokenizer):
             raise VocabularyError(f"{path}: {error}") from error
 
     def save(self, path: str | Path, format: Format = "tokenizer.json") -> None:  # noqa: A002
-        """Writes the vocabulary; software of that format reads it and gives the same ids.
+        """Writes the vocabulary, so that software of the format gives the same ids.
 
         Args:
             path: the file, or for "openai" the directory in which to write ``encoder.json`` and ``vocab.bpe``.
@@ -231,10 +194,10 @@ class ByteBPETokenizer(Tokenizer):
         Args:
             text: the text.
             allowed_special: names of special tokens to recognise in the text, or "all".
-            disallowed_special: names of special tokens that the text must not contain, or "all" for those not allowed.
-                All other names are ordinary text.
-            dropout: probability of skipping a merge, each time it is possible (BPE-dropout).
-            seed: seed of the dropout; required with it.
+            disallowed_special: names of special tokens that the text must not contain, or "all" for all that are not
+                allowed. All other names are ordinary text.
+            dropout: probability of skipping a possible merge, drawn again at every step (BPE-dropout).
+            seed: seed of the dropout; required with ``dropout``.
 
         Raises:
             InvalidTextError: the text contains a lone surrogate.
@@ -256,9 +219,10 @@ class ByteBPETokenizer(Tokenizer):
         Args:
             lines: strings, or an Arrow string array (read in place).
             threads: native threads to use; None is one per available core.
-            dropout: probability of skipping a merge, each time it is possible (BPE-dropout).
-            seed: seed of the dropout; required with it. The result for a line depends on the seed and the text of the
-                line (of the pretoken, with a custom pattern), not on its position: use another seed for each epoch.
+            dropout: probability of skipping a possible merge, drawn again at every step (BPE-dropout).
+            seed: seed of the dropout; required with ``dropout``. The ids of a line depend on the seed and the text of
+                the line (of the pretoken, with a custom pattern), not on the line's number: use another seed for each
+                epoch.
 
         Raises:
             InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8.
@@ -289,9 +253,9 @@ class ByteBPETokenizer(Tokenizer):
         count = threads or available_cores()
         if self._ranks is not None:
             return self._ranks.encode(column, count, allowed)
-        texts, splitter, pretokens = self._pretokenizer.cut(column, allowed)
-        values, offsets = self._encoder.encode(texts.data, texts.offsets, splitter, count, dropout, key)
-        return Ragged(values, offsets) if pretokens is None else pretokens.joined(values, offsets)
+        texts, splitter, divided = self._pretokenizer.cut(column, allowed)
+        rows = Ragged(*self._encoder.encode(texts.data, texts.offsets, splitter, count, dropout, key))
+        return rows if divided is None else divided.joined(rows)
 
     def decode(self, ids: Iterable[int], errors: Literal["strict", "replace"] = "strict") -> str:
         """Returns the text of one sequence of ids, with special tokens as their names.
@@ -322,9 +286,7 @@ class ByteBPETokenizer(Tokenizer):
         Raises:
             EncodeError: an id has no token, bytes are not UTF-8, or the offsets do not fit the values.
         """
-        values = np.ascontiguousarray(rows.values, np.int32)
-        offsets = np.ascontiguousarray(rows.offsets, np.int64)
-        return self._model.decode(values, offsets, threads or available_cores(), errors == "replace")
+        return self._model.decode(*rows.contiguous(), threads or available_cores(), errors == "replace")
 
     def _row(self, ids: Iterable[int]) -> Ragged:
         row = list(ids)
@@ -358,7 +320,7 @@ class ByteBPETokenizer(Tokenizer):
         return self._pieces
 
     def words(self) -> list[str]:
-        """Returns the texts of the pieces; white space in added tokens is spelled as bytes if that text is unique."""
+        """Returns the texts of the pieces. White space in added tokens is spelled as bytes if that text is unique."""
         others = frozenset(self._pieces)
         written = [_WHITE.sub(lambda white: spelled(white[0].encode()), piece) for piece in self._pieces]
         return [piece if text in others else text for piece, text in zip(self._pieces, written, strict=True)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, Self
 
 from _nmt_prep_core import ByteBPEWordCounter
 
@@ -17,7 +17,7 @@ from nmt_prep.subwords.byte_bpe.vocabulary import MAX_TOKENS, ByteBPEVocabulary
 from nmt_prep.subwords.counts import NativeCounts
 from nmt_prep.subwords.tokenizer import ProgressCallback
 
-_BYTES_PER_PLACE = 40  # per byte of the distinct pretokens plus one per pretoken; 38 to 39 were measured
+_BYTES_PER_PLACE = 40  # a place is a byte of a distinct pretoken, or its end; 38 to 39 bytes were measured
 
 
 class PretokenCounts(NativeCounts[ByteBPEWordCounter]):
@@ -29,7 +29,7 @@ class PretokenCounts(NativeCounts[ByteBPEWordCounter]):
         """Starts empty.
 
         Args:
-            pattern: regular expression that matches pretokens; if the native core does not recognise it,
+            pattern: regular expression that matches pretokens. If the native core does not recognise the pattern,
                 ``tokenizers`` splits the text, which is slower.
 
         Raises:
@@ -38,6 +38,13 @@ class PretokenCounts(NativeCounts[ByteBPEWordCounter]):
         self.pretokenization = Pretokenization.by_pattern(pattern)
         self._pretokenizer = Pretokenizer(self.pretokenization)
         super().__init__(ByteBPEWordCounter())
+
+    @classmethod
+    def of(cls, lines: Lines, pattern: str, threads: int | None) -> Self:
+        """Returns the counts of lines; arguments and errors are those of the constructor and of :meth:`add`."""
+        counts = cls(pattern)
+        counts.add(lines, threads)
+        return counts
 
     def add(self, lines: Lines, threads: int | None = None) -> None:
         """Counts the pretokens of lines.
@@ -73,9 +80,18 @@ def learn_vocabulary(
     """Learns merges from counted pretokens.
 
     Special tokens get the first ids, then bytes in the order of their characters, then merges. The most frequent pair
-    is merged first; among equally frequent pairs, the one with the lower ids. Unlike in tokenizers, no merge ever
-    produces a special token. ``specials`` are the names of the special tokens, in order of their ids, from 0;
-    ``threads`` is the number of native threads. :meth:`ByteBPETokenizer.train` documents the other options.
+    is merged first, and of equally frequent pairs the one with the lowest ids. Unlike in tokenizers, no merge ever
+    produces a special token.
+
+    Args:
+        words: the counted pretokens.
+        size: number of tokens.
+        specials: names of the special tokens, in order of their ids, from 0.
+        min_frequency: least number of occurrences of a pair to merge.
+        initial_alphabet: as in :meth:`ByteBPETokenizer.train`.
+        limit_alphabet: as in :meth:`ByteBPETokenizer.train`.
+        progress: as in :meth:`ByteBPETokenizer.train`.
+        threads: native threads to use.
 
     Raises:
         TrainingError: there is no text, or an option is invalid.
@@ -94,9 +110,9 @@ def learn_vocabulary(
             f"{len(alphabet)} bytes, and no more than {MAX_TOKENS}"
         )
 
-    def report(found: int) -> None:
+    def report(tokens: int) -> None:
         if progress is not None:
-            progress("merges", {"size": found, "target": size})
+            progress("merges", {"size": tokens, "target": size})
 
     never = [token for token in map(bytes_of, specials) if token]
     symbols = [*(b"" for _ in specials), *alphabet]

@@ -15,6 +15,7 @@ from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords.added import AddedToken
 from nmt_prep.subwords.byte_bpe.pretokenization import Pretokenization
 from nmt_prep.subwords.byte_bpe.spelling import BYTE_CHARACTERS, bytes_of, spelled
+from nmt_prep.subwords.tokenizer_json import names_by_id
 
 MAX_TOKENS = 1 << 21
 """Upper limit of the number of ids."""
@@ -27,9 +28,9 @@ class ByteBPEVocabulary:
     Attributes:
         tokens: bytes of the token of each id; empty for added tokens and for unused ids.
         merges: left, right and merged id of each merge, in order of merge rank; int32, shape ``[merges, 3]``.
-        added: by name, the tokens that are found in text before pre-tokenisation.
+        added: added tokens by name.
         pretokenization: settings for splitting lines into pretokens.
-        whole_words: True if a pretoken that is itself a token gets its id without merging (``ignore_merges``).
+        whole_words: True to give a pretoken that is a token the id of the token, without merging (``ignore_merges``).
     """
 
     tokens: tuple[bytes, ...]
@@ -86,7 +87,7 @@ def build_vocabulary(
 
     Args:
         ids: id of each token; may include added tokens.
-        merges: pairs of tokens in order of merge rank; the last of repeated pairs counts, as in tokenizers.
+        merges: pairs of tokens in order of merge rank. Of repeated pairs the last one counts, as in tokenizers.
         added: added tokens by name.
         where: the file, for messages.
         pretokenization: settings for splitting lines into pretokens.
@@ -125,7 +126,7 @@ def build_vocabulary(
 
 
 def _may_be_merged(name: str, token: AddedToken) -> bool:
-    """Returns True if merges may also produce an added token: it is not special, and its name spells itself."""
+    """Returns True if merges may also produce an added token: an ordinary token whose name spells itself."""
     return not token.special and bytes_of(name) == name.encode()
 
 
@@ -136,20 +137,8 @@ def _place_tokens(ids: Mapping[str, int], added: Mapping[str, AddedToken], where
         VocabularyError: ids are duplicated or sparse, or a token is not spelled with GPT-2's characters.
     """
     numbers = {**ids, **{name: token.id for name, token in added.items()}}
-    largest = max(numbers.values(), default=-1)
-    if not 0 <= largest < min(2 * len(numbers) + 1024, MAX_TOKENS) or min(numbers.values()) < 0:
-        raise VocabularyError(
-            f"{where}: {len(numbers)} tokens with ids up to {largest}: ids must be 0 or more, without large gaps, and "
-            f"less than {MAX_TOKENS}; check that the file is complete"
-        )
-    tokens = [b""] * (largest + 1)
-    names: dict[int, str] = {}
-    for name, number in numbers.items():
-        if number in names:
-            raise VocabularyError(f"{where}: {names[number]!r} and {name!r} both have id {number}; give each its own")
-        names[number] = name
-        if name not in ids:
-            continue
+    tokens = [b""] * len(names_by_id(numbers, where, MAX_TOKENS))
+    for name, number in ids.items():
         token = bytes_of(name)
         if not token:
             raise VocabularyError(
@@ -163,12 +152,12 @@ def _place_tokens(ids: Mapping[str, int], added: Mapping[str, AddedToken], where
 def spelling_model(vocabulary: ByteBPEVocabulary) -> ByteBPEModel:
     """Returns a model that encodes spelled text, with one character per byte, to the vocabulary's ids.
 
-    The native core accepts only UTF-8, but if steps after ByteLevel split text, a pretoken may start or end inside a
-    character. Spelled text is always UTF-8. The first merges of the model join the two UTF-8 bytes of each spelling
-    character. They need extra ids, which come after those of the vocabulary and never appear in the output.
+    Where steps after ByteLevel split text, a pretoken may start or end inside a character. The native core accepts only
+    UTF-8, and spelled text is always UTF-8. The first merges of the model join the two UTF-8 bytes of each spelling
+    character. Single bytes of these characters have extra ids after those of the vocabulary, which no output contains.
 
     Raises:
-        VocabularyError: a byte has no token, so an extra id could appear in the output.
+        VocabularyError: a byte has no token, so that the output could contain an extra id.
     """
     tokens = [spelled(token).encode() for token in vocabulary.tokens]
     ids = {token: number for number, token in enumerate(tokens) if token}

@@ -1,12 +1,11 @@
-"""Runs a SentencePiece model with the native core, or with the library if the core does not support the model."""
+"""Runs SentencePiece models: with the native core, or with the library if the core does not support a model."""
 
 from __future__ import annotations
 
 import functools
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,13 +25,12 @@ _MOST_BEST = 512
 
 @functools.cache
 def no_marks() -> npt.NDArray[np.uint8]:
-    """Returns marks for the native core, if no text follows an added token. A constant would load NumPy at once."""
+    """Returns the marks of texts of which all begin a line. A constant would load NumPy at once."""
     return np.zeros(0, np.uint8)
 
 
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """Checked options of subword sampling.
+class Sampling(NamedTuple):
+    """Checked options of subword sampling, in the order in which the native core takes them.
 
     Attributes:
         dropout: BPE models: probability of skipping a merge.
@@ -97,7 +95,7 @@ class NativeModel:
         self._id_layout = id_layout
         try:
             self._model = SentencePieceModel(np.frombuffer(data, np.uint8), id_layout == "fairseq")
-        except UnicodeDecodeError as error:  # from a message that quotes a piece
+        except UnicodeDecodeError as error:  # the message of the core quotes the piece
             raise VocabularyError("the SentencePiece model has a piece that is not UTF-8") from error
         except ValueError as error:
             raise VocabularyError(f"the SentencePiece model {error}") from error
@@ -118,10 +116,10 @@ class NativeModel:
             _log.warning("the sentencepiece library runs this model, more slowly: %s", self.library_reason)
 
     def _check_unknown_text(self) -> None:
-        """Checks that the unknown piece decodes to UTF-8.
+        """Checks the text that the unknown piece decodes to.
 
         Raises:
-            VocabularyError: it does not.
+            VocabularyError: the text is not UTF-8.
         """
         if self._model.unk_id >= 0 and not self._model.not_covered:
             ids, offsets = np.array([self._model.unk_id], np.int32), np.array([0, 1], np.int64)
@@ -134,11 +132,13 @@ class NativeModel:
 
     @property
     def numbering(self) -> bytes:
-        """The numbering of pieces that the file contains, as JSON; empty if it has none."""
+        """The numbering of pieces in the file, as JSON; empty for none."""
         return self._model.numbering
 
     def normalized(self, column: TextColumn) -> list[str]:
-        """Returns the normalized text of each line, with ``▁`` for spaces; the lines, if that is not known.
+        """Returns the normalized text of each line, with ``▁`` for spaces.
+
+        Returns the lines themselves if the core does not know the model's normalization.
 
         Raises:
             InvalidTextError: a line is not UTF-8.
@@ -150,8 +150,8 @@ class NativeModel:
     def special_ids(self) -> dict[str, int | None]:
         """Returns the ids of ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece that the model lacks."""
         model = self._model
-        found = {"pad": model.pad_id, "eos": model.eos_id, "bos": model.bos_id, "unk": model.unk_id}
-        return {name: i if i >= 0 else None for name, i in found.items()}
+        ids = {"pad": model.pad_id, "eos": model.eos_id, "bos": model.bos_id, "unk": model.unk_id}
+        return {name: i if i >= 0 else None for name, i in ids.items()}
 
     def encode(self, column: TextColumn, threads: int) -> Ragged:
         """Returns the ids of each line.
@@ -172,19 +172,7 @@ class NativeModel:
         """
         if self._library is not None:
             raise EncodeError(f"cannot sample: the library runs this model ({self.library_reason})")
-        return Ragged(
-            *self._model.sample(
-                column.data,
-                column.offsets,
-                no_marks(),
-                threads,
-                sampling.dropout,
-                sampling.alpha,
-                sampling.nbest,
-                sampling.seed,
-                first_line,
-            )
-        )
+        return Ragged(*self._model.sample(column.data, column.offsets, no_marks(), threads, *sampling, first_line))
 
     def decode(self, rows: Ragged, threads: int) -> list[str]:
         """Returns the text of each row of ids.
@@ -194,12 +182,10 @@ class NativeModel:
         """
         if self._library is not None:
             return self._library.decode(rows.to_lists())
-        values = np.ascontiguousarray(rows.values, np.int32)
-        offsets = np.ascontiguousarray(rows.offsets, np.int64)
-        return self._model.decode(values, offsets, threads)
+        return self._model.decode(*rows.contiguous(), threads)
 
     def spans(self, column: TextColumn, rows: Ragged) -> PieceSpans:
-        """Returns the bytes of its line that each piece was made from; bytes that make up a character have its span.
+        """Returns the spans of pieces; each piece of a byte has the span of the whole character.
 
         Args:
             column: the lines.
@@ -223,14 +209,14 @@ class NativeModel:
             return None
 
     def _passes_own_tests(self) -> bool:
-        """Returns True if the native core segments the model's test sentences like the file or the library."""
+        """Returns True if the native core segments the test sentences of the model as its file or the library does."""
         library: LibraryModel | None = None
         for text, expected in self._model.self_tests():
             column = TextColumn.from_strings([text])
             ids = self._model.encode(column.data, column.offsets, no_marks(), 1)[0]
             if " ".join(self.pieces[i] for i in ids) == expected:
                 continue
-            # The file writes unknown text literally, and any segmentation with the best score is valid.
+            # Files spell unknown text as it is, and may give another segmentation with the same score.
             library = library or self._load_library()
             if library.encode(column, 1).values.tolist() != ids.tolist():
                 return False
@@ -246,11 +232,11 @@ class NativeModel:
 
 
 class LibraryModel:
-    """A model run by the library, with the ids of a layout.
+    """A model that the library runs, with the ids of a layout.
 
     Args:
         data: bytes of the ``.model`` file.
-        ids: id of each piece of the file in the layout; int32, shape ``[pieces in the file]``.
+        ids: ids in the layout, in order of the ids in the file; int32, shape ``[pieces in the file]``.
         size: number of ids in the layout.
 
     Raises:
@@ -266,8 +252,8 @@ class LibraryModel:
         except RuntimeError as error:
             raise VocabularyError(f"the sentencepiece library refuses the model: {error}") from error
         self._ids = ids
-        self._own_ids = np.full(size, -1, np.int32)
-        self._own_ids[ids] = np.arange(len(ids), dtype=np.int32)
+        self._ids_in_file = np.full(size, -1, np.int32)
+        self._ids_in_file[ids] = np.arange(len(ids), dtype=np.int32)
 
     def encode(self, column: TextColumn, threads: int) -> Ragged:
         """Returns the ids of each line.
@@ -280,7 +266,7 @@ class LibraryModel:
         return Ragged(self._ids[rows.values], rows.offsets)
 
     def decode(self, rows: Sequence[Sequence[int]]) -> list[str]:
-        """Returns the text of each row of ids; ids that the layout adds have no text.
+        """Returns the text of each row of ids; ids that only the layout has give no text.
 
         Raises:
             EncodeError: an id is not in the vocabulary.
@@ -288,11 +274,11 @@ class LibraryModel:
         texts = []
         for row in rows:
             for i in row:
-                if not 0 <= i < len(self._own_ids):
+                if not 0 <= i < len(self._ids_in_file):
                     raise EncodeError(
-                        f"id {i} is not in the vocabulary, which has {len(self._own_ids)} pieces; "
+                        f"id {i} is not in the vocabulary, which has {len(self._ids_in_file)} pieces; "
                         "decode with the vocabulary that encoded"
                     )
-            own = [int(self._own_ids[i]) for i in row if self._own_ids[i] >= 0]
-            texts.append(str(self._processor.decode(own)) if own else "")
+            ids = [int(self._ids_in_file[i]) for i in row if self._ids_in_file[i] >= 0]
+            texts.append(str(self._processor.decode(ids)) if ids else "")
         return texts

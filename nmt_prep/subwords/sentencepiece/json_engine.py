@@ -1,14 +1,13 @@
 """Runs a ``tokenizer.json`` of SentencePiece's kind with the native core.
 
-Ids are those of ``tokenizers`` for the same file, except that text never becomes a special token. Python divides only
-lines that contain added tokens, and those that ``tokenizers`` must normalise.
+Ids are those of ``tokenizers`` for the same file, except that text never becomes a special token. Lines with added
+tokens, and lines that ``tokenizers`` must normalise, are divided in Python.
 """
 
 from __future__ import annotations
 
 import functools
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from itertools import pairwise
 
@@ -18,15 +17,15 @@ from _nmt_prep_core import SentencePieceModel
 
 from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.errors import VocabularyError
-from nmt_prep.runtime import needed_extra
-from nmt_prep.subwords.added import DividedLines, divided_lines, finder
+from nmt_prep.subwords.added import DividedLines, finder
 from nmt_prep.subwords.sentencepiece.engine import Sampling, no_marks
-from nmt_prep.subwords.sentencepiece.json_file import PieceType, read_json_file
+from nmt_prep.subwords.sentencepiece.json_file import read_json_file
+from nmt_prep.subwords.sentencepiece.model_file import PieceType
 from nmt_prep.subwords.spans import PieceSpans, spans_by_size
-from nmt_prep.subwords.tokenizer_json import SPACE, USUAL_NAMES, parse_json
+from nmt_prep.subwords.tokenizer_json import SPACE, USUAL_NAMES, parse_json, run_by_tokenizers
 
 _WHITE = " \t\n\v\f\r"
-_ANY_SIZE = 1 << 40  # more than any line has
+_ANY_SIZE = 1 << 40  # more bytes than any line has
 _NO_NAMES: frozenset[str] = frozenset()
 
 
@@ -43,18 +42,22 @@ class JsonModel:
     library_reason: str | None = None
 
     def __init__(self, data: bytes, where: str) -> None:
-        """Loads a model from the bytes of its file; ``where`` is the name of the file, for messages.
+        """Loads a model from the bytes of its file; messages name the file ``where``.
 
         Raises:
-            MissingPackageError: ``tokenizers`` is needed and not installed.
-            VocabularyError: the bytes are not such a file, or a part is not supported; the message names it.
+            VocabularyError: the bytes are not such a file, a part of it is not supported, or ``tokenizers`` is needed
+                and not installed.
         """
         file = read_json_file(parse_json(where, data), where)
         self.pieces = file.pieces
         self.model_type = file.kind
         self._file = file
-        self._normal = None if file.steps.library is None else _normalizer(file.steps.library, where)
-        self.libraries = "" if self._normal is None else f"tokenizers {version('tokenizers')}"
+        self._normal: Callable[[str], str] | None = None
+        self.libraries = ""
+        if file.steps.library is not None:
+            what = f"the normalizer of {where}, of which the native core does not run all steps"
+            self._normal = run_by_tokenizers(file.steps.library, None, what, where).normalizer.normalize_str
+            self.libraries = f"tokenizers {version('tokenizers')}"
         self._finder = finder(file.added, _NO_NAMES, False, str)
         unknown = "" if file.unk_id is None else file.pieces[file.unk_id]
         try:
@@ -76,14 +79,14 @@ class JsonModel:
     def special_ids(self) -> dict[str, int | None]:
         """Returns the ids of ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece that the file lacks.
 
-        The first three are the special tokens that have a usual name.
+        The first three are special tokens with a usual name.
         """
         special = {name: token.id for name, token in self._file.added.items() if token.special}
-        found: dict[str, int | None] = {
+        ids: dict[str, int | None] = {
             role: next((special[name] for name in names if name in special), None)
             for role, names in USUAL_NAMES.items()
         }
-        return {**found, "unk": self._file.unk_id}
+        return {**ids, "unk": self._file.unk_id}
 
     def encode(self, column: TextColumn, threads: int) -> Ragged:
         """Returns the ids of each line.
@@ -106,29 +109,13 @@ class JsonModel:
         """
         divided = self._divided(column)
         if divided is None:
-            return Ragged(*self._sampled(column, no_marks(), threads, sampling, first_line))
-        # Each line by itself, so that its sample does not depend on how many texts the lines before it consist of.
-        rows = []
-        for line, (begin, end) in enumerate(pairwise(divided.firsts.tolist())):
-            offsets = divided.texts.offsets[begin : end + 1]
-            texts = TextColumn(divided.texts.data, offsets)
-            rows.append(Ragged(*self._sampled(texts, divided.continued[begin:end], 1, sampling, first_line + line)))
+            return Ragged(*self._model.sample(column.data, column.offsets, no_marks(), threads, *sampling, first_line))
+        # A call for each line: the number of texts in earlier lines must not change a sample.
+        data, rows = divided.texts.data, []
+        for line, (begin, end) in enumerate(pairwise(divided.firsts.tolist()), first_line):
+            offsets, continued = divided.texts.offsets[begin : end + 1], divided.continued[begin:end]
+            rows.append(Ragged(*self._model.sample(data, offsets, continued, 1, *sampling, line)))
         return divided.joined(Ragged.joined(rows))
-
-    def _sampled(
-        self, column: TextColumn, continued: npt.NDArray[np.uint8], threads: int, sampling: Sampling, first: int
-    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-        return self._model.sample(
-            column.data,
-            column.offsets,
-            continued,
-            threads,
-            sampling.dropout,
-            sampling.alpha,
-            sampling.nbest,
-            sampling.seed,
-            first,
-        )
 
     def decode(self, rows: Ragged, threads: int) -> list[str]:
         """Returns the text of each row of ids.
@@ -136,11 +123,10 @@ class JsonModel:
         Raises:
             EncodeError: an id is not in the vocabulary, or the offsets do not fit the values.
         """
-        values = np.ascontiguousarray(rows.values, np.int32)
-        return self._model.decode(values, np.ascontiguousarray(rows.offsets, np.int64), threads)
+        return self._model.decode(*rows.contiguous(), threads)
 
     def spans(self, column: TextColumn, rows: Ragged) -> PieceSpans:
-        """Returns the bytes of its line that each piece was made from, in lines whose text is the text of their pieces.
+        """Returns the spans of pieces, for lines that their pieces spell.
 
         Args:
             column: the lines.
@@ -150,7 +136,7 @@ class JsonModel:
 
     @functools.cached_property
     def _text_sizes(self) -> npt.NDArray[np.int64]:
-        """Bytes of text that each piece stands for, without white space; the unknown piece stands for any text."""
+        """Bytes of the text of each piece, without white space; more than any line for the unknown piece."""
         dropped = str.maketrans("", "", SPACE + _WHITE)
         sizes = [len(piece.translate(dropped).encode()) for piece in self.pieces]
         for number, kind in enumerate(self._file.types):
@@ -161,7 +147,7 @@ class JsonModel:
         return np.array(sizes, np.int64)
 
     def _divided(self, column: TextColumn) -> DividedLines | None:
-        """Divides lines at added tokens, and normalises the texts between them as far as the core does not.
+        """Divides lines at added tokens, and normalises the texts between them with ``tokenizers`` if it has to.
 
         Returns None if the core takes the lines as they are.
 
@@ -173,27 +159,12 @@ class JsonModel:
         lines = list(column.strings())
         if self._normal is None and not any(self._finder.occurs(line) for line in lines if self._finder):
             return None
-        return divided_lines(lines, self._finder, self._normal)
+        return DividedLines.of(lines, self._parts)
 
-
-def _normalizer(part: str, where: str) -> Callable[[str], str]:
-    """Returns the function that runs a normalizer in ``tokenizers``.
-
-    Raises:
-        MissingPackageError: ``tokenizers`` is not installed.
-        VocabularyError: ``tokenizers`` does not accept the normalizer.
-    """
-    what = f"the normalizer of {where}, of which the native core does not run all steps"
-    library = needed_extra("tokenizers", "tokenizers", what, VocabularyError)
-    content: dict[str, object] = {
-        "version": "1.0",
-        "added_tokens": [],
-        "normalizer": json.loads(part),
-        "pre_tokenizer": None,
-        "model": {"type": "BPE", "vocab": {}, "merges": []},
-    }
-    try:
-        normalize: Callable[[str], str] = library.Tokenizer.from_str(json.dumps(content)).normalizer.normalize_str
-    except Exception as error:  # tokenizers raises nothing more specific
-        raise VocabularyError(f"{where}: tokenizers does not accept normalizer {part}: {error}; correct it") from error
-    return normalize
+    def _parts(self, line: str) -> Iterator[bytes | int]:
+        """Yields the ids of the added tokens of a line, and the normalised texts between them."""
+        for part in [line] if self._finder is None else self._finder.cut(line):
+            if isinstance(part, int):
+                yield part
+            else:
+                yield (part if self._normal is None else self._normal(part)).encode()

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -15,8 +13,11 @@ import numpy.typing as npt
 from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords.added import AddedToken
 from nmt_prep.subwords.sentencepiece.json_steps import Steps, read_steps
+from nmt_prep.subwords.sentencepiece.model_file import MOST_PIECES, PieceType
 from nmt_prep.subwords.tokenizer_json import (
+    SURROGATE,
     list_at,
+    names_by_id,
     object_at,
     read_added,
     read_ids,
@@ -26,19 +27,7 @@ from nmt_prep.subwords.tokenizer_json import (
     unsupported,
 )
 
-_MOST_PIECES = 1 << 21
 _LONGEST_PIECE = 8000  # bytes, as in the sentencepiece library
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-class PieceType(IntEnum):
-    """Types of pieces, with the values of SentencePiece's files. No text is encoded to an unused piece."""
-
-    NORMAL = 1
-    UNKNOWN = 2
-    CONTROL = 3
-    UNUSED = 5
-    BYTE = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +62,7 @@ class JsonFile:
 
 
 def read_json_file(content: dict[str, Any], where: str) -> JsonFile:
-    """Returns the content of a parsed ``tokenizer.json``. Post-processors, padding and truncation are not used.
+    """Returns the content of a parsed ``tokenizer.json``, without post-processor, padding and truncation.
 
     Raises:
         VocabularyError: a part is damaged or not supported; the message names it.
@@ -132,7 +121,11 @@ def _check_bpe(model: dict[str, Any], where: str) -> None:
 
 
 def _added(content: dict[str, Any], ids: Mapping[str, int], steps: Steps, where: str) -> dict[str, AddedToken]:
-    """Returns the added tokens. Without a normalizer it makes no difference whether they are searched after it."""
+    """Returns the added tokens, all to be searched in the text as it is.
+
+    Raises:
+        VocabularyError: an ordinary token is searched in normalised text.
+    """
     added = read_added(content.get("added_tokens"), ids, where)
     for name, token in added.items():
         if token.normalized and not token.special and steps.normalized:
@@ -164,20 +157,11 @@ def _typed(
 ) -> tuple[tuple[str, ...], tuple[PieceType, ...]]:
     """Returns the texts and the types of the pieces in order of ids."""
     numbers = {**{name: token.id for name, token in added.items()}, **ids}
-    largest = max(numbers.values(), default=-1)
-    if not 0 <= largest < min(2 * len(numbers) + 1024, _MOST_PIECES) or min(numbers.values()) < 0:
-        raise VocabularyError(
-            f"{where}: {len(numbers)} pieces with ids up to {largest}: ids must be 0 or more, without large gaps, and "
-            f"less than {_MOST_PIECES}; check that the file is complete"
-        )
-    pieces, types = [""] * (largest + 1), [PieceType.UNUSED] * (largest + 1)
-    taken: dict[int, str] = {}
+    pieces = names_by_id(numbers, where, MOST_PIECES)
+    types = [PieceType.UNUSED] * len(pieces)
     for name, number in numbers.items():
-        if number in taken:
-            raise VocabularyError(f"{where}: {taken[number]!r} and {name!r} both have id {number}; give each its own")
-        if _SURROGATE.search(name) or len(name.encode()) >= _LONGEST_PIECE:
+        if SURROGATE.search(name) or len(name.encode()) >= _LONGEST_PIECE:
             raise VocabularyError(f"{where}: the piece {name[:40]!r} is not UTF-8, or too long; fetch the file again")
-        taken[number] = pieces[number] = name
         special = name in added and added[name].special
         types[number] = PieceType.CONTROL if special else PieceType.NORMAL if name and name in ids else PieceType.UNUSED
     if unknown is not None:

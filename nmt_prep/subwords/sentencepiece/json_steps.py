@@ -1,7 +1,7 @@
 """Maps the normalizer and the pre-tokenizer of a ``tokenizer.json`` to the rules of the native core.
 
-The core runs ``Strip``, ``Precompiled``, ``Strip`` and the steps that treat spaces, in this order. If the normalizer
-has other steps, ``tokenizers`` runs these and all steps before them.
+The core runs ``Strip``, ``Precompiled``, ``Strip`` and the steps for spaces, in this order. For a normalizer with other
+steps, ``tokenizers`` runs all steps up to the last one of these.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ from _nmt_prep_core import TokenizersRules
 from nmt_prep.subwords.tokenizer_json import SPACE, steps_of, type_of, unsupported
 
 _SPACES = ({"String": " "}, {"Regex": " "})
-_SEVERAL_SPACES = {"Regex": " {2,}"}
 _LIMITED = "nmt_prep supports Metaspace, WhitespaceSplit before it, or a normalizer that replaces spaces by ▁"
 
 
 class Prefix(IntEnum):
-    """When a ``▁`` is put before text: never, unless the text begins with one, always. Values as in the core."""
+    """When to put a ``▁`` before a text: never, if it does not begin with one, or always. Values as in the core."""
 
     NONE = 0
     MISSING = 1
@@ -35,8 +34,18 @@ class Steps:
     """Rules for text before it reaches the model.
 
     Attributes:
-        library: normalizer that ``tokenizers`` runs first, as JSON; None if the core runs all.
+        library: normalizer that ``tokenizers`` runs first, as JSON; None if the core runs all steps.
         normalized: True if the file has a normalizer.
+        charsmap: compiled character rules; empty for none.
+        strip_first: True to strip the left and the right end before the character rules.
+        strip: True to strip the left and the right end after them.
+        collapse: True to replace several spaces by one.
+        words: True to split at white space.
+        escaped: True if ``▁`` stands for a space.
+        split: True to split before each ``▁``.
+        prefix: when to put a ``▁`` before a text.
+        prefix_first_only: True to do so only at the beginning of a line.
+        left: steps of the normalizer that are not yet mapped to a rule.
     """
 
     library: str | None = None
@@ -73,7 +82,7 @@ def read_steps(normalizer: object, pre_tokenizer: object, where: str) -> Steps:
     """Returns the rules of the two parts.
 
     Raises:
-        VocabularyError: a pre-tokenizer is not supported, or spaces would stay spaces; the message names the part.
+        VocabularyError: a pre-tokenizer is not supported, or no step replaces spaces; the message names the part.
     """
     steps = Steps(left=steps_of(normalizer))
     steps.normalized = bool(steps.left)
@@ -134,12 +143,12 @@ def _read_words(steps: Steps, where: str) -> None:
 
 
 def _splits_at_spaces(step: object) -> bool:
-    """Returns True for a step that splits at spaces, of which escaped text has none."""
+    """Returns True for a step that splits at spaces; it has no effect on escaped text."""
     return isinstance(step, dict) and step.get("type") == "Split" and step.get("pattern") in _SPACES
 
 
 def _take_spaces(steps: Steps) -> None:
-    """Takes the last steps of the normalizer that the core runs after the character rules."""
+    """Maps the last steps of the normalizer: those for spaces, which the core runs after the character rules."""
     prepended = False
     while steps.left and not steps.words:
         match steps.left[-1]:
@@ -160,7 +169,7 @@ def _take_spaces(steps: Steps) -> None:
 
 
 def _take_rules(steps: Steps, where: str) -> None:
-    """Takes the steps before these: white space at the ends, and the character rules."""
+    """Maps the steps before those for spaces: stripping, and the character rules."""
     steps.strip = _take_strip(steps)
     match steps.left[-1:]:
         case [{"type": "Precompiled", "precompiled_charsmap": str(charsmap)}]:

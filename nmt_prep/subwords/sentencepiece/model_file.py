@@ -1,7 +1,7 @@
 """Writes SentencePiece ``.model`` files: the protocol buffer ``ModelProto``, byte for byte as the library does.
 
-The library writes those fields of the specifications that were set, even to their defaults, in the order of their
-numbers; it ignores deprecated options.
+The library writes the fields of all options that were set, even to their defaults, in the order of their numbers. It
+ignores deprecated options.
 """
 
 from __future__ import annotations
@@ -23,13 +23,18 @@ _TRUE = ("true", "t", "1", "yes", "y")
 _MODEL_TYPES = {"unigram": 1, "bpe": 2, "word": 3, "char": 4}
 
 
+MOST_PIECES = 1 << 21
+"""Upper limit of the number of ids."""
+
+
 class PieceType(IntEnum):
-    """Types of pieces."""
+    """Types of pieces. No text is encoded to an unused piece."""
 
     NORMAL = 1
     UNKNOWN = 2
     CONTROL = 3
     USER_DEFINED = 4
+    UNUSED = 5
     BYTE = 6
 
 
@@ -95,7 +100,7 @@ _NORMALIZER_FIELDS: Mapping[str, tuple[int, type]] = {
 
 
 def typed_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns options of the library by name, read from their text as the library does; without ignored ones."""
+    """Returns the options that the library does not ignore, with values parsed from text as the library does."""
     kinds = {name: kind for name, (_, kind) in {**_TRAINER_FIELDS, **_NORMALIZER_FIELDS}.items()}
     typed = {name: _typed(value, kinds[name]) for name, value in settings.items() if name in kinds}
     return typed | {"model_type": settings["model_type"]}
@@ -140,13 +145,13 @@ def _fields(values: Sequence[tuple[int, Value]]) -> Iterator[bytes]:
 
 
 def _message(number: int, *contents: bytes) -> Iterator[bytes]:
-    """Yields the parts of a field of bytes. Only the whole file joins them, as the rules of normalization are long."""
+    """Yields the parts of a field of bytes; joining them here would copy long rules of normalization."""
     yield varint(number << 3 | 2) + varint(sum(map(len, contents)))
     yield from contents
 
 
 def varint(number: int) -> bytes:
-    """Returns an integer of at most 64 bits in the variable-length form of protocol buffers."""
+    """Returns the varint of an integer of at most 64 bits, as protocol buffers encode it."""
     number &= (1 << 64) - 1
     out = bytearray()
     while number > 0x7F:

@@ -1,10 +1,11 @@
-"""Trains SentencePiece BPE and unigram models with the native core, to the bytes of the library's file.
+"""Trains SentencePiece BPE and unigram models with the native core, to the same bytes as the library.
 
 Lines are normalised and divided into words as they are read, and only the distinct words are kept.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,13 +13,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from _nmt_prep_core import SentencePieceOptions, SentencePieceTrainingText
+from _nmt_prep_core import SentencePieceOptions, SentencePieceTrainingText, UnigramOptions, learn_unigram
 
 from nmt_prep.columns import TextColumn, check_utf8
-from nmt_prep.errors import InvalidTextError
+from nmt_prep.errors import InvalidTextError, TrainingError
 from nmt_prep.runtime import available_cores
-from nmt_prep.subwords.sentencepiece import native_unigram
-from nmt_prep.subwords.sentencepiece.memory import check_need
+from nmt_prep.subwords.counts import sizes_apart
 from nmt_prep.subwords.sentencepiece.model_file import Pieces, PieceType, model_file, typed_settings
 from nmt_prep.subwords.sentencepiece.process import LibraryError
 from nmt_prep.subwords.tokenizer import ProgressCallback
@@ -49,7 +49,13 @@ _DEFAULTS: Mapping[str, Any] = {
     "unk_piece": "<unk>",
     "user_defined_symbols": (),
 }
-_NOT_REQUIRED = " \u2585"  # characters that the library refuses
+_NOT_REQUIRED = " \u2585"  # characters that the library refuses in required_chars
+_SPACE = "\u2581"
+_DESIRED = 1.1  # the rounds end at this many times the pieces to learn
+_DYNAMIC_SEEDS = (
+    100_000,
+    8,
+)  # for seed_sentencepiece_size 0: the least number, and the number per piece of the vocabulary
 
 
 def library_reason(settings: Mapping[str, Any]) -> str | None:
@@ -68,7 +74,23 @@ def library_reason(settings: Mapping[str, Any]) -> str | None:
         return "a SentencePiece model with shuffle_input_sentence"
     if any(character in given["required_chars"] for character in _NOT_REQUIRED):
         return "a SentencePiece model with a space or U+2585 in required_chars"
-    return native_unigram.library_reason(given) if settings["model_type"] == "unigram" else None
+    return _unigram_reason(given) if settings["model_type"] == "unigram" else None
+
+
+def _unigram_reason(given: Mapping[str, Any]) -> str | None:
+    """Returns the kind of unigram model that only the library trains; None if the native core trains this one."""
+    model = "a SentencePiece unigram model with"
+    if not given["split_by_whitespace"]:
+        return f"{model} split_by_whitespace: false"
+    if given["treat_whitespace_as_suffix"]:
+        return f"{model} treat_whitespace_as_suffix"
+    if not given["add_dummy_prefix"]:
+        return f"{model} add_dummy_prefix: false"
+    boundaries = [*given["control_symbols"], *given["user_defined_symbols"], given["pretokenization_delimiter"]]
+    boundaries += [given[f"{name}_piece"] for name in ("unk", "bos", "eos", "pad")]
+    if any(text.startswith((" ", _SPACE)) for text in boundaries):
+        return f"{model} a reserved piece that begins with a space"
+    return None
 
 
 def train_natively(
@@ -88,7 +110,7 @@ def train_natively(
     Raises:
         InvalidTextError: a line is not UTF-8.
         TrainingError: training needs more memory.
-        LibraryError: the library would refuse to train, with this message.
+        LibraryError: the library would refuse to train; the message is that of the library.
     """
     report = progress or (lambda kind, numbers: None)
     given = {**_DEFAULTS, **typed_settings(settings)}
@@ -115,7 +137,7 @@ def train_natively(
         whitespace_only_pieces=given["allow_whitespace_only_pieces"],
     )
     if given["model_type"] == "unigram":
-        learnt, scores = native_unigram.learn(text, given, rules, characters, size - len(special), report)
+        learnt, scores = _learn_unigram(text, given, rules, characters, size - len(special), report)
     else:
         report("step", {"step": "learning merges"})
         spelled, offsets = text.learn_bpe(
@@ -128,14 +150,14 @@ def train_natively(
         learnt = TextColumn(np.frombuffer(spelled, np.uint8), offsets)
         scores = -np.arange(len(learnt), dtype=np.float32)
     pieces = _numbered(special, learnt, scores)
-    found = len(pieces.texts)
-    if given["hard_vocab_limit"] and found != size:
-        raise LibraryError(f"Vocabulary size too high ({size}). Please set it to a value <= {found}.")
-    return model_file(pieces, typed_settings(settings) | {"vocab_size": found}, charsmap)
+    count = len(pieces.texts)
+    if given["hard_vocab_limit"] and count != size:
+        raise LibraryError(f"Vocabulary size too high ({size}). Please set it to a value <= {count}.")
+    return model_file(pieces, typed_settings(settings) | {"vocab_size": count}, charsmap)
 
 
 def _charsmap(name: str) -> bytes:
-    """Returns the compiled rules of a normalization, which are those of the library."""
+    """Returns the compiled rules of a normalization, as the library has them."""
     if name == "identity":
         return b""
     # importlib.resources would take longer to import than the rules to read.
@@ -143,7 +165,7 @@ def _charsmap(name: str) -> bytes:
 
 
 def _special_pieces(given: Mapping[str, Any]) -> dict[int, tuple[str, PieceType]]:
-    """Returns special, control, user-defined and byte pieces by their ids.
+    """Returns the special, control, user-defined and byte pieces by id.
 
     Raises:
         LibraryError: a piece is defined twice.
@@ -208,13 +230,61 @@ def _read(
     return text
 
 
+def _learn_unigram(
+    text: SentencePieceTrainingText,
+    given: Mapping[str, Any],
+    pieces: SentencePieceOptions,
+    characters: Sequence[tuple[int, int]],
+    size: int,
+    progress: ProgressCallback,
+) -> tuple[TextColumn, npt.NDArray[np.float32]]:
+    """Learns the pieces and scores of a unigram model; frees the words of the text.
+
+    The sums of the library depend on its number of threads. The core computes the same sums on any number of cores.
+
+    Args:
+        text: the words; those at the end of a line are marked.
+        given: options of the library with their defaults.
+        pieces: rules of pieces.
+        characters: code points that must be pieces, with their counts.
+        size: number of pieces to learn.
+        progress: called with steps and iterations, as by the library.
+
+    Returns:
+        The pieces, the best ones first, and their scores, float32.
+
+    Raises:
+        TrainingError: the words give no pieces.
+    """
+    vocab_size = given["vocab_size"]
+    least, times = _DYNAMIC_SEEDS
+    options = UnigramOptions(
+        size=size,
+        desired_size=int(vocab_size * _DESIRED),
+        seeds=given["seed_sentencepiece_size"] or max(least, times * vocab_size),
+        shrinking_factor=given["shrinking_factor"],
+        sub_iterations=given["num_sub_iterations"],
+        lanes=given["num_threads"],
+        pieces=pieces,
+    )
+    iterations = itertools.count(1)
+
+    def report(pieces_left: int) -> None:
+        progress("iteration", {"iteration": next(iterations), "size": pieces_left, "target": vocab_size})
+
+    progress("step", {"step": "collecting candidate pieces"})
+    learnt = learn_unigram(text, options, list(characters), available_cores(), report)
+    scores = np.array([score for _, score in learnt], np.float32)
+    return TextColumn.from_strings([piece for piece, _ in learnt]), scores
+
+
 def _numbered(
     special: Mapping[int, tuple[str, PieceType]], learnt: TextColumn, scores: npt.NDArray[np.float32]
 ) -> Pieces:
-    """Returns all pieces in order of their ids, the learnt ones where no special one is.
+    """Returns all pieces in order of ids; learnt pieces get the ids that no special piece has.
 
     Raises:
-        LibraryError: a piece occurs twice, or there are too few for the ids of the special ones.
+        LibraryError: a piece occurs twice, or special pieces have ids beyond those of the learnt pieces.
     """
     spelled, names, places = learnt.data.tobytes(), list[bytes](), list[int]()
     parts, end = list[bytes](), 0
@@ -240,3 +310,25 @@ def _numbered(
     types[list(special)] = [kind for _, kind in special.values()]
     all_scores[types == PieceType.NORMAL] = scores
     return Pieces(texts, all_scores, types)
+
+
+def check_need(needed: int, memory: int | None, read: int, model_type: str) -> None:
+    """Checks the memory that the training of a model needs.
+
+    Args:
+        needed: bytes of memory that training needs at least.
+        memory: bytes of memory that training may use; None means no limit.
+        read: bytes of the lines that were read so far.
+        model_type: kind of the model.
+
+    Raises:
+        TrainingError: training needs more memory.
+    """
+    if memory is not None and needed > memory:
+        need, allowed = sizes_apart(needed, memory)
+        raise TrainingError(
+            f"these lines, of which {read / 1e6:.0f} MB were read so far, need {need} or more to train a "
+            f"{model_type} model from, but {allowed} are allowed; allow more (engine.memory), set "
+            "input_sentence_size to the number of lines to train from (vocab.options), or give fewer lines "
+            "(sample.bytes_per_corpus)"
+        )

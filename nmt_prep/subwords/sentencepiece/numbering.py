@@ -1,8 +1,8 @@
 """Numbers the pieces of a SentencePiece model by another file, as MarianTokenizer does with ``vocab.json``.
 
-A model trained with Marian has one list of pieces for both sides, or one that is not in the order of the SentencePiece
-models. The numbering is kept in the model's file, in a field that the format leaves to others, so that the file gives
-the ids by itself and other tools still read it.
+Models trained with Marian have one list of pieces for both sides, or a list in another order than the SentencePiece
+models. The numbering is saved in the ``.model`` file, in a field that the format reserves for extensions. The file then
+gives the ids by itself, and other tools still read it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,12 @@ import numpy.typing as npt
 from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.errors import EncodeError, VocabularyError
 from nmt_prep.subwords.sentencepiece.engine import NativeModel, Sampling
-from nmt_prep.subwords.sentencepiece.model_file import varint
+from nmt_prep.subwords.sentencepiece.model_file import MOST_PIECES, varint
 from nmt_prep.subwords.spans import PieceSpans
 from nmt_prep.subwords.tokenizer import read_vocabulary
 from nmt_prep.subwords.tokenizer_json import SPACE, parse_json
 
-_FIELD = 200
-_MOST_PIECES = 1 << 21
+_FIELD = 200  # of the protocol buffer; fields from 200 are for extensions
 _ROLES = {"pad": "<pad>", "eos": "</s>", "bos": "<s>", "unk": "<unk>"}
 
 
@@ -40,11 +39,11 @@ def checked_numbering(content: Mapping[str, object], where: str) -> dict[str, in
     """Returns the id of each piece.
 
     Raises:
-        VocabularyError: the ids are not distinct numbers from 0 on, or there is none for ``</s>`` and ``<unk>``.
+        VocabularyError: the ids are not distinct numbers from 0 on, or ``</s>`` or ``<unk>`` has no id.
     """
     ids: dict[str, int] = {}
     for piece, number in content.items():
-        if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < _MOST_PIECES:
+        if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < MOST_PIECES:
             raise VocabularyError(f"{where}: the piece {piece!r} has the id {number!r}, not a number from 0 on")
         ids[piece] = number
     if len(set(ids.values())) < len(ids):
@@ -56,7 +55,7 @@ def checked_numbering(content: Mapping[str, object], where: str) -> dict[str, in
 
 
 def with_numbering(model: bytes, ids: Mapping[str, int]) -> bytes:
-    """Returns the bytes of a model's file with a numbering of its pieces."""
+    """Returns the bytes of a model's file, with a numbering of its pieces added."""
     data = json.dumps(ids, ensure_ascii=False, separators=(",", ":")).encode()
     return model + varint(_FIELD << 3 | 2) + varint(len(data)) + data
 
@@ -64,8 +63,8 @@ def with_numbering(model: bytes, ids: Mapping[str, int]) -> bytes:
 class NumberedModel:
     """A model whose ids are those of a numbering; used like :class:`NativeModel`.
 
-    Text that the model does not know gets the id of the piece that it spells, as in MarianTokenizer, or else that of
-    ``<unk>``. So do pieces without an id.
+    Text that is unknown to the model gets the id of the piece with this text, as in MarianTokenizer, or else the id of
+    ``<unk>``. A piece of the model without an id gets the id of ``<unk>``.
 
     Attributes:
         pieces: the pieces in order of ids; empty for ids without a piece.
@@ -83,16 +82,15 @@ class NumberedModel:
         self.pieces = tuple(pieces)
         self.model_type = model.model_type
         self.library_reason = model.library_reason
-        unknown = ids["<unk>"]
-        self._ids = np.array([ids.get(piece, unknown) for piece in model.pieces], np.int32)
-        own_unknown = model.special_ids()["unk"]
-        assert own_unknown is not None  # every model has one
-        self._own_unknown = own_unknown
-        self._ids[own_unknown] = unknown
-        self._own = np.full(len(pieces), -1, np.int32)
+        unknown = model.special_ids()["unk"]
+        assert unknown is not None  # every model has the piece
+        self._unknown = unknown
+        self._ids = np.array([ids.get(piece, ids["<unk>"]) for piece in model.pieces], np.int32)
+        self._ids[unknown] = ids["<unk>"]
+        self._ids_in_file = np.full(len(pieces), -1, np.int32)
         for number, piece in reversed([*enumerate(model.pieces)]):
             if piece in ids:
-                self._own[ids[piece]] = number
+                self._ids_in_file[ids[piece]] = number
 
     def special_ids(self) -> dict[str, int | None]:
         """Returns the ids of ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece without an id."""
@@ -117,7 +115,7 @@ class NumberedModel:
 
     def _numbered(self, column: TextColumn, rows: Ragged) -> Ragged:
         values = self._ids[rows.values]
-        places = np.flatnonzero(rows.values == self._own_unknown)
+        places = np.flatnonzero(rows.values == self._unknown)
         if len(places):
             lines = np.unique(np.searchsorted(rows.offsets, places, side="right") - 1)
             for line in lines.tolist():
@@ -125,18 +123,18 @@ class NumberedModel:
         return Ragged(values, rows.offsets)
 
     def _name_unknown(self, column: TextColumn, rows: Ragged, line: int, values: npt.NDArray[np.int32]) -> None:
-        """Writes the ids of unknown texts of a line that are pieces of the numbering, such as the other side's."""
+        """Sets the ids of unknown texts of a line to those of the numbering's pieces with these texts."""
         begin, end = int(rows.offsets[line]), int(rows.offsets[line + 1])
         offsets = np.array([0, column.offsets[line + 1] - column.offsets[line]], np.int64)
         data = column.data[column.offsets[line] : column.offsets[line + 1]]
         text = self._model.normalized(TextColumn(np.ascontiguousarray(data), offsets))[0]
-        own = rows.values[begin:end].tolist()
+        ids = rows.values[begin:end].tolist()
         at = 0
-        for place, number in enumerate(own):
-            if number != self._own_unknown:
+        for place, number in enumerate(ids):
+            if number != self._unknown:
                 at += len(self._model.pieces[number])
                 continue
-            following = self._model.pieces[own[place + 1]] if place + 1 < len(own) else None
+            following = self._model.pieces[ids[place + 1]] if place + 1 < len(ids) else None
             stop = at + 1
             while stop < len(text) and not (following is not None and text.startswith(following, stop)):
                 stop += 1
@@ -144,16 +142,16 @@ class NumberedModel:
             at = stop
 
     def decode(self, rows: Ragged, threads: int) -> list[str]:
-        """Returns the text of each row of ids; special pieces have none.
+        """Returns the text of each row of ids, without special pieces.
 
         Raises:
             EncodeError: an id is not in the vocabulary.
         """
         if len(rows.values) and not 0 <= rows.values.min() <= rows.values.max() < len(self.pieces):
             raise EncodeError(f"an id is not in the vocabulary, which has {len(self.pieces)} pieces")
-        own = self._own[rows.values]
-        if (own >= 0).all():
-            return self._model.decode(Ragged(own, rows.offsets), threads)
+        ids = self._ids_in_file[rows.values]
+        if (ids >= 0).all():
+            return self._model.decode(Ragged(ids, rows.offsets), threads)
         return [self._text(row) for row in rows.to_lists()]
 
     def _text(self, row: Sequence[int]) -> str:
@@ -161,7 +159,7 @@ class NumberedModel:
         return "".join(self.pieces[number] for number in row if number not in special).replace(SPACE, " ").strip(" ")
 
     def spans(self, column: TextColumn, rows: Ragged) -> PieceSpans:
-        """Returns the bytes of its line that each piece was made from.
+        """Returns the spans of pieces.
 
         Args:
             column: the lines.
@@ -171,5 +169,5 @@ class NumberedModel:
             InvalidTextError: a line is not UTF-8.
             EncodeError: an id is not in the vocabulary.
         """
-        own = np.where(self._own[rows.values] < 0, self._own_unknown, self._own[rows.values]).astype(np.int32)
-        return self._model.spans(column, Ragged(own, rows.offsets))
+        ids = self._ids_in_file[rows.values]
+        return self._model.spans(column, Ragged(np.where(ids < 0, self._unknown, ids).astype(np.int32), rows.offsets))

@@ -1,8 +1,8 @@
 """Runs the training of a SentencePiece model in a child process.
 
-The library holds Python's global lock while it trains and cannot be interrupted. In a child process it leaves the
-caller free to show progress and to react to Ctrl-C. The child is killed when the caller stops, and ends when its
-parent ends. It is a new program, not a fork, so it works with threads and in Dask's daemonic workers.
+The library holds Python's global lock while it trains, and cannot be interrupted. With a child process the caller can
+show progress and react to Ctrl-C. The child is killed if the caller raises an exception, and ends if the caller's
+process ends. The child is a new program, not a fork, because forks fail with threads and in Dask's daemonic workers.
 """
 
 from __future__ import annotations
@@ -53,15 +53,16 @@ def train_in_process(columns: Iterator[TextColumn], settings: Mapping[str, Any],
     """Trains a model in a child process and returns the bytes of its file.
 
     Args:
-        columns: lines to train from; an error that they raise ends the child and is passed on.
+        columns: lines to train from.
         settings: arguments of ``SentencePieceTrainer.train``.
-        log: called with each line of the library's log; an error that it raises ends the child and is passed on.
+        log: called with each line of the library's log. Errors of ``columns`` and ``log`` end the child, and reach the
+            caller.
 
     Raises:
         LibraryError: the library refused to train.
         TrainingError: the child could not be started, or ended too early.
     """
-    # -P: the directory of the program, with modules of ours, must not be searched for those that it imports.
+    # -P: without it, the modules beside the program would hide installed modules with the same names.
     command = [sys.executable, "-P", str(_WORKER)]
     try:
         child = subprocess.Popen(  # noqa: S603  (a program of our own)
@@ -107,7 +108,7 @@ class _Feed:
         self._left = memoryview(next(blocks))
 
     def write(self) -> bool:
-        """Writes as much as fits; returns False when all is written or the reader has closed the pipe."""
+        """Writes as many bytes as fit; returns False once all are written or the reader has closed the pipe."""
         try:
             self._left = self._left[os.write(self._pipe, self._left[:_CHUNK]) :]
         except BlockingIOError:
@@ -120,7 +121,7 @@ class _Feed:
 
 
 def _exchange(child: subprocess.Popen[bytes], blocks: Iterator[bytes], log: Callable[[str], None]) -> bytes:
-    """Feeds the child, and reads its log and its reply until it closes both; returns the reply."""
+    """Writes the input of the child and reads its log until both of its outputs are closed; returns its reply."""
     assert child.stdin is not None and child.stdout is not None and child.stderr is not None  # noqa: PT018
     feed, reply, log_bytes = _Feed(child.stdin.fileno(), blocks), bytearray(), b""
     with selectors.DefaultSelector() as selector:
@@ -176,7 +177,7 @@ class TrainingLog:
     - ``("iteration", {"iteration": …, "size": …, "target": …})``: unigram models: number of finished iterations of
       expectation maximisation, and number of remaining candidate pieces.
     - ``("merges", {"size": …, "target": …})``: BPE models: current and final number of pieces.
-    - ``("skipped", {"lines": …})``: number of lines that are skipped because they are too long for the library.
+    - ``("skipped", {"lines": …})``: number of skipped lines, which are too long for the library.
     """
 
     def __init__(self, size: int, progress: ProgressCallback | None) -> None:
@@ -194,15 +195,15 @@ class TrainingLog:
             self._fixed_pieces += 1
         elif alphabet := _ALPHABET.search(line):
             self._fixed_pieces += int(alphabet[1])
-        elif found := _EXPECTATION.search(line):
+        elif match := _EXPECTATION.search(line):
             self._iterations += 1
-            numbers = {"iteration": self._iterations, "size": int(found[1]), "target": self._target}
+            numbers = {"iteration": self._iterations, "size": int(match[1]), "target": self._target}
             self._progress("iteration", numbers)
-        elif found := _MERGES.search(line):
-            size = self._fixed_pieces + int(found[1] or found[2])
+        elif match := _MERGES.search(line):
+            size = self._fixed_pieces + int(match[1] or match[2])
             self._progress("merges", {"size": min(size, self._target), "target": self._target})
-        elif found := _SKIPPED.search(line):
-            self._progress("skipped", {"lines": int(found[1])})
+        elif match := _SKIPPED.search(line):
+            self._progress("skipped", {"lines": int(match[1])})
         else:
             for pattern, step in _STEPS:
                 if pattern.search(line):

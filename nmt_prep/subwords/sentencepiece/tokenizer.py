@@ -1,11 +1,11 @@
 """The SentencePiece dialect: models of the ``sentencepiece`` library, run by the native core.
 
-A model may also be a ``tokenizer.json``, as files for Hugging Face are made from such models. Ids are then those of
-``tokenizers``, which differ from the library's in a few rules.
+For BPE and unigram models, ids and texts are the same as those of ``EncodeAsIds`` and ``DecodeIds`` in version 0.2.3 of
+the library. The library itself runs word and character models, and models with features that the core does not support;
+:attr:`SentencePieceTokenizer.library_reason` and the log then give the reason.
 
-Ids and texts are the same as those of ``EncodeAsIds`` and ``DecodeIds`` in version 0.2.3 of the library, for BPE and
-unigram models. The library itself runs word and character models, and models with features that the core does not
-support; :attr:`SentencePieceTokenizer.library_reason` and the log then give the reason.
+A model may also be a ``tokenizer.json`` of Hugging Face made from a SentencePiece model. Ids are then those of
+``tokenizers``, which differ from the library's in a few rules.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from nmt_prep.runtime import available_cores
 from nmt_prep.subwords.sentencepiece.engine import NativeModel, Sampling
 from nmt_prep.subwords.sentencepiece.json_engine import JsonModel
 from nmt_prep.subwords.sentencepiece.numbering import NumberedModel, checked_numbering, with_numbering
+from nmt_prep.subwords.sentencepiece.options import TrainingOptions
 from nmt_prep.subwords.sentencepiece.training import ModelType, train_model
 from nmt_prep.subwords.spans import PieceSpans
 from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback, Tokenizer, read_vocabulary
@@ -44,9 +45,9 @@ class SentencePieceTokenizer(Tokenizer):
 
         Args:
             model: the file's bytes.
-            id_layout: ``sentencepiece`` for the ids of the file; ``fairseq`` for those of fairseq and XLM-R:
-                ``<s>`` 0, ``<pad>`` 1, ``</s>`` 2, ``<unk>`` 3, the others one more than in the file, ``<mask>`` last.
-                A ``tokenizer.json`` has its own ids.
+            id_layout: ``sentencepiece`` for the ids of the file; ``fairseq`` for the ids of fairseq and XLM-R:
+                ``<s>`` 0, ``<pad>`` 1, ``</s>`` 2, ``<unk>`` 3, the other ids one higher than in the file, ``<mask>``
+                last. For a ``tokenizer.json`` only ``sentencepiece`` is possible.
             where: path of a ``tokenizer.json``, for messages.
 
         Raises:
@@ -63,7 +64,7 @@ class SentencePieceTokenizer(Tokenizer):
 
     @functools.cached_property
     def _engine(self) -> NativeModel | JsonModel | NumberedModel:
-        """The code that runs the model, which is loaded when it is first needed."""
+        """The code that runs the model; made when first needed, since saving a new model does not need it."""
         if self.has_spm:
             return _native(self._model_bytes, self.id_layout)
         if self.id_layout != "sentencepiece":
@@ -98,13 +99,14 @@ class SentencePieceTokenizer(Tokenizer):
         memory: int | None = None,
         **options: Any,
     ) -> Self:
-        """Trains a model, in memory. It is loaded when the tokenizer is first used for more than to save it.
+        """Trains a model, in memory.
 
-        The native core trains BPE models, except with a few options; the ``sentencepiece`` library trains the others.
-        The bytes are those of version 0.2.3 of the library. The same lines and options give the same bytes: all lines
-        are used in order (``input_sentence_size`` is 0; if it is set, the first lines are used, because
-        ``shuffle_input_sentence`` is off), and the library uses a fixed number of threads on any machine. Lines of more
-        than 4192 bytes are skipped; the option ``max_sentence_length`` changes that.
+        The native core trains BPE and unigram models, except with a few options; the ``sentencepiece`` library trains
+        all others. The bytes are the same as those of version 0.2.3 of the library.
+
+        The same lines and options give the same bytes on any machine: lines are not shuffled, and the library uses a
+        fixed number of threads. All lines are used, or the first ``input_sentence_size`` lines if this option is set.
+        Lines of more than 4192 bytes are skipped; the option ``max_sentence_length`` changes that.
 
         Args:
             lines: text, which the training normalises and splits.
@@ -130,21 +132,25 @@ class SentencePieceTokenizer(Tokenizer):
             TrainingError: an option is unknown or invalid, the lines do not give that many pieces, or training needs
                 more memory.
         """
-        model = train_model(
-            lines,
+        training = TrainingOptions(
             size,
-            model_type=model_type,
-            character_coverage=character_coverage,
-            byte_fallback=byte_fallback,
-            user_defined_symbols=user_defined_symbols,
-            normalization_rule_name=normalization_rule_name,
-            special_ids={"pad": pad_id, "eos": eos_id, "unk": unk_id, "bos": bos_id},
-            progress=progress,
-            memory=memory,
-            options=options,
+            model_type,
+            character_coverage,
+            byte_fallback,
+            tuple(user_defined_symbols),
+            normalization_rule_name,
+            {"pad": pad_id, "eos": eos_id, "unk": unk_id, "bos": bos_id},
+            options,
         )
+        return cls.trained(lines, training, progress, memory)
+
+    @classmethod
+    def trained(
+        cls, lines: Lines, options: TrainingOptions, progress: ProgressCallback | None, memory: int | None
+    ) -> Self:
+        """Trains a model; arguments and errors are those of :meth:`train`."""
         tokenizer = cls.__new__(cls)
-        tokenizer._take(model, "sentencepiece", "the model")
+        tokenizer._take(train_model(lines, options, progress, memory), "sentencepiece", "the model")
         return tokenizer
 
     @classmethod
@@ -166,12 +172,12 @@ class SentencePieceTokenizer(Tokenizer):
             raise VocabularyError(f"{path}: {error}; check that this is the complete .model file") from error
 
     def numbered(self, ids: Mapping[str, int]) -> Self:
-        """Returns a tokenizer whose ids are those of a numbering, such as the ``vocab.json`` of a MarianTokenizer.
+        """Returns a tokenizer with the ids of a numbering, such as the ``vocab.json`` of a MarianTokenizer.
 
-        Its file contains the numbering. Other tools read the file too, but ignore the numbering.
+        The file of the new tokenizer contains the numbering. Other tools read the file too, but ignore the numbering.
 
         Args:
-            ids: id of each piece; text without a piece gets that of ``<unk>``.
+            ids: id of each piece; text without a piece gets the id of ``<unk>``.
 
         Raises:
             VocabularyError: this is not a ``.model`` file with its own ids, or the ids are not distinct numbers.
@@ -221,10 +227,10 @@ class SentencePieceTokenizer(Tokenizer):
         """Returns the ids of many lines, without bos or eos, in order; the same for any number of threads.
 
         With ``alpha`` or ``dropout`` the segmentation of each line is sampled (subword regularisation, Kudo 2018;
-        BPE-dropout, Provilkov et al. 2020). The sample for a line depends only on its text, its number and ``seed``. It
-        has the same distribution as the library's samples, but other random numbers; those come from one generator per
-        process. BPE-dropout of the library differs from that of the paper and of byte-level models: a merge that was
-        skipped is possible again only after a neighbour merges, instead of after any merge in the word.
+        BPE-dropout, Provilkov et al. 2020). The sample of a line depends only on its text, its number and ``seed``.
+        Samples have the same distribution as those of the library, but other random numbers, since the library draws
+        all of them from one generator. As in the library, and unlike in the paper and in byte-level models, a skipped
+        merge is possible again only after a neighbour merges, not after any merge in the word.
 
         Args:
             lines: strings, or an Arrow string array (read in place).
@@ -267,7 +273,7 @@ class SentencePieceTokenizer(Tokenizer):
         return self.decode_batch(Ragged.from_lists([row]))[0]
 
     def decode_batch(self, rows: Ragged, threads: int | None = None) -> list[str]:
-        """Returns the texts of many sequences of ids, in order; control pieces have no text, byte pieces are decoded.
+        """Returns the texts of many sequences of ids, in order; control pieces give no text, byte pieces their bytes.
 
         Raises:
             EncodeError: an id is not in the vocabulary, or the offsets do not fit the values.
@@ -303,7 +309,7 @@ class SentencePieceTokenizer(Tokenizer):
         return self._engine.spans(lines, rows)
 
     def uncovered(self, characters: Sequence[str]) -> list[str]:
-        """Returns the characters that become bytes or unknown."""
+        """Returns the characters that become byte pieces or the unknown piece."""
         lacking = {number for number, piece in enumerate(self.pieces) if _BYTE.fullmatch(piece)} | {self.unk_id}
         rows = self.encode_batch(characters).to_lists()
         return [character for character, row in zip(characters, rows, strict=True) if not lacking.isdisjoint(row)]

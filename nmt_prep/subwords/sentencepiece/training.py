@@ -1,21 +1,21 @@
 """Trains SentencePiece models: from lines to the bytes of a ``.model`` file.
 
-The native core trains BPE models, and the ``sentencepiece`` library other models; the bytes are the same.
+The native core trains most BPE and unigram models, and the ``sentencepiece`` library the others. The bytes of a model
+do not depend on which of them trains it.
 """
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from nmt_prep.columns import Lines, TextColumn, check_utf8, text_columns
 from nmt_prep.errors import TrainingError
 from nmt_prep.runtime import check_extra
-from nmt_prep.subwords.sentencepiece.memory import LibraryRoom
-from nmt_prep.subwords.sentencepiece.native_training import library_reason, train_natively
-from nmt_prep.subwords.sentencepiece.options import LOWEST_COVERAGE, check_options, check_pieces, least_size
+from nmt_prep.subwords.sentencepiece.native_training import check_need, library_reason, train_natively
+from nmt_prep.subwords.sentencepiece.options import TrainingOptions
 from nmt_prep.subwords.sentencepiece.process import LibraryError, TrainingLog, train_in_process
 from nmt_prep.subwords.tokenizer import ProgressCallback
 
@@ -23,12 +23,13 @@ ModelType: TypeAlias = Literal["unigram", "bpe", "word", "char"]
 
 _log = logging.getLogger(__name__)
 
-_MODEL_TYPES = ("unigram", "bpe", "word", "char")
-_NORMALIZATIONS = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity")
-_LIBRARY_THREADS = 16  # the library's default; its sums, and so its models, depend on it
+# Bytes of memory that the library needs per byte of the lines, by kind of model; 16 to 23, and 7 to 25, were measured.
+_BYTES_PER_BYTE = {"unigram": 24, "bpe": 26}
+# Additional bytes per line; for lines of two bytes, 125 and 43 per line were measured in total.
+_BYTES_PER_LINE = {"unigram": 80, "bpe": 40}
 _LONGEST_LINE = 4192  # the library's default, in bytes
 
-# Messages of the library for lines that it cannot train from, and our messages, which name the keys of the config.
+# Messages of the library for unsuitable lines, and the messages of our errors, which name the keys of the config.
 _REFUSALS = {
     r"Vocabulary size too high.*<= (\d+)": (
         "{lines} give no more than {0} pieces; ask for fewer (vocab.size), give more text (sample.bytes_per_corpus), "
@@ -50,23 +51,14 @@ _REFUSALS = {
 }
 
 
-def train_model(
-    lines: Lines,
-    size: int,
-    *,
-    model_type: ModelType,
-    character_coverage: float,
-    byte_fallback: bool,
-    user_defined_symbols: Sequence[str],
-    normalization_rule_name: str,
-    special_ids: Mapping[str, int | None],
-    progress: ProgressCallback | None,
-    memory: int | None,
-    options: Mapping[str, Any],
-) -> bytes:
-    """Trains a model and returns the bytes of its file; ``SentencePieceTokenizer.train`` documents the options.
+def train_model(lines: Lines, options: TrainingOptions, progress: ProgressCallback | None, memory: int | None) -> bytes:
+    """Trains a model and returns the bytes of its file.
 
-    ``special_ids`` are the ids by ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece that the model lacks.
+    Args:
+        lines: text, which the training normalises and splits.
+        options: options of the training.
+        progress: called with the steps of the training.
+        memory: bytes of memory that training may use; None means no limit.
 
     Raises:
         InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8.
@@ -74,115 +66,73 @@ def train_model(
         TrainingError: an option is unknown or invalid, the lines do not give that many pieces, or training needs more
             memory.
     """
-    symbols = tuple(user_defined_symbols)
-    _check(size, model_type, character_coverage, byte_fallback, symbols, normalization_rule_name, special_ids, options)
-    settings = library_settings(
-        size, model_type, character_coverage, byte_fallback, symbols, normalization_rule_name, special_ids, options
-    )
-    check_trainer(settings)
+    options.check()
+    arguments = options.arguments()
+    check_trainer(arguments)
     source = _LineSource(lines, progress)
-    _log.info("training a SentencePiece %s model of %d pieces", model_type, size)
+    _log.info("training a SentencePiece %s model of %d pieces", options.model_type, options.size)
     try:
-        if (reason := library_reason(settings)) is None:
-            model = train_natively(source.columns(), settings, progress, memory)
+        if (reason := library_reason(arguments)) is None:
+            model = train_natively(source.columns(), arguments, progress, memory)
         else:
             _log.info("the sentencepiece library trains %s", reason)
-            room = LibraryRoom(memory, model_type, int(options.get("input_sentence_size", 0)) or None)
-            model = train_in_process(source.columns(room), settings, TrainingLog(size, progress).line)
+            room = _LibraryRoom(memory, options.model_type, int(options.others.get("input_sentence_size", 0)) or None)
+            model = train_in_process(source.columns(room), arguments, TrainingLog(options.size, progress).line)
     except LibraryError as error:
-        raise TrainingError(_explanation(str(error), source, options)) from error
+        raise TrainingError(_explanation(str(error), source, options.others)) from error
     _log.info("trained a SentencePiece model from %d lines, %d bytes", source.lines, source.bytes)
     return model
 
 
-def library_settings(
-    size: int,
-    model_type: str,
-    character_coverage: float,
-    byte_fallback: bool,
-    symbols: Sequence[str],
-    normalization: str,
-    special_ids: Mapping[str, int | None],
-    options: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Returns the arguments of the library's trainer."""
-    settings: dict[str, Any] = {
-        "num_threads": _LIBRARY_THREADS,
-        "shuffle_input_sentence": False,
-        **options,
-        "vocab_size": size,
-        "model_type": model_type,
-        "character_coverage": character_coverage,
-        "byte_fallback": byte_fallback,
-        "normalization_rule_name": normalization,
-        **{f"{name}_id": -1 if value is None else value for name, value in special_ids.items()},
-    }
-    return settings | ({"user_defined_symbols": tuple(symbols)} if symbols else {})
+def check_trainer(arguments: Mapping[str, Any]) -> None:
+    """Checks that the library is installed if training needs it.
 
-
-def check_trainer(settings: Mapping[str, Any]) -> None:
-    """Checks that the library is installed if it is needed to train with these settings.
+    Args:
+        arguments: arguments of the library's trainer.
 
     Raises:
-        MissingPackageError: it is not.
+        MissingPackageError: the library is needed, and not installed.
     """
-    if (reason := library_reason(settings)) is not None:
+    if (reason := library_reason(arguments)) is not None:
         check_extra("sentencepiece", "sentencepiece", f"training {reason}")
 
 
-def _check(
-    size: int,
-    model_type: str,
-    character_coverage: float,
-    byte_fallback: bool,
-    symbols: tuple[str, ...],
-    normalization: str,
-    special_ids: Mapping[str, int | None],
-    options: Mapping[str, Any],
-) -> None:
-    """Checks what does not depend on the lines.
-
-    Raises:
-        TrainingError: the library would refuse an argument or an option.
-    """
-    if size < 1:
-        raise TrainingError(f"vocabulary size {size}: it must be 1 or more")
-    for what, chosen, known in (
-        ("model_type", model_type, _MODEL_TYPES),
-        ("normalization_rule_name", normalization, _NORMALIZATIONS),
-    ):
-        if chosen not in known:
-            raise TrainingError(f"{what} {chosen!r}: it must be one of {', '.join(known)}")
-    if not LOWEST_COVERAGE <= character_coverage <= 1:
-        raise TrainingError(f"character_coverage {character_coverage}: it must be from {LOWEST_COVERAGE} to 1")
-    check_options(options, model_type)
-    ids = {f"{name}_id": value for name, value in special_ids.items() if value is not None}
-    for name, value in ids.items():
-        if not 0 <= value < size:
-            raise TrainingError(f"{name} {value}: it must be from 0 to {size - 1}, below the size of the vocabulary")
-        if list(ids.values()).count(value) > 1:
-            raise TrainingError(f"{name} {value}: another special piece has this id; give each an id of its own")
-    if "unk_id" not in ids:
-        raise TrainingError("unk_id None: every SentencePiece model has the unknown piece; give it an id")
-    check_pieces(special_ids, symbols, options)
-    least = least_size(special_ids, symbols, byte_fallback, options)
-    if size < least:
-        raise TrainingError(
-            f"vocabulary size {size}: it must be {least} or more, for special, reserved and byte pieces and a character"
-        )
-
-
 def _explanation(message: str, source: _LineSource, options: Mapping[str, Any]) -> str:
-    """Returns our message for a message of the library; ours names the keys of the config."""
+    """Returns the message of the error for a message of the library; it names the keys of the config."""
     lines = f"these {source.lines:,} lines"
     if source.ended and source.lines == 0:
         return "there are no lines to train a SentencePiece model from; check the input"
     longest = options.get("max_sentence_length", _LONGEST_LINE)
     for pattern, words in _REFUSALS.items():
-        if found := re.search(pattern, message):
-            return words.format(*found.groups(), lines=lines, longest=longest)
+        if match := re.search(pattern, message):
+            return words.format(*match.groups(), lines=lines, longest=longest)
     reason = re.sub(r"^[A-Z_]+: (src/\S+ )?", "", message).strip()
     return f"SentencePiece cannot train a model from {lines} with these options (vocab.options): {reason}"
+
+
+class _LibraryRoom(NamedTuple):
+    """Limits of a training by the library.
+
+    Attributes:
+        memory: bytes of memory; None means no limit.
+        model_type: kind of the model.
+        most_lines: number of lines that the library keeps; None for all.
+    """
+
+    memory: int | None
+    model_type: str
+    most_lines: int | None
+
+    def check(self, lines: int, size: int) -> None:
+        """Checks the memory for training from ``lines`` lines of ``size`` bytes in total.
+
+        Raises:
+            TrainingError: training needs more memory.
+        """
+        kept_lines = lines if self.most_lines is None else min(lines, self.most_lines)
+        kept = size * kept_lines // max(lines, 1)
+        needed = kept * _BYTES_PER_BYTE.get(self.model_type, 0) + kept_lines * _BYTES_PER_LINE.get(self.model_type, 0)
+        check_need(needed, self.memory, kept, self.model_type)
 
 
 class _LineSource:
@@ -201,11 +151,14 @@ class _LineSource:
         self.bytes = 0
         self.ended = False
 
-    def columns(self, room: LibraryRoom | None = None) -> Iterator[TextColumn]:
-        """Yields the lines for the core; for the library, if ``room`` is given, checked and as far as there is room.
+    def columns(self, room: _LibraryRoom | None = None) -> Iterator[TextColumn]:
+        """Yields the lines.
+
+        Args:
+            room: limits of the library, which needs checked lines; None for the native core, which checks them itself.
 
         Raises:
-            InvalidTextError: a line is null or contains a lone surrogate, or is not UTF-8 and for the library.
+            InvalidTextError: a line is null or contains a lone surrogate; with ``room``, also if it is not UTF-8.
             TrainingError: training from these lines needs more memory.
         """
         for column in text_columns(self._lines):

@@ -32,7 +32,7 @@ def main() -> None:
     request = json.loads(source.read(_integers(source, 1)[0]))
     _end_with(request["parent"])
     reply = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what the library prints must not get into the reply
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # prints of the library must not reach the reply
     sys.path[:] = request["path"]
     error, model = _trained(_lines(source), request["settings"])
     outcome = {"ok": True} if error is None else {"ok": False, "error": error}
@@ -42,7 +42,7 @@ def main() -> None:
 
 def _end_with(parent: int) -> None:
     """Makes the system end this process when the parent ends for any reason."""
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # on all systems: ends at the next line of the library's log
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # for any system: the next line of the log ends the process
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # the parent has already ended

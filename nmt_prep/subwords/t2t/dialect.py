@@ -34,7 +34,7 @@ class T2TDialect(Dialect[T2TVocab]):
         memory: int,
     ) -> T2TTokenizer:
         assert isinstance(text, TokenCounts)
-        return T2TTokenizer.from_counts(
+        return T2TTokenizer.train(
             text,
             options.size,
             max_subtoken_length=options.max_subtoken_length,

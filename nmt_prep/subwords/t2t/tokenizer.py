@@ -11,7 +11,9 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
+import sys
 from collections.abc import Iterable, Sequence
+from itertools import accumulate, pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import Self
@@ -25,11 +27,13 @@ from nmt_prep.columns import Lines, Ragged, TextColumn, text_columns
 from nmt_prep.errors import VocabularyError
 from nmt_prep.runtime import available_cores
 from nmt_prep.subwords.spans import PieceSpans, spans_by_size
-from nmt_prep.subwords.t2t.spans import text_sizes, with_escapes
 from nmt_prep.subwords.t2t.training import EOS, PAD, TokenCounts, build_pieces, checked_pieces
 from nmt_prep.subwords.tokenizer import ProgressCallback, Tokenizer, read_vocabulary
 
 _WHITE = re.compile(r"\s")
+_ASCII_WHITE = re.compile(r"[ \t\n\v\f\r]")
+_ESCAPED = re.compile(r"\\(?:u|\\|([0-9]{1,7});)")  # an underscore, a backslash, or a character by its number
+_UNIT = re.compile(rf"{_ESCAPED.pattern}|.", re.DOTALL)
 
 
 class T2TTokenizer(Tokenizer):
@@ -50,13 +54,13 @@ class T2TTokenizer(Tokenizer):
 
     @functools.cached_property
     def _model(self) -> T2TModel:
-        """The tables for encoding, made when they are first needed: who trains may only want to save the pieces."""
+        """The tables for encoding; made when first needed, since saving a new vocabulary does not need them."""
         return T2TModel(list(self._pieces))
 
     @classmethod
     def train(
         cls,
-        lines: Lines,
+        lines: Lines | TokenCounts,
         size: int,
         max_subtoken_length: int | None = None,
         reserved: Sequence[str] = (),
@@ -64,14 +68,14 @@ class T2TTokenizer(Tokenizer):
         threads: int | None = None,
         memory: int | None = None,
     ) -> Self:
-        """Builds the same vocabulary as Tensor2Tensor from the same lines. Its first use makes the tables for encoding.
+        """Builds the same vocabulary as Tensor2Tensor from the same lines.
 
         Args:
-            lines: text, used unchanged (Tensor2Tensor strips each line first).
+            lines: text, used unchanged (Tensor2Tensor strips each line first); or its counted tokens.
             size: target number of pieces, including reserved ones; the vocabulary with the nearest size is chosen.
             max_subtoken_length: pieces are shorter than this number of characters; None means no limit. 200 suits text
                 without spaces between words, where whole clauses would become pieces.
-            reserved: tokens of the caller, with ids from 2.
+            reserved: more tokens, with ids from 2.
             progress: called with ``("bisection", {"min_count": …, "size": …})`` after each vocabulary tried.
             threads: native threads to use; None is one per available core.
             memory: bytes of memory that training may use; None means no limit.
@@ -80,29 +84,13 @@ class T2TTokenizer(Tokenizer):
             InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8.
             TrainingError: there are no tokens, an option is invalid, or training needs more memory.
         """
-        counts = TokenCounts()
-        counts.add(lines, threads)
-        return cls.from_counts(counts, size, max_subtoken_length, reserved, progress, threads, memory)
-
-    @classmethod
-    def from_counts(
-        cls,
-        counts: TokenCounts,
-        size: int,
-        max_subtoken_length: int | None = None,
-        reserved: Sequence[str] = (),
-        progress: ProgressCallback | None = None,
-        threads: int | None = None,
-        memory: int | None = None,
-    ) -> Self:
-        """Builds a vocabulary from counted tokens; the options are those of :meth:`train`.
-
-        Raises:
-            TrainingError: there are no tokens, an option is invalid, or training needs more memory.
-        """
+        if isinstance(lines, TokenCounts):
+            counts = lines
+        else:
+            counts = TokenCounts()
+            counts.add(lines, threads)
         counts.check_memory(memory)
-        threads = threads or available_cores()
-        return cls(build_pieces(counts, size, max_subtoken_length, reserved, progress, threads))
+        return cls(build_pieces(counts, size, max_subtoken_length, reserved, progress, threads or available_cores()))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -116,11 +104,11 @@ class T2TTokenizer(Tokenizer):
         path = Path(path)
         pieces = [_unquoted(line.rstrip()) for line in _read_lines(path)]
         for number, token in enumerate((PAD, EOS)):
-            found = pieces[number] if number < len(pieces) else None
-            if found not in (token, token + "_"):
+            piece = pieces[number] if number < len(pieces) else None
+            if piece not in (token, token + "_"):
                 raise VocabularyError(
                     f"{path}, line {number + 1}: expected '{token}_', as every Tensor2Tensor vocabulary has there, "
-                    f"found {'the end of the file' if found is None else repr(found[:40])}; "
+                    f"found {'the end of the file' if piece is None else repr(piece[:40])}; "
                     "check that this is the .subwords file"
                 )
         return cls(pieces)
@@ -172,9 +160,7 @@ class T2TTokenizer(Tokenizer):
         Raises:
             EncodeError: the offsets do not fit the values.
         """
-        values = np.ascontiguousarray(rows.values, np.int32)
-        offsets = np.ascontiguousarray(rows.offsets, np.int64)
-        return self._model.decode(values, offsets, threads or available_cores())
+        return self._model.decode(*rows.contiguous(), threads or available_cores())
 
     def _spellings(self, piece: str) -> Sequence[str]:
         escaped = piece.replace("\\", "\\\\").replace("_", "\\u").replace("\n", "\\10;") + "_"
@@ -186,18 +172,18 @@ class T2TTokenizer(Tokenizer):
         return self._pieces
 
     def words(self) -> list[str]:
-        r"""Returns the texts of the pieces, with white space escaped in the dialect's way: ``\32;`` for a space."""
+        r"""Returns the texts of the pieces, with white space in the dialect's escapes: ``\32;`` for a space."""
         return [_WHITE.sub(lambda white: f"\\{ord(white[0])};", piece) for piece in self._pieces]
 
     def piece_spans(self, lines: TextColumn, rows: Ragged) -> PieceSpans:
-        return with_escapes(spans_by_size(lines, rows, self._text_sizes), lines, rows, self._pieces)
+        return _with_escapes(spans_by_size(lines, rows, self._text_sizes), lines, rows, self._pieces)
 
     @functools.cached_property
     def _text_sizes(self) -> npt.NDArray[np.int64]:
-        return text_sizes(self._pieces)
+        return _text_sizes(self._pieces)
 
     def uncovered(self, characters: Sequence[str]) -> list[str]:
-        """Returns the characters outside of the alphabet; a space may also be implied between two words."""
+        """Returns the characters outside of the alphabet; a space between two words needs no piece."""
         alphabet = {" ", *"".join(self._pieces)}
         return [character for character in characters if character not in alphabet]
 
@@ -222,3 +208,53 @@ def _read_lines(path: Path) -> list[str]:
 
 def _unquoted(line: str) -> str:
     return line[1:-1] if line and line[0] == line[-1] and line[0] in "'\"" else line
+
+
+def _text_sizes(pieces: Sequence[str]) -> npt.NDArray[np.int64]:
+    """Returns the bytes of text that each piece stands for, without ASCII white space: int64, shape ``[pieces]``.
+
+    A part of an escape counts as the text that it looks like, which is longer than the escaped character.
+    """
+    texts = (_ESCAPED.sub(_unescaped, piece.removesuffix("_")) for piece in pieces)
+    return np.array([len(_ASCII_WHITE.sub("", text).encode()) for text in texts], np.int64)
+
+
+def _with_escapes(spans: PieceSpans, lines: TextColumn, rows: Ragged, pieces: Sequence[str]) -> PieceSpans:
+    """Returns the spans, completed for lines in which several pieces share an escape."""
+    begins, ends, known = spans.begins.copy(), spans.ends.copy(), spans.known.copy()
+    for number in np.flatnonzero(~spans.known).tolist():
+        line = lines.data[lines.offsets[number] : lines.offsets[number + 1]].tobytes().decode()
+        placed = _places(line, [pieces[i] for i in rows[number].tolist()])
+        if placed is not None:
+            row = slice(rows.offsets[number], rows.offsets[number + 1])
+            begins[row], ends[row], known[number] = *placed, True
+    return PieceSpans(begins, ends, known)
+
+
+def _places(line: str, pieces: Sequence[str]) -> tuple[list[int], list[int]] | None:
+    """Returns the bytes of a line where its pieces begin and end; None if the pieces do not spell the line."""
+    at = [0, *accumulate(len(character.encode()) for character in line)]
+    begins, ends = list[int](), list[int]()  # of each character of the joined pieces
+    place = 0
+    for unit in _UNIT.finditer("".join(pieces)):
+        ended = unit[0] == "_"  # the mark of the end of a token, which has no text
+        if not ended:
+            character = "\\" if unit[0] == r"\\" else _ESCAPED.sub(_unescaped, unit[0])
+            if line[place : place + 1] == " " != character:
+                place += 1  # a space between two words has no piece
+            if line[place : place + 1] != character:
+                return None
+        size = len(unit[0])
+        begins += [at[place]] * size
+        place += not ended
+        ends += [at[place]] * size
+    if place != len(line):
+        return None
+    bounds = [0, *accumulate(map(len, pieces))]
+    return [begins[first] for first, _ in pairwise(bounds)], [ends[last - 1] for _, last in pairwise(bounds)]
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    if match[1] is None:
+        return "_"  # also for an escaped backslash, since only the number of bytes counts
+    return chr(int(match[1])) if int(match[1]) <= sys.maxunicode else ""

@@ -10,7 +10,6 @@ from nmt_prep.subwords.byte_bpe.pretokenization import (
     GPT2_PATTERN,
     Pretokenization,
     Pretokenizer,
-    Pretokens,
     byte_level,
 )
 from tests.subwords.byte_bpe.models import MODELS
@@ -26,15 +25,15 @@ def test_own_pattern_keeps_what_it_does_not_match() -> None:
     column = TextColumn.from_strings(["ab12, é3", "", "x"])
     _, _, pretokens = by_pattern(UNRECOGNISED).cut(column)
     assert pretokens is not None
-    assert [token.decode() for token in pretokens.column.to_bytes()] == ["ab", "1", "2", ", ", "é", "3", "x"]
+    assert [token.decode() for token in pretokens.texts.to_bytes()] == ["ab", "1", "2", ", ", "é", "3", "x"]
     assert pretokens.firsts.tolist() == [0, 6, 6, 7]
 
 
 def test_lines_of_a_sliced_column() -> None:
     column = TextColumn.from_strings(["12", "a1b", "é"])
     _, _, pretokens = by_pattern(UNRECOGNISED).cut(TextColumn(column.data, column.offsets[1:]))
-    assert isinstance(pretokens, Pretokens)
-    assert [token.decode() for token in pretokens.column.to_bytes()] == ["a", "1", "b", "é"]
+    assert pretokens is not None
+    assert [token.decode() for token in pretokens.texts.to_bytes()] == ["a", "1", "b", "é"]
     assert pretokens.firsts.tolist() == [0, 3, 4]
 
 

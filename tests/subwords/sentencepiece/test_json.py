@@ -144,12 +144,12 @@ def test_places_of_pieces_are_known_where_text_is_unchanged() -> None:
     tokenizer = loaded(llama())
     lines = TextColumn.from_strings(["ab é", "a"])
     spans = tokenizer.piece_spans(lines, tokenizer.encode_batch(["ab é", "a"]))
-    assert spans.found.tolist() == [True, True]
+    assert spans.known.tolist() == [True, True]
     assert spans.begins.tolist() == [0, 3, 3, 4, 0]
     assert spans.ends.tolist() == [2, 3, 4, 5, 1]
     lines = TextColumn.from_strings(["a①"])
     tokenizer = loaded(t5())
-    assert tokenizer.piece_spans(lines, tokenizer.encode_batch(["a①"])).found.tolist() == [False]
+    assert tokenizer.piece_spans(lines, tokenizer.encode_batch(["a①"])).known.tolist() == [False]
 
 
 @pytest.mark.parametrize(

@@ -106,8 +106,7 @@ def test_same_bytes_for_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -
     lines = [f"{number} lines of text, the {number % 7}th" for number in range(5000)] + ["", " "] * 50
     models = []
     for threads in (1, 2, 5):
-        for module in ("native_training", "native_unigram"):
-            monkeypatch.setattr(f"nmt_prep.subwords.sentencepiece.{module}.available_cores", lambda n=threads: n)
+        monkeypatch.setattr("nmt_prep.subwords.sentencepiece.native_training.available_cores", lambda n=threads: n)
         models.append(natively(lines, vocab_size=200, **UNIGRAM))
     assert isinstance(models[0], bytes)
     assert models[0] == models[1] == models[2] == by_library(lines, vocab_size=200, **UNIGRAM)

@@ -100,7 +100,7 @@ def test_pieces_that_almost_fit_everywhere() -> None:
 def test_control_c_ends_a_training() -> None:
     counts = TokenCounts({fibonacci(3_000_000): 1})
     with control_c_ends_this():
-        T2TTokenizer.from_counts(counts, 8192)
+        T2TTokenizer.train(counts, 8192)
 
 
 @pytest.mark.parametrize("unit", ["ab", "a "])

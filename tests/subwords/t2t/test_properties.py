@@ -62,7 +62,7 @@ def test_training_with_large_counts(
 ) -> None:
     size = len(reference.build(counts, min_count, max_subtoken_length, [])) + excess
     expected = reference.train_counts(counts, size, max_subtoken_length)
-    assert list(T2TTokenizer.from_counts(TokenCounts(counts), size, max_subtoken_length).pieces) == expected
+    assert list(T2TTokenizer.train(TokenCounts(counts), size, max_subtoken_length).pieces) == expected
 
 
 @given(

@@ -47,7 +47,7 @@ def test_counts_tokens_as_upstream_does() -> None:
 
 def test_trains_from_counts() -> None:
     counts = TokenCounts({"aaa": 2, "b": 2, "ab": 1, "c": 1})
-    assert T2TTokenizer.from_counts(counts, 30).pieces == T2TTokenizer.train(["aaa b", "aaa b", "ab c"], 30).pieces
+    assert T2TTokenizer.train(counts, 30).pieces == T2TTokenizer.train(["aaa b", "aaa b", "ab c"], 30).pieces
     with pytest.raises(ValueError, match="counts are 1 or more"):
         TokenCounts({"a": 0})
 
@@ -65,7 +65,7 @@ def test_pieces_do_not_depend_on_threads() -> None:
         {"".join(draw.choices("aaabbcdef", k=draw.randint(2, 16))): number for number in range(1, 8000)}
     )
     assert counts.native.characters() > 1 << 16  # fewer characters are counted on one thread
-    one, *others = (T2TTokenizer.from_counts(counts, 500, threads=threads) for threads in (1, 2, 3))
+    one, *others = (T2TTokenizer.train(counts, 500, threads=threads) for threads in (1, 2, 3))
     assert [other.pieces for other in others] == [one.pieces, one.pieces]
 
 

@@ -59,7 +59,8 @@ def run_app() -> int:
         return READER_GONE
     except OSError as error:
         abandon_output(sys.stdout)
-        return _fail(f"cannot write to standard output: {error.strerror}")
+        # A command that could not write has said so already.
+        return status or _fail(f"cannot write to standard output: {error.strerror}")
     return status
 
 

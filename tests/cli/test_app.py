@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import io
 import os
 import shutil
 import subprocess
@@ -12,6 +14,7 @@ import pytest
 import yaml
 
 from nmt_prep import __version__
+from nmt_prep.cli.app import run_app
 from tests.cli.program import nmt_prep
 from tests.corpus import corpus_config, tree, write_corpus, write_tgz
 from tests.guard import PATIENCE
@@ -44,6 +47,19 @@ def test_the_command_line_in_a_process_of_its_own(place: Path) -> None:
     result = subprocess.run(command("plan", config), env=environment(), capture_output=True, text=True, check=False)
     assert (result.returncode, result.stderr) == (0, "")
     assert "never run here" in result.stdout
+
+
+def test_an_output_that_cannot_be_written_is_named_once(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class FullOutput(io.StringIO):
+        def flush(self) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(sys, "argv", ["nmt-prep", "plan", str(write_config(place))])
+    monkeypatch.setattr(sys, "stdout", FullOutput())
+    assert run_app() == 1
+    assert capsys.readouterr().err == "nmt-prep: error: No space left on device\n"
 
 
 def test_the_version_is_printed() -> None:

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 
 #include "sentencepiece/charsmap.h"
@@ -36,7 +37,7 @@ struct Loaded {
     std::int64_t control(const std::string& text) const { return find(text, PieceType::kControl); }
     std::int64_t find(const std::string& text, PieceType type) const {
         const auto found = std::ranges::find_if(
-            file.pieces, [&](const sentencepiece::Piece& piece) { return piece.text == text && piece.type == type; });
+            file.pieces, [&](const sentencepiece::Piece& piece) { return *piece.text == text && piece.type == type; });
         return found == file.pieces.end() ? -1 : found - file.pieces.begin();
     }
 };
@@ -56,6 +57,12 @@ void load(Loaded* place, const ByteArray& data, bool fairseq_ids) {
     new (place) Loaded(std::move(loaded));
 }
 
+Utf8Text checked(const std::string& text) {
+    std::optional<Utf8Text> found = Utf8Text::of(text);
+    if (!found) throw std::invalid_argument("has a piece that is not UTF-8");
+    return std::move(*found);
+}
+
 // Loads a model of tokenizers. `pieces`: text and type of each id; `merges`: left, right and merged id of each.
 Loaded load_tokenizers(const nb::list& pieces, bool is_unigram, bool byte_fallback, const std::string& unk_surface,
                        bool strips_first_space, sentencepiece::TokenizersRules rules, const DoubleArray& scores,
@@ -63,20 +70,21 @@ Loaded load_tokenizers(const nb::list& pieces, bool is_unigram, bool byte_fallba
     Loaded loaded;
     ModelFile& file = loaded.file;
     for (const nb::handle each : pieces) {
-        const auto [text, type] = nb::cast<std::pair<std::string, int>>(each);
-        file.pieces.push_back({text, 0, static_cast<PieceType>(type)});
+        const auto [text, type] = nb::cast<std::pair<std::string, std::uint8_t>>(each);
+        file.pieces.push_back({checked(text), 0, static_cast<PieceType>(type)});
     }
     nb::gil_scoped_release unlocked;
     file.kind = is_unigram ? sentencepiece::ModelKind::kUnigram : sentencepiece::ModelKind::kBpe;
     file.byte_fallback = byte_fallback;
-    file.unk_surface = unk_surface;
+    file.unk_surface = checked(unk_surface);
     file.normalizer.add_dummy_prefix = strips_first_space;
     file.normalizer.remove_extra_whitespaces = false;
     rules.scores.assign(scores.data(), scores.data() + scores.size());
-    for (std::size_t i = 0; i < rules.scores.size(); ++i) file.pieces[i].score = static_cast<float>(rules.scores[i]);
     for (std::size_t i = 0; i + 2 < merges.size(); i += 3)
         rules.merges.push_back({merges.data()[i], merges.data()[i + 1], merges.data()[i + 2]});
     file.tokenizers = std::move(rules);
+    sentencepiece::check_tokenizers(file);
+    for (std::size_t i = 0; i < scores.size(); ++i) file.pieces[i].score = static_cast<float>(scores.data()[i]);
     try {
         loaded.model = std::make_unique<Model>(file);
     } catch (const sentencepiece::NotCovered& error) {
@@ -94,7 +102,8 @@ nb::object replaced(const std::string& bytes) {
 
 nb::list pieces(const Loaded& loaded) {
     nb::list texts;
-    for (const sentencepiece::Piece& piece : loaded.file.pieces) texts.append(replaced(piece.text));
+    for (const sentencepiece::Piece& piece : loaded.file.pieces)
+        texts.append(nb::str(piece.text->data(), piece.text->size()));
     return texts;
 }
 

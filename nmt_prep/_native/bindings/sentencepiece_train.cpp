@@ -114,9 +114,11 @@ nb::bytes write_pieces(const ByteArray& data, const Int64Array& offsets, const F
         throw nb::value_error("there must be a score and a type for each piece");
     std::vector<Piece> pieces;
     pieces.reserve(texts.lines);
-    for (std::size_t i = 0; i < texts.lines; ++i)
-        pieces.push_back({std::string(reinterpret_cast<const char*>(texts.line(i)), texts.size(i)), scores.data()[i],
-                          static_cast<PieceType>(types.data()[i])});
+    for (std::size_t i = 0; i < texts.lines; ++i) {
+        auto text = Utf8Text::of({reinterpret_cast<const char*>(texts.line(i)), texts.size(i)});
+        if (!text) throw nb::value_error("a piece is not UTF-8");
+        pieces.push_back({std::move(*text), scores.data()[i], static_cast<PieceType>(types.data()[i])});
+    }
     const std::string bytes = sentencepiece::write_pieces(pieces);
     return nb::bytes(bytes.data(), bytes.size());
 }

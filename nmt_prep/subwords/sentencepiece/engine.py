@@ -95,17 +95,9 @@ class NativeModel:
         self._id_layout = id_layout
         try:
             self._model = SentencePieceModel(np.frombuffer(data, np.uint8), id_layout == "fairseq")
-        except UnicodeDecodeError as error:  # the message of the core quotes the piece
-            raise VocabularyError("the SentencePiece model has a piece that is not UTF-8") from error
         except ValueError as error:
             raise VocabularyError(f"the SentencePiece model {error}") from error
         self.pieces = tuple(self._model.pieces())
-        for number, piece in enumerate(self.pieces):
-            if "\ufffd" in piece and piece.encode() not in data:  # a replacement for bytes that are not UTF-8
-                raise VocabularyError(
-                    f"the SentencePiece model has a piece that is not UTF-8, the one with id {number}"
-                )
-        self._check_unknown_text()
         self.model_type = _KINDS[self._model.kind]
         self._library: LibraryModel | None = None
         self.library_reason: str | None = self._model.not_covered or None
@@ -114,21 +106,6 @@ class NativeModel:
         if self.library_reason is not None:
             self._library = self._load_library()
             _log.warning("the sentencepiece library runs this model, more slowly: %s", self.library_reason)
-
-    def _check_unknown_text(self) -> None:
-        """Checks the text that the unknown piece decodes to.
-
-        Raises:
-            VocabularyError: the text is not UTF-8.
-        """
-        if self._model.unk_id >= 0 and not self._model.not_covered:
-            ids, offsets = np.array([self._model.unk_id], np.int32), np.array([0, 1], np.int64)
-            try:
-                self._model.decode(ids, offsets, 1)
-            except UnicodeDecodeError as error:
-                raise VocabularyError(
-                    f"the SentencePiece model decodes the unknown piece to what is not UTF-8: {error.object!r}"
-                ) from error
 
     @property
     def numbering(self) -> bytes:

@@ -72,7 +72,7 @@ class JsonModel:
                 np.ascontiguousarray(file.merges).ravel(),
             )
         except ValueError as error:
-            raise VocabularyError(f"{where}: normalizer.Precompiled {error}; fetch the file again") from error
+            raise VocabularyError(f"{where}: the model {error}; fetch the file again") from error
         if self._model.not_covered:
             raise VocabularyError(f"{where}: the model is not supported: {self._model.not_covered}")
 

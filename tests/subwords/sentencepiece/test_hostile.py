@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
+import numpy as np
+import pytest
+from _nmt_prep_core import SentencePieceModel, SentencePieceTracer
+
+from nmt_prep.columns import TextColumn
 from nmt_prep.errors import VocabularyError
+from nmt_prep.subwords.sentencepiece.json_steps import Steps
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
-from tests.reference.sentencepiece import NORMAL
+from tests.reference.sentencepiece import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
+from tests.subwords.sentencepiece.json_models import charsmap
 from tests.subwords.sentencepiece.models import BPE, BYTES, UNIGRAM, UNK, WORD, field, library, model_file
 
 PIECES = [
@@ -60,8 +67,61 @@ def test_a_piece_that_is_not_utf8_is_refused(kind: int) -> None:
         SentencePieceTokenizer(file)
 
 
-def test_an_unknown_text_that_is_not_utf8_is_refused() -> None:
+@pytest.mark.parametrize("denormalizer", [None, field(2, charsmap({"é": "e"}))], ids=["as it is", "denormalized"])
+@pytest.mark.parametrize("end", [b"\xff", b"\xc3", b"\xf0\x9f"])
+def test_an_unknown_text_that_is_not_utf8_is_refused(end: bytes, denormalizer: bytes | None) -> None:
     surface = 44
-    file = model_file([UNK, *PIECES]) + field(2, field(surface, b"?\xff"))
-    with pytest.raises(VocabularyError, match=r"decodes the unknown piece to what is not UTF-8: b'\?\\xff'"):
+    file = model_file([UNK, *PIECES], denormalizer=denormalizer) + field(2, field(surface, b"?" + end))
+    with pytest.raises(VocabularyError, match="decodes the unknown piece to what is not UTF-8"):
         SentencePieceTokenizer(file)
+    with pytest.raises(ValueError, match="decodes the unknown piece to what is not UTF-8"):
+        SentencePieceModel(np.frombuffer(file, np.uint8), False)
+
+
+@pytest.mark.parametrize("load", [SentencePieceModel, SentencePieceTracer])
+@pytest.mark.parametrize("kind", [NORMAL, USER_DEFINED, CONTROL, UNUSED])
+def test_the_core_refuses_pieces_that_are_not_utf8(load: Any, kind: int) -> None:
+    file = model_file([UNK, *PIECES, ("xx", 0.0, kind)]).replace(b"\x02xx", b"\x02\xe8\xaa")
+    with pytest.raises(ValueError, match="has a piece that is not UTF-8, the one with id 14"):
+        load(np.frombuffer(file, np.uint8), False)
+
+
+def test_an_unknown_piece_within_a_character_has_no_place() -> None:
+    """The ids are not those of the line."""
+    file = model_file([UNK, *BYTES, *PIECES], byte_fallback=True, dummy_prefix=False)
+    tracer = SentencePieceTracer(np.frombuffer(file, np.uint8), False)
+    line = TextColumn.from_strings(["é"])
+    unknown, first_byte, a = 0, 1 + 0xC3, 258
+    spans = tracer.spans(line.data, line.offsets, np.array([first_byte, unknown, a], np.int32), np.array([0, 3]))
+    assert [part.tolist() for part in spans] == [[0, 0, 0], [0, 0, 0], [False]]
+
+
+def load_pieces(
+    pieces: list[tuple[str, int]], scores: list[float], merges: list[int], *, is_unigram: bool = True
+) -> SentencePieceModel:
+    rules = Steps(escaped=True).rules(fuse_unknown=True)
+    numbers = np.array(scores, np.float64), np.array(merges, np.int32)
+    return SentencePieceModel.of_tokenizers(pieces, is_unigram, False, "<unk>", True, rules, *numbers)
+
+
+def test_numbers_that_are_not_those_of_pieces_are_refused() -> None:
+    known = [("<unk>", UNKNOWN), ("a", NORMAL), ("b", NORMAL)]
+    assert len(load_pieces(known, [0.0, -1.0, -2.0], [])) == 3
+    for scores, message in (
+        ([0.0] * 4, "has more scores than pieces"),
+        ([0.0, -1.0], "has a piece without a score"),
+        ([0.0, -1.0, float("nan")], "has a score that is not finite"),
+        ([0.0, -1.0, 1e300], "has a score that is not finite"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            load_pieces(known, scores, [])
+    for merges in ([1, 2, 3], [-1, 1, 2]):
+        with pytest.raises(ValueError, match="has a merge of an unknown piece"):
+            load_pieces(known, [], merges, is_unigram=False)
+    for piece, message in (
+        (("b", 7), "has a piece of an unknown type"),
+        (("b", BYTE), "has a byte piece without a byte"),
+        (("", NORMAL), "has an empty piece"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            load_pieces([*known[:2], piece], [0.0] * 3, [])

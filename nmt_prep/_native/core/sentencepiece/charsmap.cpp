@@ -22,10 +22,6 @@ bool has_value(std::uint32_t unit) { return unit >> 8 & 1; }
 std::uint32_t value(std::uint32_t unit) { return unit & ~(1u << 31); }
 std::uint32_t offset(std::uint32_t unit) { return (unit >> 10) << ((unit & 1u << 9) >> 6); }
 
-bool is_utf8(std::string_view text) {
-    return find_invalid_utf8(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()) == text.size();
-}
-
 }  // namespace
 
 CharsMap::CharsMap(std::string_view table) {

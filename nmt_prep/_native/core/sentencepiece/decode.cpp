@@ -36,15 +36,15 @@ void Model::decode_row(const std::int32_t* ids, std::size_t size, std::string& t
         const auto id = static_cast<std::size_t>(ids[i]);
         const Piece& piece = pieces_[id];
         if (piece.type == PieceType::kByte) {
-            bytes.push_back(static_cast<char>(byte_of_piece(piece.text)));
+            bytes.push_back(static_cast<char>(byte_of_piece(*piece.text)));
             continue;
         }
         append_bytes(bytes, text);
         at_start &= text.size() == start;
         if (piece.type == PieceType::kControl) continue;
-        const bool strips = at_start && strips_first_space_ && piece.text.starts_with(kEscapedSpace);
+        const bool strips = at_start && strips_first_space_ && piece.text->starts_with(kEscapedSpace);
         if (piece.type == PieceType::kUnknown)
-            text += unk_surface_;
+            text += *unk_surface_;
         else
             text.append(surfaces_[id], strips ? 1 : 0);
         at_start &= !(strips && !strips_all_first_spaces_) && text.size() == start;

@@ -3,10 +3,12 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 
 #include "text/protobuf.h"
 
@@ -48,16 +50,20 @@ class Fields : private MessageFields {
 
 using Message = std::span<const std::uint8_t>;
 
-Piece read_piece(Message message) {
-    Piece piece;
+Piece read_piece(Message message, std::size_t id) {
+    std::string bytes;
+    float score = 0;
+    auto type = PieceType::kNormal;
     for (Fields field(message); field.next();) {
-        if (field.is(1, Fields::kBytes)) piece.text = field.text();
-        if (field.is(2, Fields::kFloat)) piece.score = field.real();
+        if (field.is(1, Fields::kBytes)) bytes = field.text();
+        if (field.is(2, Fields::kFloat)) score = field.real();
         // An enumeration's unknown values read as its default.
         if (field.is(3, Fields::kNumber) && field.choice() >= 1 && field.choice() <= 6)
-            piece.type = static_cast<PieceType>(field.choice());
+            type = static_cast<PieceType>(field.choice());
     }
-    return piece;
+    std::optional<Utf8Text> text = Utf8Text::of(std::move(bytes));
+    if (!text) fail("has a piece that is not UTF-8, the one with id " + std::to_string(id));
+    return {std::move(*text), score, type};
 }
 
 void read_trainer(Message message, ModelFile& file) {
@@ -73,7 +79,11 @@ void read_trainer(Message message, ModelFile& file) {
             if (field.field() == 46 && !field.bytes.empty()) file.bos_piece = field.text();
             if (field.field() == 47 && !field.bytes.empty()) file.eos_piece = field.text();
             if (field.field() == 48 && !field.bytes.empty()) file.pad_piece = field.text();
-            if (field.field() == 44) file.unk_surface = field.text();
+            if (field.field() == 44) {
+                const std::optional<Utf8Text> text = Utf8Text::of(field.text());
+                if (!text) fail("decodes the unknown piece to what is not UTF-8");
+                file.unk_surface = *text;
+            }
         }
     }
 }
@@ -105,16 +115,16 @@ void check_pieces(const ModelFile& file) {
     std::array<bool, 256> bytes{};
     std::size_t unknown = 0;
     for (const Piece& piece : file.pieces) {
-        if (piece.text.empty()) fail("has an empty piece: it is damaged");
-        if (piece.text.size() >= kMaxPieceBytes) fail("has a piece of 8,000 bytes or more: it is damaged");
-        if (piece.text.find('\0') != std::string::npos) fail("has a piece with a NUL character: it is damaged");
+        if (piece.text->empty()) fail("has an empty piece: it is damaged");
+        if (piece.text->size() >= kMaxPieceBytes) fail("has a piece of 8,000 bytes or more: it is damaged");
+        if (piece.text->find('\0') != std::string::npos) fail("has a piece with a NUL character: it is damaged");
         if (!std::isfinite(piece.score)) fail("has a score that is not finite: it is damaged");
-        if (!(piece.in_text() ? in_text : reserved).insert(piece.text).second)
-            fail("has the piece '" + piece.text + "' twice: it is damaged");
+        if (!(piece.in_text() ? in_text : reserved).insert(*piece.text).second)
+            fail("has the piece '" + *piece.text + "' twice: it is damaged");
         unknown += piece.type == PieceType::kUnknown;
         if (piece.type != PieceType::kByte) continue;
-        const int byte = byte_of_piece(piece.text);
-        if (byte < 0 || !file.byte_fallback) fail("has the byte piece '" + piece.text + "', but no byte fallback");
+        const int byte = byte_of_piece(*piece.text);
+        if (byte < 0 || !file.byte_fallback) fail("has the byte piece '" + *piece.text + "', but no byte fallback");
         bytes[static_cast<std::size_t>(byte)] = true;
     }
     if (in_text.empty() && file.kind == ModelKind::kUnigram) fail("has no pieces that text could match");
@@ -126,10 +136,31 @@ void check_pieces(const ModelFile& file) {
 
 }  // namespace
 
+void check_tokenizers(const ModelFile& file) {
+    const TokenizersRules& rules = *file.tokenizers;
+    const bool is_unigram = file.kind == ModelKind::kUnigram;
+    if (rules.scores.size() > file.pieces.size()) fail("has more scores than pieces");
+    for (const double score : rules.scores)
+        if (!std::isfinite(static_cast<float>(score))) fail("has a score that is not finite");
+    for (std::size_t id = 0; id < file.pieces.size(); ++id) {
+        const Piece& piece = file.pieces[id];
+        const bool is_byte = piece.type == PieceType::kByte;
+        if (piece.type < PieceType::kNormal || piece.type > PieceType::kByte) fail("has a piece of an unknown type");
+        if (is_byte && byte_of_piece(*piece.text) < 0) fail("has a byte piece without a byte");
+        if (piece.type == PieceType::kUnused) continue;
+        if (piece.text->empty()) fail("has an empty piece");
+        if (is_unigram && (piece.in_text() || is_byte) && id >= rules.scores.size())
+            fail("has a piece without a score");
+    }
+    for (const auto& merge : rules.merges)
+        for (const std::int32_t id : {merge.left, merge.right, merge.merged})
+            if (id < 0 || std::cmp_greater_equal(id, file.pieces.size())) fail("has a merge of an unknown piece");
+}
+
 std::string write_pieces(const std::vector<Piece>& pieces) {
     constexpr std::size_t kScoreBytes = 5, kMostOtherBytes = 16;
     std::size_t room = 0;
-    for (const Piece& piece : pieces) room += piece.text.size() + kMostOtherBytes;
+    for (const Piece& piece : pieces) room += piece.text->size() + kMostOtherBytes;
     std::string out;
     out.reserve(room);
     const auto write_number = [&out](std::size_t number) {
@@ -140,10 +171,10 @@ std::string write_pieces(const std::vector<Piece>& pieces) {
     for (const Piece& piece : pieces) {
         const bool typed = piece.type != PieceType::kNormal;
         out.push_back('\x0A');
-        write_number(1 + varint_size(piece.text.size()) + piece.text.size() + kScoreBytes + (typed ? 2 : 0));
+        write_number(1 + varint_size(piece.text->size()) + piece.text->size() + kScoreBytes + (typed ? 2 : 0));
         out.push_back('\x0A');
-        write_number(piece.text.size());
-        out += piece.text;
+        write_number(piece.text->size());
+        out += *piece.text;
         std::array<char, kScoreBytes> score{'\x15'};
         const auto bits = std::bit_cast<std::uint32_t>(piece.score);
         for (std::size_t i = 0; i < 4; ++i) score[1 + i] = static_cast<char>(bits >> (8 * i) & 0xFF);
@@ -167,20 +198,21 @@ int byte_of_piece(const std::string& text) {
 void use_fairseq_ids(ModelFile& file) {
     std::vector<Piece>& pieces = file.pieces;
     const auto begins = [&](std::size_t i, const char* text, PieceType type) {
-        return i < pieces.size() && pieces[i].text == text && pieces[i].type == type;
+        return i < pieces.size() && *pieces[i].text == text && pieces[i].type == type;
     };
     if (!begins(0, "<unk>", PieceType::kUnknown) || !begins(1, "<s>", PieceType::kControl) ||
         !begins(2, "</s>", PieceType::kControl))
         fail("does not begin with <unk>, <s> and </s>, which fairseq's ids require");
     for (const Piece& piece : pieces)
-        if (piece.text == "<pad>" || piece.text == "<mask>")
-            fail("has the piece " + piece.text + " already, which is added for fairseq's ids");
-    const Piece pad{"<pad>", 0, PieceType::kControl}, mask{"<mask>", 0, PieceType::kControl};
+        if (*piece.text == "<pad>" || *piece.text == "<mask>")
+            fail("has the piece " + *piece.text + " already, which is added for fairseq's ids");
+    const Piece pad{*Utf8Text::of("<pad>"), 0, PieceType::kControl},
+        mask{*Utf8Text::of("<mask>"), 0, PieceType::kControl};
     pieces.insert(pieces.begin() + 3, pieces.front());
     pieces.erase(pieces.begin());
     pieces.insert(pieces.begin() + 1, pad);
     pieces.push_back(mask);
-    file.pad_piece = pad.text;
+    file.pad_piece = *pad.text;
 }
 
 ModelFile read_model(const std::uint8_t* data, std::size_t size) {
@@ -189,7 +221,7 @@ ModelFile read_model(const std::uint8_t* data, std::size_t size) {
     for (Fields field(Message(data, size)); field.next();) {
         if (!field.is(Fields::kBytes)) continue;
         switch (field.field()) {
-            case 1: file.pieces.push_back(read_piece(field.bytes)); break;
+            case 1: file.pieces.push_back(read_piece(field.bytes, file.pieces.size())); break;
             case 2:
                 read_trainer(field.bytes, file);
                 has_trainer = true;

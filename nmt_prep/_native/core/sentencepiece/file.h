@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "text/utf8.h"
+
 namespace nmt_prep::sentencepiece {
 
 enum class PieceType : std::uint8_t {
@@ -22,7 +24,7 @@ enum class PieceType : std::uint8_t {
 enum class ModelKind : std::uint8_t { kUnigram = 1, kBpe = 2, kWord = 3, kChar = 4 };
 
 struct Piece {
-    std::string text;
+    Utf8Text text;
     float score = 0;
     PieceType type = PieceType::kNormal;
 
@@ -73,7 +75,7 @@ struct ModelFile {
     bool byte_fallback = false;
     bool whitespace_is_suffix = false;
     std::string unk_piece = "<unk>", bos_piece = "<s>", eos_piece = "</s>", pad_piece = "<pad>";
-    std::string unk_surface = " \xE2\x81\x87 ";
+    Utf8Text unk_surface = *Utf8Text::of(" \xE2\x81\x87 ");
     NormalizerSpec normalizer;
     std::optional<NormalizerSpec> denormalizer;
     std::vector<SelfTest> self_tests;
@@ -82,8 +84,11 @@ struct ModelFile {
 };
 
 // Throws std::invalid_argument, whose message completes "the file …", unless the bytes are a model that the
-// sentencepiece library accepts too.
+// sentencepiece library accepts too, and whose pieces are UTF-8.
 ModelFile read_model(const std::uint8_t* data, std::size_t size);
+
+// Throws std::invalid_argument unless the numbers in a model of tokenizers are those of its pieces.
+void check_tokenizers(const ModelFile& file);
 
 // Renumbers the pieces as fairseq does: <s> 0, <pad> 1, </s> 2, <unk> 3, the others one more than in the
 // file, and <mask> last. Throws std::invalid_argument if the file does not begin with <unk>, <s>, </s>, or has the

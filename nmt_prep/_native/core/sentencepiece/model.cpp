@@ -46,14 +46,14 @@ Model::Model(const ModelFile& file)
       // The fewer pieces there are, the more of them a word needs.
       known_words_(kCacheBits, pieces_.size() <= 1 << 13) {
     if (file.denormalizer && !file.denormalizer->charsmap.empty())
-        denormalizer_.emplace(*file.denormalizer, false, std::vector<std::string>());
+        denormalizer_.emplace(*file.denormalizer, false, std::vector<Utf8Text>());
     if (file.tokenizers) tokenizers_.emplace(*file.tokenizers);
     if (file.kind == ModelKind::kBpe)
         bpe_ = std::make_unique<const Bpe>(vocabulary_, file.tokenizers ? &file.tokenizers->merges : nullptr);
     else
         unigram_ = std::make_unique<const Unigram>(vocabulary_,
                                                    file.tokenizers ? file.tokenizers->scores : std::vector<double>());
-    for (const Piece& piece : pieces_) surfaces_.push_back(surface_of(piece.text));
+    for (const Piece& piece : pieces_) surfaces_.push_back(surface_of(*piece.text));
     if (!unigram_ || tokenizers_) return;
     run_reader_ = std::make_unique<const RunReader>(normalizer_, vocabulary_, joints_, *unigram_);
     learn_words();

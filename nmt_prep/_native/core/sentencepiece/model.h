@@ -196,7 +196,7 @@ class Model {
 
     std::vector<Piece> pieces_;
     std::vector<std::string> surfaces_;  // of pieces, with spaces for U+2581
-    std::string unk_surface_;
+    Utf8Text unk_surface_;
     bool strips_first_space_, strips_all_first_spaces_;
     Normalizer normalizer_;
     std::optional<TokenizersNormalizer> tokenizers_;  // instead, for a model of tokenizers

@@ -21,10 +21,10 @@ std::uint32_t packed_utf8(char32_t point) {
     return size << 24 | std::uint32_t{bytes[2]} << 16 | std::uint32_t{bytes[1]} << 8 | bytes[0];
 }
 
-Trie trie_of(const std::vector<std::string>& texts) {
+Trie trie_of(const std::vector<Utf8Text>& texts) {
     std::vector<std::pair<std::string, std::int32_t>> entries;
     entries.reserve(texts.size());
-    for (const std::string& text : texts) entries.emplace_back(text, 0);
+    for (const Utf8Text& text : texts) entries.emplace_back(*text, 0);
     return byte_trie(entries);
 }
 
@@ -44,27 +44,27 @@ std::optional<std::string> spelled(std::string_view text, bool spaces_escaped) {
     return out;
 }
 
-std::vector<std::string> verbatim_texts(const ModelFile& file) {
-    std::vector<std::string> texts;
+std::vector<Utf8Text> verbatim_texts(const ModelFile& file) {
+    std::vector<Utf8Text> texts;
     for (const Piece& piece : file.pieces)
         if (piece.type == PieceType::kUserDefined) texts.push_back(piece.text);
     return texts;
 }
 
-Normalizer::Normalizer(const NormalizerSpec& spec, bool whitespace_is_suffix, const std::vector<std::string>& verbatim)
+Normalizer::Normalizer(const NormalizerSpec& spec, bool whitespace_is_suffix, const std::vector<Utf8Text>& verbatim)
     : spec_(spec),
       suffix_(whitespace_is_suffix),
       rules_(spec.charsmap),
       verbatim_(trie_of(verbatim)),
       flags_(kBasicEnd, 0) {
     spec_.charsmap.clear();
-    for (const std::string& text : verbatim) {
-        const std::uint8_t* at = bytes_of(text);
+    for (const Utf8Text& text : verbatim) {
+        const std::uint8_t* at = bytes_of(*text);
         const char32_t first = next_utf8(at);
         if (first < kBasicEnd) flags_[first] |= kRuled;
         std::size_t nested = 0;
         Trie::Node node = verbatim_.root();
-        for (const char byte : text) {
+        for (const char byte : *text) {
             node = verbatim_.step(node, static_cast<std::uint8_t>(byte));
             nested += Trie::value(node) >= 0;
         }

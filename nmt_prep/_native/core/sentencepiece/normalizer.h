@@ -22,12 +22,12 @@ inline constexpr std::string_view kEscapedSpace = "\xE2\x96\x81";
 std::optional<std::string> spelled(std::string_view text, bool spaces_escaped);
 
 // Returns the texts to which no character rules apply: user-defined symbols.
-std::vector<std::string> verbatim_texts(const ModelFile& file);
+std::vector<Utf8Text> verbatim_texts(const ModelFile& file);
 
 class Normalizer {
    public:
     // `verbatim`: as of `verbatim_texts`.
-    Normalizer(const NormalizerSpec& spec, bool whitespace_is_suffix, const std::vector<std::string>& verbatim);
+    Normalizer(const NormalizerSpec& spec, bool whitespace_is_suffix, const std::vector<Utf8Text>& verbatim);
 
     bool spaces_escaped() const { return spec_.escape_whitespaces; }
 

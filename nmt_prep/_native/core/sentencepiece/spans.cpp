@@ -12,7 +12,7 @@ namespace nmt_prep::sentencepiece {
 namespace {
 
 bool has_at(const Normalizer::Trace& trace, std::size_t at, std::string_view text) {
-    return std::string_view(trace.text).substr(at).starts_with(text);
+    return std::string_view(trace.text).substr(std::min(at, trace.text.size())).starts_with(text);
 }
 
 }  // namespace
@@ -67,13 +67,13 @@ PieceTracer::PieceTracer(const ModelFile& file)
 std::size_t PieceTracer::size_at(const Normalizer::Trace& trace, std::size_t at, const Piece& piece,
                                  const Piece* next) const {
     if (piece.type == PieceType::kByte)
-        return at < trace.text.size() && trace.text[at] == static_cast<char>(byte_of_piece(piece.text)) ? 1 : 0;
+        return at < trace.text.size() && trace.text[at] == static_cast<char>(byte_of_piece(*piece.text)) ? 1 : 0;
     if (piece.type != PieceType::kUnknown)
-        return piece.in_text() && has_at(trace, at, piece.text) ? piece.text.size() : 0;
+        return piece.in_text() && has_at(trace, at, *piece.text) ? piece.text->size() : 0;
     std::size_t end = at;
     while (end < trace.text.size()) {
         end += character_size(static_cast<std::uint8_t>(trace.text[end]));
-        if (next != nullptr && has_at(trace, end, next->text)) break;
+        if (next != nullptr && has_at(trace, end, *next->text)) break;
     }
     return std::min(end, trace.text.size()) - at;
 }

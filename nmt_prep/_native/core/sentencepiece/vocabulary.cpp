@@ -64,15 +64,13 @@ Vocabulary::Vocabulary(const ModelFile& file, bool escaped)
         const Piece& piece = file.pieces[i];
         const auto id = static_cast<std::int32_t>(i);
         if (piece.type == PieceType::kUnknown) unk_id = id;
-        if (piece.type == PieceType::kByte) byte_ids[static_cast<std::size_t>(byte_of_piece(piece.text))] = id;
+        if (piece.type == PieceType::kByte) byte_ids[static_cast<std::size_t>(byte_of_piece(*piece.text))] = id;
         if (piece.type == PieceType::kNormal) lowest_score = std::min(lowest_score, piece.score);
         // With tokenizers, a unigram model finds the spellings of bytes in text too.
         const bool is_found_byte =
             file.tokenizers && file.kind == ModelKind::kUnigram && piece.type == PieceType::kByte;
         if (!piece.in_text() && !is_found_byte) continue;
-        if (find_invalid_utf8(bytes_of(piece.text), piece.text.size()) != piece.text.size())
-            throw NotCovered("a piece is not UTF-8");
-        auto text = spelled(piece.text, escaped);
+        auto text = spelled(*piece.text, escaped);
         const bool unused = piece.type == PieceType::kUnused;
         if (!text || (unused && (file.tokenizers || file.kind != ModelKind::kBpe))) continue;
         if (splits_at_spaces && text->find(' ', 1) != std::string::npos) continue;
@@ -80,7 +78,7 @@ Vocabulary::Vocabulary(const ModelFile& file, bool escaped)
         const std::uint8_t* at = bytes_of(*text);
         const char32_t first = next_utf8(at);
         if (at == bytes_of(*text) + text->size()) characters.set(first, id);
-        entries.push_back({std::move(*text), id, piece.score, piece.type, piece.text.size()});
+        entries.push_back({std::move(*text), id, piece.score, piece.type, piece.text->size()});
     }
 }
 

@@ -3,13 +3,38 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace nmt_prep {
 
 // Position of the first byte that is not part of well-formed UTF-8 (no overlong forms, no surrogates, nothing above
 // U+10FFFF), or `size` when all of it is well formed.
 std::size_t find_invalid_utf8(const std::uint8_t* data, std::size_t size);
+
+inline bool is_utf8(std::string_view text) {
+    return find_invalid_utf8(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()) == text.size();
+}
+
+// Well-formed text, which may be decoded without checks.
+class Utf8Text {
+   public:
+    // Returns nothing for other text. There is no other way to make one.
+    static std::optional<Utf8Text> of(std::string text) {
+        if (!is_utf8(text)) return std::nullopt;
+        return Utf8Text(std::move(text));
+    }
+
+    const std::string& operator*() const { return text_; }
+    const std::string* operator->() const { return &text_; }
+
+   private:
+    explicit Utf8Text(std::string text) : text_(std::move(text)) {}
+
+    std::string text_;
+};
 
 // True if all of it is well formed; also false if the processor lacks the instructions for blockwise validation.
 bool is_utf8_by_blocks(const std::uint8_t* data, std::size_t size);

@@ -42,7 +42,7 @@ from nmt_prep.stages.encode_tasks import bucket_share, spill_buffer
 from nmt_prep.stages.in_place import is_read_by_lines, wanted_by
 from nmt_prep.stages.output_costs import output_cost
 from nmt_prep.stages.sample import stride_of
-from nmt_prep.subwords import dialect_named
+from nmt_prep.subwords import dialect_of
 
 BYTES_PER_PAIR = 150
 """Assumed bytes of both sides of a pair, line ends included, for a given number of pairs."""
@@ -270,7 +270,7 @@ def estimate(config: Config, corpora: Sequence[CorpusSize], machines: Machines) 
             memory = _memory(name, config, corpora, note, ceil(busy), machines)
             rate = _RATES.get(name, 1.0)
             if name == "encode":
-                rate = dialect_named(config.vocab.dialect).speed.encoding
+                rate = dialect_of(config.vocab).speed.encoding
             elif name == "outputs":
                 rate = work / outputs.seconds
             elif name == "align":
@@ -364,7 +364,7 @@ def _nearest(notes: Sequence[StageNote], work: float) -> StageNote | None:
 
 def _training(config: Config, work: float, note: StageNote | None) -> tuple[float, int]:
     """Returns the seconds and the bytes of memory that training a vocabulary takes."""
-    typical = dialect_named(config.vocab.dialect).speed
+    typical = dialect_of(config.vocab).speed
     growth = (work / typical.sample) ** _TRAINING_GROWTH
     seconds, memory = typical.seconds * growth, typical.memory * growth
     if note is not None:

@@ -54,21 +54,15 @@ def check_vocab(options: Vocab) -> None:
     Raises:
         ValueError: the dialect refuses them.
     """
-    if isinstance(options, ExistingVocab):  # the stage checks the files
-        for sides in options.keys.values():
-            for address in filter(is_hub_id, options.files.of(sides[0])):
-                _check_model_id(address)
-        return
     try:
-        dialect_of(options).check(options)
+        dialect = dialect_of(options)
+        if isinstance(options, ExistingVocab):  # the stage checks the files
+            for sides in options.keys.values():
+                for address in filter(is_hub_id, options.files.of(sides[0])):
+                    repository_address(address, "models")
+        else:
+            dialect.check(options)
     except NmtPrepError as error:
-        raise ValueError(str(error)) from error
-
-
-def _check_model_id(address: str) -> None:
-    try:
-        repository_address(address, "models")
-    except ConfigError as error:
         raise ValueError(str(error)) from error
 
 

@@ -41,16 +41,6 @@ class VocabOptions(Section):
         return self
 
     @property
-    def dialect(self) -> str:
-        """Name of the dialect."""
-        return self.kind
-
-    @property
-    def has_spm(self) -> bool:
-        """True if the vocabularies are SentencePiece models, which Marian reads."""
-        return self.kind == "sentencepiece"
-
-    @property
     def own_pieces(self) -> tuple[str, ...]:
         """The strings that always become single pieces."""
         return self.reserved

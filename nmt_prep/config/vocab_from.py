@@ -13,7 +13,6 @@ from nmt_prep.config.url import Mirrors, is_hub_id, per_side
 from nmt_prep.config.vocab_frame import FrameTexts
 from nmt_prep.sides import SIDES, Side
 
-_BY_SUFFIX = {".model": "sentencepiece", ".spm": "sentencepiece", ".json": "byte_bpe", ".tiktoken": "byte_bpe"}
 _TRAINING = ("size", "shared", "reserved")
 
 _MEANING = "a path relative to the config file, a URL, an id (hf:…), or a list of mirrors: the vocabulary file"
@@ -44,11 +43,9 @@ class VocabFiles(Section):
 
 
 class ExistingVocab(Section):
-    """Vocabularies that exist already. The dialect is that of the files."""
+    """Vocabularies that exist already, in files of any dialect."""
 
-    kind: Literal["t2t", "byte_bpe", "sentencepiece"] | None = Field(
-        None, description="t2t, byte_bpe or sentencepiece: the dialect, which the files must have"
-    )
+    kind: str | None = Field(None, description="t2t, byte_bpe or sentencepiece: the dialect, which the files must have")
     files: Annotated[VocabFiles, BeforeValidator(per_side)] = Field(
         alias="from",
         description="a path relative to the config file, a URL, an id of a model (hf:owner/name), a list of mirrors, "
@@ -77,15 +74,9 @@ class ExistingVocab(Section):
         return values
 
     @property
-    def dialect(self) -> str:
-        """Name of the dialect, as the key ``kind`` states it, or else as the names of the files suggest."""
-        return self.kind or _BY_SUFFIX.get(_suffix(self.files.of("source")[0]), "t2t")
-
-    @property
-    def has_spm(self) -> bool:
-        """True if the vocabularies are SentencePiece's own files, which Marian reads, as far as their names tell."""
-        suffixes = {_suffix(self.files.of(side)[0]) for side in SIDES}
-        return self.dialect == "sentencepiece" and ".json" not in suffixes
+    def suffixes(self) -> tuple[str, ...]:
+        """Suffixes of the names of the files, by side."""
+        return tuple(_suffix(self.files.of(side)[0]) for side in SIDES)
 
     @property
     def shared(self) -> bool:

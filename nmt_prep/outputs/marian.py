@@ -22,8 +22,9 @@ from nmt_prep.outputs.files import output_file
 from nmt_prep.outputs.lines import line_batches, link_problems, piece_rows, task_pieces, unlinked
 from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
 from nmt_prep.outputs.pairs import IdPairs
-from nmt_prep.outputs.vocabulary import check_frames, copy_file, headed_list, write_text
+from nmt_prep.outputs.vocabulary import check_frames, copy_file, headed_list, without_spm, write_text
 from nmt_prep.sides import SIDES, Side
+from nmt_prep.subwords import expects_spm
 
 
 class MarianOptions(OutputOptions):
@@ -48,7 +49,7 @@ class Marian(Output[MarianOptions]):
     options = MarianOptions
 
     def form(self, options: MarianOptions, config: Config) -> Form:
-        pieces = not config.vocab.has_spm if options.pieces is None else options.pieces
+        pieces = not expects_spm(config.vocab) if options.pieces is None else options.pieces
         if options.alignments:
             return "linked_pieces" if pieces else "linked_tsv"
         return "ids" if pieces else "text"
@@ -56,8 +57,11 @@ class Marian(Output[MarianOptions]):
     def problems(self, options: MarianOptions, config: Config) -> Iterator[tuple[str, str]]:
         if options.alignments:
             yield from link_problems(config)
-        if options.pieces is False and not config.vocab.has_spm:
-            yield "pieces", f"Marian segments text by a SentencePiece model only, and {_found(config)}; set it to true"
+        if options.pieces is False and not expects_spm(config.vocab):
+            yield (
+                "pieces",
+                f"Marian segments text by a SentencePiece model only, and {without_spm(config)}; set it to true",
+            )
 
     def check(self, options: MarianOptions, run: RunFacts) -> None:
         has_spm = run.vocabularies["source"].load().has_spm
@@ -96,12 +100,6 @@ def vocabulary_names(run: RunFacts) -> dict[Side, str]:
         f".{'spm' if run.vocabularies[side].load().has_spm else 'txt'}"
         for side in sides
     }
-
-
-def _found(config: Config) -> str:
-    """Returns what the vocabulary is instead of a SentencePiece model, for a message."""
-    kind = config.vocab.dialect
-    return "vocab.from is a tokenizer.json" if kind == "sentencepiece" else f"vocab.kind is {kind}"
 
 
 def _pieces(task: ShardTask[MarianOptions]) -> Iterator[tuple[memoryview, int]]:

@@ -16,8 +16,9 @@ from nmt_prep.outputs.files import output_file
 from nmt_prep.outputs.lines import corpus_lines, line_batches, link_problems, piece_rows, task_pieces, unlinked
 from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
 from nmt_prep.outputs.pairs import IdBatch, IdPairs, TextBatch, TextPairs
-from nmt_prep.outputs.vocabulary import ListFormat, check_frames, write_lists
+from nmt_prep.outputs.vocabulary import ListFormat, check_frames, without_spm, write_lists
 from nmt_prep.sides import SIDES
+from nmt_prep.subwords import expects_spm
 
 
 class TextOptions(OutputOptions):
@@ -51,10 +52,8 @@ class Text(Output[TextOptions]):
         return "ids" if options.pieces else "text"
 
     def problems(self, options: TextOptions, config: Config) -> Iterator[tuple[str, str]]:
-        if "hf_marian" in options.vocab and not config.vocab.has_spm:
-            kind = config.vocab.dialect
-            found = "vocab.from is a tokenizer.json" if kind == "sentencepiece" else f"vocab.kind is {kind}"
-            yield "vocab", f"hf_marian needs a vocabulary of kind sentencepiece, {found}"
+        if "hf_marian" in options.vocab and not expects_spm(config.vocab):
+            yield "vocab", f"hf_marian needs a SentencePiece model, and {without_spm(config)}"
         if len(set(options.vocab)) < len(options.vocab):
             yield "vocab", "names a format twice"
         if options.alignments:

@@ -11,11 +11,12 @@ import numpy.typing as npt
 from _nmt_prep_core import count_ids
 
 from nmt_prep.artefacts import atomic_write, link_or_copy, write_json, writing
+from nmt_prep.config import Config
 from nmt_prep.config.outputs import OutputOptions
 from nmt_prep.errors import VocabularyError
 from nmt_prep.outputs.output import RunFacts, ShardMade, ShardTask
 from nmt_prep.sides import SIDES
-from nmt_prep.subwords import Tokenizer
+from nmt_prep.subwords import Tokenizer, dialect_of
 from nmt_prep.subwords.frame import Frame
 from nmt_prep.subwords.piece_text import PieceText
 
@@ -135,6 +136,12 @@ def copy_vocabularies(directory: Path, run: RunFacts) -> None:
         path = run.vocabularies[side].path
         whole = "tokenizer.json" if run.shared else f"{side}.tokenizer.json"
         copy_file(path, directory / (whole if path.suffix == ".json" else path.name))
+
+
+def without_spm(config: Config) -> str:
+    """Returns why the vocabularies are no SentencePiece models, for messages."""
+    dialect = dialect_of(config.vocab)
+    return "vocab.from is a tokenizer.json" if dialect.has_spm else f"vocab.kind is {dialect.kind}"
 
 
 def copy_file(source: Path, target: Path) -> None:

@@ -99,7 +99,7 @@ def kind_of(stage: str, config: Config, *, in_place: bool = False) -> str:
     """
     vocab = config.vocab
     if isinstance(vocab, ExistingVocab):
-        training, dialect = "existing", vocab.dialect
+        training, dialect = "existing", dialect_of(vocab).kind
     else:
         training = dialect = dialect_of(vocab).variant(vocab)
     kinds = {"vocab": f"vocab-{training}", "encode": f"encode-{dialect}-{config.records.layout}"}

@@ -15,9 +15,9 @@ from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.download import downloaded_file, needed_vocabularies
 from nmt_prep.stages.vocab_facts import DescribedVocabulary, describe_vocabulary
 from nmt_prep.stages.vocab_pairs import MERGES, openai_names
-from nmt_prep.subwords import DIALECTS, ByteBPETokenizer, Dialect, SentencePieceTokenizer, Tokenizer, dialect_in
-from nmt_prep.subwords.sentencepiece.numbering import read_numbering
-from nmt_prep.subwords.tokenizer import IdLayout
+from nmt_prep.subwords import DIALECTS, Dialect, Tokenizer, dialect_in, dialect_named, dialect_of, expects_spm
+from nmt_prep.subwords.tokenizer import IdLayout, read_vocabulary
+from nmt_prep.subwords.tokenizer_json import parse_json
 
 
 def existing_settings(config: Config, options: ExistingVocab) -> dict[str, object]:
@@ -107,18 +107,18 @@ def _load(files: Mapping[str, Path], key: str, config: Config, options: Existing
             f"vocab.kind is {options.kind}, but {path} ({key}) is a vocabulary of kind {tokenizer.dialect}; correct "
             "kind, or leave it out"
         )
-    if config.outputs and options.dialect != tokenizer.dialect:
+    if config.outputs and dialect_of(options).kind != tokenizer.dialect:
         raise VocabularyError(
             f"{key}: {path} is a vocabulary of kind {tokenizer.dialect}, which its name does not tell; outputs depend "
             f"on it, so set vocab.kind to {tokenizer.dialect}"
         )
-    if config.outputs and options.has_spm != tokenizer.has_spm:
-        found, suffix = ("SentencePiece model", ".model") if tokenizer.has_spm else ("tokenizer.json", ".json")
+    if config.outputs and expects_spm(options) != tokenizer.has_spm:
+        kind, suffix = ("SentencePiece model", ".model") if tokenizer.has_spm else ("tokenizer.json", ".json")
         raise VocabularyError(
-            f"{key}: {path} is a {found}, which its name does not tell; outputs depend on it, so name a file that ends "
+            f"{key}: {path} is a {kind}, which its name does not tell; outputs depend on it, so name a file that ends "
             f"in {suffix}"
         )
-    if options.id_layout is not None and tokenizer.dialect != "sentencepiece":
+    if options.id_layout not in (None, *dialect_named(tokenizer.dialect).id_layouts):
         raise VocabularyError(
             f"vocab.id_layout is for SentencePiece models, and {path} ({key}) is of kind {tokenizer.dialect}; "
             "leave it out"
@@ -153,9 +153,11 @@ def _opened(files: Mapping[str, Path], key: str, options: ExistingVocab) -> Toke
     dialect: Dialect[Any] | None = None
     try:
         dialect = dialect_in(path)
-        if (merges := files.get(f"{key}/{MERGES}")) is not None:
-            return ByteBPETokenizer.load(path, merges=merges)
-        return _numbered(dialect.load(path, id_layout=options.id_layout), files, key, options)
+        tokenizer = dialect.load(path, id_layout=options.id_layout, merges=files.get(f"{key}/{MERGES}"))
+        numbering = files.get(options.ids_key(options.keys[key][0]))
+        if numbering is None:
+            return tokenizer
+        return tokenizer.numbered(parse_json(numbering, read_vocabulary(numbering)), str(numbering))
     except NmtPrepError as error:
         if path.exists() and dialect is DIALECTS[-1] and options.kind is None:
             raise VocabularyError(
@@ -165,22 +167,8 @@ def _opened(files: Mapping[str, Path], key: str, options: ExistingVocab) -> Toke
         raise VocabularyError(f"{key}: {error}") from error
 
 
-def _numbered(tokenizer: Tokenizer, files: Mapping[str, Path], key: str, options: ExistingVocab) -> Tokenizer:
-    """Returns the tokenizer with the ids of the config's numbering, if it has one.
-
-    Raises:
-        VocabularyError: the numbering cannot be used.
-    """
-    ids_key = options.ids_key(options.keys[key][0])
-    if ids_key not in files:
-        return tokenizer
-    if not isinstance(tokenizer, SentencePieceTokenizer):
-        raise VocabularyError(f"{ids_key} is for SentencePiece models, and {files[key]} is of kind {tokenizer.dialect}")
-    return tokenizer.numbered(read_numbering(files[ids_key]))
-
-
 def _layout(tokenizer: Tokenizer, options: ExistingVocab) -> IdLayout | None:
-    return options.id_layout or "sentencepiece" if tokenizer.dialect == "sentencepiece" else None
+    return options.id_layout or next(iter(dialect_named(tokenizer.dialect).id_layouts), None)
 
 
 def _tags(config: Config, side: Side) -> dict[str, str]:

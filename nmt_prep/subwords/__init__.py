@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt_prep.config.vocab import VocabOptions
+from nmt_prep.config.vocab_from import ExistingVocab
 from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords.byte_bpe.dialect import BYTE_BPE
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
@@ -27,6 +28,7 @@ __all__ = [
     "dialect_in",
     "dialect_named",
     "dialect_of",
+    "expects_spm",
     "load_tokenizer",
 ]
 
@@ -47,9 +49,23 @@ def dialect_named(kind: str) -> Dialect[Any]:
     raise VocabularyError(f"there is no dialect {kind!r}; nmt_prep knows {known}")
 
 
-def dialect_of(options: VocabOptions) -> Dialect[Any]:
-    """Returns the dialect that the config's vocabulary options belong to."""
-    return dialect_named(options.kind)
+def dialect_of(options: VocabOptions | ExistingVocab) -> Dialect[Any]:
+    """Returns the dialect of the section ``vocab`` of a config.
+
+    For existing files without ``kind``, it is the dialect that the name of the source side's file suggests.
+
+    Raises:
+        VocabularyError: there is no such dialect.
+    """
+    if options.kind is not None:
+        return dialect_named(options.kind)
+    assert isinstance(options, ExistingVocab)
+    return next((dialect for dialect in DIALECTS if options.suffixes[0] in dialect.suffixes), DIALECTS[-1])
+
+
+def expects_spm(options: VocabOptions | ExistingVocab) -> bool:
+    """Returns True if the vocabularies are SentencePiece models, which Marian reads, as far as the config tells."""
+    return dialect_of(options).has_spm and not (isinstance(options, ExistingVocab) and ".json" in options.suffixes)
 
 
 def load_tokenizer(path: str | Path, *, id_layout: IdLayout | None = None) -> Tokenizer:

@@ -1,4 +1,4 @@
-"""The interface of a subword dialect, as stages and commands use it.
+"""The interface of a subword dialect, for stages and commands.
 
 To add a dialect, make a folder with one instance of a subclass of :class:`Dialect`, list the instance in
 ``nmt_prep.subwords.DIALECTS``, and add a class of options to ``nmt_prep.config.vocab``.
@@ -43,11 +43,17 @@ class Dialect(ABC, Generic[Options]):
         kind: name of the dialect: the value of ``vocab.kind`` in a config, and of :attr:`Tokenizer.dialect`.
         options: class of the dialect's options in a config.
         speed: typical times and memory, for estimates.
+        suffixes: suffixes of vocabulary files, which suggest the dialect before a file is there to be read.
+        id_layouts: values of ``vocab.id_layout`` for existing files, the default first.
+        has_spm: True if the vocabularies are SentencePiece models, which Marian reads.
     """
 
     kind: ClassVar[str]
     options: type[Options]
     speed: ClassVar[Speed] = Speed()
+    suffixes: ClassVar[tuple[str, ...]] = ()
+    id_layouts: ClassVar[tuple[IdLayout, ...]] = ()
+    has_spm: ClassVar[bool] = False
 
     def check(self, options: Options) -> None:
         """Checks the options against rules that the config's types cannot express, such as those of a library.
@@ -115,8 +121,13 @@ class Dialect(ABC, Generic[Options]):
         """
 
     @abstractmethod
-    def load(self, path: Path, *, id_layout: IdLayout | None = None) -> Tokenizer:
+    def load(self, path: Path, *, id_layout: IdLayout | None = None, merges: Path | None = None) -> Tokenizer:
         """Reads a vocabulary file.
+
+        Args:
+            path: the file.
+            id_layout: one of :attr:`id_layouts`; None for the default.
+            merges: the second file of a vocabulary in two files; None if the first file implies it.
 
         Raises:
             VocabularyError: the file cannot be read, or is not a vocabulary of this dialect.

@@ -86,7 +86,7 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def piece_spans(self, lines: TextColumn, rows: Ragged) -> PieceSpans:
-        """Returns the bytes of its line that each piece was made from.
+        """Returns the spans of pieces.
 
         Args:
             lines: the lines.
@@ -105,6 +105,18 @@ class Tokenizer(ABC):
     def has_spm(self) -> bool:
         """True if the vocabulary's file is a SentencePiece model, which Marian reads."""
         return False
+
+    def numbered(self, ids: Mapping[str, object], where: str = "the numbering") -> Tokenizer:
+        """Returns a tokenizer with the ids of a numbering, such as the ``vocab.json`` of a MarianTokenizer.
+
+        Args:
+            ids: id of each piece; text without a piece gets the id of ``<unk>``.
+            where: the file of the numbering, for messages.
+
+        Raises:
+            VocabularyError: the vocabulary has its own ids, or the ids are not distinct numbers from 0 on.
+        """
+        raise VocabularyError(f"{where}: only SentencePiece models are numbered by another file, not {self.dialect}")
 
     def __len__(self) -> int:
         return len(self.pieces)

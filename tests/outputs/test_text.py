@@ -103,7 +103,7 @@ def test_vocabularies_for_other_toolkits(tmp_path: Path) -> None:
         (
             {"kind": "text", "vocab": ["hf_marian"]},
             {"vocab": {"size": 200}},
-            "outputs.0.vocab: hf_marian needs a vocabulary of kind sentencepiece, vocab.kind is t2t",
+            "outputs.0.vocab: hf_marian needs a SentencePiece model, and vocab.kind is t2t",
         ),
         ({"kind": "text", "vocab": ["list", "list"]}, {}, "outputs.0.vocab: names a format twice"),
         (

@@ -116,7 +116,7 @@ def test_a_numbering_gives_the_ids_of_both_sides(tmp_path: Path) -> None:
 def test_a_numbering_is_for_models(tmp_path: Path) -> None:
     nmt_prep.T2TTokenizer.train(LINES, 200).save(tmp_path / "words")
     (tmp_path / "vocab.json").write_text('{"</s>": 0, "<unk>": 1}')
-    with pytest.raises(VocabularyError, match=r"vocab.ids is for SentencePiece models, and .*words is of kind t2t"):
+    with pytest.raises(VocabularyError, match=r"only SentencePiece models are numbered by another file, not t2t"):
         run(tmp_path, vocab={"from": "words", "ids": "vocab.json"})
 
 
@@ -151,7 +151,7 @@ def test_frames_around_the_ids_of_a_tokenizer_json(
         ([{"kind": "marian", "pieces": False}], "only, and vocab.from is a tokenizer.json; set it to true"),
         (
             [{"kind": "text", "vocab": ["hf_marian"]}],
-            "vocabulary of kind sentencepiece, vocab.from is a tokenizer",
+            "SentencePiece model, and vocab.from is a tokenizer",
         ),
     ],
 )

@@ -27,6 +27,7 @@ class ByteBPEDialect(Dialect[ByteBPEVocab]):
     kind: ClassVar[str] = "byte_bpe"
     options = ByteBPEVocab
     speed: ClassVar[Speed] = Speed(encoding=59e6, sample=50e6, seconds=1.8, memory=454e6)
+    suffixes: ClassVar[tuple[str, ...]] = (".json", ".tiktoken")
 
     def check(self, options: ByteBPEVocab) -> None:
         """Checks that the pattern is valid in ``tokenizers``, which also reads the vocabulary file.
@@ -78,8 +79,8 @@ class ByteBPEDialect(Dialect[ByteBPEVocab]):
         is_json = (path.suffix == ".json" and head[:1] != b"\n") or _opens_json(head)
         return is_json and not is_of_sentencepiece(path)
 
-    def load(self, path: Path, *, id_layout: IdLayout | None = None) -> ByteBPETokenizer:
-        return ByteBPETokenizer.load(path)
+    def load(self, path: Path, *, id_layout: IdLayout | None = None, merges: Path | None = None) -> ByteBPETokenizer:
+        return ByteBPETokenizer.load(path, merges=merges)
 
 
 def _opens_json(head: bytes) -> bool:

@@ -23,6 +23,9 @@ class SentencePieceDialect(Dialect[SentencePieceVocab]):
     kind: ClassVar[str] = "sentencepiece"
     options = SentencePieceVocab
     speed: ClassVar[Speed] = Speed(encoding=48e6, sample=9.5e6, seconds=1.5, memory=50e6)
+    suffixes: ClassVar[tuple[str, ...]] = (".model", ".spm")
+    id_layouts: ClassVar[tuple[IdLayout, ...]] = ("sentencepiece", "fairseq")
+    has_spm: ClassVar[bool] = True
 
     def check(self, options: SentencePieceVocab) -> None:
         """Checks the options against the rules of the library.
@@ -67,11 +70,13 @@ class SentencePieceDialect(Dialect[SentencePieceVocab]):
 
     def recognises(self, path: Path, head: bytes) -> bool:
         """Accepts ``.model`` and ``.spm`` files, protocol buffers of models, and a ``tokenizer.json`` of a model."""
-        if path.suffix in (".model", ".spm") or (head[:1] == b"\n" and head[2:3] == b"\n"):
+        if path.suffix in self.suffixes or (head[:1] == b"\n" and head[2:3] == b"\n"):
             return True
         return head.lstrip()[:1] == b"{" and is_of_sentencepiece(path)
 
-    def load(self, path: Path, *, id_layout: IdLayout | None = None) -> SentencePieceTokenizer:
+    def load(
+        self, path: Path, *, id_layout: IdLayout | None = None, merges: Path | None = None
+    ) -> SentencePieceTokenizer:
         return SentencePieceTokenizer.load(path, id_layout=id_layout or "sentencepiece")
 
     def variant(self, options: SentencePieceVocab) -> str:

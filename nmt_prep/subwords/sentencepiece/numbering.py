@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -19,20 +18,10 @@ from nmt_prep.errors import EncodeError, VocabularyError
 from nmt_prep.subwords.sentencepiece.engine import NativeModel, Sampling
 from nmt_prep.subwords.sentencepiece.model_file import MOST_PIECES, varint
 from nmt_prep.subwords.spans import PieceSpans
-from nmt_prep.subwords.tokenizer import read_vocabulary
-from nmt_prep.subwords.tokenizer_json import SPACE, parse_json
+from nmt_prep.subwords.tokenizer_json import SPACE
 
 _FIELD = 200  # of the protocol buffer; fields from 200 are for extensions
 _ROLES = {"pad": "<pad>", "eos": "</s>", "bos": "<s>", "unk": "<unk>"}
-
-
-def read_numbering(path: Path) -> dict[str, int]:
-    """Returns the id of each piece, from a JSON object such as ``vocab.json``.
-
-    Raises:
-        VocabularyError: the file cannot be read, or the ids are not distinct numbers from 0 on.
-    """
-    return checked_numbering(parse_json(path, read_vocabulary(path)), str(path))
 
 
 def checked_numbering(content: Mapping[str, object], where: str) -> dict[str, int]:

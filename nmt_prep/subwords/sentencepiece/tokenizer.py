@@ -171,20 +171,17 @@ class SentencePieceTokenizer(Tokenizer):
                 raise
             raise VocabularyError(f"{path}: {error}; check that this is the complete .model file") from error
 
-    def numbered(self, ids: Mapping[str, int]) -> Self:
-        """Returns a tokenizer with the ids of a numbering, such as the ``vocab.json`` of a MarianTokenizer.
+    def numbered(self, ids: Mapping[str, object], where: str = "the numbering") -> Self:
+        """Returns a tokenizer with the ids of a numbering, as :meth:`Tokenizer.numbered` explains.
 
         The file of the new tokenizer contains the numbering. Other tools read the file too, but ignore the numbering.
-
-        Args:
-            ids: id of each piece; text without a piece gets the id of ``<unk>``.
 
         Raises:
             VocabularyError: this is not a ``.model`` file with its own ids, or the ids are not distinct numbers.
         """
         if not isinstance(self._engine, NativeModel) or self.id_layout != "sentencepiece":
-            raise VocabularyError("a numbering is for the pieces of a .model file with its own ids")
-        return type(self)(with_numbering(self._model_bytes, checked_numbering(ids, "the numbering")))
+            raise VocabularyError(f"{where}: a numbering is for the pieces of a .model file with its own ids")
+        return type(self)(with_numbering(self._model_bytes, checked_numbering(ids, where)))
 
     def save(self, path: str | Path) -> None:
         """Writes the file, unchanged since training or loading.

@@ -51,7 +51,7 @@ class T2TDialect(Dialect[T2TVocab]):
         """Accepts any file, because such a vocabulary is plain text without a signature."""
         return True
 
-    def load(self, path: Path, *, id_layout: IdLayout | None = None) -> T2TTokenizer:
+    def load(self, path: Path, *, id_layout: IdLayout | None = None, merges: Path | None = None) -> T2TTokenizer:
         return T2TTokenizer.load(path)
 
 

@@ -10,8 +10,9 @@ import pytest
 
 from nmt_prep import load_tokenizer
 from nmt_prep.errors import EncodeError, VocabularyError
-from nmt_prep.subwords.sentencepiece.numbering import read_numbering
+from nmt_prep.subwords.sentencepiece.numbering import checked_numbering
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
+from nmt_prep.subwords.tokenizer_json import parse_json
 from tests.reference.sentencepiece import CONTROL, NORMAL, UNKNOWN
 from tests.subwords.sentencepiece.models import library, model_file
 
@@ -92,7 +93,7 @@ def test_bad_numberings(tmp_path: Path, text: str, problem: str) -> None:
     path = tmp_path / "vocab.json"
     path.write_text(text)
     with pytest.raises(VocabularyError) as raised:
-        read_numbering(path)
+        checked_numbering(parse_json(path, path.read_bytes()), str(path))
     assert str(raised.value).startswith(str(path))
     assert problem in str(raised.value)
 

@@ -89,8 +89,8 @@ class Hub:
         return repository
 
     def downloads(self) -> list[str]:
-        """Returns the paths of the files that were downloaded, in the order of their names."""
-        found = (re.fullmatch(r"GET .*/resolve/[^/]+/(.*)", each) for each in self.asked)
+        """Returns the paths of the files whose place was asked for to download them, by name."""
+        found = (re.fullmatch(r"HEAD .*/resolve/[^/]+/(.*)", each) for each in self.asked)
         return sorted(match[1] for match in found if match)
 
 

@@ -63,7 +63,7 @@ class WebServer:
         asked: the paths of the requests, in order.
         headers: the headers of each request.
         closing: set when the server is to end.
-        stalled: called repeatedly with a client's address while the server stalls, until the client disconnects.
+        stalls: number of answers that fell silent.
     """
 
     url: str
@@ -71,7 +71,7 @@ class WebServer:
     asked: list[str] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     closing: threading.Event = field(default_factory=threading.Event)
-    stalled: Callable[[tuple[str, int]], None] | None = None
+    stalls: int = 0
 
     def give(self, path: str, *answers: Answer | bytes) -> str:
         self.answers[path] = [answer if isinstance(answer, Answer) else Answer(answer) for answer in answers]
@@ -114,18 +114,8 @@ class _Handler(BaseHTTPRequestHandler):
         except OSError:
             return  # the client has disconnected
         if answer.stall:
-            self.stall(answer.stall)
-
-    def stall(self, seconds: float) -> None:
-        if self.running.stalled is None:
-            self.running.closing.wait(seconds)
-            return
-        self.connection.settimeout(0.01)
-        while not self.running.closing.is_set():
-            self.running.stalled(self.client_address)
-            with suppress(TimeoutError, ConnectionError):
-                if not self.connection.recv(1):
-                    return
+            self.running.stalls += 1
+            self.running.closing.wait(answer.stall)
 
     def send_head(self, slow: float) -> None:
         if not slow:

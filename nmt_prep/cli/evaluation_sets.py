@@ -20,9 +20,9 @@ from nmt_prep.corpora import PairBatch, open_corpus
 from nmt_prep.digests import DigestCache
 from nmt_prep.errors import CorpusError
 from nmt_prep.progress import Progress
+from nmt_prep.sources.downloads import DownloadCache, Downloads, WantedFile, download_all
 from nmt_prep.sources.fetch import Fetcher
 from nmt_prep.sources.lockfile import LockFile, lock_path
-from nmt_prep.sources.supply import DownloadCache, Supply, WantedFile, get_all
 from nmt_prep.stages.download import SACREBLEU
 from nmt_prep.stages.in_place import wanted_by
 from nmt_prep.store import Store
@@ -99,11 +99,11 @@ def _fetched(corpora: Sequence[Corpus], config: Path, directory: Path, progress:
     lock = LockFile(lock_path(config))
     store = Store(directory / "downloads", DigestCache(directory))
     fetcher = Fetcher(directory / "incoming", config.parent, options, progress, damage=damage)
-    supply = Supply(store, fetcher, DownloadCache(), lock)
+    downloads = Downloads(store, fetcher, DownloadCache(), lock)
     wanted = [list(wanted_by(SACREBLEU, corpus)) for corpus in corpora]
     needed = {each.container.mirrors: each.container for own in wanted for each in own}
     asked = {key: WantedFile(key, each.name, each.sha256, each.corpus) for key, each in needed.items()}
-    stored = get_all(supply, list(asked.values()), options.parallel)
+    stored = download_all(downloads, list(asked.values()), options.parallel)
     lock.finish()
     for number, own in enumerate(wanted):
         files = {}

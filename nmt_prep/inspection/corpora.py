@@ -20,8 +20,8 @@ from nmt_prep.inspection.files import Looked, Looker
 from nmt_prep.inspection.pairs import SMALL, first_pairs
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.sources.lockfile import LockFile
-from nmt_prep.sources.parts import BEGINNING
-from nmt_prep.sources.timing import Stop
+from nmt_prep.sources.remote_file import BEGINNING
+from nmt_prep.sources.retries import Stop
 from nmt_prep.stages import STAGES
 from nmt_prep.stages.compile_health import observed_sides
 from nmt_prep.stages.download import Needed, fetched_corpora, needed_vocabularies

@@ -16,11 +16,12 @@ from nmt_prep.errors import ConfigError, DownloadError, SourceError
 from nmt_prep.inspection.facts import Place
 from nmt_prep.inspection.repositories import files_used, listing_of
 from nmt_prep.sources.address import local_path, shown
+from nmt_prep.sources.downloads import DownloadCache
 from nmt_prep.sources.hub_listing import HubFile
 from nmt_prep.sources.lockfile import LockFile
-from nmt_prep.sources.parts import BEGINNING, opened_remote
-from nmt_prep.sources.supply import DownloadCache
-from nmt_prep.sources.timing import Stop
+from nmt_prep.sources.remote_file import BEGINNING, opened_remote
+from nmt_prep.sources.retries import Stop
+from nmt_prep.sources.web import Client
 from nmt_prep.stages.download import Download, Needed
 
 
@@ -108,10 +109,10 @@ class Looker:
     def _into_repository(self, needed: Needed, fetched: Path | None) -> Looked:
         address = shown(needed.mirrors[0])
         try:
-            listing = listing_of(needed, fetched, self.config, self.lock, self.stop)
+            listing = listing_of(needed, fetched, self.lock)
         except (SourceError, ConfigError) as error:
             return Looked(address, "remote", problems=[str(error)])
-        files, problems = files_used(needed, listing, self.config, self.stop)
+        files, problems = files_used(needed, listing, self.config, Client(self.config.download, self.stop))
         size = sum(file.size for file in files) if files else None
         return Looked(f"{address} at commit {listing.commit}", "remote", size, problems=problems, files=files)
 
@@ -135,7 +136,7 @@ class Looker:
 
     @contextmanager
     def _opened_remote(self, address: str, name: str) -> Iterator[Opened]:
-        with opened_remote(address, self.config.download, self.stop) as remote:
+        with opened_remote(address, Client(self.config.download, self.stop)) as remote:
             beginning = remote.beginning
             seekable = beginning.startswith(STARTS) and (remote.whole or remote.parts is not None)
             file = remote.open() if seekable else io.BufferedReader(io.BytesIO(beginning))

@@ -10,21 +10,19 @@ from nmt_prep.errors import NmtPrepError
 from nmt_prep.sources.hub import hub_address
 from nmt_prep.sources.hub_listing import HubFile, Listing, fetch_listing, read_listing
 from nmt_prep.sources.lockfile import LockFile
-from nmt_prep.sources.parts import opened_remote
-from nmt_prep.sources.timing import Clock, Stop
+from nmt_prep.sources.remote_file import opened_remote
+from nmt_prep.sources.web import Client
 from nmt_prep.stages.download import Needed, file_of_repository
 from nmt_prep.stages.download_hub import choose_files, corpus_of
 
 
-def listing_of(needed: Needed, fetched: Path | None, config: Config, lock: LockFile, stop: Stop) -> Listing:
+def listing_of(needed: Needed, fetched: Path | None, lock: LockFile) -> Listing:
     """Returns the files of a repository.
 
     Args:
         needed: the repository.
         fetched: path of the list of files; None if it was not fetched before.
-        config: the config.
         lock: the lock file, which may name the commit.
-        stop: interrupts requests.
 
     Raises:
         DownloadError: there is no such repository, or the hub does not answer.
@@ -34,10 +32,10 @@ def listing_of(needed: Needed, fetched: Path | None, config: Config, lock: LockF
     hub = hub_address(needed.mirrors[0])
     assert hub is not None
     locked = lock.find(needed.mirrors)
-    return fetch_listing(hub, locked.commit if locked else None, config.download, Clock(sleep=stop.wait), stop)
+    return fetch_listing(hub, locked.commit if locked else None)
 
 
-def files_used(needed: Needed, listing: Listing, config: Config, stop: Stop) -> tuple[list[HubFile], list[str]]:
+def files_used(needed: Needed, listing: Listing, config: Config, client: Client) -> tuple[list[HubFile], list[str]]:
     """Returns the files that the config uses, and their problems.
 
     The footer of the first file of a corpus is read to check the fields of the corpus.
@@ -50,7 +48,7 @@ def files_used(needed: Needed, listing: Listing, config: Config, stop: Stop) -> 
     problems = []
     if corpus is not None:
         try:
-            with opened_remote(first.mirrors[0], config.download, stop) as remote, remote.open() as file:
+            with opened_remote(first.mirrors[0], client) as remote, remote.open() as file:
                 check_fields(file, f"{corpus.url.hub_id}: {files[0].path}", corpus)
         except NmtPrepError as error:
             problems.append(str(error))

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from nmt_prep.config.publish import PublishSettings
 from nmt_prep.digests import sha256_of
 from nmt_prep.errors import ConfigError, NmtPrepError, OutputError
-from nmt_prep.publishing.object_store import HUB_EXTRA, ObjectStore
+from nmt_prep.publishing.object_store import ObjectStore
 from nmt_prep.publishing.publication import (
     MANIFEST,
     Files,
@@ -25,8 +25,8 @@ from nmt_prep.publishing.publication import (
 )
 from nmt_prep.publishing.publisher import Content, Publisher
 from nmt_prep.runtime import needed_extra
-from nmt_prep.sources.hub import HubAddress, endpoint, hub_address, is_commit, token
-from nmt_prep.sources.timing import Clock, TransientError, pause_before
+from nmt_prep.sources.hub import EXTRA, HubAddress, endpoint, hub_address, hub_api, is_commit, token
+from nmt_prep.sources.retries import Clock, TransientError, pause_before
 
 _T = TypeVar("_T")
 
@@ -58,10 +58,10 @@ class HubPublisher(Publisher):
         assert hub is not None
         self.url = settings.url
         self._hub = hub
-        self._library = needed_extra("huggingface_hub", HUB_EXTRA, self.url)
-        needed_extra("huggingface_hub.utils", HUB_EXTRA, self.url).disable_progress_bars()
-        self._errors = needed_extra("huggingface_hub.errors", HUB_EXTRA, self.url)
-        self._api = self._library.HfApi(endpoint=endpoint(), token=token(), library_name="nmt_prep")
+        self._api = hub_api(self.url)
+        self._library = needed_extra("huggingface_hub", EXTRA, self.url)
+        self._library.utils.disable_progress_bars()
+        self._errors = self._library.errors
         self._store = ObjectStore(settings.url, settings.options, settings.retries, OutputError, clock)
         self._retries = settings.retries
         self._clock = clock or Clock()

@@ -17,18 +17,14 @@ from nmt_prep.errors import ConfigError, NmtPrepError, OutputError
 from nmt_prep.progress import StoppedError
 from nmt_prep.runtime import needed_extra
 from nmt_prep.sources.address import shown
-from nmt_prep.sources.hub import endpoint, token
-from nmt_prep.sources.timing import Clock, TransientError, pause_before
+from nmt_prep.sources.hub import EXTRA, endpoint, token
+from nmt_prep.sources.retries import Clock, TransientError, pause_before
 
 _CHUNK = 1 << 20
 _BLOCK = 16 << 20
 """Bytes of one part of an upload; S3 takes up to 10,000 parts of at least 5 MiB."""
 
 _LOCAL = ("file", "local")
-
-_CLOUD_EXTRA = "cloud"
-HUB_EXTRA = "huggingface"
-"""The extra for ``hf://`` URLs."""
 
 _T = TypeVar("_T")
 
@@ -65,7 +61,7 @@ class ObjectStore:
         self._error = error
         self._clock = clock or Clock()
         scheme = url.partition("://")[0]
-        self._extra = HUB_EXTRA if scheme == "hf" else _CLOUD_EXTRA
+        self._extra = EXTRA if scheme == "hf" else "cloud"
         fsspec = needed_extra("fsspec", self._extra, self.url)
         fixed: dict[str, Any] = {"auto_mkdir": True} if scheme in _LOCAL else {}
         if scheme == "hf":  # its library reads the environment only once

@@ -27,14 +27,12 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from nmt_prep.artefacts import parse_json, write_json
-from nmt_prep.config import DownloadSettings as Limits
 from nmt_prep.config.section import Languages
 from nmt_prep.digests import cache_directory, digest_of
 from nmt_prep.errors import ConfigError, DownloadError, OutputError
 from nmt_prep.runtime import needed_extra
 from nmt_prep.sources.address import shown
-from nmt_prep.sources.timing import Clock, Stop
-from nmt_prep.sources.web import asked
+from nmt_prep.sources.web import Client
 
 SERVICE = "https://opus.nlpl.eu/opusapi/"
 SERVICE_VARIABLE = "NMT_PREP_OPUS_API"
@@ -109,7 +107,7 @@ def parse_id(address: str) -> OpusId:
     return OpusId(match["corpus"], match["version"], (first, second))
 
 
-def resolve(address: str, limits: Limits, clock: Clock, stop: Stop) -> str:
+def resolve(address: str, client: Client) -> str:
     """Returns the URL of the zip that an id names.
 
     Raises:
@@ -119,7 +117,7 @@ def resolve(address: str, limits: Limits, clock: Clock, stop: Stop) -> str:
     source, target = named.languages
     query = {"corpus": named.corpus, "source": source, "target": target, "preprocessing": "moses"}
     service = os.environ.get(SERVICE_VARIABLE) or SERVICE
-    found = _listed(f"{service}?{urlencode(query)}", limits, clock, stop)
+    found = _listed(f"{service}?{urlencode(query)}", client)
     fitting = [entry for entry in found if _names(entry) == (named.corpus, *named.languages, "moses")]
     for entry in fitting:
         if entry.get("version") == named.version:
@@ -129,17 +127,10 @@ def resolve(address: str, limits: Limits, clock: Clock, stop: Stop) -> str:
     raise DownloadError(f"{address}: not found in OPUS; {there}; check the id at https://opus.nlpl.eu")
 
 
-def _listed(url: str, limits: Limits, clock: Clock, stop: Stop) -> list[dict[str, Any]]:
-    content = bytearray()
-    with asked(url, None, limits, clock, stop) as answer:
-        for chunk in answer.chunks:
-            content += chunk
-            if len(content) > _MOST_BYTES:
-                raise DownloadError(
-                    f"{shown(url)}: more than {_MOST_BYTES:,} bytes, which is too long for a list of corpora"
-                )
+def _listed(url: str, client: Client) -> list[dict[str, Any]]:
+    content = client.read_small(url, _MOST_BYTES)
     try:
-        entries = parse_json(bytes(content))["corpora"]
+        entries = parse_json(content)["corpora"]
         return [entry for entry in entries if isinstance(entry, dict)]
     except (ValueError, KeyError, TypeError) as error:
         raise DownloadError(f"{shown(url)}: the answer is not a list of corpora; try again later") from error

@@ -17,12 +17,13 @@ from nmt_prep.errors import ConfigError, DownloadError, NmtPrepError
 from nmt_prep.progress import Progress
 from nmt_prep.runtime import needed_extra
 from nmt_prep.sources.address import file_name, local_path, scheme_of, shown
+from nmt_prep.sources.answer import Answer
 from nmt_prep.sources.catalogues import resolve
-from nmt_prep.sources.hub import HubAddress, hub_address, refusals_worded, token
+from nmt_prep.sources.hub import HubAddress, hub_address, storage_url
 from nmt_prep.sources.hub_listing import fetch_listing
-from nmt_prep.sources.partial import Answer, Partial, check_size
-from nmt_prep.sources.timing import Clock, Pace, RestartError, Stop, TransientError, pause_before
-from nmt_prep.sources.web import asked, first_words, looks_like_html
+from nmt_prep.sources.partial import Partial, check_size
+from nmt_prep.sources.retries import Clock, Pace, RestartError, Stop, TransientError, pause_before
+from nmt_prep.sources.web import Client, first_words, looks_like_html
 
 _CHUNK = 1 << 20
 _PROGRESS = 1 << 20
@@ -92,6 +93,7 @@ class Fetcher:
         self._damage = damage
         self._stop = Stop()
         self._clock = clock or Clock(sleep=self._stop.wait)
+        self._client = Client(limits, self._stop, self._clock)
         self._pace = Pace(limits.max_bytes_per_second, self._clock, self._stop)
 
     def stop(self) -> None:
@@ -151,7 +153,8 @@ class Fetcher:
                 self._clock.sleep(pause)
 
     def _once(self, address: str, partial: Partial, label: str, expected: Expected | None) -> Fetched:
-        with self._opened(address, partial, expected.commit if expected else None) as answer:
+        opening = self._opened(address, partial, expected.commit if expected else None)
+        with self._client.watch(opening, address) as answer:
             if answer.total is not None:
                 check_size(shown(address), answer.total, self._limits)
             if not answer.delimited and expected is None:
@@ -176,8 +179,8 @@ class Fetcher:
             with _opened_file(path) as answer:
                 yield answer
         elif scheme in {"http", "https", "opus"}:
-            url = resolve(address, self._limits, self._clock, self._stop) if scheme == "opus" else address
-            with asked(url, partial.resume(), self._limits, self._clock, self._stop) as answer:
+            url = resolve(address, self._client) if scheme == "opus" else address
+            with self._client.ask(url, partial.resume()) as answer:
                 yield answer
         elif (hub := hub_address(address)) is not None:
             with self._opened_on_hub(hub, partial, commit) as answer:
@@ -189,17 +192,14 @@ class Fetcher:
     @contextmanager
     def _opened_on_hub(self, hub: HubAddress, partial: Partial, commit: str | None) -> Iterator[Answer]:
         """Opens a file of the Hugging Face Hub, or the list of the files of a repository."""
-        if not hub.path:
-            listing = fetch_listing(hub, commit, self._limits, self._clock, self._stop)
+        if hub.path:
+            url, token = storage_url(hub, self._limits.stall_seconds)
+            with self._client.ask(url, partial.resume(), token) as answer:
+                yield replace(answer, url=hub.file_url())
+        else:
+            listing = fetch_listing(hub, commit)
             content, url = listing.as_bytes(), f"{hub.page}/tree/{listing.commit}"
             yield Answer(url, 0, len(content), delimited=True, etag=None, modified=None, chunks=iter((content,)))
-            return
-        url = hub.file_url()
-        with (
-            refusals_worded(hub, str(hub)),
-            asked(url, partial.resume(), self._limits, self._clock, self._stop, token()) as answer,
-        ):
-            yield replace(answer, url=url)
 
     def _check_size(self, address: str, partial: Partial, answer: Answer) -> None:
         if answer.total is None or partial.size == answer.total:

@@ -1,4 +1,4 @@
-"""Addresses on the Hugging Face Hub: what they name, their URLs, and the token that goes with the requests.
+"""Addresses on the Hugging Face Hub, and requests to it by the library huggingface_hub.
 
 A config names a repository as ``hf:owner/name[/config][@revision]``. Everywhere else addresses are those of
 huggingface_hub: ``hf://datasets/owner/name[@revision][/path]`` for data sets, and without ``datasets/`` for models.
@@ -11,12 +11,15 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 from urllib.parse import quote, unquote
 
-from nmt_prep.errors import ConfigError
-from nmt_prep.sources.timing import RefusedError
+from nmt_prep.errors import ConfigError, DownloadError, NmtPrepError
+from nmt_prep.runtime import needed_extra
+from nmt_prep.sources.retries import TransientError
+
+EXTRA = "huggingface"
+"""The extra that installs huggingface_hub."""
 
 ENDPOINT = "https://huggingface.co"
 ENDPOINT_VARIABLE = "HF_ENDPOINT"
@@ -67,15 +70,10 @@ class HubAddress:
         """Returns the URL of the file."""
         return f"{self.page}/resolve/{quote(self.revision or 'main', safe='')}/{quote(self.path)}"
 
-    def info_url(self) -> str:
-        """Returns the URL of the description of the repository at the revision."""
-        revision = "" if self.revision is None else f"/revision/{quote(self.revision, safe='')}"
-        return f"{endpoint()}/api/{self.kind}/{self.repository}{revision}"
-
-    def tree_url(self) -> str:
-        """Returns the URL of the list of all files at the revision."""
-        assert self.revision is not None
-        return f"{endpoint()}/api/{self.kind}/{self.repository}/tree/{quote(self.revision, safe='')}?recursive=true"
+    @property
+    def selector(self) -> dict[str, Any]:
+        """The arguments of huggingface_hub that name the repository and the revision."""
+        return {"repo_id": self.repository, "repo_type": self.kind.removesuffix("s"), "revision": self.revision}
 
     def at(self, commit: str, path: str = "") -> HubAddress:
         """Returns the address of the repository, or of a file in it, at a commit."""
@@ -141,61 +139,73 @@ def endpoint() -> str:
 
 
 def token() -> str | None:
-    """Returns the user's token: ``$HF_TOKEN``, else the one that ``hf auth login`` has saved; None without any.
+    """Returns the user's token, as huggingface_hub finds it; None without one.
 
-    The file of saved tokens is found as huggingface_hub finds it, from ``HF_TOKEN_PATH``, ``HF_HOME`` and
-    ``XDG_CACHE_HOME``.
+    Raises:
+        ConfigError: huggingface_hub is not installed.
     """
-    if given := (os.environ.get("HF_TOKEN") or os.environ.get("HUGGING_FACE_HUB_TOKEN") or "").strip():
-        return given
-    try:
-        return _token_file().read_text("utf-8").strip() or None
-    except (OSError, ValueError):
-        return None
+    return needed_extra("huggingface_hub", EXTRA, "the Hugging Face Hub").get_token()  # type: ignore[no-any-return]
+
+
+def hub_api(address: str) -> Any:
+    """Returns a client of the hub.
+
+    Raises:
+        ConfigError: huggingface_hub is not installed, which ``address`` needs.
+    """
+    library = needed_extra("huggingface_hub", EXTRA, address)
+    return library.HfApi(endpoint=endpoint(), token=library.get_token(), library_name="nmt_prep")
+
+
+def storage_url(hub: HubAddress, seconds: float) -> tuple[str, str | None]:
+    """Asks the hub where a file is; returns the URL, and the token if the URL is on the hub itself.
+
+    Raises:
+        ConfigError: huggingface_hub is not installed.
+        DownloadError: there is no such file, or access is refused; a TransientError if a retry may help.
+    """
+    with hub_errors(hub):
+        api = hub_api(str(hub))
+        url: str = api.get_hf_file_metadata(url=hub.file_url(), timeout=seconds).location
+    return url, api.token if url.startswith(f"{endpoint()}/") else None
 
 
 @contextmanager
-def refusals_worded(hub: HubAddress, shown: str) -> Iterator[None]:
-    """Converts the errors of refused requests to those that say in terms of the hub what to do.
-
-    Args:
-        hub: the requested repository or file.
-        shown: the address in the message.
+def hub_errors(hub: HubAddress) -> Iterator[None]:
+    """Converts the errors of huggingface_hub, whose messages have many lines, to errors with advice.
 
     Raises:
-        RefusedError: a request was refused.
+        DownloadError: the request was refused; a TransientError if a retry may help.
     """
     try:
         yield
-    except RefusedError as error:
-        raise RefusedError(_refusal(hub, shown, error), error.status, error.headers) from error
+    except NmtPrepError:
+        raise
+    except Exception as error:  # also those of its HTTP library
+        raise _refusal(hub, error) from error
 
 
-def _refusal(hub: HubAddress, shown: str, error: RefusedError) -> str:
+def _refusal(hub: HubAddress, error: Exception) -> DownloadError:
+    errors = needed_extra("huggingface_hub.errors", EXTRA, str(hub))
     what = "data set" if hub.kind == "datasets" else "model"
-    code = error.headers.get("X-Error-Code", "")
-    if code == "GatedRepo":
-        return (
-            f"{shown}: access to this {what} is granted on request: accept its conditions at {hub.page}, and set "
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    if isinstance(error, errors.GatedRepoError):
+        return DownloadError(
+            f"{hub}: access to this {what} is granted on request: accept its conditions at {hub.page}, and set "
             "HF_TOKEN to a token of that account"
         )
-    if code == "RevisionNotFound":
-        return f"{shown}: the {what} has no revision {hub.revision or 'main'}; {hub.page} lists them"
-    if code == "EntryNotFound" or (error.status == 404 and hub.path and not code):
-        return f"{shown}: there is no such file; {hub.page} lists those of the {what}"
-    if error.status in {401, 403, 404}:
+    if isinstance(error, errors.RevisionNotFoundError):
+        return DownloadError(f"{hub}: the {what} has no revision {hub.revision or 'main'}; {hub.page} lists them")
+    if isinstance(error, errors.EntryNotFoundError):
+        return DownloadError(f"{hub}: there is no such file; {hub.page} lists those of the {what}")
+    if isinstance(error, errors.RepositoryNotFoundError) or status in {401, 403, 404}:
         private = "the token of this machine gives no access to it" if token() else "it is private: set HF_TOKEN"
-        return f"{shown}: there is no {what} {hub.repository} on {endpoint()}, or {private}"
-    return str(error)
+        return DownloadError(f"{hub}: there is no {what} {hub.repository} on {endpoint()}, or {private}")
+    if status is None and isinstance(error, ValueError | KeyError | TypeError | AttributeError):
+        return DownloadError(f"{hub}: the hub's answer is not a list of files ({error}); try again later")
+    why = f"status {status}" if status else type(error).__name__
+    return TransientError(f"{hub}: the request failed ({why}); check the network, and run again")
 
 
 def _quoted_revision(revision: str) -> str:
     return revision if re.fullmatch(r"refs/(convert|pr)/[^/]+", revision) else quote(revision, safe="")
-
-
-def _token_file() -> Path:
-    if path := os.environ.get("HF_TOKEN_PATH"):
-        return Path(path).expanduser()
-    if home := os.environ.get("HF_HOME"):
-        return Path(home).expanduser() / "token"
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "huggingface" / "token"

@@ -11,27 +11,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
-from urllib.parse import urlsplit
+from typing import Any
 
 from nmt_prep.artefacts import parse_json
-from nmt_prep.config import DownloadSettings as Limits
 from nmt_prep.errors import DownloadError
-from nmt_prep.sources.address import shown
-from nmt_prep.sources.hub import HubAddress, is_commit, refusals_worded, token
-from nmt_prep.sources.timing import Clock, RefusedError, Stop
-from nmt_prep.sources.web import asked
+from nmt_prep.sources.hub import HubAddress, hub_api, hub_errors, is_commit
+from nmt_prep.sources.retries import TransientError
 from nmt_prep.typed_json import parse_json_as
 
 CONVERTED = "refs/convert/parquet"
 """The branch with the hub's own conversion to Parquet."""
 
-_MOST_BYTES = 100_000_000
-_MOST_PAGES = 10_000
+_SECONDS = 60.0
+"""Time limit for the hub to answer."""
 
 
 @dataclass(frozen=True)
@@ -95,77 +90,56 @@ def read_listing(path: Path) -> Listing:
         raise DownloadError(f"{path} is not a list of files ({error}); delete it and run again") from error
 
 
-Ask: TypeAlias = "Callable[[str], tuple[Any, str | None]]"
-"""Returns the JSON at a URL, and the URL of the next page."""
-
-
-def fetch_listing(hub: HubAddress, commit: str | None, limits: Limits, clock: Clock, stop: Stop) -> Listing:
+def fetch_listing(hub: HubAddress, commit: str | None) -> Listing:
     """Asks the hub for the files of a repository.
 
     Args:
         hub: the repository.
         commit: the commit that the revision stood for before; None to look it up.
-        limits: timeouts.
-        clock: source of time.
-        stop: interrupts the requests.
 
     Raises:
+        ConfigError: huggingface_hub is not installed.
         DownloadError: there is no such repository or revision, access is refused, or the hub does not answer.
     """
-
-    def ask(url: str) -> tuple[Any, str | None]:
-        return _asked_json(url, hub, limits, clock, stop)
-
-    found = _listing(hub if commit is None else replace(hub, revision=commit), str(hub), ask)
-    if hub.kind == "models" or commit is not None or hub.revision is not None or _has_parquet(found):
-        return found
+    listing = _listing(hub if commit is None else replace(hub, revision=commit))
+    if hub.kind == "models" or commit is not None or hub.revision is not None or _has_parquet(listing):
+        return listing
     try:
-        return _listing(replace(hub, revision=CONVERTED), str(hub), ask)
-    except RefusedError:
-        return found  # the choice of files says that none is Parquet
+        return _listing(replace(hub, revision=CONVERTED))
+    except TransientError:
+        raise
+    except DownloadError:
+        return listing  # the choice of files says that none is Parquet
 
 
 def _has_parquet(listing: Listing) -> bool:
     return any(file.path.endswith(".parquet") for file in listing.files)
 
 
-def _listing(hub: HubAddress, address: str, ask: Ask) -> Listing:
-    with refusals_worded(hub, address):
-        info, _ = ask(hub.info_url())
-        with _well_formed(address):
-            commit, card = str(info["sha"]), info.get("cardData")
-            if not is_commit(commit):
-                raise ValueError(f"the commit {commit}")
-            at_commit = hub.at(commit)
-        files, following = [], at_commit.tree_url()
-        for _ in range(_MOST_PAGES):
-            entries, next_page = ask(following)
-            with _well_formed(address):
-                files += [_file(entry) for entry in entries if entry["type"] == "file"]
-            if next_page is None:
-                break
-            _require_same_server(next_page, following, address)
-            following = next_page
-    with _well_formed(address):
-        has_card = isinstance(card, Mapping) and any(file.path == "README.md" for file in files)
-        card = card if has_card and hub.kind == "datasets" else {}
+def _listing(hub: HubAddress) -> Listing:
+    with hub_errors(hub):
+        api = hub_api(str(hub))
+        info = api.repo_info(**hub.selector, timeout=_SECONDS)
+        if not is_commit(info.sha):
+            raise ValueError(f"the commit {info.sha}")
+        entries = api.list_repo_tree(**hub.at(info.sha).selector, recursive=True)
+        files = [_file(entry) for entry in entries if hasattr(entry, "size")]  # folders have none
+        has_card = hub.kind == "datasets" and any(file.path == "README.md" for file in files)
+        card = info.card_data.to_dict() if has_card and info.card_data is not None else {}
         return Listing(
             repository=str(HubAddress(hub.kind, hub.repository)),
-            commit=commit,
+            commit=info.sha,
             licence=_joined(card.get("license")),
-            configs=tuple(_config(each) for each in card.get("configs") or ()),
+            configs=tuple(map(_config, card.get("configs") or ())),
             files=tuple(sorted(files, key=lambda file: file.path)),
         )
 
 
-def _file(entry: Mapping[str, Any]) -> HubFile:
-    stored = entry.get("lfs") or {}
-    digest = str(stored.get("oid", ""))
-    return HubFile(
-        path=str(entry["path"]),
-        size=int(stored.get("size", entry["size"])),
-        sha256=digest if re.fullmatch(r"[0-9a-f]{64}", digest) else None,
-    )
+def _file(entry: Any) -> HubFile:
+    if entry.lfs is None:
+        return HubFile(str(entry.path), int(entry.size))
+    digest = entry.lfs.sha256
+    return HubFile(str(entry.path), int(entry.lfs.size), digest if re.fullmatch(r"[0-9a-f]{64}", digest) else None)
 
 
 def _config(entry: Mapping[str, Any]) -> HubConfig:
@@ -192,30 +166,3 @@ def _patterns(value: object) -> tuple[str, ...]:
 
 def _joined(value: object) -> str | None:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value) if value else None
-
-
-def _asked_json(url: str, hub: HubAddress, limits: Limits, clock: Clock, stop: Stop) -> tuple[Any, str | None]:
-    content = bytearray()
-    with asked(url, None, limits, clock, stop, token()) as answer:
-        for chunk in answer.chunks:
-            content += chunk
-            if len(content) > _MOST_BYTES:
-                raise DownloadError(f"{shown(url)}: more than {_MOST_BYTES:,} bytes, too long for a list of files")
-    with _well_formed(str(hub)):
-        return parse_json(bytes(content)), answer.following
-
-
-@contextmanager
-def _well_formed(address: str) -> Iterator[None]:
-    """Converts errors in reading an answer, which may be anything, to :class:`DownloadError`."""
-    try:
-        yield
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DownloadError(f"{address}: the hub's answer is not a list of files ({error}); try again later") from error
-
-
-def _require_same_server(url: str, before: str, address: str) -> None:
-    """Raises if the next page is on another server, which must not get the token."""
-    one, two = urlsplit(url), urlsplit(before)
-    if (one.scheme, one.netloc) != (two.scheme, two.netloc):
-        raise DownloadError(f"{address}: the hub continues its list on {shown(url)}, another server; refused")

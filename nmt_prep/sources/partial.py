@@ -6,7 +6,6 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC
@@ -18,41 +17,13 @@ from nmt_prep.artefacts import is_partial, parse_json, write_json, writing
 from nmt_prep.config import DownloadSettings as Limits
 from nmt_prep.errors import DownloadError, OutputError
 from nmt_prep.progress import Meter
-from nmt_prep.sources.timing import Pace
+from nmt_prep.sources.answer import Answer
+from nmt_prep.sources.retries import Pace
 from nmt_prep.typed_json import parse_json_as
 
 _NAME = re.compile(r"[0-9a-f]{32}(\.json)?")
 """Names of partial files and of their notes."""
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
-
-
-@dataclass(frozen=True)
-class Answer:
-    """A server's response with a file or a part of it.
-
-    Attributes:
-        url: final URL, after redirects.
-        start: offset in the file of the first byte of the body.
-        total: size of the whole file in bytes; None if the server does not say.
-        delimited: True if the end of the body is distinguishable from a broken connection.
-        etag: ETag header, strong or weak.
-        modified: Last-Modified header.
-        date: Date header.
-        chunks: the body as served; compressed archives are not decompressed.
-        part: true if the body was sent as a part of the file.
-        following: URL of the next page of a list, from the Link header; None at the end of the list.
-    """
-
-    url: str
-    start: int
-    total: int | None
-    delimited: bool
-    etag: str | None
-    modified: str | None
-    chunks: Iterator[bytes]
-    part: bool = False
-    following: str | None = None
-    date: str | None = None
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,19 @@
-"""One request to a server for a file from an offset; errors say what to do."""
+"""Requests to servers for a file, or for a part of it, by the library requests; errors say what to do.
+
+Redirects from https to http and to other schemes are refused, as are more than ten in a row. Passwords and tokens are
+sent only to the server that the URL names. Certificates are always verified: environment variables can add trusted
+ones, but not turn verification off.
+"""
 
 from __future__ import annotations
 
 import re
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from urllib.parse import urljoin, urlsplit
 
 import requests
 import urllib3
@@ -15,14 +21,14 @@ import urllib3
 from nmt_prep.config import DownloadSettings as Limits
 from nmt_prep.errors import DownloadError
 from nmt_prep.sources.address import shown
-from nmt_prep.sources.partial import Answer, Resume
-from nmt_prep.sources.timing import Clock, RefusedError, RestartError, Stop, TransientError, retry_after
+from nmt_prep.sources.answer import Answer, watched
+from nmt_prep.sources.partial import Resume
+from nmt_prep.sources.retries import Clock, RestartError, Stop, TransientError, retry_after
 
-if TYPE_CHECKING:
-    from nmt_prep.sources.route import Route
+MAX_REDIRECTS = 10
 
 _CHUNK = 1 << 18
-_STALL_BYTES = 1024
+_PAGE = 4096
 _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
 _HEADERS = {"Accept-Encoding": "identity", "User-Agent": "nmt_prep"}
 _HTML = re.compile(
@@ -31,112 +37,205 @@ _HTML = re.compile(
 _CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18}|\*)")
 
 
-@contextmanager
-def asked(
-    url: str, resume: Resume | None, limits: Limits, clock: Clock, stop: Stop, token: str | None = None
-) -> Iterator[Answer]:
-    """Requests a file, or the rest of it, from a server.
+@dataclass(frozen=True)
+class Client:
+    """Requests files from servers. Safe to use from threads.
 
-    Args:
-        url: an http or https URL.
-        resume: state of the partial file; None to request the whole file.
-        limits: timeouts.
+    Attributes:
+        limits: timeouts, and the largest size of a file.
+        stop: interrupts the requests.
         clock: source of time, for dates in Retry-After and for stalls.
-        stop: interrupts the request.
-        token: bearer token for the server of the URL; other servers, to which it redirects, do not get it.
-
-    Raises:
-        TransientError: a retry may work.
-        RestartError: a retry from the first byte may work.
-        RefusedError: the server answered with another status; a retry will not help.
-        DownloadError: a retry will not help.
-    """
-    headers = {} if resume is None else {"Range": f"bytes={resume.size}-", "If-Range": resume.validator}
-
-    def place(response: requests.Response) -> tuple[int, int | None]:
-        if resume is None:
-            raise DownloadError(
-                f"{shown(url)}: sent only a part of the file without being asked to; use another mirror"
-            )
-        return resume.size, _checked_total(response, resume, url)
-
-    with _answered(url, headers, place, limits, clock, stop, token) as answer:
-        yield answer
-
-
-@contextmanager
-def asked_for_part(
-    url: str, start: int, size: int, limits: Limits, clock: Clock, stop: Stop, token: str | None = None
-) -> Iterator[Answer]:
-    """Requests a part of a file from a server.
-
-    A server that does not send parts sends the whole file. Then ``start`` of the answer is 0, and the caller reads only
-    as much of the body as it needs.
-
-    Args:
-        url: an http or https URL.
-        start: offset of the first byte.
-        size: number of bytes, 1 or more.
-        limits: timeouts.
-        clock: source of time, for dates in Retry-After and for stalls.
-        stop: interrupts the request.
-        token: as for :func:`asked`.
-
-    Raises:
-        TransientError: a retry may work.
-        DownloadError: a retry will not help.
     """
 
-    def place(response: requests.Response) -> tuple[int, int | None]:
-        found = response.headers.get("Content-Range", "")
-        match = _CONTENT_RANGE.fullmatch(found)
-        if match is None or int(match[1]) != start or match[3] == "*":
-            raise DownloadError(f"{shown(url)}: asked for bytes from {start}, got {found!r}; use another mirror")
-        return start, int(match[3])
+    limits: Limits
+    stop: Stop = field(default_factory=Stop)
+    clock: Clock = field(default_factory=Clock)
 
-    try:
-        part = {"Range": f"bytes={start}-{start + size - 1}"}
-        with _answered(url, part, place, limits, clock, stop, token) as answer:
+    def watch(self, opening: AbstractContextManager[Answer], address: str) -> AbstractContextManager[Answer]:
+        """Opens a file with the time limits of :func:`~nmt_prep.sources.answer.watched`."""
+        return watched(opening, shown(address), self.limits, self.clock, self.stop)
+
+    @contextmanager
+    def ask(self, url: str, resume: Resume | None = None, token: str | None = None) -> Iterator[Answer]:
+        """Requests a file, or the rest of it.
+
+        Args:
+            url: an http or https URL.
+            resume: state of the partial file; None to request the whole file.
+            token: bearer token for the server of the URL; other servers, to which it redirects, do not get it.
+
+        Raises:
+            TransientError: a retry may work.
+            RestartError: a retry from the first byte may work.
+            DownloadError: a retry will not help.
+            FetchStoppedError: the request was stopped.
+        """
+        headers = {} if resume is None else {"Range": f"bytes={resume.size}-", "If-Range": resume.validator}
+
+        def place(response: requests.Response) -> tuple[int, int | None]:
+            if resume is None:
+                raise DownloadError(
+                    f"{shown(url)}: sent only a part of the file without being asked to; use another mirror"
+                )
+            return resume.size, _checked_total(response, resume, url)
+
+        with self._answered(url, headers, place, token) as answer:
             yield answer
-    except RestartError as error:  # status 416
-        raise DownloadError(
-            f"{shown(url)}: the file there has no byte {start}; check the url, or use another mirror"
-        ) from error
+
+    @contextmanager
+    def ask_for_part(self, url: str, start: int, size: int, token: str | None = None) -> Iterator[Answer]:
+        """Requests a part of a file.
+
+        A server that does not send parts sends the whole file. Then ``start`` of the answer is 0, and the caller reads
+        only as much of the body as it needs.
+
+        Args:
+            url: an http or https URL.
+            start: offset of the first byte.
+            size: number of bytes, 1 or more.
+            token: as for :meth:`ask`.
+
+        Raises:
+            TransientError: a retry may work.
+            DownloadError: a retry will not help.
+            FetchStoppedError: the request was stopped.
+        """
+
+        def place(response: requests.Response) -> tuple[int, int | None]:
+            stated = response.headers.get("Content-Range", "")
+            match = _CONTENT_RANGE.fullmatch(stated)
+            if match is None or int(match[1]) != start or match[3] == "*":
+                raise DownloadError(f"{shown(url)}: asked for bytes from {start}, got {stated!r}; use another mirror")
+            return start, int(match[3])
+
+        try:
+            with self._answered(url, {"Range": f"bytes={start}-{start + size - 1}"}, place, token) as answer:
+                yield answer
+        except RestartError as error:  # status 416
+            raise DownloadError(
+                f"{shown(url)}: the file there has no byte {start}; check the url, or use another mirror"
+            ) from error
+
+    def read_small(self, url: str, most: int) -> bytes:
+        """Requests a file, and returns its content.
+
+        Raises:
+            DownloadError: the file cannot be fetched, or has more than ``most`` bytes.
+        """
+        content = bytearray()
+        with self.watch(self.ask(url), url) as answer:
+            for chunk in answer.chunks:
+                content += chunk
+                if len(content) > most:
+                    raise DownloadError(f"{shown(url)}: more than {most:,} bytes, which is too long for a list")
+        return bytes(content)
+
+    @contextmanager
+    def _answered(
+        self,
+        url: str,
+        headers: dict[str, str],
+        place: Callable[[requests.Response], tuple[int, int | None]],
+        token: str | None,
+    ) -> Iterator[Answer]:
+        """Sends a request; ``place`` returns the offset of a part in its file, and the size of the file."""
+        with _get(url, {**_HEADERS, **headers}, self.limits, token) as response:
+            fault = _fault(response, url, self.clock)
+            if fault is not None:
+                raise fault
+            start, total = 0, _length(response)
+            if response.status_code == requests.codes.partial_content:
+                start, total = place(response)
+            yield Answer(
+                url=response.url,
+                start=start,
+                total=total,
+                delimited=total is not None or _is_chunked(response),
+                etag=response.headers.get("ETag"),
+                modified=response.headers.get("Last-Modified"),
+                date=response.headers.get("Date"),
+                chunks=_chunks(response, url, self.limits),
+                part=response.status_code == requests.codes.partial_content,
+            )
 
 
-@contextmanager
-def _answered(
-    url: str,
-    headers: dict[str, str],
-    place: Callable[[requests.Response], tuple[int, int | None]],
-    limits: Limits,
-    clock: Clock,
-    stop: Stop,
-    token: str | None = None,
-) -> Iterator[Answer]:
-    """Sends a request; ``place`` returns the offset of a part in its file, and the size of the file."""
-    from nmt_prep.sources.route import Route  # noqa: PLC0415  (loads requests)
+def _get(url: str, headers: dict[str, str], limits: Limits, token: str | None) -> requests.Response:
+    """Sends a request and follows redirects; the body remains to be read.
 
-    with Route(url, stop, token) as route, _get(route, url, {**_HEADERS, **headers}, limits) as response:
-        with route.watch.within(limits.stall_seconds):
-            fault = _fault(response, url, clock)
-        if fault is not None:
-            raise fault
-        start, total = 0, _length(response)
-        if response.status_code == requests.codes.partial_content:
-            start, total = place(response)
-        yield Answer(
-            url=route.url,
-            start=start,
-            total=total,
-            delimited=total is not None or "chunked" in response.headers.get("Transfer-Encoding", "").lower(),
-            etag=response.headers.get("ETag"),
-            modified=response.headers.get("Last-Modified"),
-            date=response.headers.get("Date"),
-            following=response.links.get("next", {}).get("url"),
-            chunks=_chunks(route, response, limits, clock, stop),
-            part=response.status_code == requests.codes.partial_content,
+    Raises:
+        DownloadError: there is no answer, or a redirect was refused; a TransientError if a retry may help.
+    """
+    with requests.Session() as session:
+        session.max_redirects = MAX_REDIRECTS
+        session.hooks["response"] = [partial(_check_redirect, url)]
+        timeout, auth = (limits.connect_seconds, limits.stall_seconds), None if token is None else _bearer(token)
+        try:
+            return session.get(url, headers=headers, auth=auth, timeout=timeout, stream=True, verify=True)
+        except requests.exceptions.TooManyRedirects:
+            raise _refusal(url, f"redirects more than {MAX_REDIRECTS} times") from None
+        except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError, ValueError) as error:
+            raise _no_answer(error, url, limits) from error
+
+
+def _check_redirect(given: str, response: requests.Response, **_: object) -> None:
+    """Refuses unsafe redirects, before requests follows them.
+
+    Raises:
+        DownloadError: a redirect is refused.
+    """
+    if not response.is_redirect:
+        return
+    response.close()  # the body may be endless, and requests would read all of it
+    before = urlsplit(response.url)
+    try:
+        target = urljoin(response.url, response.headers["Location"])
+        after = urlsplit(target)
+        int(after.port or 0)
+    except ValueError:
+        raise _refusal(given, "redirects to something that is not a URL") from None
+    where = shown(target.partition("?")[0].partition("#")[0])  # a query often contains a signature
+    if after.scheme not in {"http", "https"} or not after.hostname:
+        raise _refusal(given, f"redirects to {where}, which is neither http nor https")
+    if (before.scheme, after.scheme) == ("https", "http"):
+        raise _refusal(given, f"redirects from https to http ({where})")
+
+
+def _refusal(given: str, reason: str) -> DownloadError:
+    return DownloadError(f"{shown(given)}: {reason}; refused: use another mirror")
+
+
+def _no_answer(error: Exception, url: str, limits: Limits) -> DownloadError:
+    """Returns the error for a failed request: a TransientError if a retry may help."""
+    where = shown(url)
+    if isinstance(error, requests.exceptions.Timeout):
+        connecting = isinstance(error, requests.exceptions.ConnectTimeout)
+        seconds = limits.connect_seconds if connecting else limits.stall_seconds
+        return TransientError(f"{where}: no answer within {seconds:g} s; try again later or add a mirror")
+    if isinstance(error, requests.exceptions.SSLError):
+        return DownloadError(
+            f"{where}: the server's certificate was not accepted ({_cause(error)}); use another mirror"
         )
+    if isinstance(error, requests.exceptions.ConnectionError):
+        if any(isinstance(cause, socket.gaierror) for cause in _causes(error)):
+            host = urlsplit((error.request and error.request.url) or url).hostname
+            return DownloadError(f"{where}: the name {host} cannot be resolved; check the url and the network")
+        return TransientError(f"{where}: cannot connect ({_cause(error)}); check the network or add a mirror")
+    return DownloadError(
+        f"{where}: the request is invalid, or the answer is not HTTP ({type(error).__name__}); "
+        "check the url in the config"
+    )
+
+
+def _chunks(response: requests.Response, url: str, limits: Limits) -> Iterator[bytes]:
+    response.raw.enforce_content_length = False  # the caller says how much of the file is missing
+    try:
+        while chunk := response.raw.read1(_CHUNK, decode_content=False):
+            yield chunk
+    except urllib3.exceptions.ReadTimeoutError as error:
+        stalled = f"almost no data for {limits.stall_seconds:g} s; try again later"
+        raise TransientError(f"{shown(url)}: {stalled}") from error
+    except (urllib3.exceptions.HTTPError, OSError) as error:
+        raise TransientError(f"{shown(url)}: the connection broke ({_cause(error)}); try again") from error
 
 
 def looks_like_html(head: bytes) -> bool:
@@ -146,37 +245,19 @@ def looks_like_html(head: bytes) -> bool:
 
 def first_words(page: bytes) -> str:
     """Returns the first words of a page that was received instead of a file, without markup."""
-    text = page[:4096].decode("utf-8-sig", "backslashreplace")
+    text = page[:_PAGE].decode("utf-8-sig", "backslashreplace")
     text = re.sub(r"(?is)<(script|style)\b.*?(</\1>|$)|<[^>]*(>|$)", " ", text)
     return f": {' '.join(text.split())[:300]!r}"
 
 
-def _get(route: Route, url: str, headers: dict[str, str], limits: Limits) -> requests.Response:
-    try:
-        return route.get(headers, (limits.connect_seconds, limits.stall_seconds))
-    except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError, ValueError) as error:
-        raise _no_answer(error, route, url, limits) from error
+def _bearer(token: str) -> Callable[[requests.PreparedRequest], requests.PreparedRequest]:
+    """Returns a function that adds a token to a request, in place of a password in the user's ``.netrc``."""
 
+    def add(request: requests.PreparedRequest) -> requests.PreparedRequest:
+        request.headers["Authorization"] = f"Bearer {token}"
+        return request
 
-def _no_answer(error: Exception, route: Route, url: str, limits: Limits) -> DownloadError:
-    """Returns the error for a failed request: a TransientError if a retry may help."""
-    connecting = isinstance(error, requests.exceptions.ConnectTimeout)
-    if connecting or route.watch.overdue or isinstance(error, requests.exceptions.Timeout):
-        seconds = limits.connect_seconds if connecting else limits.stall_seconds
-        return TransientError(f"{shown(url)}: no answer within {seconds:g} s; try again later or add a mirror")
-    if isinstance(error, requests.exceptions.SSLError):
-        return DownloadError(
-            f"{shown(url)}: the server's certificate was not accepted ({_cause(error)}); use another mirror"
-        )
-    if isinstance(error, requests.exceptions.ConnectionError):
-        if _caused_by(error, socket.gaierror):
-            host = urlsplit(route.url).hostname
-            return DownloadError(f"{shown(url)}: the name {host} cannot be resolved; check the url and the network")
-        return TransientError(f"{shown(url)}: cannot connect ({_cause(error)}); check the network or add a mirror")
-    return DownloadError(
-        f"{shown(url)}: the request is invalid, or the answer is not HTTP ({type(error).__name__}); "
-        "check the url in the config"
-    )
+    return add
 
 
 def _fault(response: requests.Response, url: str, clock: Clock) -> DownloadError | None:
@@ -190,26 +271,31 @@ def _fault(response: requests.Response, url: str, clock: Clock) -> DownloadError
         message = f"{shown(url)}: status {status} {response.reason}{_page(response)}; check the url, or add a mirror"
         if status in _TRANSIENT:
             return TransientError(message, retry_after(response.headers.get("Retry-After"), clock.today()))
-        return RefusedError(message, status, response.headers)
+        return DownloadError(message)
     if response.headers.get("Content-Type", "").lower().startswith(("text/html", "application/xhtml")):
         return DownloadError(f"{shown(url)}: an HTML page, not a corpus{_page(response)}; check the url")
     return None
 
 
 def _page(response: requests.Response) -> str:
-    if not re.match(r"text/|application/(json|xml|xhtml)", response.headers.get("Content-Type", "").lower()):
+    """Returns the first words of a page that says what is wrong; empty for anything else."""
+    kind = response.headers.get("Content-Type", "").lower()
+    if not re.match(r"text/|application/(json|xml|xhtml)", kind):
         return ""
     try:
-        return first_words(response.raw.read(4096, decode_content=True))
+        return first_words(response.raw.read1(_PAGE, decode_content=True))  # not read(): the page may be endless
     except (urllib3.exceptions.HTTPError, OSError):
         return ""
+
+
+def _is_chunked(response: requests.Response) -> bool:
+    return "chunked" in response.headers.get("Transfer-Encoding", "").lower()
 
 
 def _length(response: requests.Response) -> int | None:
     """Returns Content-Length; None for a chunked transfer."""
     length = response.headers.get("Content-Length", "")
-    chunked = "chunked" in response.headers.get("Transfer-Encoding", "").lower()
-    return int(length) if not chunked and re.fullmatch(r"[0-9]{1,18}", length) else None
+    return int(length) if not _is_chunked(response) and re.fullmatch(r"[0-9]{1,18}", length) else None
 
 
 def _checked_total(response: requests.Response, resume: Resume, url: str) -> int:
@@ -218,50 +304,22 @@ def _checked_total(response: requests.Response, resume: Resume, url: str) -> int
     Raises:
         RestartError: it does not continue it.
     """
-    found = response.headers.get("Content-Range", "")
-    match = _CONTENT_RANGE.fullmatch(found)
+    stated = response.headers.get("Content-Range", "")
+    match = _CONTENT_RANGE.fullmatch(stated)
     if match is None:
-        raise RestartError(f"{shown(url)}: a part of the file without its offset ({found!r}); try again")
+        raise RestartError(f"{shown(url)}: a part of the file without its offset ({stated!r}); try again")
     first, last = int(match[1]), int(match[2])
     total = resume.total if match[3] == "*" else int(match[3])
     if first != resume.size or last < first or total is None or last >= total or total != (resume.total or total):
         raise RestartError(
-            f"{shown(url)}: asked for bytes from {resume.size} of {resume.total or 'all'}, got {found!r}; try again"
+            f"{shown(url)}: asked for bytes from {resume.size} of {resume.total or 'all'}, got {stated!r}; try again"
         )
     if not resume.is_of(response.headers.get("ETag"), response.headers.get("Last-Modified")):
         raise RestartError(f"{shown(url)}: the file changed while it was fetched; try again")
     length = _length(response)
     if length is not None and length != last - first + 1:
-        raise RestartError(f"{shown(url)}: {found!r} with {length} bytes; try again")
+        raise RestartError(f"{shown(url)}: {stated!r} with {length} bytes; try again")
     return total
-
-
-def _chunks(route: Route, response: requests.Response, limits: Limits, clock: Clock, stop: Stop) -> Iterator[bytes]:
-    response.raw.enforce_content_length = False
-    begun, came, where = clock.now(), 0, shown(route.given)
-    stalled = f"{where}: almost no data for {limits.stall_seconds:g} s; try again later"
-    try:
-        while chunk := _next_chunk(route, response, limits):
-            yield chunk
-            came += len(chunk)
-            if (now := clock.now()) - begun >= limits.stall_seconds:
-                if came < _STALL_BYTES:
-                    raise TransientError(stalled)
-                begun, came = now, 0
-    except (urllib3.exceptions.HTTPError, OSError) as error:
-        if route.watch.overdue or isinstance(error, urllib3.exceptions.ReadTimeoutError):
-            raise TransientError(stalled) from error
-        raise TransientError(f"{where}: the connection broke ({_cause(error)}); try again") from error
-    stop.check()
-    if route.watch.overdue:
-        raise TransientError(stalled)
-
-
-def _next_chunk(route: Route, response: requests.Response, limits: Limits) -> bytes:
-    """Returns the next bytes; empty at the end, and after the connection was shut down."""
-    with route.watch.within(limits.stall_seconds):
-        chunk: bytes = response.raw.read1(_CHUNK, decode_content=False)
-    return chunk
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -272,10 +330,6 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         yield following
         inner = getattr(following, "reason", None) or (following.args[0] if following.args else None)
         following = inner if isinstance(inner, BaseException) else following.__cause__ or following.__context__
-
-
-def _caused_by(error: BaseException, kind: type[BaseException]) -> bool:
-    return any(isinstance(cause, kind) for cause in _causes(error))
 
 
 def _cause(error: BaseException) -> str:

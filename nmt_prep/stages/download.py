@@ -19,12 +19,12 @@ from nmt_prep.pipeline.manifest import Counts, Manifest
 from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
 from nmt_prep.sides import SIDES
 from nmt_prep.sources.address import file_name, local_path, shown
+from nmt_prep.sources.downloads import DownloadCache, Downloads, WantedFile, download_all
 from nmt_prep.sources.fetch import Fetcher
 from nmt_prep.sources.hub import Kind, is_repository, repository_address
 from nmt_prep.sources.hub_listing import HubFile, Listing, read_listing
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.sources.partial import remove_partials
-from nmt_prep.sources.supply import DownloadCache, Supply, WantedFile, get_all
 from nmt_prep.stages.download_hub import check_first_files, choose_files
 from nmt_prep.stages.vocab_pairs import MERGES, openai_names, with_openai_name
 from nmt_prep.store import Store, Stored
@@ -328,14 +328,14 @@ def _fetch_all(files: list[Needed], job: Job) -> dict[str, Stored]:
     def damage(path: Path, advance: Callable[[int], None]) -> str:
         return damage_of(path, job.config.extract, advance)
 
-    supply = Supply(
+    downloads = Downloads(
         store=Store(job.directory, job.digests),
         fetcher=Fetcher(job.directory / _INCOMING, job.base_dir, options, job.progress, damage=damage),
         cache=DownloadCache() if options.cache else None,
         lock=job.lock,
     )
     wanted = [file.wanted() for file in files]
-    results = get_all(supply, wanted, options.parallel)
+    results = download_all(downloads, wanted, options.parallel)
     return {file.mirrors[0]: results[file] for file in wanted}
 
 

@@ -34,7 +34,7 @@ from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
 from nmt_prep.sources.address import shown
-from nmt_prep.sources.supply import DownloadCache
+from nmt_prep.sources.downloads import DownloadCache
 from nmt_prep.stages.download import (
     SACREBLEU,
     Download,

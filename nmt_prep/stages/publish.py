@@ -18,11 +18,11 @@ from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage
 from nmt_prep.progress import Meter
 from nmt_prep.publishing.hub import HubPublisher
-from nmt_prep.publishing.object_store import HUB_EXTRA
 from nmt_prep.publishing.publication import PublishedFile
 from nmt_prep.publishing.publisher import Content, Publisher, StorePublisher
 from nmt_prep.runtime import check_extra
 from nmt_prep.sources.address import shown
+from nmt_prep.sources.hub import EXTRA
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.encode import Encode
@@ -135,7 +135,7 @@ class Publish(Stage[NoOutput, int]):
     def check(self, config: Config, base_dir: Path) -> None:
         settings = _settings(config)
         if _is_hub(settings):
-            check_extra("huggingface_hub", HUB_EXTRA, settings.url)
+            check_extra("huggingface_hub", EXTRA, settings.url)
 
     def settings(self, config: Config) -> dict[str, object]:
         settings = _settings(config)

@@ -140,17 +140,17 @@ def interrupted(config: Path, reached: Callable[[], object], start: str = "") ->
 
 
 def test_ctrl_c_keeps_partial_files(server: WebServer, tmp_path: Path) -> None:
-    url = server.give("/a", Answer(b"x" * 5000, length=9000, headers={"ETag": '"one"'}, stall=3600))
+    url = server.give("/a", Answer(b"x" * 300_000, length=900_000, headers={"ETag": '"one"'}, stall=3600))
     config = write_config(tmp_path, "one", url)
     incoming = tmp_path / "runs" / "one" / "downloads" / ".incoming"
 
     def reached() -> None:
-        while not any(incoming.glob("*.json")):
+        while not any(path.stat().st_size for path in incoming.glob("*[!n]")):
             time.sleep(0.01)
 
     interrupted(config, reached)
     [partial] = (path for path in incoming.iterdir() if path.suffix != ".json")
-    assert partial.stat().st_size == 5000
+    assert 0 < partial.stat().st_size <= 300_000
 
 
 @pytest.mark.parametrize(

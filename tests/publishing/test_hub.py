@@ -12,7 +12,7 @@ from nmt_prep.config.publish import PublishSettings
 from nmt_prep.errors import OutputError
 from nmt_prep.publishing.hub import HubPublisher, hub_url_problem
 from nmt_prep.publishing.publication import PublishedFile
-from nmt_prep.sources.timing import Clock
+from nmt_prep.sources.retries import Clock
 from tests.hub import LARGE, TOKEN, Hub, Repository, running_hub
 
 huggingface_hub = pytest.importorskip("huggingface_hub", reason="the extra huggingface is not installed")

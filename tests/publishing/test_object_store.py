@@ -11,7 +11,7 @@ import pytest
 from nmt_prep.errors import ConfigError, DownloadError, OutputError
 from nmt_prep.progress import StoppedError
 from nmt_prep.publishing.object_store import ObjectStore
-from nmt_prep.sources.timing import Clock
+from nmt_prep.sources.retries import Clock
 
 fsspec = pytest.importorskip("fsspec", reason="the extra cloud is not installed")
 

@@ -14,8 +14,9 @@ from nmt_prep.config import DownloadSettings as Limits
 from nmt_prep.errors import DownloadError
 from nmt_prep.progress import Progress
 from nmt_prep.sources.fetch import Expected, Fetched, Fetcher
-from nmt_prep.sources.timing import Clock
+from nmt_prep.sources.retries import Clock
 from tests.guard import PATIENCE
+from tests.server import WebServer
 
 TODAY = datetime(2026, 1, 31, 12, 0, 0, tzinfo=UTC)
 
@@ -26,30 +27,37 @@ def sha256(content: bytes) -> str:
 
 @dataclass
 class Scene:
-    """A directory to fetch into; ``pauses`` are those that a fetch would have made, ``now`` is its time."""
+    """A directory to fetch into; ``pauses`` are those that a fetch would have made, ``now`` is its time.
+
+    While the server is silent, each look at the clock is an hour later, so that no test waits for a time limit.
+    """
 
     directory: Path
     limits: Limits = field(default_factory=lambda: Limits(connect_seconds=PATIENCE, stall_seconds=PATIENCE, retries=2))
     pauses: list[float] = field(default_factory=list)
     now: Callable[[], float] = time.monotonic
-    fetcher: Fetcher | None = None
+    server: WebServer | None = None
+    _stalls: int = 0
+    _skipped: float = 0.0
 
     def fetch(self, *mirrors: str, expected: str | None = None, **limits: Any) -> Fetched:
-        clock = Clock(now=self.now, sleep=self.pauses.append, today=lambda: TODAY, chance=lambda: 1.0)
+        clock = Clock(now=self._now, sleep=self._sleep, today=lambda: TODAY, chance=lambda: 1.0)
         changed = self.limits.model_copy(update=limits)
-        self.fetcher = Fetcher(self.directory / "incoming", self.directory, changed, Progress(), clock)
-        return self.fetcher.fetch(mirrors, Expected(expected, "correct sha256") if expected else None)
+        self._forget_stalls()
+        fetcher = Fetcher(self.directory / "incoming", self.directory, changed, Progress(), clock)
+        return fetcher.fetch(mirrors, Expected(expected, "correct sha256") if expected else None)
 
-    def lose_patience(self, address: tuple[str, int]) -> None:
-        """Makes the wait for the next bytes time out on the connection with that local address."""
-        assert self.fetcher is not None
-        with self.fetcher._stop._lock:
-            watches = [*self.fetcher._stop._watches]
-        for watch in watches:
-            with watch._state:
-                if watch._due is not None and address in [connection.getsockname() for connection in watch._sockets]:
-                    watch._due = 0.0
-                    watch._state.notify()
+    def _now(self) -> float:
+        if self.server is not None and self.server.stalls > self._stalls:
+            self._skipped += 3600
+        return self.now() + self._skipped
+
+    def _sleep(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        self._forget_stalls()
+
+    def _forget_stalls(self) -> None:
+        self._stalls = self.server.stalls if self.server is not None else 0
 
     def attempt(self, url: str, **options: Any) -> tuple[bytes | None, str]:
         """Returns the result of a fetch, or None and the error."""

@@ -65,7 +65,7 @@ def test_malformed_answers(server: WebServer, scene: Scene, answer: bytes) -> No
 
 def test_an_endless_answer(server: WebServer, scene: Scene) -> None:
     server.give(QUERY, b" " * 10_000_001)
-    with pytest.raises(DownloadError, match="more than 10,000,000 bytes, which is too long for a list of corpora"):
+    with pytest.raises(DownloadError, match="more than 10,000,000 bytes, which is too long for a list"):
         scene.fetch("opus:Books/v1/en-fr")
 
 

@@ -6,10 +6,10 @@ import json
 import os
 import shutil
 import socket
-import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from types import SimpleNamespace
 
 import pytest
@@ -222,46 +222,48 @@ def test_a_slow_head(server: WebServer, scene: Scene) -> None:
         scene.fetch(url, stall_seconds=0.2, retries=0)
 
 
-def test_a_head_slow_within_its_headers(scene: Scene) -> None:
-    """The headers that arrive before the deadline form a complete head."""
+@contextmanager
+def dripping(head: bytes) -> Iterator[str]:
+    """Runs a server that sends the beginning of an answer, then a digit now and then; yields its URL."""
+    ended = Event()
 
     def answer(connection: socket.socket) -> None:
         with connection, suppress(OSError):
             connection.recv(10_000)
-            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nX-Slow: ")
-            while True:
-                connection.sendall(b"a")
-                time.sleep(0.02)
+            connection.sendall(head)
+            while not ended.wait(0.02):
+                connection.sendall(b"0")
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = Thread(target=lambda: answer(listening.accept()[0]))
         thread.start()
-        with pytest.raises(DownloadError, match=r"a: no answer within 0\.2 s; .* \(tried 1 times\)$"):
-            scene.fetch(f"http://127.0.0.1:{listening.getsockname()[1]}/a", stall_seconds=0.2, retries=0)
-        thread.join()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}/a"
+        finally:
+            ended.set()
+            thread.join()
+
+
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nX-Slow: ", r"a: no answer within 0\.2 s; .* \(tried 1 times\)$"),
+        (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n",
+            r"a: almost no data for 0\.2 s; try again",
+        ),
+    ],
+    ids=["in a header", "in the size of a chunk"],
+)
+def test_slow_bytes_outside_of_the_body(scene: Scene, head: bytes, message: str) -> None:
+    with dripping(head) as url, pytest.raises(DownloadError, match=message):
+        scene.fetch(url, stall_seconds=0.2, retries=0)
 
 
 def test_a_slow_page(server: WebServer, scene: Scene) -> None:
     page = Answer(b"x" * 4000, 404, {"Content-Type": "text/plain"}, slow=0.1)
     with pytest.raises(DownloadError, match=r"status 404 Not Found.*; check the url"):
         scene.fetch(server.give("/a", page), stall_seconds=3, retries=0)
-
-
-def test_a_slow_chunk_size(scene: Scene) -> None:
-    def answer(connection: socket.socket) -> None:
-        with connection, suppress(OSError):
-            connection.recv(10_000)
-            connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")
-            while True:
-                connection.sendall(b"0")
-                time.sleep(0.02)
-
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        thread = Thread(target=lambda: answer(listening.accept()[0]))
-        thread.start()
-        with pytest.raises(DownloadError, match=r"a: almost no data for 3 s; try again later"):
-            scene.fetch(f"http://127.0.0.1:{listening.getsockname()[1]}/a", stall_seconds=3, retries=0)
-        thread.join()
 
 
 @pytest.mark.parametrize("name", ["pipe", "/dev/zero"])

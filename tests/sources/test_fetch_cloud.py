@@ -10,8 +10,8 @@ import pytest
 from nmt_prep.config import DownloadSettings
 from nmt_prep.errors import ConfigError, DownloadError
 from nmt_prep.sources import address
-from nmt_prep.sources.parts import opened_remote
-from nmt_prep.sources.timing import Stop
+from nmt_prep.sources.remote_file import opened_remote
+from nmt_prep.sources.web import Client
 from tests.sources.fetching import Scene, sha256
 
 fsspec = pytest.importorskip("fsspec", reason="the extra cloud is not installed")
@@ -36,7 +36,7 @@ def test_an_object_arrives(bucket: Any, scene: Scene) -> None:
 def test_parts_of_an_object(bucket: Any) -> None:
     content = bytes(range(256)) * 10_000
     bucket.pipe("/bucket/a", content)
-    with opened_remote("memory://bucket/a", DownloadSettings(), Stop()) as remote, remote.open() as file:
+    with opened_remote("memory://bucket/a", Client(DownloadSettings())) as remote, remote.open() as file:
         assert (remote.size, remote.beginning) == (len(content), content[: 1 << 20])
         file.seek(-300, io.SEEK_END)
         assert file.read() == content[-300:]
@@ -45,7 +45,7 @@ def test_parts_of_an_object(bucket: Any) -> None:
 @pytest.mark.usefixtures("bucket")
 def test_parts_of_a_missing_object() -> None:
     message = r"^memory://bucket/a: there is no such object; check the url"
-    with pytest.raises(DownloadError, match=message), opened_remote("memory://bucket/a", DownloadSettings(), Stop()):
+    with pytest.raises(DownloadError, match=message), opened_remote("memory://bucket/a", Client(DownloadSettings())):
         pass
 
 

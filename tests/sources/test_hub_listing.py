@@ -10,7 +10,7 @@ import pytest
 from nmt_prep.errors import DownloadError
 from nmt_prep.sources.hub_listing import HubFile, Listing, read_listing
 from tests.hub import Hub, running_hub
-from tests.server import Answer, WebServer
+from tests.server import WebServer
 from tests.sources.fetching import Scene, sha256
 
 ADDRESS = "hf://datasets/owner/name"
@@ -111,16 +111,6 @@ def test_malformed_answers(
     server.give(INFO, info)
     server.give(TREE, tree)
     with pytest.raises(DownloadError, match=r"^hf://datasets/owner/name: the hub's answer is not a list of files"):
-        scene.fetch(ADDRESS)
-
-
-def test_a_list_that_continues_on_another_server(
-    server: WebServer, scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HF_ENDPOINT", server.url)
-    server.give(INFO, b'{"sha": "%s"}' % (b"a" * 40))
-    server.give(TREE, Answer(b"[]", headers={"Link": '<http://elsewhere/x>; rel="next"'}))
-    with pytest.raises(DownloadError, match=r"the hub continues its list on http://elsewhere/x, another server"):
         scene.fetch(ADDRESS)
 
 

@@ -12,7 +12,6 @@ import pytest
 import requests
 
 from nmt_prep.errors import ConfigError, DownloadError
-from nmt_prep.sources import route
 from tests.server import Answer, WebServer, web_server
 from tests.sources.fetching import Scene, sha256
 
@@ -144,7 +143,7 @@ def test_verification_cannot_be_turned_off(
     for other in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
         monkeypatch.delenv(other, raising=False)
     monkeypatch.setenv(name, value)
-    monkeypatch.setattr(route._Adapter, "send", send)
+    monkeypatch.setattr(requests.adapters.HTTPAdapter, "send", send)
     with pytest.raises(DownloadError, match="the server's certificate was not accepted"):
         scene.fetch("https://host/a")
     named = value if name.endswith("CA_BUNDLE") else ""

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import io
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
-from nmt_prep.config import DownloadSettings as Limits
 from nmt_prep.errors import DownloadError
 from nmt_prep.sources.address import scheme_of, shown
+from nmt_prep.sources.answer import Answer
 from nmt_prep.sources.catalogues import resolve
 from nmt_prep.sources.fetch import object_errors, object_file
-from nmt_prep.sources.hub import hub_address, refusals_worded, token
-from nmt_prep.sources.partial import Answer, check_size
-from nmt_prep.sources.timing import Clock, Stop, TransientError
-from nmt_prep.sources.web import asked_for_part, first_words, looks_like_html
+from nmt_prep.sources.hub import hub_address, storage_url
+from nmt_prep.sources.partial import check_size
+from nmt_prep.sources.retries import TransientError
+from nmt_prep.sources.web import Client, first_words, looks_like_html
 
 BEGINNING = 1 << 20
 """Bytes that are read of a remote file at first."""
@@ -68,42 +68,41 @@ class _HasSeek(Protocol):
 
 
 @contextmanager
-def opened_remote(address: str, limits: Limits, stop: Stop) -> Iterator[RemoteFile]:
+def opened_remote(address: str, client: Client) -> Iterator[RemoteFile]:
     """Opens a remote file and reads its beginning; parts can be read until the context ends.
 
     Args:
         address: an http, https, hf, s3 or gs URL, or an id of OPUS.
-        limits: timeouts, and the largest size.
-        stop: interrupts the requests.
+        client: requests the parts.
 
     Raises:
         ConfigError: an extra is not installed.
         DownloadError: the file cannot be read, is empty, too large, or a web page.
     """
-    clock = Clock(sleep=stop.wait)
-    scheme = scheme_of(address)
-    if scheme in {"http", "https", "opus"}:
-        url = resolve(address, limits, clock, stop) if scheme == "opus" else address
-        yield _on_server(url, limits, clock, stop)
-        return
-    if (hub := hub_address(address)) is not None:
-        with refusals_worded(hub, address):
-            yield _on_server(hub.file_url(), limits, clock, stop, token())
-        return
-    with object_errors(address), object_file(address) as (file, facts):
-        yield _checked(RemoteFile(shown(address), facts["size"], file.read(BEGINNING), _reading(file)), limits)
+    scheme, hub = scheme_of(address), hub_address(address)
+    if scheme in {"http", "https"}:
+        yield _on_server(address, client)
+    elif scheme == "opus":
+        yield _on_server(resolve(address, client), client)
+    elif hub is not None:
+        url, token = storage_url(hub, client.limits.stall_seconds)
+        yield _on_server(url, client, token)
+    else:
+        with object_errors(address), object_file(address) as (file, facts):
+            remote = RemoteFile(shown(address), facts["size"], file.read(BEGINNING), _reading(file))
+            yield _checked(remote, client)
 
 
-def _on_server(url: str, limits: Limits, clock: Clock, stop: Stop, token: str | None = None) -> RemoteFile:
+def _on_server(url: str, client: Client, token: str | None = None) -> RemoteFile:
     def part(start: int, size: int) -> bytes:
-        with asked_for_part(url, start, size, limits, clock, stop, token) as answer:
+        with client.watch(client.ask_for_part(url, start, size, token), url) as answer:
             if answer.start != start:
                 raise DownloadError(f"{shown(url)}: the server does not send parts of the file")
             return _body(answer, url, size)
 
-    with asked_for_part(url, 0, BEGINNING, limits, clock, stop, token) as answer:
+    with client.watch(client.ask_for_part(url, 0, BEGINNING, token), url) as answer:
         beginning = _body(answer, url, BEGINNING)
-        return _checked(RemoteFile(shown(url), answer.total, beginning, part if answer.part else None), limits)
+        return _checked(RemoteFile(shown(url), answer.total, beginning, part if answer.part else None), client)
 
 
 def _body(answer: Answer, url: str, size: int) -> bytes:
@@ -127,9 +126,9 @@ def _reading(file: _HasSeek) -> Callable[[int, int], bytes]:
     return part
 
 
-def _checked(file: RemoteFile, limits: Limits) -> RemoteFile:
+def _checked(file: RemoteFile, client: Client) -> RemoteFile:
     if file.size is not None:
-        check_size(file.address, file.size, limits)
+        check_size(file.address, file.size, client.limits)
     if not file.beginning:
         raise DownloadError(f"{file.address}: the file there is empty; check the url, or use another mirror")
     if looks_like_html(file.beginning):
@@ -145,17 +144,14 @@ class _Parts(io.RawIOBase):
         self._size = size
         self._parts = parts
         self._position = 0
-        self._blocks: OrderedDict[int, bytes] = OrderedDict()
         self._requests = 0
+        self._block = lru_cache(_BLOCKS_KEPT)(self._read_block)
 
     def readable(self) -> bool:
         return True
 
     def seekable(self) -> bool:
         return True
-
-    def tell(self) -> int:
-        return self._position
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
@@ -171,13 +167,9 @@ class _Parts(io.RawIOBase):
         self._position += len(data)
         return len(data)
 
-    def _block(self, number: int) -> bytes:
-        if number not in self._blocks:
-            self._requests += 1
-            if self._requests > _MOST_REQUESTS:
-                raise DownloadError(f"{self._address}: more than {_MOST_REQUESTS} parts are needed")
-            start = number * _BLOCK
-            self._blocks[number] = self._parts(start, min(_BLOCK, self._size - start))
-            if len(self._blocks) > _BLOCKS_KEPT:
-                self._blocks.popitem(last=False)
-        return self._blocks[number]
+    def _read_block(self, number: int) -> bytes:
+        self._requests += 1
+        if self._requests > _MOST_REQUESTS:
+            raise DownloadError(f"{self._address}: more than {_MOST_REQUESTS} parts are needed")
+        start = number * _BLOCK
+        return self._parts(start, min(_BLOCK, self._size - start))

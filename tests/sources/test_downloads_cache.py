@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt_prep.sources.supply import DownloadCache
+from nmt_prep.sources.downloads import DownloadCache
 from tests.sources.fetching import sha256
 
 ABC = sha256(b"abc")

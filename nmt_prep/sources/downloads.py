@@ -6,14 +6,11 @@ The cache holds the downloads of all runs by digest, in the user's cache directo
 from __future__ import annotations
 
 import shutil
-import threading
-import time
 from collections.abc import Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from typing import TypeAlias
 
 from nmt_prep.artefacts import atomic_write, flush, link_or_copy, writing
 from nmt_prep.digests import cache_directory, sha256_of
@@ -99,7 +96,7 @@ class WantedFile:
 
 
 @dataclass(frozen=True)
-class Supply:
+class Downloads:
     """All places that a file can come from. Safe to use from threads for different files.
 
     Attributes:
@@ -189,57 +186,20 @@ class Supply:
         return replace(stored, file=file)
 
 
-PATIENCE = 2.0
-"""Seconds that running fetches have to write their partial files after a stop."""
-
-_Ended: TypeAlias = "SimpleQueue[tuple[WantedFile, Stored | BaseException]]"
-
-
-def get_all(supply: Supply, wanted: Sequence[WantedFile], parallel: int) -> dict[WantedFile, Stored]:
+def download_all(downloads: Downloads, wanted: Sequence[WantedFile], parallel: int) -> dict[WantedFile, Stored]:
     """Gets files, up to ``parallel`` at once. A failure or Ctrl-C stops all of them; partial files are kept.
-
-    The threads are daemons, since the interpreter waits for other threads at exit, and a thread may be in a call that
-    cannot be interrupted, such as name resolution. A ThreadPoolExecutor does not fit: its exit waits for every thread,
-    and it loses track of a thread if Ctrl-C comes while the thread starts.
 
     Raises:
         DownloadError: a file cannot be fetched.
         OutputError: a file cannot be stored.
     """
-    waiting: SimpleQueue[WantedFile] = SimpleQueue()
-    for file in wanted:
-        waiting.put(file)
-    ended: _Ended = SimpleQueue()
-    threads = [
-        threading.Thread(target=_work, args=(supply, waiting, ended), name=f"nmt-prep-download-{number}", daemon=True)
-        for number in range(min(parallel, len(wanted)))
-    ]
-    results: dict[WantedFile, Stored] = {}
-    try:
-        for thread in threads:
-            thread.start()
-        while len(results) < len(wanted):
-            file, result = ended.get()
-            if isinstance(result, BaseException):
-                raise result
-            results[file] = result
-    finally:
-        supply.fetcher.stop()
-        until = time.monotonic() + PATIENCE
-        for thread in threads:
-            with suppress(RuntimeError):  # the thread was not started
-                thread.join(max(0.0, until - time.monotonic()))
-    return results
-
-
-def _work(supply: Supply, waiting: SimpleQueue[WantedFile], ended: _Ended) -> None:
-    with suppress(Empty):
-        while True:
-            file = waiting.get_nowait()
-            try:
-                supply.fetcher.check()
-                ended.put((file, supply.get(file)))
-            except BaseException as error:  # noqa: BLE001 - raised again by the waiting thread
-                ended.put((file, error))
-                supply.fetcher.stop()
-                return
+    with ThreadPoolExecutor(parallel, thread_name_prefix="nmt-prep-download") as pool:
+        try:
+            futures = {file: pool.submit(downloads.get, file) for file in wanted}
+            for future in wait(futures.values(), return_when=FIRST_EXCEPTION).done:
+                future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            downloads.fetcher.stop()
+            raise
+    return {file: future.result() for file, future in futures.items()}

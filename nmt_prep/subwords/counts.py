@@ -1,4 +1,4 @@
-"""Text counts, which vocabularies are trained from: as columns in memory, and as files shared between processes."""
+"""Counts of distinct texts, from which vocabularies are trained: in memory, as columns, and as files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class CountColumns:
 
 @runtime_checkable
 class TextCounts(Protocol):
-    """Distinct texts of a sample and how often each occurs; a dialect trains a vocabulary from them."""
+    """Distinct texts of a sample and how often each occurs, from which a dialect trains a vocabulary."""
 
     def add(self, lines: Lines, threads: int | None = None) -> None:
         """Counts the texts of lines.
@@ -54,14 +54,14 @@ class TextCounts(Protocol):
         """Checks that training from these counts fits into ``memory`` bytes; None means no limit.
 
         Raises:
-            TrainingError: it does not fit.
+            TrainingError: training needs more memory.
         """
 
 
 class NativeCounts(ABC, Generic[NativeCounter]):
-    """Text counts that a counter of the native core holds.
+    """Counts in the native core.
 
-    Memory grows with the number of distinct texts, not with the size of the text.
+    Memory grows with the number of distinct texts, not with the size of the sample.
 
     Attributes:
         unit: name of the distinct texts, for messages.
@@ -93,7 +93,7 @@ class NativeCounts(ABC, Generic[NativeCounter]):
         return CountColumns(TextColumn(data, offsets), counts)
 
     def check_memory(self, memory: int | None) -> None:
-        """Raises if training needs more than ``memory`` bytes; None means no limit.
+        """Checks that training needs no more than ``memory`` bytes; None means no limit.
 
         Raises:
             TrainingError: training needs more memory.
@@ -139,7 +139,7 @@ def read_counts(path: Path) -> CountColumns:
 
 
 def sizes_apart(larger: int, smaller: int) -> tuple[str, str]:
-    """Formats two numbers of bytes in the same unit, with enough decimals to make the two texts differ."""
+    """Returns two numbers of bytes as text, in the same unit and with enough decimals to make the texts differ."""
     units = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
     unit, name = next(((unit, name) for unit, name in units if smaller >= unit), (1, "bytes"))
     for decimals in range(min(unit - 1, 1), 10):

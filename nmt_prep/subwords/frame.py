@@ -1,6 +1,6 @@
-"""Special pieces around the ids of a row, such as a tag before them and the end of sentence after them.
+"""Frames: the special pieces around the ids of a row, such as a tag and the end of sentence.
 
-They are added as ids. No dialect reads them from text, so text that looks like a tag stays text.
+Frames are added as ids. No dialect reads special pieces from text, so text that looks like a tag stays text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nmt_prep.subwords.tokenizer import Tokenizer
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Ids before and after those of the text, the same for each row.
+    """The ids at the start and at the end of every row.
 
     Attributes:
         before: ids at the start of a row.
@@ -52,8 +52,8 @@ class Frame:
 
         Args:
             tokenizer: the tokenizer that gives the ids.
-            text: pieces separated by spaces, with ``{ids}`` once, and ``{tag}`` where the tag is.
-            tag: the piece in the place of ``{tag}``; None for no tag.
+            text: pieces separated by spaces, with ``{ids}`` once, and ``{tag}`` for the tag.
+            tag: the piece for ``{tag}``; None for no tag.
 
         Raises:
             VocabularyError: a piece is not in the vocabulary, or there is no eos piece for the usual frame.

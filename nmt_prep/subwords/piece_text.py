@@ -1,4 +1,4 @@
-"""Pieces as words of a text file: one sentence per line, pieces separated by spaces, as most toolkits read them."""
+"""Lines of pieces separated by spaces, as most toolkits read them."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class PieceText:
     def words(self) -> list[str]:
         r"""Returns the texts of all pieces, for a vocabulary list with one piece per line.
 
-        White space in a piece is spelt as an escape such as ``\u000d``, with more backslashes if a piece has that text
-        already. Text with such a piece is refused by :meth:`check`.
+        White space in a piece is spelt as an escape such as ``\u000d``, with more backslashes if another piece has this
+        text. Such pieces are in the list only: :meth:`check` refuses to write text with them.
         """
         words, known = list(self.texts), set(self.texts)
         for number in np.flatnonzero(self._white).tolist():
@@ -49,7 +49,7 @@ class PieceText:
         return words
 
     def check(self, ids: npt.NDArray[np.int32]) -> None:
-        """Checks that ids can be written as words.
+        """Checks that the pieces of ids can be written as words.
 
         Raises:
             EncodeError: a piece contains white space.

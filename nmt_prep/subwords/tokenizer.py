@@ -1,4 +1,4 @@
-"""The interface of a tokenizer, and reading of vocabulary files, the same for every subword dialect."""
+"""The interface of the tokenizers of all dialects, and the reading of vocabulary files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nmt_prep.subwords.spans import PieceSpans
 _MAX_BYTES = 1 << 28
 
 IdLayout: TypeAlias = Literal["sentencepiece", "fairseq"]
-"""The numbering of a SentencePiece model's pieces."""
+"""A numbering of the pieces of SentencePiece models."""
 
 ProgressCallback: TypeAlias = Callable[[str, Mapping[str, int | float | str]], None]
 """Called during training with the name of an event and its fields: ``("bisection", {"min_count": 500, "size": 812})``.
@@ -32,7 +32,7 @@ class Tokenizer(ABC):
     """Name of the dialect, as ``vocab.kind`` in a config: ``t2t``, ``byte_bpe`` or ``sentencepiece``."""
 
     _special_ids: Mapping[str, int | None] = MappingProxyType({})
-    """Ids by ``pad``, ``eos``, ``bos`` and ``unk``, as far as the vocabulary has them."""
+    """Ids by ``pad``, ``eos``, ``bos`` and ``unk``; None, or no entry, for a piece that the vocabulary lacks."""
 
     @classmethod
     @abstractmethod
@@ -81,7 +81,7 @@ class Tokenizer(ABC):
         """The pieces, in order of ids."""
 
     def words(self) -> list[str]:
-        """Returns the texts of the pieces, in order of ids; white space is escaped if the dialect can do so."""
+        """Returns the texts of the pieces, in order of ids, with escaped white space where the dialect has escapes."""
         return list(self.pieces)
 
     @abstractmethod
@@ -94,9 +94,9 @@ class Tokenizer(ABC):
         """
 
     def uncovered(self, characters: Sequence[str]) -> list[str]:
-        """Returns the characters without a piece, which become an escape, single bytes or unknown.
+        """Returns the characters without a piece, which become an escape, byte pieces or the unknown piece.
 
-        A dialect in which all text is bytes returns none.
+        A dialect of bytes has none.
         """
         del characters
         return []
@@ -122,11 +122,11 @@ class Tokenizer(ABC):
         return len(self.pieces)
 
     def piece_id(self, piece: str) -> int:
-        """Returns the id of the piece with exactly this text, such as a reserved piece; the first of equal pieces.
+        """Returns the id of a piece, such as a reserved piece; of equal pieces the first.
 
         Args:
-            piece: the text, as in :attr:`pieces`. Tensor2Tensor's dialect also takes a reserved token as the user wrote
-                it; its vocabulary stores the token escaped, with an underscore at the end.
+            piece: the text of the piece, as in :attr:`pieces`. Tensor2Tensor's dialect also takes a reserved token as
+                the config names it; the vocabulary has the token with escapes and an underscore at the end.
 
         Raises:
             VocabularyError: there is no such piece.
@@ -169,7 +169,7 @@ class Tokenizer(ABC):
     @property
     @abstractmethod
     def fingerprint(self) -> str:
-        """SHA-256 (hex) of all that determines the ids: dialect, pieces, options, Unicode version."""
+        """SHA-256 (hex) of everything that determines ids: dialect, pieces, options, Unicode version."""
 
 
 def read_vocabulary(path: Path) -> bytes:

@@ -72,7 +72,7 @@ class ByteBPEDialect(Dialect[ByteBPEVocab]):
     def recognises(self, path: Path, head: bytes) -> bool:
         """Accepts directories, files with OpenAI's file names, JSON objects, and tiktoken's ranks under any name.
 
-        A ``tokenizer.json`` made from a SentencePiece model belongs to that dialect.
+        Does not accept a ``tokenizer.json`` made from a SentencePiece model.
         """
         if path.is_dir() or path.name in _OPENAI_NAMES or path.suffix == ".tiktoken" or _RANK.match(head):
             return True

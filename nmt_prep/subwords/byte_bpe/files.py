@@ -40,12 +40,12 @@ def load_vocabulary(
     """Reads a vocabulary in any of the formats.
 
     Args:
-        path: the file (either of OpenAI's two), or a directory with the files of one format under their usual names.
-        pattern: regular expression that matches pretokens. Tiktoken's ranks need it unless the file has the name of one
-            of tiktoken's encodings; OpenAI's files need it if it is not GPT-2's.
-        specials: id of each special token, for the same files; for OpenAI's files, in addition to the tokens that no
-            merge produces.
-        merges: OpenAI's file of merges, if it is not beside ``path`` under its usual name.
+        path: the file (one of OpenAI's two files), or a directory with the files of a format under their usual names.
+        pattern: regular expression that matches pretokens. Tiktoken's ranks need one, unless the file is a published
+            encoding; OpenAI's files need one if theirs is not GPT-2's.
+        specials: id of each special token, for tiktoken's ranks and OpenAI's files. Tokens of OpenAI's files that no
+            merge produces are special too.
+        merges: OpenAI's file of merges; None for the file beside ``path`` with the usual name.
 
     Raises:
         VocabularyError: there is no supported byte-level BPE vocabulary, or the file defines its own pattern.
@@ -113,7 +113,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _from_openai(encoder: Path, merges: Path, pattern: str, named: Mapping[str, int]) -> ByteBPEVocabulary:
-    """Reads OpenAI's files. Tokens that are not bytes and that no merge produces are special (``<|endoftext|>``)."""
+    """Reads OpenAI's files. Tokens of several bytes that no merge produces are special (``<|endoftext|>``)."""
     ids = parse_json(encoder, read_vocabulary(encoder))
     for name, number in ids.items():
         if not isinstance(number, int) or isinstance(number, bool):
@@ -195,7 +195,7 @@ def _not_plain(vocabulary: ByteBPEVocabulary) -> str | None:
 
 
 def _not_before(vocabulary: ByteBPEVocabulary) -> str | None:
-    """Returns what changes or splits text before pre-tokenisation, for a message; None if nothing does."""
+    """Returns which change or division of text comes before pre-tokenisation, for a message; None for none."""
     if vocabulary.pretokenization.add_prefix_space:
         return "a space is added before each line"
     if vocabulary.pretokenization.normalizer is not None:
@@ -228,8 +228,8 @@ def _follows_one_pattern(how: Pretokenization) -> bool:
 def _not_by_ranks(vocabulary: ByteBPEVocabulary) -> str | None:
     """Returns why ranks would not give the same ids, for a message; None if they would.
 
-    Ranks give the same ids if the merges that the ranks imply are the merges of the vocabulary, in order of ids. Other
-    merges of the same tokens never apply, because all tokens are reachable.
+    Ranks imply one merge for each token. The ids are the same if the vocabulary has these merges in the same order, and
+    reaches every token by merges. Its other merges then never apply.
     """
     how = vocabulary.pretokenization
     if reason := _not_before(vocabulary):

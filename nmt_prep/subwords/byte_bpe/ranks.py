@@ -1,4 +1,4 @@
-"""Tiktoken's rank files: the published encodings, and encoding with tiktoken if the pattern is not native."""
+"""Tiktoken's rank files: the published encodings, and encoding with tiktoken for patterns that are not native."""
 
 from __future__ import annotations
 
@@ -82,13 +82,13 @@ _BY_DIGEST = {
 
 
 def published_encoding(name: str, data: bytes) -> RankEncoding:
-    """Returns the encoding that a rank file belongs to, told from its content, or else from the end of its name.
+    """Returns the published encoding of a rank file with this content, or else with this end of its name.
 
-    The pattern is None if the file is not known.
+    The pattern is None for an unknown file.
     """
     usual = _BY_DIGEST.get(hashlib.sha256(data).hexdigest())
-    found = usual or next((known for known in TIKTOKEN_ENCODINGS if name.endswith(known)), "")
-    return TIKTOKEN_ENCODINGS.get(found, RankEncoding(None, {}))
+    usual = usual or next((known for known in TIKTOKEN_ENCODINGS if name.endswith(known)), "")
+    return TIKTOKEN_ENCODINGS.get(usual, RankEncoding(None, {}))
 
 
 class RankEncoder:

@@ -84,7 +84,7 @@ def to_tokenizer_json(vocabulary: ByteBPEVocabulary) -> str:
 
 
 def _numbered_by_file(vocabulary: ByteBPEVocabulary) -> int:
-    """Returns the first id after which there are only added tokens, which tokenizers numbers in the same way."""
+    """Returns the id from which on there are only added tokens, which tokenizers gives the same ids by itself."""
     used = {token.id for token in vocabulary.added.values()}
     used.update(number for number, token in enumerate(vocabulary.tokens) if token)
     if len(used) < len(vocabulary.tokens):
@@ -93,18 +93,18 @@ def _numbered_by_file(vocabulary: ByteBPEVocabulary) -> int:
 
 
 def _read_steps(content: dict[str, Any], where: str) -> Pretokenization:
-    """Reads normalizer and pre-tokenizer; tokenizers runs what the native core does not implement.
+    """Returns the settings of normalizer and pre-tokenizer.
 
     Raises:
         VocabularyError: the vocabulary is not byte-level, or a step is not supported.
     """
     steps = steps_of(content.get("pre_tokenizer"))
     names = [type_of(step) for step in steps]
-    found = ", ".join(names) or "None"
+    listed = ", ".join(names) or "None"
     if names.count("ByteLevel") != 1:
-        raise unsupported(where, f"the pre-tokenizer {found}", "it must contain ByteLevel exactly once")
+        raise unsupported(where, f"the pre-tokenizer {listed}", "it must contain ByteLevel exactly once")
     if "Metaspace" in names[names.index("ByteLevel") :]:
-        raise unsupported(where, f"the pre-tokenizer {found}", "steps after ByteLevel may only split text")
+        raise unsupported(where, f"the pre-tokenizer {listed}", "steps after ByteLevel may only split text")
     step = steps[names.index("ByteLevel")]
     for key in ("add_prefix_space", "use_regex"):
         if not isinstance(step.get(key, True), bool):

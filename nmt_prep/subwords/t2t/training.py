@@ -84,8 +84,15 @@ def build_pieces(
     """Returns the pieces of the vocabulary with the size nearest to ``size``, in order of ids.
 
     Bisection between 1 and 1000 finds the minimum count of a piece; it stops early within 1% of the size. A minimum
-    count that can only give far too few pieces is not tried, as its size does not matter. ``threads`` is the number of
-    native threads; :meth:`T2TTokenizer.train` documents the other options.
+    count is skipped if an upper bound of its number of pieces is far too small already.
+
+    Args:
+        counts: the counted tokens.
+        size: as in :meth:`T2TTokenizer.train`.
+        max_subtoken_length: as in :meth:`T2TTokenizer.train`.
+        reserved: as in :meth:`T2TTokenizer.train`.
+        progress: as in :meth:`T2TTokenizer.train`.
+        threads: native threads to use.
 
     Raises:
         TrainingError: there are no tokens, or an option is invalid.
@@ -107,13 +114,13 @@ def build_pieces(
     while True:
         min_count = (low + high) // 2
         last = low >= high or min_count < _LOWEST + 1
-        found = None if last else search.too_few(min_count)
-        if found is None:
-            found = search.build(max(min_count, _LOWEST))
-            last |= abs(found - size) * 100 < size
+        pieces = None if last else search.too_few(min_count)
+        if pieces is None:
+            pieces = search.build(max(min_count, _LOWEST))
+            last |= abs(pieces - size) * 100 < size
         if last:
             return trainer.pieces(search.best())
-        if found > size:
+        if pieces > size:
             low = min_count + 1
         else:
             high = min_count - 1
@@ -133,13 +140,13 @@ class _Search:
         self._best: tuple[int, int, T2TCandidate] | None = None  # distance from the size, turn, vocabulary
         self._skipped: list[tuple[int, int, int]] = []  # least distance, turn, minimum count
         self._turns = 0
-        # What remains of a piece's count is zero or a sum of counts of tokens, so minimum counts up to the least of
-        # these select the same pieces.
+        # The count of a candidate is zero or a sum of counts of tokens. All minimum counts up to the least count of a
+        # token therefore select the same pieces.
         self._least = trainer.least_count()
         self._of_least: T2TCandidate | None = None
 
     def too_few(self, min_count: int) -> int | None:
-        """Returns an upper bound of the size that the minimum count gives, if it is more than 1% too small."""
+        """Returns an upper bound of the size that the minimum count gives; None unless it is more than 1% too small."""
         most = self._reserved + self._trainer.most_pieces(min_count)
         if (self._size - most) * 100 < self._size:
             return None
@@ -149,12 +156,12 @@ class _Search:
 
     def build(self, min_count: int) -> int:
         """Builds the vocabulary with a minimum count and returns its size."""
-        found = self._build(min_count, self._turns)
+        size = self._build(min_count, self._turns)
         self._turns += 1
-        return found
+        return size
 
     def best(self) -> T2TCandidate:
-        """Returns the vocabulary with the nearest size, the first of several; builds those that it may be."""
+        """Returns the vocabulary with the nearest size, of several the first; builds skipped ones that may be it."""
         assert self._best is not None
         for distance, turn, min_count in self._skipped:
             if (distance, turn) < self._best[:2]:
@@ -163,13 +170,13 @@ class _Search:
 
     def _build(self, min_count: int, turn: int) -> int:
         candidate = self._candidate(min_count)
-        found = self._reserved + len(candidate)
-        distance = abs(found - self._size)
+        size = self._reserved + len(candidate)
+        distance = abs(size - self._size)
         if self._best is None or (distance, turn) < self._best[:2]:
             self._best = (distance, turn, candidate)
         if self._progress is not None:
-            self._progress("bisection", {"min_count": min_count, "size": found})
-        return found
+            self._progress("bisection", {"min_count": min_count, "size": size})
+        return size
 
     def _candidate(self, min_count: int) -> T2TCandidate:
         if min_count > self._least:
@@ -180,10 +187,10 @@ class _Search:
 
 
 def checked_text(token: str, what: str) -> str:
-    """Returns the token if it can be encoded as UTF-8.
+    """Returns the token.
 
     Raises:
-        InvalidTextError: the token contains a lone surrogate; the message calls it ``what``.
+        InvalidTextError: the token contains a lone surrogate; the message calls the token ``what``.
     """
     try:
         token.encode("utf-8")
@@ -193,7 +200,7 @@ def checked_text(token: str, what: str) -> str:
 
 
 def checked_pieces(pieces: Iterable[str]) -> tuple[str, ...]:
-    """Returns the pieces if all can be encoded as UTF-8.
+    """Returns the pieces as a tuple.
 
     Raises:
         InvalidTextError: a piece contains a lone surrogate.

@@ -643,7 +643,13 @@ def add_cells(
     /,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int64]]: ...
 def prune_cells(
-    offsets: npt.NDArray[np.int64], targets: npt.NDArray[np.int32], counts: npt.NDArray[np.int64], least: int, /
+    offsets: npt.NDArray[np.int64],
+    targets: npt.NDArray[np.int32],
+    counts: npt.NDArray[np.int64],
+    columns: int,
+    least: int,
+    association: float,
+    /,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int64]]: ...
 
 class LexicalTable:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 DIAGONAL_ROUNDS = 3
 JUMP_ROUNDS = 3
+DIAGONAL_ROUNDS_OF_SCORES = 2
+"""Rounds of a model that only scores. One more round, or jumps, do not find more misaligned pairs."""
 
 MOST = 2**31 - 1
 """The largest ``stem`` and ``table``."""
@@ -21,11 +23,13 @@ class Settings:
             keep all whole.
         table: the most pairs of words that the lexical table has. It bounds the memory of training, about 40 bytes for
             each, and does not depend on the number of pairs of lines.
+        jumps: learn the jumps from link to link. Links are better with them; scores are not.
     """
 
     pretokenized: bool = False
     stem: int = 4
     table: int = 1 << 23
+    jumps: bool = True
 
     @classmethod
     def restored(cls, facts: object) -> Settings:
@@ -35,19 +39,19 @@ class Settings:
             ValueError: they are not settings.
         """
         match facts:
-            case {"pretokenized": bool(pretokenized), "stem": int(stem), "table": int(table), **others}:
+            case {"pretokenized": bool(pretokenized), "stem": int(stem), "table": int(table), "jumps": bool(jumps), **others}:
                 if not others and 0 <= stem <= MOST and 1 <= table <= MOST:
-                    return cls(pretokenized, stem, table)
+                    return cls(pretokenized, stem, table, jumps)
         raise ValueError(f"its settings are {facts!r}")
 
 
 def rounds(settings: Settings) -> tuple[str, ...]:
     """Returns the names of the rounds of training in order."""
-    del settings
+    diagonal, jumps = (DIAGONAL_ROUNDS, JUMP_ROUNDS) if settings.jumps else (DIAGONAL_ROUNDS_OF_SCORES, 0)
     return (
         "words",
         "cells",
-        *(f"diagonal-{number}" for number in range(1, DIAGONAL_ROUNDS + 1)),
-        *(f"jumps-{number}" for number in range(1, JUMP_ROUNDS + 1)),
+        *(f"diagonal-{number}" for number in range(1, diagonal + 1)),
+        *(f"jumps-{number}" for number in range(1, jumps + 1)),
         "evidence",
     )

@@ -50,6 +50,10 @@ _FIRST_STEEPNESS = 2.0
 _COMBINATIONS_PER_CELL = 8
 """The lexical table is made from a sample with at most this many combinations of words for each cell it may have."""
 
+_LEAST_ASSOCIATION = 2.0**-19
+"""Cells are left out of the table if the product of their shares in row and column is smaller: no later round would
+link their words."""
+
 _LEAST_CELL = ALIGN_ONE // 1024
 """Cells with smaller counts after a diagonal round are dropped."""
 
@@ -204,8 +208,9 @@ def _with_cells(model: Model, arrays: Arrays, threads: int) -> Model:
     if model.prior is not None:
         known = _cells_of(model.prior, model.vocabularies)
         cells, evidence = _joined(cells, known), _joined(evidence, known)
-    cells = _pruned(cells, model.settings.table)
-    table = LexicalTable(*cells, len(model.vocabularies[1]), threads)
+    columns = len(model.vocabularies[1])
+    cells = _pruned(cells, columns, model.settings.table)
+    table = LexicalTable(*cells, columns, threads)
     lexicon = Lexicon(table, first_jumps(), first_jumps())
     return replace(model, lexicon=lexicon, evidence=table.placed(*evidence, threads), prior=None)
 
@@ -232,12 +237,13 @@ def _jumps(counts: Integers) -> Weights:
     return np.append(near, near.min() / 2).astype(np.float32)
 
 
-def _pruned(cells: _CellArrays, most: int) -> _CellArrays:
-    """Returns the cells with the highest counts; those that equal the highest count dropped are dropped too."""
-    if len(cells[2]) <= most:
-        return cells
-    least = int(np.partition(cells[2], -most - 1)[-most - 1]) + 1
-    return prune_cells(*cells, least)
+def _pruned(cells: _CellArrays, columns: int, most: int) -> _CellArrays:
+    """Returns the associated cells with the highest counts.
+
+    Cells that equal the highest count dropped are dropped too.
+    """
+    least = 0 if len(cells[2]) <= most else int(np.partition(cells[2], -most - 1)[-most - 1]) + 1
+    return prune_cells(*cells, columns, least, _LEAST_ASSOCIATION)
 
 
 def _cells_of(model: Model, vocabularies: tuple[Vocabulary, ...]) -> _CellArrays:

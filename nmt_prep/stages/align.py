@@ -29,7 +29,7 @@ from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
 from nmt_prep.sides import SIDES
-from nmt_prep.stages.alignment import LEARNING_VERSION, LearningRounds, check_memory, shards_for
+from nmt_prep.stages.alignment import LEARNING_VERSION, SETTINGS, LearningRounds, check_memory, shards_for
 from nmt_prep.stages.pair_sample import SamplePart, SampleRounds
 from nmt_prep.stages.text import PairPart, pair_parts, pair_stages
 
@@ -149,7 +149,7 @@ def links_of(batch: pa.RecordBatch) -> Links:
     return Links(np.column_stack(values).astype(np.int32).reshape(-1, 2), offsets, 0)
 
 
-SAMPLE, LEARN = SampleRounds("align"), LearningRounds("align")
+SAMPLE, LEARN = SampleRounds("align"), LearningRounds("align", SETTINGS)
 LINK = Round("align", link_part, Linked, made=lambda task, _: [task.output])
 
 

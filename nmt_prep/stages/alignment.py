@@ -8,7 +8,7 @@ does not depend on the number of shards.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,9 @@ from nmt_prep.pipeline.stage import Job
 
 SETTINGS = Settings(table=1 << 22)
 """The size of the lexical table does not follow from the memory of the engine: models depend on it."""
+
+SCORE_SETTINGS = replace(SETTINGS, jumps=False)
+"""Settings of models that score pairs and do not link their words."""
 
 MODEL_MEMORY = 40 * SETTINGS.table
 """Bytes that a model takes with the counts of a task, about."""
@@ -96,6 +99,7 @@ class StartTask:
     """A model to begin with: from another model, or without one."""
 
     key: str
+    settings: Settings
     prior: Path | None
     output: Path
 
@@ -133,7 +137,7 @@ def start_model(task: StartTask, tick: Tick) -> Done:
         OutputError: the model cannot be written.
     """
     del tick
-    Model.start(SETTINGS, None if task.prior is None else Model.load(task.prior)).save(task.output)
+    Model.start(task.settings, None if task.prior is None else Model.load(task.prior)).save(task.output)
     return Done()
 
 
@@ -176,9 +180,10 @@ def _output(task: Any, result: Done) -> list[Path]:
 class LearningRounds:
     """The rounds that learn models, named after the stage's purpose."""
 
-    def __init__(self, prefix: str) -> None:
+    def __init__(self, prefix: str, settings: Settings) -> None:
         self._prefix = prefix
-        self._names = rounds(SETTINGS)
+        self._settings = settings
+        self._names = rounds(settings)
         self._start = Round(f"{prefix}-start", start_model, Done, unit="models", made=_output)
         self._count = {name: Round(f"{prefix}-{name}", count_shard, Done, made=_output) for name in self._names}
         self._update = {
@@ -203,7 +208,10 @@ class LearningRounds:
         """
         models = {name: scratch / f"{name}-start.model" for name in texts}
         yield from self._start.run(
-            [StartTask(f"{self._prefix}-{name}-start", prior, models[name]) for name, (_, _, prior) in texts.items()]
+            [
+                StartTask(f"{self._prefix}-{name}-start", self._settings, prior, models[name])
+                for name, (_, _, prior) in texts.items()
+            ]
         )
         for step in self._names:
             counts = {

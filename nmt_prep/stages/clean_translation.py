@@ -26,7 +26,7 @@ from nmt_prep.cleaning.translation.options import SCORE_EDGES, TranslationOption
 from nmt_prep.cleaning.translation.threshold import auto_threshold, expected
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
-from nmt_prep.stages.alignment import LearningRounds, check_memory, shards_for
+from nmt_prep.stages.alignment import SCORE_SETTINGS, LearningRounds, check_memory, shards_for
 from nmt_prep.stages.clean_tasks import CorpusTask, PartFiles, PartResult, made_files
 from nmt_prep.stages.clean_translation_tasks import (
     EDGES,
@@ -124,7 +124,7 @@ def _made(task: RepairTask, result: Repaired) -> list[Path]:
     return [path for path, pairs in zip(task.files_made, numbers, strict=True) if pairs]
 
 
-SAMPLE, LEARN = SampleRounds(TRANSLATION), LearningRounds(TRANSLATION)
+SAMPLE, LEARN = SampleRounds(TRANSLATION), LearningRounds(TRANSLATION, SCORE_SETTINGS)
 REPAIR = Round("translation-repair", exchange_targets, Repaired, made=_made)
 NULL = Round("translation-repaired", score_repaired, NullScores)
 SCORE = Round("translation-scores", score_part, Scored, made=lambda task, _: [task.output])

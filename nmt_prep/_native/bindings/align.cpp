@@ -109,12 +109,14 @@ CellArrays add_cells(const Int64Array& offsets, const Int32Array& targets, const
 }
 
 CellArrays prune_cells(const Int64Array& offsets, const Int32Array& targets, const Int64Array& counts,
-                       std::int64_t least) {
+                       std::size_t columns, std::int64_t least, double association) {
     const align::CellRows cells = cells_of(offsets, targets, counts);
+    for (const std::int32_t target : cells.targets)
+        if (target < 0 || static_cast<std::size_t>(target) >= columns) throw nb::value_error("a target is not a column");
     align::CellCounts kept;
     {
         const nb::gil_scoped_release unlocked;
-        kept = align::prune_cells(cells, least);
+        kept = align::prune_cells(cells, columns, least, association);
     }
     return cell_arrays(std::move(kept));
 }

@@ -33,7 +33,7 @@ class TranslationOptions(Section):
         False, description="true or false: also learn from the corpora if there is a model, which is then the beginning"
     )
     pairs: Count = Field(
-        1_000_000, ge=1000, description="an integer >= 1000: the most pairs of a split to learn from, drawn at random"
+        100_000, ge=1000, description="an integer >= 1000: the most pairs of a split to learn from, drawn at random"
     )
 
     @property

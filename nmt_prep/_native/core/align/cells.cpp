@@ -206,15 +206,28 @@ CellCounts add_cells(const CellRows& first, const CellRows& second, std::size_t 
     return joined(runs, threads);
 }
 
-CellCounts prune_cells(const CellRows& cells, std::int64_t least) {
+CellCounts prune_cells(const CellRows& cells, std::size_t columns, std::int64_t least, double association) {
+    std::vector<std::int64_t> row_sums(cells.rows());
+    std::vector<std::int64_t> column_sums(columns);
+    const auto for_each_frequent = [&](std::size_t row, auto&& body) {
+        for (auto at = static_cast<std::size_t>(cells.offsets[row]); std::cmp_less(at, cells.offsets[row + 1]); ++at)
+            if (cells.counts[at] >= least) body(cells.counts[at], cells.targets[at]);
+    };
+    for (std::size_t row = 0; row < cells.rows(); ++row)
+        for_each_frequent(row, [&](std::int64_t count, std::int32_t target) {
+            row_sums[row] += count;
+            column_sums[static_cast<std::size_t>(target)] += count;
+        });
     CellCounts kept;
     kept.offsets.push_back(0);
     for (std::size_t row = 0; row < cells.rows(); ++row) {
-        for (auto at = static_cast<std::size_t>(cells.offsets[row]); std::cmp_less(at, cells.offsets[row + 1]); ++at) {
-            if (cells.counts[at] < least) continue;
-            kept.targets.push_back(cells.targets[at]);
-            kept.counts.push_back(cells.counts[at]);
-        }
+        const double limit = association * static_cast<double>(row_sums[row]);
+        for_each_frequent(row, [&](std::int64_t count, std::int32_t target) {
+            const auto seen = static_cast<double>(count);
+            if (seen * seen < limit * static_cast<double>(column_sums[static_cast<std::size_t>(target)])) return;
+            kept.targets.push_back(target);
+            kept.counts.push_back(count);
+        });
         kept.offsets.push_back(static_cast<std::int64_t>(kept.targets.size()));
     }
     return kept;

@@ -39,9 +39,9 @@ class Settings:
             ValueError: they are not settings.
         """
         match facts:
-            case {"pretokenized": bool(pretokenized), "stem": int(stem), "table": int(table), "jumps": bool(jumps), **others}:
+            case {"pretokenized": bool(spaces), "stem": int(stem), "table": int(table), "jumps": bool(jumps), **others}:
                 if not others and 0 <= stem <= MOST and 1 <= table <= MOST:
-                    return cls(pretokenized, stem, table, jumps)
+                    return cls(spaces, stem, table, jumps)
         raise ValueError(f"its settings are {facts!r}")
 
 

@@ -30,6 +30,10 @@ O = TypeVar("O", bound=Section)  # noqa: E741  (O for options)
 Values: TypeAlias = "npt.NDArray[np.float64]"
 
 
+_MOST_DISTINCT = 0.9
+"""Share of distinct lines from which on rules judge all lines of a batch, not each distinct line once."""
+
+
 class PerSide(Section, Generic[T]):
     """An option with a value for each side. In YAML it is one value for both, or ``{source: …, target: …}``."""
 
@@ -156,12 +160,36 @@ class Pairs:
             self._lines[side] = Lines(column.data, column.offsets)
         return self._lines[side]
 
+    def distinct(self, side: Side) -> DistinctLines | None:
+        """Returns the distinct lines of a side, or None if few lines are repeated."""
+        return self.keep(("distinct", side), lambda: _distinct(side, self._arrow[side]))
+
     def keep(self, key: Hashable, compute: Callable[[], T]) -> T:
         """Returns a result that rules share: calls ``compute`` at the first use of a key, then reuses its result."""
         if key not in self._kept:
             self._kept[key] = compute()
         kept: T = self._kept[key]
         return kept
+
+
+@dataclass(frozen=True)
+class DistinctLines:
+    """The distinct lines of a side.
+
+    Attributes:
+        lines: a batch of these lines, without the other side.
+        numbers: the number of the line of each pair: int32, shape ``[pairs]``.
+    """
+
+    lines: Pairs
+    numbers: npt.NDArray[np.int32]
+
+
+def _distinct(side: Side, lines: pa.Array) -> DistinctLines | None:
+    encoded = lines.dictionary_encode()
+    if len(encoded.dictionary) > _MOST_DISTINCT * len(lines):
+        return None
+    return DistinctLines(Pairs({side: encoded.dictionary}), encoded.indices.to_numpy())
 
 
 def _large(lines: pa.Array) -> pa.Array:
@@ -235,11 +263,20 @@ class SideRule(Rule[O]):
         self.columns = context.sides
 
     def values(self, pairs: Pairs) -> Values:
-        return np.stack([self.line_values(pairs, side) for side in self.sides])
+        return np.stack([self._side_values(pairs, side) for side in self.sides])
+
+    def _side_values(self, pairs: Pairs, side: Side) -> Values:
+        distinct = pairs.distinct(side)
+        if distinct is None:
+            return self.line_values(pairs, side)
+        return self.line_values(distinct.lines, side)[distinct.numbers]
 
     @abstractmethod
     def line_values(self, pairs: Pairs, side: Side) -> Values:
-        """Returns the values of the lines of a side: float64, shape ``[pairs]``."""
+        """Returns the values of the lines of a side: float64, shape ``[pairs]``.
+
+        ``pairs`` has no other side if lines are repeated; then each line is in it once.
+        """
 
 
 class PairRule(Rule[O]):

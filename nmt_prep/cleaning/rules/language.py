@@ -37,7 +37,7 @@ from pydantic import Field
 
 from nmt_prep.cleaning.languages import load_identifier, model_file
 from nmt_prep.cleaning.languages.rivals import Expected
-from nmt_prep.cleaning.rule import Bounds, Context, Pairs, Rule, Values
+from nmt_prep.cleaning.rule import Bounds, Context, Pairs, SideRule, Values
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import Section
 from nmt_prep.sides import Side
@@ -79,7 +79,7 @@ class LanguageOptions(Section):
     )
 
 
-class LanguageRule(Rule[LanguageOptions]):
+class LanguageRule(SideRule[LanguageOptions]):
     """Compares the probability of the expected language of each side with that of its rivals."""
 
     name = "language"
@@ -104,10 +104,7 @@ class LanguageRule(Rule[LanguageOptions]):
         path = model_file(options.model, context.base_dir)
         self.files = {} if path is None else {f"model {options.model}": path}
 
-    def values(self, pairs: Pairs) -> Values:
-        return np.stack([self._line_values(pairs, side) for side in self.sides])
-
-    def _line_values(self, pairs: Pairs, side: Side) -> Values:
+    def line_values(self, pairs: Pairs, side: Side) -> Values:
         options, expected = self._options, self._expected[side]
         contest = self._identifier.contest(_uncapitalised(pairs, side), expected.own, expected.rivals, _LEAST_RIVAL)
         own, rival = contest.own.astype(np.float64), contest.rival.astype(np.float64)
@@ -132,7 +129,7 @@ def _uncapitalised(pairs: Pairs, side: Side) -> TextColumn:
     capitals = pc.utf8_is_upper(lines)
     if not pc.any(capitals).as_py():
         return pairs.side(side)
-    return TextColumn.from_arrow(pc.if_else(capitals, pc.utf8_lower(lines), lines))
+    return TextColumn.from_arrow(pc.replace_with_mask(lines, capitals, pc.utf8_lower(lines.filter(capitals))))
 
 
 @lru_cache(maxsize=256)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from _nmt_prep_core import LexicalTable, add_cells
+from _nmt_prep_core import LexicalTable, add_cells, prune_cells
 
 ROWS, COLUMNS = 40_000, 50
 
@@ -30,6 +30,22 @@ def test_added_cells(threads: int) -> None:
     found = add_cells(*cells(1), *cells(2), threads)
     assert (sums(*found) == sums(*cells(1)) + sums(*cells(2))).all()
     assert all((np.diff(found[1][first:last]) > 0).all() for first, last in zip(found[0], found[0][1:], strict=False))
+
+
+@pytest.mark.parametrize(("least", "association"), [(0, 0.0), (500, 0.0), (0, 0.1), (500, 0.3), (2000, 0.0)])
+def test_rare_and_unassociated_cells_are_dropped(least: int, association: float) -> None:
+    counts = sums(*cells(1))
+    frequent = np.where(counts >= least, counts, 0)
+    shares = frequent.sum(axis=1, keepdims=True).astype(float) * frequent.sum(axis=0, keepdims=True)
+    kept = np.where(frequent.astype(float) ** 2 >= association * shares, frequent, 0)
+    pruned = prune_cells(*cells(1), COLUMNS, least, association)
+    assert (sums(*pruned) == kept).all()
+    assert len(pruned[2]) == np.count_nonzero(kept)
+
+
+def test_cells_to_prune_are_columns() -> None:
+    with pytest.raises(ValueError, match="a target is not a column"):
+        prune_cells(np.array([0, 1]), np.array([3], np.int32), np.array([1]), 3, 0, 0.0)
 
 
 def test_tables_do_not_depend_on_threads() -> None:

@@ -80,6 +80,13 @@ def test_rounds_are_named_in_order() -> None:
     assert names[:3] == ["words", "cells", "diagonal-1"]
 
 
+def test_models_that_only_score_learn_no_jumps() -> None:
+    model = trained(settings=Settings(jumps=False))
+    assert rounds(model.settings) == ("words", "cells", "diagonal-1", "diagonal-2", "evidence")
+    right, wrong = model.score(column([SOURCE[0]] * 2), column([TARGET[0], "ganz anders"]))
+    assert right > wrong
+
+
 def test_counts_of_another_round_are_refused() -> None:
     model = Model.start(Settings())
     counts = count(model, column(SOURCE), column(TARGET))

@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from nmt_prep.cleaning.rule import Bounds, Context, Pairs, PerSide, Rule
+from nmt_prep.cleaning.rule import Bounds, Context, Pairs, PerSide, Rule, SideRule, Values
 from nmt_prep.cleaning.rules import RULES, make_rules
-from nmt_prep.config import Languages
+from nmt_prep.config import Languages, Section
+from nmt_prep.sides import Side
 from tests.cleaning.pairs import pairs
 from tests.cleaning.rules.values import rule_of
 
@@ -107,6 +108,31 @@ def needs_more(rule: type[Rule[Any]]) -> bool:
     """Tells whether a rule needs options, or a file of a model."""
     fields = rule.options.model_fields
     return "model" in fields or any(field.is_required() for field in fields.values())
+
+
+def test_repeated_lines_are_judged_once() -> None:
+    judged: list[int] = []
+
+    class Counted(SideRule[Section]):
+        edges = (0.0, 1.0)
+
+        def line_values(self, pairs: Pairs, side: Side) -> Values:
+            judged.append(len(pairs))
+            return np.array([float(line) for line in pairs.arrow(side).to_pylist()])
+
+    rule = Counted(Section(), CONTEXT)
+    batch = pairs(["1", "2", "1", "1"], ["5", "6", "7", "8"])
+    assert rule.values(batch).tolist() == [[1, 2, 1, 1], [5, 6, 7, 8]]
+    assert rule.values(batch).tolist() == [[1, 2, 1, 1], [5, 6, 7, 8]]
+    assert judged == [2, 4, 2, 4]
+
+
+@pytest.mark.parametrize("name", [name for name, rule in RULES.items() if not needs_more(rule)])
+def test_repeated_lines_have_equal_values(name: str) -> None:
+    rule = rule_of(name)
+    source, target = ["", "a", "I SAW 3 men.", "a"], ["Ich sah 3 Männer.", "b", "Ich sah 3 Männer.", "b"]
+    alone = [rule.values(pairs([one], [other])) for one, other in zip(source, target, strict=True)]
+    np.testing.assert_array_equal(rule.values(pairs(source, target)), np.concatenate(alone, axis=1))
 
 
 @pytest.mark.parametrize("name", [name for name, rule in RULES.items() if not needs_more(rule)])

@@ -25,8 +25,8 @@ CellCounts count_cells(const Pairs& pairs, Sample sample, std::size_t rows, std:
 // Adds two sets of cells of the same rows.
 CellCounts add_cells(const CellRows& first, const CellRows& second, std::size_t threads = 1);
 
-// Keeps cells whose counts reach `least`, and whose association, the product of the shares of the cell in its row and in
-// its column, reaches `association`. Targets are below `columns`.
+// Keeps cells whose counts reach `least`, and whose association, the product of the shares of the cell in its row and
+// in its column, reaches `association`. Targets are below `columns`.
 CellCounts prune_cells(const CellRows& cells, std::size_t columns, std::int64_t least, double association);
 
 }  // namespace nmt_prep::align

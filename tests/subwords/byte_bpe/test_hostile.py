@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
+from tests.subwords.byte_bpe.models import added, model_file
 from tests.subwords.byte_bpe.samples import LINES, small_tokenizer
 
 
@@ -31,3 +35,13 @@ def test_a_line_of_a_megabyte(text: str, dropout: float) -> None:
 def test_training_on_long_words() -> None:
     tokenizer = ByteBPETokenizer.train(["a" * 300_000, "ab" * 150_000, "们的" * 50_000, *LINES], 600)
     assert len(tokenizer.encode("a" * 300_000)) < 300
+
+
+def test_a_long_added_token(tmp_path: Path) -> None:
+    name = "<x>" * 70_000
+    content = json.loads(model_file("GPT-2"))
+    content["added_tokens"] += [added(name, 401), added(name + "c", 402), added("<x>", 403)]
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(content))
+    tokenizer = ByteBPETokenizer.load(path)
+    assert tokenizer.encode(f"{name}c{name}<x>") == [402, 401, 403]

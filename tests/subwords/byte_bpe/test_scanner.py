@@ -182,6 +182,27 @@ def test_patterns_that_are_left_to_the_library(pattern: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("pattern", "recognised"),
+    [
+        ("((((){100}){100}){100}){100}a", False),  # 100,000,000 times nothing
+        ("(?:(?:(?:a|()){100}|()){100}|b){100}c", False),
+        ("(?:(?:a?|b?){60}){10}c", False),
+        ("(?:a?|b?){16}c", True),  # 2 ** 32 ways to match nothing
+        (r"(?:\p{L}?|\p{N}?){60}c", True),
+        ("(?:(?!a)|(?!b)|(?!c)){100}c", True),
+        ("[" + r"\p{L}" * 3000 + "]", True),
+        ("a" * 20_000, False),
+    ],
+)
+def test_patterns_that_would_take_long_to_compile(pattern: str, recognised: bool) -> None:
+    assert (byte_bpe_scanner(pattern, False, True) is not None) == recognised
+
+
+def test_nothing_in_many_ways() -> None:
+    assert parts(splitter("(?:a?|b?){16}c"), "abcabac" + "ab" * 9 + "c") == ["abc", "abac", "ab", "ab" * 8 + "c"]
+
+
+@pytest.mark.parametrize(
     ("pattern", "line", "tiktoken", "tokenizers"),
     [
         (r"\p{N}{1,2}+", "12345", ["12", "34", "5"], ["12345"]),

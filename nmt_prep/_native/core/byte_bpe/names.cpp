@@ -8,29 +8,28 @@ NameFinder::NameFinder(const Names& names) {
     Names sorted = names;
     std::ranges::sort(sorted);
     for (const auto& [name, id] : sorted) begins_[static_cast<std::uint8_t>(name[0])] = true;
-    add_edges(0, sorted, 0);
-}
-
-// `names`: those that have the node's path as their first `depth` bytes, sorted.
-void NameFinder::add_edges(std::uint32_t node, const Names& names, std::size_t depth) {
-    auto at = names.begin();
-    if (at != names.end() && at->first.size() == depth) nodes_[node].id = (at++)->second;
-    std::vector<Names> groups;
-    while (at != names.end()) {
-        const char byte = at->first[depth];
-        const auto next = std::find_if(at, names.end(), [&](const auto& name) { return name.first[depth] != byte; });
-        groups.emplace_back(at, next);
-        at = next;
+    // The names sorted[first, last), which have the path of a node as their first `depth` bytes.
+    struct Below {
+        std::uint32_t node;
+        std::size_t first, last, depth;
+    };
+    std::vector<Below> pending{{0, 0, sorted.size(), 0}};
+    while (!pending.empty()) {
+        auto [node, at, last, depth] = pending.back();
+        pending.pop_back();
+        for (; at != last && sorted[at].first.size() == depth; ++at) nodes_[node].id = sorted[at].second;
+        nodes_[node].first = static_cast<std::uint32_t>(edges_.size());
+        while (at != last) {
+            const char byte = sorted[at].first[depth];
+            const std::size_t first = at;
+            while (at != last && sorted[at].first[depth] == byte) ++at;
+            const auto child = static_cast<std::uint32_t>(nodes_.size());
+            nodes_.emplace_back();
+            edges_.push_back({static_cast<std::uint8_t>(byte), child});
+            pending.push_back({child, first, at, depth + 1});
+        }
+        nodes_[node].edges = static_cast<std::uint32_t>(edges_.size()) - nodes_[node].first;
     }
-    nodes_[node].first = static_cast<std::uint32_t>(edges_.size());
-    nodes_[node].edges = static_cast<std::uint32_t>(groups.size());
-    const auto first_child = static_cast<std::uint32_t>(nodes_.size());
-    for (const Names& group : groups) {
-        edges_.push_back({static_cast<std::uint8_t>(group[0].first[depth]), static_cast<std::uint32_t>(nodes_.size())});
-        nodes_.emplace_back();
-    }
-    for (std::size_t i = 0; i < groups.size(); ++i)
-        add_edges(first_child + static_cast<std::uint32_t>(i), groups[i], depth + 1);
 }
 
 std::pair<std::size_t, std::int32_t> NameFinder::longest(const std::uint8_t* at, const std::uint8_t* end) const {

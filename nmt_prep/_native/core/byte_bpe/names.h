@@ -14,7 +14,7 @@ class NameFinder {
    public:
     using Names = std::vector<std::pair<std::string, std::int32_t>>;  // name and id
 
-    // The names must not be empty, and must be distinct.
+    // The names must not be empty. Of equal ones, that with the highest id counts.
     explicit NameFinder(const Names& names);
 
     bool empty() const { return nodes_.size() == 1; }
@@ -54,7 +54,6 @@ class NameFinder {
 
     // Length in bytes and id of the longest name that begins at `at`; length 0 if none does.
     std::pair<std::size_t, std::int32_t> longest(const std::uint8_t* at, const std::uint8_t* end) const;
-    void add_edges(std::uint32_t node, const Names& names, std::size_t depth);
 
     std::array<bool, 256> begins_{};
     std::vector<Node> nodes_ = std::vector<Node>(1);

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <utility>
+#include <vector>
 
 namespace nmt_prep::pattern {
 namespace {
@@ -12,9 +13,21 @@ namespace {
 constexpr std::size_t kMaxInstructions = 4000;
 constexpr std::size_t kMaxClasses = 250;
 constexpr std::size_t kMaxStates = 1000;
+constexpr std::size_t kMaxWork = 2'000'000;  // that of published expressions is below 20,000
 
 // Thrown inside this file only.
 struct TooLarge : std::exception {};
+
+// What compiling has cost so far, in visits of instructions and parts.
+class Work {
+   public:
+    void visit() {
+        if (++visits_ > kMaxWork) throw TooLarge{};
+    }
+
+   private:
+    std::size_t visits_ = 0;
+};
 
 // An instruction of the nondeterministic automaton. Numbers of instructions are positions in the program.
 struct Instruction {
@@ -29,7 +42,7 @@ struct Instruction {
 // Translates an expression from its end to its beginning: each part knows what follows it.
 class Program {
    public:
-    explicit Program(const Node& expression) {
+    Program(const Node& expression, Work& work) : work_(work) {
         const std::size_t match = add({.kind = Instruction::kMatch});
         start = place(expression, match);
     }
@@ -46,14 +59,14 @@ class Program {
     }
 
     std::size_t number_of(const CodeSet& set) {
-        const auto found = std::ranges::find(sets, set);
-        if (found != sets.end()) return static_cast<std::size_t>(found - sets.begin());
-        sets.push_back(set);
-        return sets.size() - 1;
+        const auto [place, is_new] = numbers_.emplace(set, sets.size());
+        if (is_new) sets.push_back(set);
+        return place->second;
     }
 
     // Places a part before the instruction `next` and returns its first instruction.
     std::size_t place(const Node& node, std::size_t next) {
+        work_.visit();
         switch (node.kind) {
             case Node::kSet: return add({.kind = Instruction::kSet, .set = number_of(node.set), .next = next});
             case Node::kAhead:
@@ -100,6 +113,9 @@ class Program {
         }
         return true;
     }
+
+    Work& work_;
+    std::map<CodeSet, std::size_t> numbers_;
 };
 
 // Classes of code points that belong to the same sets.
@@ -139,12 +155,12 @@ struct Classes {
 
 class Subsets {
    public:
-    explicit Subsets(const Program& program, const Classes& classes)
-        : program_(program.instructions), members_(classes.members) {
+    Subsets(const Program& program, const Classes& classes, Work& work)
+        : program_(program.instructions), members_(classes.members), work_(work) {
         number_of({});
-        List start;
+        Reached start(program_.size());
         add(program.start, start);
-        number_of(start);
+        number_of(start.list);
         for (std::size_t state = 0; state < lists_.size(); ++state) {
             std::vector<Automaton::Step>& row = steps.emplace_back();
             for (std::size_t symbol = 0; symbol <= members_.size(); ++symbol) row.push_back(step(state, symbol));
@@ -156,6 +172,14 @@ class Subsets {
    private:
     using List = std::vector<std::size_t>;
 
+    // Instructions in order of preference, and those that were visited on the way to them.
+    struct Reached {
+        explicit Reached(std::size_t size) : visited(size) {}
+
+        List list;
+        std::vector<bool> visited;
+    };
+
     std::uint32_t number_of(const List& list) {
         const auto [place, is_new] = numbers_.emplace(list, static_cast<std::uint32_t>(lists_.size()));
         if (is_new) {
@@ -165,13 +189,19 @@ class Subsets {
         return place->second;
     }
 
-    // Adds an instruction, and those that forks lead to, in order of preference.
-    void add(std::size_t at, List& list) const {
-        if (program_[at].kind == Instruction::kFork) {
-            add(program_[at].next, list);
-            add(program_[at].other, list);
-        } else if (std::ranges::find(list, at) == list.end()) {
-            list.push_back(at);
+    // Adds an instruction, or those that forks lead to, in order of preference.
+    void add(std::size_t first, Reached& reached) const {
+        List pending{first};
+        while (!pending.empty()) {
+            const std::size_t at = pending.back();
+            pending.pop_back();
+            if (reached.visited[at]) continue;
+            reached.visited[at] = true;
+            work_.visit();
+            if (program_[at].kind == Instruction::kFork)
+                pending.insert(pending.end(), {program_[at].other, program_[at].next});
+            else
+                reached.list.push_back(at);
         }
     }
 
@@ -184,13 +214,14 @@ class Subsets {
         // What a look ahead allows continues in its place, before what is less preferred.
         List pending(lists_[state].rbegin(), lists_[state].rend());
         std::vector<bool> seen(program_.size());
-        List reached;
+        Reached reached(program_.size());
         bool matched = false;
         while (!pending.empty() && !matched) {
             const std::size_t at = pending.back();
             pending.pop_back();
             if (seen[at]) continue;
             seen[at] = true;
+            work_.visit();
             const Instruction& instruction = program_[at];
             if (instruction.kind == Instruction::kMatch) {
                 matched = true;
@@ -198,17 +229,18 @@ class Subsets {
                 if (instruction.kind == Instruction::kSet) {
                     add(instruction.next, reached);
                 } else {
-                    List then;
+                    Reached then(program_.size());
                     add(instruction.next, then);
-                    pending.insert(pending.end(), then.rbegin(), then.rend());
+                    pending.insert(pending.end(), then.list.rbegin(), then.list.rend());
                 }
             }
         }
-        return {number_of(reached), matched};
+        return {number_of(reached.list), matched};
     }
 
     const std::vector<Instruction>& program_;
     const std::vector<std::vector<bool>>& members_;
+    Work& work_;
     std::vector<List> lists_;
     std::map<List, std::uint32_t> numbers_;
 };
@@ -217,9 +249,10 @@ class Subsets {
 
 std::optional<Automaton> compile(const Node& expression) {
     try {
-        const Program program(expression);
+        Work work;
+        const Program program(expression, work);
         Classes classes(program.sets);
-        Subsets subsets(program, classes);
+        Subsets subsets(program, classes, work);
         const auto is_match = [](const Automaton::Step& step) { return step.matched; };
         if (std::ranges::any_of(subsets.steps[1], is_match)) return std::nullopt;
         return Automaton{classes.members.size(), std::move(classes.ranges), std::move(classes.class_of),

@@ -28,7 +28,7 @@ struct Automaton {
     std::vector<std::vector<Step>> steps;  // by state, then class; state 1 begins a match
 };
 
-// Returns nothing if the expression can match the empty text, or has too many classes or states.
+// Returns nothing if the expression can match the empty text, has too many classes or states, or takes too long.
 std::optional<Automaton> compile(const Node& expression);
 
 }  // namespace nmt_prep::pattern

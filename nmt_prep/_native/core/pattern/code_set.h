@@ -1,6 +1,7 @@
 // Sets of code points, as sorted ranges.
 #pragma once
 
+#include <compare>
 #include <string_view>
 #include <vector>
 
@@ -9,7 +10,7 @@ namespace nmt_prep::pattern {
 // Code points [first, last].
 struct Range {
     char32_t first, last;
-    bool operator==(const Range&) const = default;
+    auto operator<=>(const Range&) const = default;
 };
 
 class CodeSet {
@@ -24,6 +25,7 @@ class CodeSet {
     CodeSet operator&(const CodeSet& other) const { return ~(~*this | ~other); }
     CodeSet operator~() const;
     bool operator==(const CodeSet&) const = default;
+    bool operator<(const CodeSet& other) const { return ranges_ < other.ranges_; }
 
     // Ascending, without common or adjacent code points.
     const std::vector<Range>& ranges() const { return ranges_; }

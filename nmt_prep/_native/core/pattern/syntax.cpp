@@ -15,6 +15,7 @@ struct NotRecognised : std::exception {};
 
 constexpr unsigned kMaxRepeat = 100;
 constexpr int kMaxDepth = 50;
+constexpr std::size_t kMaxCharacters = 1 << 14;
 
 bool is_ascii_letter(char32_t point) { return (point | 0x20) >= 'a' && (point | 0x20) <= 'z'; }
 bool is_digit(char32_t point) { return point >= '0' && point <= '9'; }
@@ -282,6 +283,7 @@ std::optional<Node> parse(std::string_view expression, Syntax syntax) {
     if (find_invalid_utf8(at, expression.size()) != expression.size()) return std::nullopt;
     std::u32string text;
     while (at != end) text.push_back(next_utf8(at));
+    if (text.size() > kMaxCharacters) return std::nullopt;
     try {
         return Parser(std::move(text), syntax).whole();
     } catch (const NotRecognised&) {

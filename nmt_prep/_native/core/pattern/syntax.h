@@ -28,7 +28,7 @@ struct Node {
     unsigned least = 0, most = 0;  // of kRepeat
 };
 
-// Returns nothing for an expression that is not recognised, or is not UTF-8.
+// Returns nothing for an expression that is not recognised, is not UTF-8, or has more than 16,384 characters.
 std::optional<Node> parse(std::string_view expression, Syntax syntax);
 
 }  // namespace nmt_prep::pattern

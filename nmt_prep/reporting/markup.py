@@ -1,12 +1,11 @@
-"""HTML and SVG as text. All text but :class:`Markup` is escaped, so text of a corpus cannot become markup."""
+"""HTML and SVG as text. All text but :class:`Markup` is escaped, so that text of a corpus cannot become markup."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from html import escape
 from typing import TypeAlias
-
-from nmt_prep.reporting.visible import visible
 
 
 class Markup(str):
@@ -20,17 +19,28 @@ Content: TypeAlias = "str | int | Iterable[Content] | None"
 
 _LONGEST = 300  # characters of a text
 
+_HIDDEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
+# Joiners (U+200C, U+200D) and variation selectors are not among them, because they change single characters only.
+
 _EMPTY = frozenset({"br", "col", "hr", "meta", "rect", "line", "path", "use", "circle"})
+
+
+def visible(text: str) -> str:
+    """Returns a text in which control, format and bidirectional characters are written as ``⟨U+202E⟩``."""
+    return _HIDDEN.sub(lambda match: f"⟨U+{ord(match[0]):04X}⟩", text)
 
 
 def el(tag: str, *content: Content, **attributes: str | float | bool | None) -> Markup:
     """Returns an element.
 
     Args:
-        tag: its name.
-        content: what it contains.
-        attributes: its attributes; ``_`` in a name stands for ``-``, and is removed from the end (``class_``). None and
-            False leave an attribute out, True gives it no value.
+        tag: name of the element.
+        content: content of the element.
+        attributes: attributes of the element. ``_`` in a name stands for ``-``, and is removed from the end of a name
+            (``class_``). The values None and False leave an attribute out, True gives an attribute without a value.
     """
     texts = []
     for name, value in attributes.items():

@@ -58,7 +58,7 @@ def render_page(summary: Json) -> str:
 
 
 def _page(summary: Json, contents: Mapping[ModuleType, Markup]) -> str:
-    """Returns the page, given the contents of all sections."""
+    """Returns the page with the contents of all sections."""
     languages = f"{summary['languages']['source']} → {summary['languages']['target']}"
     shown = [(anchor, module.TITLE, contents[module]) for anchor, module in SECTIONS if contents[module]]
     body = [

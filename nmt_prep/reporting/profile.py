@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt_prep.records.dataset_json import PairStats
-from nmt_prep.reporting.bins import count_bins, joint_counts, length_bins, length_counts, ratio_counts
+from nmt_prep.reporting.histograms import count_bins, joint_counts, length_bins, length_counts, ratio_counts
 from nmt_prep.reporting.sample import EncodedPair, PairSample
 from nmt_prep.reporting.summary import UNITS
 from nmt_prep.sides import SIDES, Side
@@ -42,7 +42,7 @@ class TextPair:
 
 @dataclass(frozen=True)
 class CorpusProfile:
-    """The encoded pairs of a corpus. Histograms of lengths are over :data:`~nmt_prep.reporting.bins.LENGTH_EDGES`.
+    """The encoded pairs of a corpus. The bins of lengths are :data:`~nmt_prep.reporting.histograms.LENGTH_EDGES`.
 
     Attributes:
         pairs: number of pairs.

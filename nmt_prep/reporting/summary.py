@@ -1,4 +1,4 @@
-"""Access to the content of ``summary.json``, for all that shows it."""
+"""Access to the content of ``summary.json``, for the page, the text and the comparison of runs."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _CHARACTER = 0.026
 
 @dataclass(frozen=True)
 class Tick:
-    """A label of an axis at a place from 0 to 1; a strong one is drawn as a line across the plot."""
+    """A label of an axis at a place from 0 to 1. A strong label also has a line across the plot."""
 
     place: float
     text: str

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nmt_prep.reporting.markup import visible
 from nmt_prep.reporting.summary import Json, about
 from nmt_prep.reporting.tables import TABLES, Table
-from nmt_prep.reporting.visible import visible
 
 
 def render_text(summary: Json) -> str:

@@ -12,7 +12,7 @@ from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage
 from nmt_prep.records import load_dataset_info
 from nmt_prep.reporting.page import render_page
-from nmt_prep.reporting.provenance import shown_settings
+from nmt_prep.reporting.sections.provenance import shown_settings
 from nmt_prep.reporting.text import render_text
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile

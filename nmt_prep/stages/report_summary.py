@@ -9,9 +9,9 @@ from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.stage import AnyStage, Job
 from nmt_prep.records import DatasetInfo, SplitInfo
-from nmt_prep.reporting.combined import combined
-from nmt_prep.reporting.flow import corpus_flow
-from nmt_prep.reporting.provenance import shown_config, signature
+from nmt_prep.reporting.histograms import combined
+from nmt_prep.reporting.sections.flow import corpus_flow
+from nmt_prep.reporting.sections.provenance import shown_config, signature
 from nmt_prep.reporting.summary import Json
 from nmt_prep.stages.clean import Clean, CleanOutput
 from nmt_prep.stages.compile import Compile

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from nmt_prep.reporting.flow import group_of
+from nmt_prep.reporting.sections.flow import group_of
 
 
 @pytest.mark.parametrize(

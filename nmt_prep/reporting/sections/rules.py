@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from nmt_prep.cleaning.rule import YES_OR_NO
 from nmt_prep.cleaning.top import TOP
 from nmt_prep.cleaning.translation import TRANSLATION
-from nmt_prep.reporting.combined import summed
+from nmt_prep.reporting.histograms import summed
 from nmt_prep.reporting.markup import (
     Content,
     Markup,

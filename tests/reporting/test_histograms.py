@@ -4,7 +4,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_prep.reporting.bins import LENGTH_EDGES, RATIO_EDGES, joint_counts, length_bins, length_counts, ratio_counts
+from nmt_prep.reporting.histograms import (
+    LENGTH_EDGES,
+    RATIO_EDGES,
+    joint_counts,
+    length_bins,
+    length_counts,
+    ratio_counts,
+)
 from tests.reference import report as twin
 
 lengths = st.lists(st.one_of(st.integers(0, 100), st.integers(0, 3_000_000)), max_size=50)

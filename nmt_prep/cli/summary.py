@@ -25,7 +25,7 @@ SUMMARY_VERSION = 1
 def show_summary(
     console: SafeConsole, config: Config, outcomes: Sequence[Outcome], *, preview: bool, warnings: bool
 ) -> None:
-    """Prints a batch, the table of the stages, the warnings, and where the records are.
+    """Prints a batch, the table of the stages, the warnings, and where the records and the report are.
 
     Args:
         console: where to print.
@@ -47,6 +47,7 @@ def show_summary(
         console.print(Text.assemble(("warning:", "bold yellow"), f" {warning}"), soft_wrap=True)
     if reported:
         console.print(where_records_are(config), soft_wrap=True)
+        console.print(f"report: {config.run_dir / 'report' / 'index.html'}", soft_wrap=True)
 
 
 def summary_json(config: Config, outcomes: Sequence[Outcome]) -> dict[str, Any]:

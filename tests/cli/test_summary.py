@@ -42,6 +42,11 @@ def test_warnings_are_part_of_the_summary(config: Path) -> None:
     assert f"warning: {SMALL}" in lines
 
 
+def test_the_page_is_named_at_the_end(config: Path) -> None:
+    *_, last = nmt_prep("run", config, "--no-preview").stdout.splitlines()
+    assert last == f"report: {config.parent / 'run' / 'report' / 'index.html'}"
+
+
 def test_warnings_are_coloured_on_a_colour_terminal(config: Path) -> None:
     stream = io.StringIO()
     console = SafeConsole(file=stream, width=80, force_terminal=True, color_system="standard", _environ={})

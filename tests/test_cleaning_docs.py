@@ -14,7 +14,7 @@ import pytest
 
 from nmt_prep.cleaning import rules
 from nmt_prep.cleaning.rules import RULES, rule_options
-from nmt_prep.config.yaml_text import parse_yaml
+from nmt_prep.config.file import parse_yaml
 from tests.cleaning.rules.values import decisions, rule_of, values
 from tests.corpus import write_tgz
 from tests.stages.runs import config_of, run

@@ -1,37 +1,34 @@
-"""A reader, a stage and the options of a dialect defined outside nmt_prep."""
+"""A reader and a stage defined outside nmt_prep."""
 
 from __future__ import annotations
 
 import json
-import pickle
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import pytest
 from pydantic import Field
 
 import nmt_prep
-from nmt_prep import stages, subwords
+from nmt_prep import stages
 from nmt_prep.artefacts import write_json
-from nmt_prep.checks import check_config, json_schema
+from nmt_prep.checks import check_config
 from nmt_prep.config import Config, Section
-from nmt_prep.config.vocab import VocabOptions
 from nmt_prep.corpora import PairBatch, PairBuilder, Reader, format_of, iter_pairs, registry
 from nmt_prep.corpora.reader import TEXT_OPTIONS
 from nmt_prep.corpora.scores import score_of
 from nmt_prep.engines import Tick
-from nmt_prep.errors import ConfigError, CorpusError, TrainingError
+from nmt_prep.errors import ConfigError, CorpusError
 from nmt_prep.lines.blocks import text_of
 from nmt_prep.pipeline.drivers import Share
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
 from nmt_prep.runner import run_share, tasks
-from nmt_prep.subwords.t2t.dialect import T2TDialect
 
 PAIRS = [(f"a house, {n}", f"房子{n}") for n in range(60)]
 
@@ -82,12 +79,6 @@ class ScoredBarsReader(BarsReader):
         yield from builder.rest()
 
 
-class LettersSection(Section):
-    """Counts a letter in the compiled text."""
-
-    letter: str = Field("a", min_length=1, max_length=1, description="a letter: what is counted")
-
-
 @dataclass(frozen=True)
 class LettersTask:
     key: str
@@ -119,20 +110,19 @@ class LettersOutput:
 
 
 class LettersStage(Stage[LettersOutput, int]):
-    """Writes ``letters/letters.json``."""
+    """Writes ``letters/letters.json``: how often the name of the data set occurs in the source text."""
 
     name: ClassVar[str] = "letters"
     directory: ClassVar[str] = "letters"
-    section: ClassVar[type[Section] | None] = LettersSection
     output: ClassVar[type[Any]] = LettersOutput
     reads: ClassVar[tuple[type[AnyStage], ...]] = (stages.Compile,)
     rounds: ClassVar[tuple[Round[Any, Any], ...]] = (LETTERS,)
 
     def settings(self, config: Config) -> dict[str, object]:
-        return {"letters.letter": config.section(LettersSection).letter}
+        return {"name": config.name}
 
     def work(self, job: Job) -> Rounds[int]:
-        directory, letter = job.directory_of(stages.Compile), job.config.section(LettersSection).letter
+        directory, letter = job.directory_of(stages.Compile), job.config.name
         files = [part.file for parts in job.read(stages.Compile).parts.values() for part in parts]
         found = yield from LETTERS.run(
             [LettersTask(file.replace("/", "-"), directory / file, letter) for file in files]
@@ -217,10 +207,8 @@ def test_options_that_the_reader_does_not_take_are_refused(tmp_path: Path, corpu
 
 
 @pytest.mark.usefixtures("bars", "letters")
-def test_a_stage_with_its_own_section_runs_resumes_and_is_shared_out(tmp_path: Path) -> None:
-    checked = config(tmp_path, letters={"letter": "1"})
-    assert checked.section(LettersSection).letter == "1"
-    assert pickle.loads(pickle.dumps(checked)) == checked
+def test_a_stage_runs_resumes_and_is_shared_out(tmp_path: Path) -> None:
+    checked = config(tmp_path, name="1")
     steps = [step.stage for step in nmt_prep.plan(checked)]
     assert steps[2:4] == ["compile", "letters"]
     nmt_prep.run(checked, until="compile")
@@ -234,57 +222,11 @@ def test_a_stage_with_its_own_section_runs_resumes_and_is_shared_out(tmp_path: P
     assert manifest is not None
     assert manifest.details == {"count": 16}
     assert [step.reason for step in nmt_prep.plan(checked) if step.stage == "letters"] == ["nothing changed"]
-    default = config(tmp_path)
-    [reason] = [step.reason for step in nmt_prep.plan(default) if step.stage == "letters"]
-    assert "letters.letter" in reason
-    nmt_prep.run(default, until="letters")
+    other = config(tmp_path, name="a")
+    [reason] = [step.reason for step in nmt_prep.plan(other) if step.stage == "letters"]
+    assert "name" in reason
+    nmt_prep.run(other, until="letters")
     assert json.loads((tmp_path / "run/letters/letters.json").read_bytes()) == 60
-
-
-@pytest.mark.usefixtures("bars", "letters")
-def test_the_section_of_a_stage_is_checked_and_described(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError) as caught:
-        config(tmp_path, letters={"letter": "ab", "leter": 1})
-    assert str(caught.value).split("\n") == [
-        "test config: 2 problems",
-        "  letters.leter: unknown key; did you mean 'letter'? (allowed here: letter)",
-        "  letters.letter: found the text 'ab'; allowed: a letter: what is counted",
-    ]
-    assert json_schema()["properties"]["letters"]["description"] == "a mapping: counts a letter in the compiled text"
-
-
-@pytest.mark.usefixtures("bars")
-def test_a_section_without_its_stage_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="letters: unknown key"):
-        config(tmp_path, letters={"letter": "u"})
-
-
-class WordsVocab(VocabOptions):
-    """A vocabulary of whole words."""
-
-    kind: Literal["words"] = Field(description="words: the dialect")
-    lower: bool = Field(False, description="true or false: words are put in lower case")
-
-
-class WordsDialect(T2TDialect):
-    kind: ClassVar[str] = "words"
-    options: ClassVar[type[Any]] = WordsVocab
-
-    def check(self, options: Any) -> None:
-        if options.lower and options.size > 1000:
-            raise TrainingError("lower is for small vocabularies")
-
-
-def test_a_dialect_brings_the_model_of_its_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ConfigError, match=r"vocab\.kind: found the text 'words'; allowed: 't2t', 'byte_bpe', 'sente"):
-        config(tmp_path, corpus={"format": "tsv"}, vocab={"kind": "words"})
-    monkeypatch.setattr(subwords, "DIALECTS", (WordsDialect(), *subwords.DIALECTS))
-    checked = config(tmp_path, corpus={"format": "tsv"}, vocab={"kind": "words", "size": 10, "lower": True})
-    assert checked.vocab == WordsVocab(kind="words", size=10, lower=True)
-    assert config(tmp_path, corpus={"format": "tsv"}, vocab={"size": 50}).vocab.kind == "t2t"
-    with pytest.raises(ConfigError, match="vocab: lower is for small vocabularies"):
-        config(tmp_path, corpus={"format": "tsv"}, vocab={"kind": "words", "size": 2000, "lower": True})
-    assert "WordsVocab" in json_schema()["$defs"]
 
 
 def test_shape_problems_and_those_of_catalogues_and_readers_come_in_one_message(tmp_path: Path) -> None:
@@ -298,5 +240,5 @@ def test_shape_problems_and_those_of_catalogues_and_readers_come_in_one_message(
     text = str(caught.value)
     assert text.startswith("test config: 4 problems\n  seed: found the number -1")
     assert "splits.train.1: fields does not belong to format tsv" in text
-    assert "splits.train.2.format: found the text 'klingon'; allowed: plain, tsv" in text
-    assert "splits.train.a.url: opus:OpenSubtitles/v2018/de-fr is for de-fr, but languages is en-zh" in text
+    assert "splits.train.2.format: no reader is named 'klingon'; allowed: plain, tsv" in text
+    assert "splits.train.0.url: opus:OpenSubtitles/v2018/de-fr is for de-fr, but languages is en-zh" in text

@@ -6,11 +6,10 @@ Checks that need files, such as models, are made by the stage, which knows the d
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 
 from pydantic_core import PydanticCustomError
 
-from nmt_prep.checks.languages import check_language
 from nmt_prep.cleaning.cleaning import language_pairs
 from nmt_prep.cleaning.decontamination.sets import against_problems
 from nmt_prep.cleaning.fixes import parse_fixes
@@ -18,79 +17,71 @@ from nmt_prep.cleaning.presets import PRESET_AGAINST, is_off
 from nmt_prep.cleaning.rules import RULES, kind_of, rule_problems
 from nmt_prep.cleaning.top import TOP, top_options
 from nmt_prep.config import CleanSettings, Config, CorpusCleaning, Languages
-from nmt_prep.config.problems import located
-from nmt_prep.config.yaml_text import KeyPath
+from nmt_prep.config.languages import check_language
+from nmt_prep.config.problems import KeyPath, Problem
 
 
-def clean_problems(config: Config, settings: CleanSettings, lines: Mapping[KeyPath, int]) -> Iterator[str]:
-    """Yields the problems of the section ``clean``, each with its key.
+def clean_problems(config: Config, settings: CleanSettings) -> Iterator[Problem]:
+    """Yields the problems of the section ``clean`` of a config.
 
     Args:
         config: the config, whose types were checked.
-        settings: the section ``clean`` of the config.
-        lines: line numbers of keys, if known.
+        settings: its section ``clean``.
     """
-    yield from _problems(settings, ("clean",), lines)
-    yield from _evaluation_problems(settings, config, lines)
+    yield from _layer_problems(settings, ("clean",))
+    yield from _evaluation_problems(settings, config)
     corpora = {corpus.name for split in settings.splits for corpus in config.splits[split]}
     for name, override in settings.overrides.items():
         path = ("clean", "overrides", name)
         if name not in corpora and not any(map(_are_languages, language_pairs(name))):
-            near = _nearest(name, corpora)
-            known = ", ".join(sorted(corpora))
-            yield (
-                f"{located(path, lines)}: neither a corpus that is cleaned nor a language pair such as en-de{near} "
-                f"(corpora: {known})"
-            )
-        yield from _problems(override, path, lines)
+            problem = f"neither a corpus that is cleaned nor a language pair such as en-de{_nearest(name, corpora)}"
+            yield path, f"{problem} (corpora: {', '.join(sorted(corpora))})"
+        yield from _layer_problems(override, path)
 
 
-def _evaluation_problems(settings: CleanSettings, config: Config, lines: Mapping[KeyPath, int]) -> Iterator[str]:
-    where = located(("clean", "decontaminate", "against"), lines)
-    for problem in against_problems(settings.decontaminate, config.splits, config.languages):
-        yield f"{where}: {problem}"
-    own, brought = settings.decontaminate, PRESET_AGAINST[settings.preset]
-    if own.model_fields_set and own.against is None and not brought:
-        yield (
-            f"{where}: no evaluation sets are named, and the preset {settings.preset} brings none; name splits such as "
-            "dev, sacrebleu:… or file:…"
-        )
-    against = settings.decontaminate.against or ()
+_AGAINST = ("clean", "decontaminate", "against")
+
+
+def _evaluation_problems(settings: CleanSettings, config: Config) -> Iterator[Problem]:
+    decontaminate = settings.decontaminate
+    for problem in against_problems(decontaminate, config.splits, config.languages):
+        yield _AGAINST, problem
+    if decontaminate.model_fields_set and decontaminate.against is None and not PRESET_AGAINST[settings.preset]:
+        problem = f"no evaluation sets are named, and the preset {settings.preset} brings none"
+        yield _AGAINST, f"{problem}; name splits such as dev, sacrebleu:… or file:…"
+    against = decontaminate.against or ()
     if against and all(split in against for split in settings.splits):
         cleaned = ", ".join(settings.splits)
-        yield f"{where}: names all splits that are cleaned ({cleaned}); nothing is compared with them"
+        yield _AGAINST, f"names all splits that are cleaned ({cleaned}); nothing is compared with them"
 
 
-def filter_problems(
-    settings: CleanSettings, languages: Languages, corpus: str | None, lines: Mapping[KeyPath, int]
-) -> Iterator[str]:
-    """Yields the problems of a section ``clean`` that is used to filter a stream of pairs, each with its key.
+def filter_problems(settings: CleanSettings, languages: Languages, corpus: str | None) -> Iterator[Problem]:
+    """Yields the problems of a section ``clean`` that filters a stream of pairs.
 
     Args:
         settings: the section, whose types were checked.
         languages: the languages of the pairs.
         corpus: name of the corpus whose overrides apply; None for none.
-        lines: line numbers of keys, if known.
     """
-    yield from _problems(settings, ("clean",), lines)
+    yield from _layer_problems(settings, ("clean",))
     for problem in against_problems(settings.decontaminate, None, languages):
-        yield f"{located(('clean', 'decontaminate', 'against'), lines)}: {problem}"
+        yield _AGAINST, problem
     if corpus is not None and corpus not in settings.overrides:
-        near = _nearest(corpus, set(settings.overrides))
-        yield f"clean.overrides: --corpus names {corpus!r}, which has no overrides{near}"
-    for name, layer in settings.overrides.items():
-        yield from _problems(layer, ("clean", "overrides", name), lines)
+        near = _nearest(corpus, settings.overrides)
+        yield ("clean", "overrides"), f"--corpus names {corpus!r}, which has no overrides{near}"
+    for name, override in settings.overrides.items():
+        yield from _layer_problems(override, ("clean", "overrides", name))
 
 
-def _problems(layer: CleanSettings | CorpusCleaning, path: KeyPath, lines: Mapping[KeyPath, int]) -> Iterator[str]:
+def _layer_problems(layer: CleanSettings | CorpusCleaning, path: KeyPath) -> Iterator[Problem]:
     try:
         parse_fixes(layer.fix or ())
     except ValueError as error:
-        yield f"{located((*path, 'fix'), lines)}: {error}"
+        yield (*path, "fix"), str(error)
     for name, spec in layer.rules.items():
         for problem in _rule_problems(name, spec):
-            where, _, what = problem.partition(": ")
-            yield f"{located((*path, 'rules', *where.split('.')), lines)}: {what}"
+            key, _, what = problem.partition(": ")
+            yield (*path, "rules", *key.split(".")), what
 
 
 def _rule_problems(name: str, spec: object) -> Iterator[str]:
@@ -107,7 +98,7 @@ def _rule_problems(name: str, spec: object) -> Iterator[str]:
         yield from rule_problems({name: spec})
 
 
-def _nearest(name: str, known: Mapping[str, object] | set[str] | tuple[str, ...]) -> str:
+def _nearest(name: str, known: Collection[str]) -> str:
     near = difflib.get_close_matches(name, sorted(known), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
 

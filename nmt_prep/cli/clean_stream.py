@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nmt_prep.checks import load_cleaning
+from nmt_prep.checks.stream import load_cleaning
 from nmt_prep.cleaning.cleaner import Cleaner
 from nmt_prep.cleaning.counts import CleanCounts
 from nmt_prep.cleaning.decontamination.finder import LeakFinder, Verdict, verdict_of

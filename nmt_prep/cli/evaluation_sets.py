@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from nmt_prep.archives import Archive, damage_of, extract_members
-from nmt_prep.checks.load import StreamCleaning
+from nmt_prep.checks.stream import StreamCleaning
 from nmt_prep.cleaning.decontamination.finder import LeakFinder
 from nmt_prep.cleaning.decontamination.leaks import LARGE_SHARE, EvaluationSet, SetLeaks
 from nmt_prep.cleaning.decontamination.reading import read_segments

@@ -23,7 +23,7 @@ from nmt_prep.cli.common import interruptible
 from nmt_prep.cli.overwriting import check_outputs
 from nmt_prep.cli.terminal import open_console, print_remark, printable
 from nmt_prep.config import Languages
-from nmt_prep.config.yaml_text import parse_yaml
+from nmt_prep.config.file import parse_yaml
 from nmt_prep.errors import ArgumentError, ConfigError, OutputError
 from nmt_prep.sides import SIDES
 from nmt_prep.sources import catalogues

@@ -8,8 +8,7 @@ from nmt_prep.config.publish import PublishSettings
 from nmt_prep.config.schema import Config, DownloadSettings, ExtractSettings, Input, Records, SampleSettings
 from nmt_prep.config.section import Languages, Section
 from nmt_prep.config.url import Checksums, Urls
-from nmt_prep.config.vocab import ByteBPEVocab, SentencePieceVocab, T2TVocab, Vocab
-from nmt_prep.config.vocab_from import ExistingVocab
+from nmt_prep.config.vocab import ByteBPEVocab, ExistingVocab, SentencePieceVocab, T2TVocab, Vocab
 
 __all__ = [
     "AlignSettings",

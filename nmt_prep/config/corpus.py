@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from nmt_prep.config.scores import ScorePlace, place_of
-from nmt_prep.config.section import Amount, Languages, Name, Section, checked_above
-from nmt_prep.config.url import Checksums, Urls, one_or_more, per_side
+from nmt_prep.config.section import Amount, Languages, Name, Section
+from nmt_prep.config.url import Checksums, Mirrors, Sha256, Urls, one_or_more, per_side
 from nmt_prep.sides import SIDES, Side
 
 _NO_TEXT_ENCODINGS = {"idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"}
@@ -75,13 +74,55 @@ class Tag(Section):
     )
 
 
+class ScorePlace(Section):
+    """The place of a score: in the files of the corpus, or in a file with one number on each line.
+
+    A value that is not a mapping is short for ``{at: VALUE}``.
+    """
+
+    at: Annotated[int, Field(ge=0)] | Annotated[str, Field(min_length=1)] | None = Field(
+        None,
+        description="the number of a column, counted from 0, the name of a column (tsv, csv), a path of field names "
+        "(jsonl, parquet) or prop:TYPE (tmx): where the score is in the files of the corpus; in other formats, the "
+        "archive member with one number on each line, or the address of such a file if url is one address per side",
+    )
+    url: Mirrors | None = Field(
+        None, description="a URL or path, or a list of mirrors of the same file: a file with one number on each line"
+    )
+    sha256: Sha256 | None = Field(None, description="64 hexadecimal digits: SHA-256 of the file at url")
+    member: str | None = Field(
+        None,
+        min_length=1,
+        description="a name, or a pattern with * and ?: the member with one number on each line, of the archive at "
+        "url, or of the archive of the corpus",
+    )
+
+    @model_validator(mode="after")
+    def _fits(self) -> ScorePlace:
+        if (self.at is None) == (self.url is None and self.member is None):
+            raise ValueError("give either the place in the files of the corpus, or url or member of a file of numbers")
+        if self.sha256 is not None and self.url is None:
+            raise ValueError("sha256 is for the file at url; give url")
+        return self
+
+
+def _place_of(value: object) -> object:
+    """Returns a value that is not a mapping as the place in the files of the corpus."""
+    return value if isinstance(value, dict | ScorePlace) else {"at": value}
+
+
+_Number = Annotated[int, Field(ge=0)]
+_Text = Annotated[str, Field(min_length=1)]
+_Place = Annotated[ScorePlace, BeforeValidator(_place_of, json_schema_input_type=_Number | _Text | ScorePlace)]
+
+
 class Corpus(Section):
     """One named pair of files, or one file that holds both sides."""
 
     name: Name = Field(
         description="letters, digits, dots, dashes and underscores: the name of the corpus, recorded with every pair"
     )
-    url: Annotated[Urls, BeforeValidator(per_side)] = Field(
+    url: Annotated[Urls, BeforeValidator(per_side, json_schema_input_type=Mirrors | Urls)] = Field(
         description="a URL (http, https, s3, gs, hf, file), a path relative to the config file, an id (opus:…, "
         "mtdata:…, sacrebleu:…, hf:…), a list of mirrors, or {source: …, target: …}: where the files are"
     )
@@ -90,7 +131,7 @@ class Corpus(Section):
         min_length=1,
         description="a text, or null: how to get the file by hand if no program can fetch it; url is then its path",
     )
-    sha256: Annotated[Checksums, BeforeValidator(per_side)] = Field(
+    sha256: Annotated[Checksums, BeforeValidator(per_side, json_schema_input_type=Sha256 | Checksums)] = Field(
         default_factory=lambda: Checksums(),
         description="64 hexadecimal digits, or {source: …, target: …} like url: the digest that the file must have",
     )
@@ -100,7 +141,7 @@ class Corpus(Section):
         description="a name, or null for the one that fits the split of this config: the split of the data set that "
         "url names by an hf: id",
     )
-    format: Annotated[str, checked_above("format")] | None = Field(
+    format: str | None = Field(
         None,
         description="plain, tsv, csv, sgm, wmt_xml, tmx, xliff, jsonl, parquet, po, mo, or the name of an installed "
         "reader: the file format; by default, chosen by the file names",
@@ -163,7 +204,7 @@ class Corpus(Section):
     options: dict[str, Any] = Field(
         default_factory=dict, description="a mapping: options of the reader of an installed package, by name"
     )
-    scores: dict[Name, Annotated[ScorePlace, BeforeValidator(place_of)]] = Field(
+    scores: dict[Name, _Place] = Field(
         default_factory=dict,
         description="a mapping from names to places: numbers that come with each pair, kept beside the compiled text",
     )

@@ -1,19 +1,26 @@
-"""The keys that all entries of the list ``outputs`` share. Those of single kinds are in :mod:`nmt_prep.outputs`."""
+"""The list ``outputs`` of a config: one model per kind, selected by ``kind``."""
 
 from __future__ import annotations
 
-from types import GenericAlias
-from typing import TYPE_CHECKING, Annotated, Any, Union
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
 from nmt_prep.config.section import Count, Name, Section
 
+Layout: TypeAlias = Literal["example", "chunk", "packed"]
+RowLength = Annotated[Count, Field(ge=1, le=1024)]
 Shards = dict[str, Annotated[Count, Field(ge=1, le=99_999)]]
+
+LAYOUT = (
+    "example, chunk or packed: a record is a tf.train.Example of one pair, about 256 pairs, or about 256 pairs packed "
+    "into rows"
+)
+ROW_LENGTH = "an integer from 1 to 1024: ids of a row on either side, for layout packed"
 
 
 class OutputOptions(Section):
-    """An output: the encoded splits in the files of one trainer."""
+    """The keys that all entries of the list ``outputs`` share."""
 
     if TYPE_CHECKING:
         kind: str
@@ -37,7 +44,117 @@ class OutputOptions(Section):
         return self.name or self.kind
 
 
-def outputs_of(kinds: tuple[type[OutputOptions], ...]) -> Any:
-    """Returns the type of a list of outputs, each of which is one of several models, selected by ``kind``."""
-    each: Any = Annotated[Union[kinds], Field(discriminator="kind")]  # noqa: UP007
-    return GenericAlias(tuple, (each, ...))
+class TFRecordOptions(OutputOptions):
+    """TFRecord shards with the ids of pairs, as the section records describes them."""
+
+    kind: Literal["tfrecord"] = Field(description="tfrecord: the kind of output")
+    layout: Layout = Field("example", description=LAYOUT)
+    row_length: RowLength = Field(256, description=ROW_LENGTH)
+
+
+class MarianOptions(OutputOptions):
+    """TSV files for Marian, and its vocabularies."""
+
+    kind: Literal["marian"] = Field(description="marian: the kind of output")
+    pieces: bool | None = Field(
+        None,
+        description="true, false, or null for false with a SentencePiece model, else true: write pieces "
+        "separated by spaces, or text that Marian segments by the SentencePiece model",
+    )
+    alignments: bool = Field(
+        False,
+        description="true or false: a third column with links of pieces, for guided alignment; needs a section align",
+    )
+
+
+_LABELLED = (
+    "Translate the following text from {source_language} into {target_language}.\n"
+    "{source_language}: {source}\n{target_language}:"
+)
+DEFAULT_PROMPTS = (
+    _LABELLED,
+    "Translate into {target_language}: {source}",
+    "{source}\n\nTranslate this {source_language} text into {target_language}.",
+    "What is the {target_language} translation of the following sentence?\n{source}",
+)
+
+
+class LanguageNames(Section):
+    """Names of the two languages in prompts."""
+
+    source: str = Field(min_length=1, description="a text: the name of the source language")
+    target: str = Field(min_length=1, description="a text: the name of the target language")
+
+
+class HuggingFaceOptions(OutputOptions):
+    """Parquet files for datasets and transformers, with a dataset card."""
+
+    kind: Literal["huggingface"] = Field(description="huggingface: the kind of output")
+    rows: Literal["translation", "chat", "ids"] = Field(
+        "translation",
+        description="translation, chat or ids: a row is a Translation, a conversation with one prompt and its answer, "
+        "or input_ids, labels and length",
+    )
+    prompts: tuple[str, ...] = Field(
+        DEFAULT_PROMPTS,
+        min_length=1,
+        description="a list of texts with {source}, {source_language} and {target_language}: prompts of chat rows, of "
+        "which each row draws one",
+    )
+    language_names: LanguageNames | None = Field(
+        None, description="{source: …, target: …}, or null for the English names: the names of the languages in prompts"
+    )
+
+
+class FairseqOptions(OutputOptions):
+    """Binarized files for fairseq, and its dictionaries."""
+
+    kind: Literal["fairseq"] = Field(description="fairseq: the kind of output")
+    dtype: Literal["uint16", "uint32"] | None = Field(
+        None, description="uint16, uint32, or null for uint16 with up to 65499 pieces, else uint32: the type of the ids"
+    )
+
+
+class MegatronOptions(OutputOptions):
+    """Indexed files for Megatron-LM and NeMo, with one sequence of ids per pair."""
+
+    kind: Literal["megatron"] = Field(description="megatron: the kind of output")
+    pair: str = Field(
+        "{source}{sep}{target}{eos}",
+        min_length=1,
+        description="a text of {source}, {target}, {sep}, {eos}, {bos}, {pad}, {unk} and pieces of vocab.reserved "
+        "between spaces: the sequence of a pair",
+    )
+    sep: str | None = Field(
+        None, min_length=1, description="a piece of vocab.reserved, or null for the end of sentence: what {sep} is"
+    )
+    dtype: Literal["uint16", "int32"] | None = Field(
+        None, description="uint16, int32, or null for uint16 with up to 65499 pieces, else int32: the type of the ids"
+    )
+
+
+ListFormat: TypeAlias = Literal["list", "eole", "joey", "hf_marian"]
+
+
+class TextOptions(OutputOptions):
+    """Text files, one per side and shard, with one sentence per line."""
+
+    kind: Literal["text"] = Field(description="text: the kind of output")
+    pieces: bool = Field(
+        True, description="true or false: write pieces separated by spaces, or the text as it is in the corpus"
+    )
+    vocab: tuple[ListFormat, ...] = Field(
+        ("list",),
+        description="a list of list, eole, joey and hf_marian: formats in which the vocabularies are written too: "
+        "lists for tensorflow/nmt and Marian, for Eole or for JoeyNMT, and the files of a MarianTokenizer",
+    )
+    alignments: bool = Field(
+        False,
+        description="true or false: a third file with the links of pieces; needs a section align",
+    )
+
+
+AnyOutput: TypeAlias = Annotated[
+    TFRecordOptions | MarianOptions | HuggingFaceOptions | FairseqOptions | MegatronOptions | TextOptions,
+    Field(discriminator="kind"),
+]

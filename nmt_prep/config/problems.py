@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -11,7 +11,11 @@ from pydantic import BaseModel, Tag, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from nmt_prep.config.yaml_text import KeyPath
+KeyPath = tuple[str | int, ...]
+"""The keys and indexes that lead to a value."""
+
+Problem = tuple[KeyPath, str]
+"""A key, and what is wrong with its value."""
 
 _WITHOUT_KIND = ("union_tag_invalid", "union_tag_not_found")
 """Types of pydantic's errors for a mapping that is one of several models, but whose ``kind`` is none of theirs."""
@@ -56,6 +60,12 @@ def located(path: KeyPath, lines: Mapping[KeyPath, int]) -> str:
     """Returns a key with dots between its parts, and the line that it or the nearest key above it is in, if known."""
     line = next((lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in lines), None)
     return (_dotted(path) or "config") + (f" (line {line})" if line else "")
+
+
+def worded(problems: Iterable[Problem], lines: Mapping[KeyPath, int]) -> Iterator[str]:
+    """Yields each problem with its key and line."""
+    for path, problem in problems:
+        yield f"{located(path, lines)}: {problem}"
 
 
 def _locate(location: KeyPath, root: type[BaseModel]) -> tuple[KeyPath, type[BaseModel], str | None]:

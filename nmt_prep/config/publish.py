@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, StringConstraints, field_validator
 
-from nmt_prep.config.section import Count, Section, checked_above
+from nmt_prep.config.section import Count, Section
 
 _URL = r"^[A-Za-z][A-Za-z0-9+.-]*://[^/@?#\x00-\x1f\x7f]*(/[^?#\x00-\x1f\x7f]*)?$"
 _SECRET = re.compile(r"secret|token|pass|pwd|cred|^key$|_key$|^sas", re.IGNORECASE)
+
+Publishable: TypeAlias = Literal["compile", "clean", "sample", "vocab", "encode", "outputs", "report"]
 
 
 class PublishSettings(Section):
@@ -20,10 +22,10 @@ class PublishSettings(Section):
         description="a URL such as s3://bucket/prefix, gs://bucket/prefix, hf://datasets/owner/name or file:///path, "
         "without user and password: where the copy goes; credentials come from the environment"
     )
-    stages: Annotated[tuple[Annotated[str, checked_above("published")], ...], Field(min_length=1)] | None = Field(
+    stages: Annotated[tuple[Publishable, ...], Field(min_length=1)] | None = Field(
         None,
-        description="a list of names of stages, or null for the vocabularies, the records, the report and the outputs: "
-        "the stages whose output is copied",
+        description="a list of compile, clean, sample, vocab, encode, outputs and report, or null for vocab, encode, "
+        "report and, if there are any, outputs: the stages whose output is copied",
     )
     options: dict[str, Any] = Field(
         default_factory=dict,

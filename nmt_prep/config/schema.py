@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
@@ -19,20 +19,13 @@ from nmt_prep.config.align import AlignSettings
 from nmt_prep.config.clean import CleanSettings
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.engine import EngineSettings, LocalSettings
-from nmt_prep.config.outputs import OutputOptions, Shards
+from nmt_prep.config.languages import ConfigLanguages
+from nmt_prep.config.outputs import LAYOUT, ROW_LENGTH, AnyOutput, Layout, RowLength, Shards
 from nmt_prep.config.problems import UNKNOWN_NAME
 from nmt_prep.config.publish import PublishSettings
-from nmt_prep.config.section import Amount, ConfigLanguages, Count, Location, Name, Section, checked_above
-from nmt_prep.config.vocab import T2TVocab, Vocab
-from nmt_prep.config.vocab_from import ExistingVocab
-from nmt_prep.errors import ArgumentError
+from nmt_prep.config.section import Amount, Count, Location, Name, Section
+from nmt_prep.config.vocab import ExistingVocab, T2TVocab, Vocab
 from nmt_prep.sides import SIDES
-
-S = TypeVar("S", bound=Section)
-
-
-CheckedCorpus = Annotated[Corpus, checked_above("corpus")]
-CheckedVocab = Annotated[Vocab, checked_above("vocab")]
 
 
 class DownloadSettings(Section):
@@ -108,19 +101,13 @@ class Records(Section):
         default_factory=dict,
         description="a mapping from splits to integers from 1 to 99999: the number of shards of a split, by default 1",
     )
-    layout: Literal["example", "chunk", "packed"] = Field(
-        "example",
-        description="example, chunk or packed: a record is a tf.train.Example of one pair, about 256 pairs, or about "
-        "256 pairs packed into rows",
-    )
+    layout: Layout = Field("example", description=LAYOUT)
     export: Literal["pieces"] | None = Field(
         None,
         description="pieces or null: pieces is a short form of the output {kind: text}, which is pieces as plain text "
         "with vocabulary lists",
     )
-    row_length: Count = Field(
-        256, ge=1, le=1024, description="an integer from 1 to 1024: ids of a row on either side, for layout packed"
-    )
+    row_length: RowLength = Field(256, description=ROW_LENGTH)
 
 
 class Input(Section):
@@ -147,7 +134,7 @@ class Config(Section):
         lt=2**63,
         description="an integer >= 0: seed of the sample and the shuffle; required, so that results are reproducible",
     )
-    splits: dict[Name, Annotated[tuple[CheckedCorpus, ...], Field(min_length=1)]] = Field(
+    splits: dict[Name, Annotated[tuple[Corpus, ...], Field(min_length=1)]] = Field(
         description="lists of corpora by split: the data; train is required, others such as dev and test are optional"
     )
     download: DownloadSettings = Field(
@@ -165,11 +152,11 @@ class Config(Section):
     align: AlignSettings | None = Field(
         None, description="a mapping, or null for no alignment: how the words of pairs are linked"
     )
-    vocab: CheckedVocab = Field(
+    vocab: Vocab = Field(
         default_factory=lambda: T2TVocab(), description="a mapping: the dialect of the vocabularies, and their size"
     )
     records: Records = Field(default_factory=lambda: Records(), description="a mapping: how the shards are written")
-    outputs: tuple[OutputOptions, ...] = Field(
+    outputs: tuple[AnyOutput, ...] = Field(
         (), description="a list of mappings with the key kind: files for other trainers, beside the records"
     )
     input: Input = Field(default_factory=lambda: Input(), description="a mapping: how pairs become batches")
@@ -257,17 +244,6 @@ class Config(Section):
                             "add it there to make it a single piece"
                         )
         return self
-
-    def section(self, kind: type[S]) -> S:
-        """Returns the section that a stage adds to the config: :attr:`nmt_prep.pipeline.stage.Stage.section`.
-
-        Raises:
-            ArgumentError: no stage adds such a section.
-        """
-        for _, value in self:
-            if isinstance(value, kind):
-                return value
-        raise ArgumentError(f"no stage in the list adds the section {kind.__name__}")
 
     def shards(self, split: str) -> int:
         """Returns the number of shards of a split."""

@@ -30,7 +30,11 @@ def per_side(value: object) -> object:
 
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$", to_lower=True)]
-Mirrors = Annotated[tuple[Location, ...], BeforeValidator(one_or_more), Field(min_length=1)]
+Mirrors = Annotated[
+    tuple[Location, ...],
+    Field(min_length=1),
+    BeforeValidator(one_or_more, json_schema_input_type=str | Annotated[tuple[str, ...], Field(min_length=1)]),
+]
 
 
 class Urls(Section):

@@ -1,15 +1,147 @@
-"""The ``vocab`` section of a config: one model per dialect, selected by ``kind``."""
+"""The ``vocab`` section of a config: existing files, or one model per dialect, selected by ``kind``."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, Union
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from urllib.parse import urlsplit
 
-from pydantic import Discriminator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, model_validator
 from pydantic import Tag as PydanticTag
 
 from nmt_prep.config.section import Count, Section, default_kind
-from nmt_prep.config.vocab_frame import FrameTexts
-from nmt_prep.config.vocab_from import ExistingVocab
+from nmt_prep.config.url import Mirrors, is_hub_id, per_side
+from nmt_prep.sides import SIDES, Side
+
+IDS, TAG = "{ids}", "{tag}"
+
+
+def _frame(text: str) -> str:
+    words = text.split()
+    if words.count(IDS) != 1 or words.count(TAG) > 1:
+        raise ValueError("a frame has {ids} once, and {tag} at most once")
+    if " ".join(words) != text:
+        raise ValueError("single spaces separate the words of a frame")
+    return text
+
+
+FrameText = Annotated[str, AfterValidator(_frame)]
+
+_FRAME = (
+    "pieces separated by spaces, with {ids} once and {tag} at most once, such as '{tag} {ids} </s>', or null for the "
+    "tag, the ids and the end of sentence"
+)
+
+
+class FrameTexts(Section):
+    """The special pieces around the ids of each row."""
+
+    source: FrameText | None = Field(None, description=f"{_FRAME}: the rows of the source side")
+    target: FrameText | None = Field(None, description=f"{_FRAME}: the rows of the target side")
+
+    def of(self, side: Side) -> str | None:
+        """Returns the frame of a side; None for the usual one."""
+        return self.source if side == "source" else self.target
+
+    def pieces(self, side: Side) -> tuple[str, ...]:
+        """Returns the special pieces in the frame of a side."""
+        return tuple(word for word in (self.of(side) or "").split() if word not in (IDS, TAG))
+
+    def lacks_tag(self, side: Side) -> bool:
+        """Returns True if the frame of a side has no place for a tag."""
+        text = self.of(side)
+        return text is not None and TAG not in text.split()
+
+
+_TRAINING = ("size", "shared", "reserved")
+
+_FILE = "a path relative to the config file, a URL, an id (hf:…), or a list of mirrors: the vocabulary file"
+
+
+class VocabFiles(Section):
+    """The vocabulary files of the two sides: one for both, or one each."""
+
+    both: Mirrors | None = Field(None, description=f"{_FILE} of both sides")
+    source: Mirrors | None = Field(None, description=f"{_FILE} of the source side")
+    target: Mirrors | None = Field(None, description=f"{_FILE} of the target side")
+
+    @model_validator(mode="after")
+    def _fits(self) -> VocabFiles:
+        sides = (self.source is not None) + (self.target is not None)
+        if sides != (0 if self.both is not None else 2):
+            raise ValueError("give one file for both sides, or {source: …, target: …}")
+        for mirrors in filter(None, (self.both, self.source, self.target)):
+            if len(mirrors) > 1 and any(map(is_hub_id, mirrors)):
+                raise ValueError("an hf: id names a whole repository, and has no mirrors")
+        return self
+
+    def of(self, side: Side) -> Mirrors:
+        """Returns the addresses of the file of a side."""
+        mirrors = self.both or getattr(self, side)
+        assert mirrors is not None
+        return tuple(mirrors)
+
+
+_FilesOfSides = Annotated[VocabFiles, BeforeValidator(per_side, json_schema_input_type=Mirrors | VocabFiles)]
+
+
+class ExistingVocab(Section):
+    """Vocabularies that exist already, in files of any dialect."""
+
+    kind: str | None = Field(None, description="t2t, byte_bpe or sentencepiece: the dialect, which the files must have")
+    files: _FilesOfSides = Field(
+        alias="from",
+        description="a path relative to the config file, a URL, an id of a model (hf:owner/name), a list of mirrors, "
+        "or {source: …, target: …}: existing vocabulary files, used instead of training",
+    )
+    id_layout: Literal["sentencepiece", "fairseq"] | None = Field(
+        None, description="sentencepiece or fairseq: how the pieces of a SentencePiece model are numbered"
+    )
+    ids: _FilesOfSides | None = Field(
+        None,
+        description="as from, or null: JSON files that give each piece of a SentencePiece model its id, such as the "
+        "vocab.json of a MarianTokenizer",
+    )
+    frame: FrameTexts = Field(
+        FrameTexts(),
+        description="{source: …, target: …}: the special pieces around the ids of each row",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _nothing_is_trained(cls, values: object) -> object:
+        if isinstance(values, dict):
+            for key in _TRAINING:
+                if key in values:
+                    raise ValueError(f"{key} is for a vocabulary that is trained, and from names one; remove {key}")
+        return values
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """Suffixes of the names of the files, by side."""
+        return tuple(_suffix(self.files.of(side)[0]) for side in SIDES)
+
+    @property
+    def shared(self) -> bool:
+        """True if both sides use the same file, and the same numbering if there is one."""
+        alike = self.ids is None or self.ids.of("source") == self.ids.of("target")
+        return alike and self.files.of("source") == self.files.of("target")
+
+    @property
+    def keys(self) -> dict[str, tuple[Side, ...]]:
+        """The sides that use each vocabulary, by its key in the config."""
+        if self.files.both is not None and (self.ids is None or self.ids.both is not None):
+            return {"vocab.from": SIDES}
+        return {f"vocab.from.{side}": (side,) for side in SIDES}
+
+    def ids_key(self, side: Side) -> str:
+        """Returns the key of the numbering of a side."""
+        return "vocab.ids" if self.ids is None or self.ids.both is not None else f"vocab.ids.{side}"
+
+
+def _suffix(address: str) -> str:
+    return PurePosixPath(urlsplit(address).path if "://" in address else address).suffix
+
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -174,15 +306,6 @@ def _check_size(size: int, least: int, what: str) -> None:
     """
     if size < least:
         raise ValueError(f"size is {size}: it must be {least} or more, to have room for {what}")
-
-
-def any_of(models: tuple[type[VocabOptions], ...]) -> Any:
-    """Returns the type of a ``vocab`` section: existing files, or one of several models, selected by ``kind``."""
-    trained: Any = Annotated[Annotated[Union[models], Field(discriminator="kind")], default_kind("t2t")]  # noqa: UP007
-    return Annotated[
-        Annotated[trained, PydanticTag("trained")] | Annotated[ExistingVocab, PydanticTag("existing")],
-        Discriminator(_trained_or_existing),
-    ]
 
 
 def _trained_or_existing(value: object) -> str:

@@ -12,7 +12,7 @@ import re
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, cast
 
-from nmt_prep.config.scores import ScorePlace
+from nmt_prep.config.corpus import ScorePlace
 
 if TYPE_CHECKING:
     from nmt_prep.config import Corpus

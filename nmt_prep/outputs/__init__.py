@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from nmt_prep.config import Config
-from nmt_prep.config.outputs import OutputOptions
+from nmt_prep.config.outputs import OutputOptions, TextOptions
 from nmt_prep.outputs.fairseq import FAIRSEQ
 from nmt_prep.outputs.huggingface import HUGGINGFACE
 from nmt_prep.outputs.marian import MARIAN
 from nmt_prep.outputs.megatron import MEGATRON
 from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
-from nmt_prep.outputs.text import TEXT, TextOptions
+from nmt_prep.outputs.text import TEXT
 from nmt_prep.outputs.tfrecord import TFRECORD
 
 KINDS: tuple[Output[Any], ...] = (TFRECORD, MARIAN, HUGGINGFACE, FAIRSEQ, MEGATRON, TEXT)

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
 
 from nmt_prep.config import Config, ExistingVocab
-from nmt_prep.config.outputs import OutputOptions
+from nmt_prep.config.outputs import FairseqOptions
 from nmt_prep.engines import Tick
 from nmt_prep.errors import VocabularyError
 from nmt_prep.outputs.files import OutputFile
@@ -32,15 +30,6 @@ _MULTIPLE = 8
 """The size of a dictionary, with the special pieces, is a multiple of this."""
 
 
-class FairseqOptions(OutputOptions):
-    """Binarized files for fairseq, and its dictionaries."""
-
-    kind: Literal["fairseq"] = Field(description="fairseq: the kind of output")
-    dtype: Literal["uint16", "uint32"] | None = Field(
-        None, description="uint16, uint32, or null for uint16 with up to 65499 pieces, else uint32: the type of the ids"
-    )
-
-
 class Fairseq(Output[FairseqOptions]):
     """Writes ``train.en-zh.en.bin``, ``train.en-zh.en.idx``, the same for zh, and ``dict.en.txt``, ``dict.zh.txt``.
 
@@ -49,7 +38,6 @@ class Fairseq(Output[FairseqOptions]):
 
     kind = "fairseq"
     share = 0.7
-    options = FairseqOptions
 
     def form(self, options: FairseqOptions, config: Config) -> Form:
         return "ids"

@@ -7,13 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Literal
-
-from pydantic import Field
 
 from nmt_prep.config import Config
-from nmt_prep.config.outputs import OutputOptions
-from nmt_prep.config.section import Section
+from nmt_prep.config.outputs import HuggingFaceOptions
 from nmt_prep.engines import Tick
 from nmt_prep.outputs.card import Card, dataset_card
 from nmt_prep.outputs.hf_rows import CORPUS, IdRows, Prompt, TextRows, parse_prompt
@@ -24,51 +20,12 @@ from nmt_prep.outputs.parquet import parquet_file
 from nmt_prep.outputs.vocabulary import copy_vocabularies, write_text
 from nmt_prep.sides import SIDES
 
-_LABELLED = (
-    "Translate the following text from {source_language} into {target_language}.\n"
-    "{source_language}: {source}\n{target_language}:"
-)
-DEFAULT_PROMPTS = (
-    _LABELLED,
-    "Translate into {target_language}: {source}",
-    "{source}\n\nTranslate this {source_language} text into {target_language}.",
-    "What is the {target_language} translation of the following sentence?\n{source}",
-)
-
-
-class LanguageNames(Section):
-    """Names of the two languages in prompts."""
-
-    source: str = Field(min_length=1, description="a text: the name of the source language")
-    target: str = Field(min_length=1, description="a text: the name of the target language")
-
-
-class HuggingFaceOptions(OutputOptions):
-    """Parquet files for datasets and transformers, with a dataset card."""
-
-    kind: Literal["huggingface"] = Field(description="huggingface: the kind of output")
-    rows: Literal["translation", "chat", "ids"] = Field(
-        "translation",
-        description="translation, chat or ids: a row is a Translation, a conversation with one prompt and its answer, "
-        "or input_ids, labels and length",
-    )
-    prompts: tuple[str, ...] = Field(
-        DEFAULT_PROMPTS,
-        min_length=1,
-        description="a list of texts with {source}, {source_language} and {target_language}: prompts of chat rows, of "
-        "which each row draws one",
-    )
-    language_names: LanguageNames | None = Field(
-        None, description="{source: …, target: …}, or null for the English names: the names of the languages in prompts"
-    )
-
 
 class HuggingFace(Output[HuggingFaceOptions]):
     """Writes ``train-00000-of-00004.parquet`` and ``README.md``, and vocabularies beside rows of ids."""
 
     kind = "huggingface"
     share = 1.0
-    options = HuggingFaceOptions
     holds_corpus = True
 
     def form(self, options: HuggingFaceOptions, config: Config) -> Form:

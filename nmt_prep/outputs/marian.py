@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import Field
 
 from nmt_prep.config import Config
-from nmt_prep.config.outputs import OutputOptions
+from nmt_prep.config.outputs import MarianOptions
 from nmt_prep.engines import Tick
 from nmt_prep.outputs.files import output_file
 from nmt_prep.outputs.lines import line_batches, link_problems, piece_rows, task_pieces, unlinked
@@ -27,26 +25,10 @@ from nmt_prep.sides import SIDES, Side
 from nmt_prep.subwords import expects_spm
 
 
-class MarianOptions(OutputOptions):
-    """TSV files for Marian, and its vocabularies."""
-
-    kind: Literal["marian"] = Field(description="marian: the kind of output")
-    pieces: bool | None = Field(
-        None,
-        description="true, false, or null for false with a SentencePiece model, else true: write pieces "
-        "separated by spaces, or text that Marian segments by the SentencePiece model",
-    )
-    alignments: bool = Field(
-        False,
-        description="true or false: a third column with links of pieces, for guided alignment; needs a section align",
-    )
-
-
 class Marian(Output[MarianOptions]):
     """Writes ``train-00000-of-00004.tsv``, and ``vocab.en.spm`` or ``vocab.en.txt`` for each side."""
 
     kind = "marian"
-    options = MarianOptions
 
     def form(self, options: MarianOptions, config: Config) -> Form:
         pieces = not expects_spm(config.vocab) if options.pieces is None else options.pieces

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Literal
 
 import numpy as np
 from _nmt_prep_core import join_pairs
-from pydantic import Field
 
 from nmt_prep.config import Config, ExistingVocab
-from nmt_prep.config.outputs import OutputOptions
+from nmt_prep.config.outputs import MegatronOptions
 from nmt_prep.engines import Tick
 from nmt_prep.errors import VocabularyError
 from nmt_prep.outputs.mmap import MAX_UINT16_PIECES, id_type, sequence_file
@@ -32,30 +30,11 @@ _SPECIALS: dict[str, Callable[[Tokenizer], int | None]] = {
 _PLACE = re.compile(r"\{([^{}]*)\}")
 
 
-class MegatronOptions(OutputOptions):
-    """Indexed files for Megatron-LM and NeMo, with one sequence of ids per pair."""
-
-    kind: Literal["megatron"] = Field(description="megatron: the kind of output")
-    pair: str = Field(
-        "{source}{sep}{target}{eos}",
-        min_length=1,
-        description="a text of {source}, {target}, {sep}, {eos}, {bos}, {pad}, {unk} and pieces of vocab.reserved "
-        "between spaces: the sequence of a pair",
-    )
-    sep: str | None = Field(
-        None, min_length=1, description="a piece of vocab.reserved, or null for the end of sentence: what {sep} is"
-    )
-    dtype: Literal["uint16", "int32"] | None = Field(
-        None, description="uint16, int32, or null for uint16 with up to 65499 pieces, else int32: the type of the ids"
-    )
-
-
 class Megatron(Output[MegatronOptions]):
     """Writes ``train-00000-of-00004.bin`` and ``.idx``, and a copy of the vocabulary."""
 
     kind = "megatron"
     share = 0.6
-    options = MegatronOptions
 
     def form(self, options: MegatronOptions, config: Config) -> Form:
         return "ids"

@@ -1,7 +1,7 @@
 """The interface of a kind of output, and what its tasks get and return.
 
-To add a kind, write one module with its options and one instance of a subclass of :class:`Output`, and list the
-instance in ``nmt_prep.outputs.KINDS``.
+To add a kind, add a class of options to :mod:`nmt_prep.config.outputs`, write one module with an instance of a subclass
+of :class:`Output`, and list the instance in ``nmt_prep.outputs.KINDS``.
 """
 
 from __future__ import annotations
@@ -158,14 +158,12 @@ class Output(ABC, Generic[Options]):
 
     Attributes:
         kind: name of the kind: the value of ``kind`` in a config.
-        options: class of its options in a config.
         holds_corpus: True if its files have a place for the name of each pair's corpus.
         holds_input: True if its files repeat the section ``input`` of the config.
         share: bytes of its files for each byte of text, about, to estimate what a run takes.
     """
 
     kind: ClassVar[str]
-    options: type[Options]
     holds_corpus: ClassVar[bool] = False
     holds_input: ClassVar[bool] = False
     share: ClassVar[float] = 1.5

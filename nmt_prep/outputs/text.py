@@ -4,46 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import Literal
-
-from pydantic import Field
 
 from nmt_prep.columns import joined_lines
 from nmt_prep.config import Config
-from nmt_prep.config.outputs import OutputOptions
+from nmt_prep.config.outputs import TextOptions
 from nmt_prep.engines import Tick
 from nmt_prep.outputs.files import output_file
 from nmt_prep.outputs.lines import corpus_lines, line_batches, link_problems, piece_rows, task_pieces, unlinked
 from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
 from nmt_prep.outputs.pairs import IdBatch, IdPairs, TextBatch, TextPairs
-from nmt_prep.outputs.vocabulary import ListFormat, check_frames, without_spm, write_lists
+from nmt_prep.outputs.vocabulary import check_frames, without_spm, write_lists
 from nmt_prep.sides import SIDES
 from nmt_prep.subwords import expects_spm
-
-
-class TextOptions(OutputOptions):
-    """Text files, one per side and shard, with one sentence per line."""
-
-    kind: Literal["text"] = Field(description="text: the kind of output")
-    pieces: bool = Field(
-        True, description="true or false: write pieces separated by spaces, or the text as it is in the corpus"
-    )
-    vocab: tuple[ListFormat, ...] = Field(
-        ("list",),
-        description="a list of list, eole, joey and hf_marian: formats in which the vocabularies are written too: "
-        "lists for tensorflow/nmt and Marian, for Eole or for JoeyNMT, and the files of a MarianTokenizer",
-    )
-    alignments: bool = Field(
-        False,
-        description="true or false: a third file with the links of pieces; needs a section align",
-    )
 
 
 class Text(Output[TextOptions]):
     """Writes ``train-00000-of-00004.en``, ``train-00000-of-00004.zh``, ``vocab.en``, ``vocab.zh``."""
 
     kind = "text"
-    options = TextOptions
     holds_corpus = True
 
     def form(self, options: TextOptions, config: Config) -> Form:

@@ -7,12 +7,10 @@ from pathlib import Path
 from typing import Literal
 
 from _nmt_prep_core import Bucket, ordered_records
-from pydantic import Field
 
 from nmt_prep.artefacts import parse_json, write_json
 from nmt_prep.config import Config
-from nmt_prep.config.outputs import OutputOptions
-from nmt_prep.config.section import Count
+from nmt_prep.config.outputs import TFRecordOptions
 from nmt_prep.engines import Tick
 from nmt_prep.outputs.files import OutputFile
 from nmt_prep.outputs.output import Form, Made, Output, ShardMade, ShardTask
@@ -27,26 +25,11 @@ from nmt_prep.records import (
 )
 
 
-class TFRecordOptions(OutputOptions):
-    """TFRecord shards with the ids of pairs, as the section records describes them."""
-
-    kind: Literal["tfrecord"] = Field(description="tfrecord: the kind of output")
-    layout: Literal["example", "chunk", "packed"] = Field(
-        "example",
-        description="example, chunk or packed: a record is a tf.train.Example of one pair, about 256 pairs, or about "
-        "256 pairs packed into rows",
-    )
-    row_length: Count = Field(
-        256, ge=1, le=1024, description="an integer from 1 to 1024: ids of a row on either side, for layout packed"
-    )
-
-
 class TFRecord(Output[TFRecordOptions]):
     """Writes ``train-00000-of-00004``, ``index/train-00000-of-00004.index`` and ``dataset.json``."""
 
     kind = "tfrecord"
     share = 0.8
-    options = TFRecordOptions
     holds_corpus = True
     holds_input = True
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,15 +11,13 @@ from _nmt_prep_core import count_ids
 
 from nmt_prep.artefacts import atomic_write, link_or_copy, write_json, writing
 from nmt_prep.config import Config
-from nmt_prep.config.outputs import OutputOptions
+from nmt_prep.config.outputs import ListFormat, OutputOptions
 from nmt_prep.errors import VocabularyError
 from nmt_prep.outputs.output import RunFacts, ShardMade, ShardTask
 from nmt_prep.sides import SIDES
 from nmt_prep.subwords import Tokenizer, dialect_of
 from nmt_prep.subwords.frame import Frame
 from nmt_prep.subwords.piece_text import PieceText
-
-ListFormat: TypeAlias = Literal["list", "eole", "joey", "hf_marian"]
 
 LIST_HEAD = ("<unk>", "<s>", "</s>")
 """The pieces that every vocabulary list of tensorflow/nmt begins with, and that Marian looks for."""

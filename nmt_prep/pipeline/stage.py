@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
-from nmt_prep.config import Config, Section
+from nmt_prep.config import Config
 from nmt_prep.digests import DigestCache
 from nmt_prep.engines import Engine
 from nmt_prep.errors import OutputError
@@ -144,8 +144,6 @@ class Stage(ABC, Generic[O, P]):
         directory: the path that it owns, below the directory of the run.
         beside: names of other directories that it owns there, for files that no other stage reads. They are installed
             together with ``directory``.
-        section: the model of the stage's own config section, whose key is the stage's name; ``config.section`` returns
-            it. The section is required if one of its keys is.
         output: type of the output, a dataclass that the manifest stores for later stages.
         observed: type of what it observes about the data, a dataclass whose fields all have defaults. The manifest
             stores it, and :meth:`Outputs.observed` reads it.
@@ -161,7 +159,6 @@ class Stage(ABC, Generic[O, P]):
     version: ClassVar[int] = 1
     directory: ClassVar[str]
     beside: ClassVar[tuple[str, ...]] = ()
-    section: ClassVar[type[Section] | None] = None
     output: ClassVar[type[Any]] = NoOutput
     observed: ClassVar[type[Any]] = NoOutput
     observes: ClassVar[bool] = False

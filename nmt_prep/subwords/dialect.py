@@ -41,7 +41,6 @@ class Dialect(ABC, Generic[Options]):
 
     Attributes:
         kind: name of the dialect: the value of ``vocab.kind`` in a config, and of :attr:`Tokenizer.dialect`.
-        options: class of the dialect's options in a config.
         speed: typical times and memory, for estimates.
         suffixes: suffixes of vocabulary files, which suggest the dialect before a file is there to be read.
         id_layouts: values of ``vocab.id_layout`` for existing files, the default first.
@@ -49,7 +48,6 @@ class Dialect(ABC, Generic[Options]):
     """
 
     kind: ClassVar[str]
-    options: type[Options]
     speed: ClassVar[Speed] = Speed()
     suffixes: ClassVar[tuple[str, ...]] = ()
     id_layouts: ClassVar[tuple[IdLayout, ...]] = ()

@@ -8,6 +8,7 @@ from typing import Literal
 import pytest
 from pydantic import Field
 
+import nmt_prep
 from nmt_prep import outputs
 from nmt_prep.config import Config
 from nmt_prep.config.outputs import OutputOptions
@@ -15,8 +16,8 @@ from nmt_prep.engines import Tick
 from nmt_prep.outputs import Form, Output, ShardMade, ShardTask
 from nmt_prep.outputs.files import output_file
 from nmt_prep.outputs.lines import line_batches
-from tests.corpus import lines_of, pair
-from tests.outputs.runs import run_outputs
+from tests.corpus import lines_of, pair, write_corpus
+from tests.outputs.runs import output_config
 
 
 class BarsOptions(OutputOptions):
@@ -30,7 +31,6 @@ class Bars(Output[BarsOptions]):
     """Writes ``train-00000-of-00004.bars``."""
 
     kind = "bars"
-    options = BarsOptions
 
     def form(self, options: BarsOptions, config: Config) -> Form:
         return "text"
@@ -46,8 +46,12 @@ class Bars(Output[BarsOptions]):
         return ShardMade(pairs, (file.facts,), {})
 
 
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")  # the config lists no such options
 def test_a_kind_is_one_class_and_an_entry_of_the_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outputs, "KINDS", (*outputs.KINDS, Bars()))
-    directory = run_outputs(tmp_path, {"kind": "bars", "separator": " = "}) / "bars"
+    write_corpus(tmp_path, 60)
+    options = BarsOptions(kind="bars", separator=" = ")
+    nmt_prep.run(output_config(tmp_path).model_copy(update={"outputs": (options,)}), base_dir=tmp_path)
+    directory = tmp_path / "run/outputs/bars"
     lines = [line for n in range(3) for line in lines_of(directory / f"train-{n:05d}-of-00003.bars")]
     assert sorted(lines) == sorted(" = ".join(pair(n)) for n in range(60))

@@ -16,7 +16,7 @@ import nmt_prep
 from nmt_prep import subwords
 from nmt_prep.columns import Lines, Ragged, TextColumn, text_columns
 from nmt_prep.config.vocab import VocabOptions
-from nmt_prep.errors import ConfigError, TrainingError, VocabularyError
+from nmt_prep.errors import VocabularyError
 from nmt_prep.stages import vocab_counts
 from nmt_prep.subwords.counts import TextCounts
 from nmt_prep.subwords.dialect import Dialect
@@ -90,16 +90,10 @@ class CharacterTokenizer(Tokenizer):
 
 class CharacterVocab(VocabOptions):
     kind: Literal["characters"] = "characters"
-    lower: bool = False
 
 
 class CharacterDialect(Dialect[CharacterVocab]):
     kind: ClassVar[str] = "characters"
-    options = CharacterVocab
-
-    def check(self, options: CharacterVocab) -> None:
-        if options.lower:
-            raise TrainingError("vocab.lower is not supported")
 
     def train(
         self,
@@ -134,10 +128,12 @@ def one_more_dialect(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subwords, "DIALECTS", (CharacterDialect(), *subwords.DIALECTS))
 
 
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")  # the config lists no such options
 def test_a_whole_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vocab_counts, "SLICE_BYTES", 100)  # the sample is large, but this dialect does not count
     write_corpus(tmp_path)
-    config = corpus_config(tmp_path / "run", vocab={"kind": "characters", "size": 90, "reserved": ["<2zh>"]})
+    options = CharacterVocab(size=90, reserved=("<2zh>",))
+    config = corpus_config(tmp_path / "run").model_copy(update={"vocab": options})
     nmt_prep.run(config, base_dir=tmp_path, workers=2)
     names = sorted(path.name for path in (tmp_path / "run/vocab").iterdir())
     assert names == ["vocab.json", "vocab.small.90.en.characters", "vocab.small.90.zh.characters"]
@@ -165,8 +161,3 @@ def test_methods_that_commands_use(tmp_path: Path) -> None:
     assert (spans.begins.tolist(), spans.ends.tolist()) == ([0, 0, 2, 3], [1, 2, 3, 4])
     with pytest.raises(VocabularyError, match="there is no dialect 'words'; nmt_prep knows characters, byte_bpe"):
         subwords.dialect_named("words")
-
-
-def test_options_are_checked_by_the_dialect(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"vocab\.lower is not supported"):
-        corpus_config(tmp_path / "run", vocab={"kind": "characters", "lower": True})

@@ -25,7 +25,6 @@ class ByteBPEDialect(Dialect[ByteBPEVocab]):
     """GPT-2's dialect; vocabularies are saved as ``tokenizer.json``."""
 
     kind: ClassVar[str] = "byte_bpe"
-    options = ByteBPEVocab
     speed: ClassVar[Speed] = Speed(encoding=59e6, sample=50e6, seconds=1.8, memory=454e6)
     suffixes: ClassVar[tuple[str, ...]] = (".json", ".tiktoken")
 

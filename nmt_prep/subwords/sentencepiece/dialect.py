@@ -21,7 +21,6 @@ class SentencePieceDialect(Dialect[SentencePieceVocab]):
     """Models of the ``sentencepiece`` library, trained from lines."""
 
     kind: ClassVar[str] = "sentencepiece"
-    options = SentencePieceVocab
     speed: ClassVar[Speed] = Speed(encoding=48e6, sample=9.5e6, seconds=1.5, memory=50e6)
     suffixes: ClassVar[tuple[str, ...]] = (".model", ".spm")
     id_layouts: ClassVar[tuple[IdLayout, ...]] = ("sentencepiece", "fairseq")

@@ -18,7 +18,6 @@ class T2TDialect(Dialect[T2TVocab]):
     """Tensor2Tensor's dialect, with its file names: ``vocab.<problem>.<size>.subwords``."""
 
     kind: ClassVar[str] = "t2t"
-    options = T2TVocab
     speed: ClassVar[Speed] = Speed(encoding=65e6, sample=100e6, seconds=3.9, memory=480e6)
 
     def new_counts(self, options: T2TVocab) -> TokenCounts:

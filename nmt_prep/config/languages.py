@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import locale
 import re
+from typing import Annotated
 
+from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from nmt_prep.config.problems import UNKNOWN_NAME
+from nmt_prep.config.section import LANGUAGE, Languages, Tag
 
 _TWO_LETTERS = re.compile(
     r"a[abefkmnrsvyz]|b[aeghimnors]|c[aehorsuvy]|d[aevz]|e[elnostu]|f[afijory]|g[adlnuv]|h[aeiortuyz]"
@@ -56,3 +59,18 @@ def suggestion(tag: str) -> str | None:
         spoken = str(langcodes.Language.get(f"und-{first.upper()}").maximize().language)
         return None if spoken == "en" else spoken  # langcodes says en for unknown countries
     return None
+
+
+def _checked(tag: str) -> str:
+    check_language(tag)
+    return tag
+
+
+CheckedTag = Annotated[Tag, AfterValidator(_checked)]
+
+
+class ConfigLanguages(Languages):
+    """The languages of the two sides. Files and records may use other tags for them."""
+
+    source: CheckedTag = Field(description=f"{LANGUAGE}: the language of the source side")
+    target: CheckedTag = Field(description=f"{LANGUAGE}: the language of the target side")

@@ -1,4 +1,4 @@
-"""Checks corpora against the readers of their formats, and fills in the keys of corpora named by a catalogue id.
+"""Checks corpora against the readers of their formats, and completes corpora that a catalogue id names.
 
 Nothing is fetched: OPUS and hf: ids are resolved at download; ids of mtdata and sacrebleu become URLs here.
 """
@@ -6,41 +6,61 @@ Nothing is fetched: OPUS and hf: ids are resolved at download; ids of mtdata and
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from itertools import chain
 from typing import Any
 
 from pydantic import ValidationError
 
-from nmt_prep.config import Config, Corpus
+from nmt_prep.config import Corpus, Languages
 from nmt_prep.config.corpus import Fields
-from nmt_prep.config.problems import problems_of
-from nmt_prep.config.section import ConfigLanguages, Languages
+from nmt_prep.config.problems import Problem, problems_of
 from nmt_prep.config.url import is_hub_id
 from nmt_prep.corpora.registry import format_of, option_keys, reader_of, score_files
 from nmt_prep.errors import ConfigError
 from nmt_prep.sources.catalogues import describe_mtdata, describe_sacrebleu, ordered, parse_id
 from nmt_prep.sources.hub import repository_address
 
+_MEMBERS = {"source", "target", "member"}
 
-def check_format(name: str) -> None:
-    """Checks the name of a format.
 
-    Raises:
-        ValueError: no reader has that name.
+def completed(corpus: Corpus, languages: Languages | None) -> tuple[Corpus, list[Problem]]:
+    """Completes and checks a corpus.
+
+    Args:
+        corpus: the corpus, whose types were checked.
+        languages: the languages of the config; None if they are wrong, and so ids are not looked up.
+
+    Returns:
+        The corpus with the url, members, format and fields that its catalogue id stands for, and its problems; without
+        an id, the same corpus.
     """
-    reader_of(name)
+    if corpus.format is not None and (problem := _format_problem(corpus.format)):
+        return corpus, [(("format",), problem)]
+    address, hub_id = corpus.url.catalogue_id, corpus.url.hub_id
+    if languages is None and (address or hub_id):
+        return corpus, []
+    try:
+        if address is not None and languages is not None:
+            corpus = _from_catalogue(corpus, address, languages)
+        elif hub_id is not None and languages is not None:
+            corpus = _from_hub(corpus, hub_id, languages)
+    except ConfigError as error:
+        return corpus, [(("url",), str(error))]
+    except ValidationError as error:
+        problem = "; ".join(detail["msg"] for detail in error.errors())
+    else:
+        problem = next(chain(_file_problems(corpus), _option_problems(corpus), _score_problems(corpus)), "")
+    if problem and address is not None:
+        problem = f"{address} conflicts with the other keys: {problem}"
+    return corpus, [((), problem)] if problem else []
 
 
-def check_corpus(corpus: Corpus) -> None:
-    """Checks that the reader of a corpus accepts its files and options.
-
-    Raises:
-        ValueError: it does not; the message names the first problem.
-    """
-    if corpus.awaits_catalogue:
-        return  # checked once it is filled in
-    for problem in (*_file_problems(corpus), *_option_problems(corpus), *_score_problems(corpus)):
-        raise ValueError(problem)
+def _format_problem(name: str) -> str:
+    try:
+        reader_of(name)
+    except ValueError as error:
+        return f"{error}; allowed: {Corpus.model_fields['format'].description}"
+    return ""
 
 
 def _file_problems(corpus: Corpus) -> Iterator[str]:
@@ -110,62 +130,14 @@ def _score_problems(corpus: Corpus) -> Iterator[str]:
             yield f"scores.{name}: only format tmx has properties: {_SCORE_FILE}"
 
 
-Checks = Mapping[str, Callable[[Any], None]]
-
-_MEMBERS = {"source", "target", "member"}
-
-
-def fill_in(config: Config, checks: Checks) -> tuple[Config, list[str]]:
-    """Returns the config with url, members and format of each corpus that is named by an id, and the problems."""
-    splits: dict[str, tuple[Corpus, ...]] = {}
-    problems = []
-    for split, corpora in config.splits.items():
-        filled = []
-        for corpus in corpora:
-            try:
-                filled.append(_filled(corpus, config.languages, split, checks))
-            except ConfigError as error:
-                problems.append(str(error))
-        splits[split] = tuple(filled)
-    return config.model_copy(update={"splits": splits}), problems
-
-
-def catalogue_problems(data: Any, checks: Checks) -> Iterator[str]:
-    """Yields the problems with catalogue ids of the valid corpora of a config that has other problems."""
-    try:
-        languages = ConfigLanguages.model_validate(data.get("languages"), context=checks)
-    except ValidationError:
-        return
-    for split, corpus in _valid_corpora(data.get("splits"), checks):
-        try:
-            _filled(corpus, languages, split, checks)
-        except ConfigError as error:
-            yield str(error)
-
-
-def _valid_corpora(splits: object, checks: Checks) -> Iterator[tuple[str, Corpus]]:
-    for split, corpora in splits.items() if isinstance(splits, Mapping) else ():
-        for data in corpora if isinstance(corpora, tuple) else ():
-            with suppress(ValidationError):
-                yield str(split), Corpus.model_validate(data, context=checks)
-
-
-def _filled(corpus: Corpus, languages: Languages, split: str, checks: Checks) -> Corpus:
+def _from_catalogue(corpus: Corpus, address: str, languages: Languages) -> Corpus:
     """Returns a corpus with the keys from its catalogue.
 
     Raises:
-        ConfigError: the id is unknown, its languages differ from the config's, its catalogue is not installed, or other
-            keys of the corpus do not fit.
+        ConfigError: the id is unknown, its languages differ from the config's, or its catalogue is not installed.
+        ValidationError: other keys of the corpus do not fit.
     """
-    address, where = corpus.url.catalogue_id, f"splits.{split}.{corpus.name}"
-    if corpus.url.hub_id is not None:
-        return _with_fields(corpus, languages, where)
-    if address is None:
-        return corpus
-    try:
-        known = _CATALOGUES[address.partition(":")[0]](address, languages)
-    except ConfigError as error:
-        raise ConfigError(f"{where}.url: {error}") from error
+    known = _CATALOGUES[address.partition(":")[0]](address, languages)
     # The config takes precedence: it may name other members than the catalogue, or another format.
     given = {name: getattr(corpus, name) for name in corpus.model_fields_set if name != "url"}
     if _MEMBERS & given.keys():
@@ -173,27 +145,16 @@ def _filled(corpus: Corpus, languages: Languages, split: str, checks: Checks) ->
     url = known["url"]
     if isinstance(url, tuple):
         url = {"both": (*url, *(corpus.url.both or ())[1:])}
-    try:
-        filled = Corpus.model_validate({**known, **given, "url": url}, context=checks)
-        check_corpus(filled)
-    except ValidationError as error:
-        problems = "; ".join(detail["msg"] for detail in error.errors())
-        raise ConfigError(f"{where}: {address} conflicts with the other keys: {problems}") from None
-    except ValueError as error:
-        raise ConfigError(f"{where}: {address} conflicts with the other keys: {error}") from None
-    return filled
+    return Corpus.model_validate({**known, **given, "url": url})
 
 
-def _with_fields(corpus: Corpus, languages: Languages, where: str) -> Corpus:
+def _from_hub(corpus: Corpus, address: str, languages: Languages) -> Corpus:
     """Returns a data set of the Hugging Face Hub with its fields; by default those of its feature Translation.
 
     Raises:
         ConfigError: its id is malformed.
     """
-    try:
-        repository_address(corpus.url.hub_id or "", "datasets")
-    except ConfigError as error:
-        raise ConfigError(f"{where}.url: {error}") from error
+    repository_address(address, "datasets")
     usual = Fields(source=f"translation.{languages.source}", target=f"translation.{languages.target}")
     return corpus if corpus.fields is not None else corpus.model_copy(update={"fields": usual})
 

@@ -7,8 +7,8 @@ import langcodes
 import pytest
 
 from nmt_prep.checks import check_config
-from nmt_prep.checks.languages import _TWO_LETTERS
 from nmt_prep.config import Config
+from nmt_prep.config.languages import _TWO_LETTERS
 from nmt_prep.errors import ConfigError
 
 

@@ -73,9 +73,9 @@ def test_a_filled_in_config_does_not_change_again() -> None:
     [
         (
             "opus:B/v1/en-fr",
-            r"splits\.train\.c\.url: opus:B/v1/en-fr is for en-fr, but languages is en-zh; correct one",
+            r"splits\.train\.0\.url: opus:B/v1/en-fr is for en-fr, but languages is en-zh; correct one",
         ),
-        ("opus:B/v1", r"splits\.train\.c\.url: opus:B/v1: an OPUS id is opus:<corpus>/<version>/<pair>"),
+        ("opus:B/v1", r"splits\.train\.0\.url: opus:B/v1: an OPUS id is opus:<corpus>/<version>/<pair>"),
         (["http://host/a", "opus:B/v1/en-zh"], r"opus:B/v1/en-zh names a whole corpus: give it as the only url"),
         (["opus:B/v1/en-zh", "mtdata:x"], r"mtdata:x names a whole corpus"),
         ({"source": "opus:B/v1/en-zh", "target": "a"}, r"opus:B/v1/en-zh names a whole corpus"),

@@ -36,7 +36,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     },
     "packed": {
         "vocab": {"kind": "sentencepiece", "size": 80, "model_type": "bpe"},
-        "records": {"shards": {"train": 2}, "layout": "packed", "export": "pieces"},
+        "records": {"shards": {"train": 2}, "layout": "packed"},
+        "outputs": [{"kind": "text"}],
     },
     "in-place": {
         "splits": {"train": [{"name": "x", "format": "plain", "url": {"source": "x.en", "target": "x.zh"}}]},

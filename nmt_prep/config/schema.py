@@ -102,11 +102,6 @@ class Records(Section):
         description="a mapping from splits to integers from 1 to 99999: the number of shards of a split, by default 1",
     )
     layout: Layout = Field("example", description=LAYOUT)
-    export: Literal["pieces"] | None = Field(
-        None,
-        description="pieces or null: pieces is a short form of the output {kind: text}, which is pieces as plain text "
-        "with vocabulary lists",
-    )
     row_length: RowLength = Field(256, description=ROW_LENGTH)
 
 

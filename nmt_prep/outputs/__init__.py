@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nmt_prep.config import Config
-from nmt_prep.config.outputs import OutputOptions, TextOptions
+from nmt_prep.config.outputs import OutputOptions
 from nmt_prep.outputs.fairseq import FAIRSEQ
 from nmt_prep.outputs.huggingface import HUGGINGFACE
 from nmt_prep.outputs.marian import MARIAN
@@ -25,12 +25,8 @@ def kind_of(options: OutputOptions) -> Output[Any]:
 
 
 def wanted_outputs(config: Config) -> Mapping[str, OutputOptions]:
-    """Returns the outputs that a config asks for, by the names of their directories.
-
-    ``records.export: pieces`` is a short form of ``{kind: text}``.
-    """
-    short = (TextOptions(kind="text"),) if config.records.export is not None else ()
-    return {options.directory: options for options in (*config.outputs, *short)}
+    """Returns the outputs that a config asks for, by the names of their directories."""
+    return {options.directory: options for options in config.outputs}
 
 
 __all__ = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from nmt_prep.config import ExistingVocab
 from nmt_prep.config.vocab import VocabOptions
-from nmt_prep.config.vocab_from import ExistingVocab
 from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords.byte_bpe.dialect import BYTE_BPE
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer

@@ -15,7 +15,7 @@ from typing import Any, cast
 import pytest
 
 from nmt_prep.checks import load_config
-from nmt_prep.checks.catalogues import _CATALOGUES
+from nmt_prep.checks.corpora import _CATALOGUES
 from nmt_prep.config import Languages
 from nmt_prep.errors import ConfigError
 from nmt_prep.runner import plan

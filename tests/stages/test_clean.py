@@ -97,7 +97,11 @@ def test_records_and_report_are_made_of_cleaned_pairs(tmp_path: Path) -> None:
     splits = dict(corpus_config(tmp_path / "plain").model_dump(exclude_unset=True)["splits"])
     splits["train"] = (*splits["train"], {"name": "v", "url": {"source": "lines"}, "role": "vocab"})
     config = corpus_config(
-        tmp_path / "run", splits=splits, clean={**NONE, "rules": {"length": {"max": 6}}}, records={"export": "pieces"}
+        tmp_path / "run",
+        splits=splits,
+        clean={**NONE, "rules": {"length": {"max": 6}}},
+        records={},
+        outputs=[{"kind": "text"}],
     )
     nmt_prep.run(config, base_dir=tmp_path)
     kept = [pair for pair in cleaned(config) if pair[1] != "<mono>"]

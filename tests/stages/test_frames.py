@@ -34,8 +34,8 @@ def config_of(place: Path, vocab: dict[str, Any], tag: dict[str, str] | None, ru
         (place / f"{name}.tsv").write_text(text, encoding="utf-8")
     plain, tagged = ({"name": name, "url": f"{name}.tsv"} for name in "pt")
     splits = {"train": [plain, {**tagged, **({"tag": tag} if tag else {})}]}
-    records = {"shards": {"train": 2}, "export": "pieces"}
-    return corpus_config(place / run, splits=splits, vocab=vocab, records=records)
+    records, outputs = {"shards": {"train": 2}}, [{"kind": "text"}]
+    return corpus_config(place / run, splits=splits, vocab=vocab, records=records, outputs=outputs)
 
 
 def rows(run: Path) -> tuple[list[list[int]], list[list[int]]]:

@@ -62,14 +62,6 @@ def test_a_job_array_writes_the_same_files(tmp_path: Path) -> None:
     assert tree(tmp_path / "array" / "outputs") == plain
 
 
-def test_the_export_of_records_is_a_short_form(tmp_path: Path) -> None:
-    listed = tree(run_outputs(tmp_path, {"kind": "text"}))
-    short = tree(run_outputs(tmp_path, run="short", records={"shards": {"train": 3}, "export": "pieces"}))
-    assert short == listed
-    with pytest.raises(ConfigError, match=r"records\.export: stands for an output of kind text, and outputs\.0 is"):
-        output_config(tmp_path, {"kind": "text"}, records={"export": "pieces"})
-
-
 def test_the_outputs_of_a_user_are_not_replaced(tmp_path: Path) -> None:
     write_corpus(tmp_path)
     mine = tmp_path / "run" / "outputs" / "text" / "mine.txt"

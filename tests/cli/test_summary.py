@@ -23,10 +23,13 @@ SMALL = (
 
 @pytest.fixture(scope="module")
 def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_config(tmp_path_factory.mktemp("summary"))
+    path = write_config(tmp_path_factory.mktemp("summary"))
+    assert nmt_prep("run", path, "--quiet").returncode == 0
+    return path
 
 
-def test_a_strict_run_makes_everything_and_ends_with_status_3(config: Path) -> None:
+def test_a_strict_run_makes_everything_and_ends_with_status_3(tmp_path: Path) -> None:
+    config = write_config(tmp_path)
     result = nmt_prep("run", config, "--quiet", "--strict")
     assert result.returncode == 3
     assert result.stdout == ""

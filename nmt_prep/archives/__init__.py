@@ -6,7 +6,7 @@ compressed is decompressed too. A tar is read once, to its end, so that the chec
 
 from __future__ import annotations
 
-from nmt_prep.archives.entry import Archive, DamagedError
+from nmt_prep.archives.entry import Archive, DamagedError, is_pattern, member_name, without_suffix
 from nmt_prep.archives.extraction import (
     WHOLE_FILE,
     Extracted,
@@ -16,7 +16,6 @@ from nmt_prep.archives.extraction import (
     extract_members,
     is_plain,
 )
-from nmt_prep.archives.names import is_pattern, member_name, without_suffix
 
 __all__ = [
     "WHOLE_FILE",

@@ -1,4 +1,4 @@
-"""A file that is hashed while it is read, to verify that its content has the expected digest."""
+"""Files that are hashed while they are read, to verify their digests."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _CHUNK = 1 << 20
 
 
 class CheckedFile(io.FileIO):
-    """A file for reading that can verify its digest; sequential reads need no second pass.
+    """A file that can verify its digest, without a second pass after sequential reads.
 
-    A read at offset 0 restarts the digest. After a read out of order, as in a zip, :meth:`check` reads the file again,
-    and the file must not have been written to since it was opened.
+    A read at offset 0 restarts the digest. After reads in another order, as of a zip, :meth:`check` reads the file
+    again; the file must then be unchanged since it was opened.
     """
 
     def __init__(self, path: Path) -> None:
         """Opens the file.
 
         Raises:
-            OSError: it cannot be opened.
+            OSError: the file cannot be opened.
         """
         super().__init__(path)
         self._path = path
@@ -35,8 +35,8 @@ class CheckedFile(io.FileIO):
         """Reads the rest of the file and verifies its digest.
 
         Raises:
-            ArchiveError: the digest differs, or the file was written to while it was read out of order.
-            OSError: it cannot be read.
+            ArchiveError: the digest differs, or the file changed during reads in another order.
+            OSError: the file cannot be read.
         """
         if not self._in_order and self._stamp() != self._opened:
             raise ArchiveError(f"{self._path} was changed while it was read; run again once it is complete")
@@ -49,7 +49,7 @@ class CheckedFile(io.FileIO):
                 f"{self._digest.hexdigest()}; run again to check it again"
             )
 
-    # In terms of readinto, through which all bytes must go.
+    # Both call readinto, so that the digest sees all bytes.
     read, readall = io.RawIOBase.read, io.RawIOBase.readall  # type: ignore[assignment]
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]

@@ -22,9 +22,10 @@ _BZIP2 = re.compile(rb"BZh[1-9](1AY&SY|\x17\x72\x45\x38\x50\x90)")  # a first bl
 
 
 def decompressed(stream: Peekable) -> Readable:
-    """Returns a stream decompressed, or as it is if its first bytes are not those of a compression format.
+    """Returns the decompressed stream; the stream itself if it does not begin with the magic bytes of a compression.
 
-    No UTF-8 text begins with the magic bytes of gzip, xz or zstd, and in practice none with the ten bytes of bzip2.
+    No UTF-8 text begins with the magic bytes of gzip, xz or zstd. A text that begins with the ten bytes of bzip2 is
+    possible, but not to be expected.
     """
     head = stream.peek(10)[:10]
     if head.startswith(_GZIP):
@@ -39,7 +40,7 @@ def decompressed(stream: Peekable) -> Readable:
 
 
 class _Streams(io.RawIOBase):
-    """Concatenated compressed streams. Zero padding is allowed after each; anything else is damage."""
+    """Concatenated compressed streams. Zero bytes may follow each stream; other bytes are damage."""
 
     def __init__(self, stream: Readable, make: Callable[[], lzma.LZMADecompressor | bz2.BZ2Decompressor]) -> None:
         self._stream = stream

@@ -1,6 +1,6 @@
-"""Lists the members of archives and reads the beginnings of some, without extracting them.
+"""Lists the members of archives and reads the beginnings of some members, without extracting them.
 
-Of a remote archive only the beginning may be at hand. What cannot be seen then is not an error.
+The file may be only the beginning of a remote archive. Members beyond the end are then no error.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from nmt_prep.archives.compression import decompressed
-from nmt_prep.archives.entry import Budget, Entry, Peekable, Readable
+from nmt_prep.archives.entry import Budget, Entry, Peekable, Readable, climbs_out, is_pattern, matcher, member_name
 from nmt_prep.archives.extraction import damage_errors, entries_of, missing_member, refused_member
-from nmt_prep.archives.names import climbs_out, is_pattern, matcher, member_name
 from nmt_prep.archives.zip import STARTS
 from nmt_prep.artefacts import writing
 from nmt_prep.config import ExtractSettings as Limits
@@ -24,8 +23,7 @@ from nmt_prep.file_kinds import FileKind, kind_of
 
 _CHUNK = 1 << 16
 _NAMES_KEPT = 10_000
-_MOST_UNPACKED = 1 << 30
-"""Bytes that are decompressed of a tar to find its members."""
+_MOST_UNPACKED = 1 << 30  # bytes of a tar to decompress in search of its members
 
 Kind: TypeAlias = Literal["tar", "zip", "file"]
 
@@ -35,10 +33,10 @@ class Beginning:
     """The decompressed beginning of a member, or all of it.
 
     Attributes:
-        member: its name; empty for a file that is not an archive.
+        member: name of the member; empty for a file that is not an archive.
         path: file with the bytes.
-        size: bytes of the member in the archive, which may be compressed there; None if the file is not an archive.
-        whole: true if these are all bytes of the member.
+        size: bytes of the member in the archive, before decompression; None if the file is not an archive.
+        whole: true if ``path`` has all bytes of the member.
     """
 
     member: str
@@ -49,27 +47,27 @@ class Beginning:
 
 @dataclass
 class Contents:
-    """The facts about a file.
+    """The members of a file.
 
     Attributes:
-        kind: an archive, or a single file.
-        names: names of the members of an archive, as far as they were seen.
-        complete: true if there are no other members.
-        found: the beginnings of the requested members, sorted by name, for each requested name or pattern.
-        faults: what is wrong: with a requested member, by its name or pattern, or with the file, by None.
+        kind: kind of archive, or ``file`` for a single file.
+        names: names of the members that were seen.
+        complete: true if the file has no other members.
+        beginnings: the beginnings of the matching members, sorted by name, for each requested name or pattern.
+        faults: errors, each with the requested name or pattern; with None for an error of the whole file.
     """
 
     kind: Kind
     names: list[str] = field(default_factory=list)
     complete: bool = True
-    found: dict[str, list[Beginning]] = field(default_factory=dict)
+    beginnings: dict[str, list[Beginning]] = field(default_factory=dict)
     faults: list[tuple[str | None, ArchiveError]] = field(default_factory=list)
 
     def unseen(self) -> list[str]:
-        """Returns the requested names and patterns that may match members that were not seen."""
+        """Returns the requested names and patterns that may match unseen members."""
         if self.complete:
             return []
-        return [name for name, beginnings in self.found.items() if not beginnings or is_pattern(name)]
+        return [name for name, beginnings in self.beginnings.items() if not beginnings or is_pattern(name)]
 
 
 @dataclass(frozen=True)
@@ -77,12 +75,12 @@ class Opened:
     """A file that may be an archive.
 
     Attributes:
-        shown: its path or address, for messages.
+        shown: path or address of the file, for messages.
         name: original file name.
-        size: its bytes; None if they are not known.
+        size: bytes of the file; None if unknown.
         file: the file, or its beginning.
-        whole: true if ``file`` is all of it.
-        path: its path if it is a local file.
+        whole: true if ``file`` is the whole file.
+        path: path of a local file; None for a remote file.
     """
 
     shown: object
@@ -96,9 +94,9 @@ class Opened:
 def contents_of(
     opened: Opened, wanted: Sequence[str], place: Callable[[str], Path], limits: Limits, most: int
 ) -> Contents:
-    """Lists the members of a file, and writes the beginnings of the requested ones to files.
+    """Lists the members of a file, and writes the beginnings of the requested members to files.
 
-    The names after the last requested member of a large tar are not read.
+    In a large tar, members after the last requested one are not listed.
 
     Args:
         opened: the file.
@@ -110,7 +108,7 @@ def contents_of(
     Raises:
         OutputError: a beginning cannot be written.
     """
-    contents = Contents("file", found={name: [] for name in wanted})
+    contents = Contents("file", beginnings={name: [] for name in wanted})
     stream = _Beginning(opened)
     budget = Budget(opened.shown, opened.size or 0, limits)
     kind: FileKind | None = None
@@ -122,7 +120,7 @@ def contents_of(
                     contents.kind = "file"
                     kind = kind_of(opened.file.peek(4096))
                 _look_at(entry, contents, opened, budget, place, most)
-                if stream.taken > most and all(contents.found.values()) and not any(map(is_pattern, wanted)):
+                if stream.taken > most and all(contents.beginnings.values()) and not any(map(is_pattern, wanted)):
                     contents.complete = contents.kind != "tar"
                     break
     except ArchiveError as error:
@@ -133,7 +131,7 @@ def contents_of(
         if opened.whole and not stream.ended:
             message = f"{opened.shown} is damaged or cut short ({error or type(error).__name__})"
             contents.faults.append((None, ArchiveError(message)))
-    for name, beginnings in contents.found.items():
+    for name, beginnings in contents.beginnings.items():
         beginnings.sort(key=lambda beginning: beginning.member)
         if not beginnings and contents.complete:
             single = contents.kind == "file"
@@ -145,22 +143,22 @@ def contents_of(
 def _look_at(
     entry: Entry, contents: Contents, opened: Opened, budget: Budget, place: Callable[[str], Path], most: int
 ) -> None:
-    """Notes an entry, and reads its beginning if it is requested."""
+    """Notes the name of an entry, and reads the beginning of a requested one."""
     name = member_name(entry.name)
     if len(contents.names) < _NAMES_KEPT and entry.refused != "a directory" and not entry.single:
         contents.names.append(name)
-    matching = [wanted for wanted in contents.found if matcher(wanted).fullmatch(name)]
+    matching = [wanted for wanted in contents.beginnings if matcher(wanted).fullmatch(name)]
     if entry.refused == "a directory" and name not in matching:
         return
     if matching and (climbs_out(name) or entry.refused):
         raise refused_member(opened.shown, name, entry.refused or "not inside the archive")
-    if any(beginning.member == name for wanted in matching for beginning in contents.found[wanted]):
+    if any(beginning.member == name for wanted in matching for beginning in contents.beginnings[wanted]):
         raise ArchiveError(f"{opened.shown}: {name!r} occurs twice, so the member is ambiguous")
     if matching:
         budget.check_member(name, entry.size or 0)
         beginning = _beginning_of(entry, name, opened, place, most)
         for wanted in matching:
-            contents.found[wanted].append(beginning)
+            contents.beginnings[wanted].append(beginning)
 
 
 def _beginning_of(entry: Entry, name: str, opened: Opened, place: Callable[[str], Path], most: int) -> Beginning:
@@ -186,19 +184,19 @@ def _beginning_of(entry: Entry, name: str, opened: Opened, place: Callable[[str]
 
 
 def _chunks(stream: Readable) -> Iterator[bytes]:
-    """Yields the content of a stream in pieces that are as small as it has them, so that none is lost at a cut."""
+    """Yields the content of a stream in its smallest pieces, so that as little as possible is lost at a cut."""
     read = getattr(stream, "read1", stream.read)
     while chunk := read(_CHUNK):
         yield chunk
 
 
 class _Beginning:
-    """The stream of a tar of which perhaps only the beginning is there.
+    """The stream of a tar, or of the beginning of one.
 
     Attributes:
         taken: number of bytes read.
-        ended: true if the beginning came to its end, or more than enough was read.
-        skip: skips bytes without reading them; None if the tar is compressed.
+        ended: true at the end of the beginning of a tar, or once enough was read.
+        skip: skips bytes without reading them; None for a compressed tar.
     """
 
     def __init__(self, opened: Opened) -> None:
@@ -221,7 +219,7 @@ class _Beginning:
         return self
 
     def read(self, size: int, /) -> bytes:
-        """Returns bytes; at the end of the beginning those that are left."""
+        """Returns ``size`` bytes; fewer at the end."""
         data = bytearray()
         while len(data) < size and not self.ended:
             if self.taken > _MOST_UNPACKED and self.skip is None:

@@ -1,14 +1,20 @@
-"""Archives, their entries, and the limits that extraction enforces."""
+"""Archives, their entries, names of members, and the limits of extraction."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import difflib
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from nmt_prep.config import ExtractSettings as Limits
 from nmt_prep.errors import ArchiveError
+
+_LISTED = 10  # names in a message
+
+_SUFFIX = re.compile(r"\.(gz|bz2|xz|zst)$", re.IGNORECASE)
 
 ALWAYS_ALLOWED = 64 << 20
 """Bytes that may be extracted from any archive, whatever the ratio to its size."""
@@ -22,7 +28,7 @@ class Readable(Protocol):
 
 
 class Peekable(Readable, Protocol):
-    """A stream of bytes that can be peeked into."""
+    """A stream of bytes whose next bytes can be seen without reading them."""
 
     def peek(self, size: int, /) -> bytes:
         """Returns some of the bytes that the next read will return."""
@@ -43,10 +49,10 @@ class Entry:
 
     Attributes:
         name: name of the entry, as in the archive.
-        refused: why it may not be extracted; empty if it may.
-        open: opens its content; call it at most once, before the next entry is requested.
-        single: true if the file is not an archive and this is its whole content.
-        size: bytes of its content as the archive states them; None if the file is not an archive.
+        refused: why the entry may not be extracted; empty if it may.
+        open: opens the content of the entry; call it at most once, before the next entry is requested.
+        single: true if the file is not an archive, and the entry is its whole content.
+        size: bytes of the content as the archive states them; None if the file is not an archive.
     """
 
     name: str
@@ -57,7 +63,7 @@ class Entry:
 
 
 class DamagedError(ArchiveError):
-    """An archive is damaged; the message has no advice, since that depends on where the file came from."""
+    """An archive is damaged. The message has no advice, because advice depends on the source of the file."""
 
 
 class Budget:
@@ -68,8 +74,8 @@ class Budget:
 
         Args:
             path: path or address of the archive, for messages.
-            size: its bytes.
-            limits: of the config.
+            size: bytes of the archive.
+            limits: limits in the config.
         """
         self.path = path
         self.limits = limits
@@ -104,7 +110,7 @@ class Bounded:
     """A stream that raises once a budget is exceeded.
 
     Attributes:
-        skip: skips bytes of the stream and returns how many, fewer only at its end; None if they must be read.
+        skip: skips bytes and returns their number, fewer only at the end; None if the stream can only be read.
     """
 
     def __init__(self, stream: Readable, budget: Budget) -> None:
@@ -118,3 +124,44 @@ class Bounded:
         self._total += len(data)
         self._budget.check_total(self._total)
         return data
+
+
+def member_name(member: str) -> str:
+    """Normalises a member's path for comparison, without a leading ``./``."""
+    while member.startswith("./"):
+        member = member[2:].lstrip("/")
+    return member
+
+
+def without_suffix(name: str) -> str:
+    """Returns a file name without its compression suffix."""
+    return _SUFFIX.sub("", name)
+
+
+def climbs_out(name: str) -> bool:
+    """Returns True if a name is absolute or contains ``..`` as a part."""
+    return name.startswith("/") or ".." in name.split("/")
+
+
+def is_pattern(name: str) -> bool:
+    """Returns True if a name is a pattern with ``*`` or ``?``."""
+    return "*" in name or "?" in name
+
+
+def matcher(wanted: str) -> re.Pattern[str]:
+    """Compiles a requested name: ``*`` and ``?`` match within a level, ``**`` across levels."""
+    pieces = re.split(r"(\*\*|\*|\?)", wanted)
+    wild = {"**": ".*", "*": "[^/]*", "?": "[^/]"}
+    return re.compile("".join(wild.get(piece) or re.escape(piece) for piece in pieces), re.DOTALL)
+
+
+def nearest(name: str, names: Sequence[str]) -> str:
+    """Suggests the name nearest to a missing one, and lists up to ten existing names."""
+    if not names:
+        return "it is empty"
+    base = name.rpartition("/")[2]
+    same = [other for other in names if other.rpartition("/")[2] == base]
+    near = (same or difflib.get_close_matches(name, names[:10_000], n=1))[:1]
+    hint = f"the nearest is {near[0]!r}; " if near and len(names) > 1 else ""
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return f"{hint}it has {', '.join(map(repr, names[:_LISTED]))}{more}"

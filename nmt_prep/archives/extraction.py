@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import lzma
-import re
 import tarfile
 import zipfile
 import zlib
@@ -19,8 +18,21 @@ import pyarrow as pa
 
 from nmt_prep.archives.checked import CheckedFile
 from nmt_prep.archives.compression import decompressed
-from nmt_prep.archives.entry import Archive, Bounded, Budget, DamagedError, Entry, Peekable, Readable
-from nmt_prep.archives.names import climbs_out, is_pattern, matcher, member_name, nearest, without_suffix
+from nmt_prep.archives.entry import (
+    Archive,
+    Bounded,
+    Budget,
+    DamagedError,
+    Entry,
+    Peekable,
+    Readable,
+    climbs_out,
+    is_pattern,
+    matcher,
+    member_name,
+    nearest,
+    without_suffix,
+)
 from nmt_prep.archives.tar import is_tar, tar_entries
 from nmt_prep.archives.zip import STARTS, zip_entries
 from nmt_prep.artefacts import atomic_write, writing
@@ -75,10 +87,9 @@ def extract_members(
     """Writes the requested members of an archive, all of them or none.
 
     Args:
-        archive: the archive, or a single file, whose one member is named like the file without its compression suffix.
-        wanted: requested members, by their :func:`member_name` or :data:`WHOLE_FILE`; or patterns with ``*`` and ``?``
-            (within a
-            level) and ``**`` (over levels).
+        archive: the archive, or a single file, whose only member has the name of the file without compression suffix.
+        wanted: requested members: a :func:`member_name`, :data:`WHOLE_FILE`, or a pattern with ``*`` and ``?`` (within
+            a level) and ``**`` (across levels).
         place: returns the path for a member.
         limits: limits of the extracted content.
         advance: called with the number of bytes written.
@@ -103,7 +114,7 @@ def extract_members(
 
 
 def digest_members(archive: Archive, wanted: Iterable[str], limits: Limits) -> dict[str, dict[str, Extracted]]:
-    """Computes the digests of the requested members; raises like :func:`extract_members`, and writes nothing."""
+    """Returns the digests of the requested members without writing files; errors as :func:`extract_members`."""
     return _read_members(
         archive, wanted, limits, lambda _, chunks: _copy(chunks, lambda chunk: None, lambda size: None)
     )
@@ -112,12 +123,12 @@ def digest_members(archive: Archive, wanted: Iterable[str], limits: Limits) -> d
 def _read_members(
     archive: Archive, wanted: Iterable[str], limits: Limits, keep: Callable[[str, Iterable[bytes]], Extracted]
 ) -> dict[str, dict[str, Extracted]]:
-    """Yields the requested members, then verifies the digest of the archive."""
+    """Gives the content of the requested members to ``keep``, then verifies the digest of the archive."""
     patterns = {name: matcher(name) for name in wanted}
     for name in patterns:
         if climbs_out(name):
             raise refused_member(archive.path, name, "not inside the archive")
-    found: dict[str, Extracted] = {}
+    kept: dict[str, Extracted] = {}
     names: list[str] = []
     single = False
     total = 0
@@ -135,14 +146,17 @@ def _read_members(
                 continue
             if entry.refused in _NOT_MATCHED and name not in patterns:
                 continue
-            if name in found:
+            if name in kept:
                 raise ArchiveError(f"{archive.path}: {name!r} occurs twice, so the member is ambiguous")
             if climbs_out(name) or entry.refused:
                 raise refused_member(archive.path, name, entry.refused or "not inside the archive")
-            found[name] = keep(name, _chunks(entry, archive, budget))
-            total += found[name].size
+            kept[name] = keep(name, _chunks(entry, archive, budget))
+            total += kept[name].size
             budget.check_total(total)
-        result = {name: _matches(pattern, found) for name, pattern in patterns.items()}
+        result = {
+            wanted_name: {name: kept[name] for name in sorted(kept) if pattern.fullmatch(name)}
+            for wanted_name, pattern in patterns.items()
+        }
         for name, matched in result.items():
             if not matched:
                 raise missing_member(
@@ -154,10 +168,6 @@ def _read_members(
 
 
 _NOT_MATCHED = {"a directory", "without a name"}  # patterns skip them
-
-
-def _matches(pattern: re.Pattern[str], found: dict[str, Extracted]) -> dict[str, Extracted]:
-    return {name: found[name] for name in sorted(found) if pattern.fullmatch(name)}
 
 
 def _entries(
@@ -174,7 +184,7 @@ def entries_of(
     wanted: Iterable[str],
     within: Callable[[Peekable], Readable] = decompressed,
 ) -> Generator[Entry, None, None]:
-    """Yields the entries in the order of the archive; a tar's entry is skipped when the next is requested.
+    """Yields the entries in the order of the archive. The next entry of a tar can be requested only after the last.
 
     Args:
         name: original name of the file.
@@ -193,8 +203,8 @@ def entries_of(
         yield from tar_entries(Bounded(within(file), budget), budget)
     else:
         names = {WHOLE_FILE, name, without_suffix(name)}
-        asked = next((each for each in wanted if each in names), without_suffix(name))
-        yield Entry(asked, "", lambda: cast(Peekable, file), single=True)
+        requested = next((member for member in wanted if member in names), without_suffix(name))
+        yield Entry(requested, "", lambda: cast(Peekable, file), single=True)
 
 
 def _is_tar(file: io.BufferedReader) -> bool:
@@ -218,7 +228,7 @@ def _chunks(entry: Entry, archive: Archive, budget: Budget) -> Iterator[bytes]:
 
 
 def _copy(chunks: Iterable[bytes], write: Callable[[bytes], object], advance: Callable[[int], None]) -> Extracted:
-    """Yields the content of a member and computes its digest; every extracted byte passes here."""
+    """Writes the content of a member; returns its digest and size."""
     digest, size = hashlib.sha256(), 0
     for chunk in chunks:
         size += len(chunk)
@@ -251,10 +261,10 @@ def missing_member(
 
     Args:
         name: the requested name, pattern, or :data:`WHOLE_FILE`.
-        names: the names of its members.
+        names: names of the members of the archive.
         path: path or address of the archive.
-        kind: what the file looks like if it is no archive; None for plain text.
-        single: true if it is no archive.
+        kind: apparent kind of a file that is no archive; None for plain text.
+        single: true for a file that is no archive.
     """
     if name == WHOLE_FILE:
         listed = ", ".join(map(repr, names[:5]))
@@ -273,7 +283,7 @@ def missing_member(
 
 
 def is_plain(path: Path) -> bool:
-    """Returns True if a file is neither an archive nor compressed, so that extracting it would only copy it."""
+    """Returns True if a file is neither an archive nor compressed, so that its extraction would be a copy."""
     if not path.is_file():
         return False
     try:
@@ -284,17 +294,16 @@ def is_plain(path: Path) -> bool:
 
 
 def damage_of(path: Path, limits: Limits, advance: Callable[[int], None]) -> str:
-    """Reads a file to its end, as if to extract all of it; returns a description of the damage, or "".
+    """Returns the damage of an archive or compressed file as text; "" for none.
 
-    Tested are the headers of a tar, the directory of a zip, and the checksums of gzip, bzip2, xz, each member of a zip,
-    and of zstd if present. A file that is neither an archive nor compressed is not read, since nothing in it shows
-    damage. Undamaged content that extraction refuses, such as a decompression bomb or an encrypted member, is not
-    reported here.
+    Reads the file to its end and tests the headers of a tar, the directory of a zip, and the checksums of gzip, bzip2,
+    xz, the members of a zip, and zstd if it has any. Other files are not read, since nothing in them shows damage.
+    Undamaged content that extraction refuses, such as a decompression bomb or an encrypted member, is not reported.
 
     Args:
         path: path of the file.
-        limits: of the decompressed content; content beyond them is not tested.
-        advance: called with the number of bytes decompressed; it may end the test by raising.
+        limits: limits of the decompressed content; content beyond them is not tested.
+        advance: called with the number of bytes decompressed; an exception that it raises ends the test.
     """
     budget = Budget(path, path.stat().st_size, limits)
     total = 0

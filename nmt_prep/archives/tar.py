@@ -1,7 +1,7 @@
 """Reads the entries of a tar in one pass over a stream.
 
-Headers are parsed by ``tarfile``. Stricter than ``tarfile``: an archive without its end marker is cut short, a damaged
-header is an error wherever it is, the memory for a header is bounded, and no list of entries is kept.
+``tarfile`` parses the headers. Unlike in ``tarfile``, a missing end marker and a damaged header anywhere are errors,
+the memory for a header is bounded, and no list of entries is kept.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ def is_tar(head: bytes) -> bool:
 
 
 def tar_entries(stream: Readable, budget: Budget) -> Iterator[Entry]:
-    """Yields the entries; each is skipped when the next is requested, and the stream is read to its end.
+    """Yields the entries, and reads the stream to its end. Requesting the next entry skips the rest of an entry.
 
     Raises:
         tarfile.TarError: the archive is damaged or cut short.
-        ArchiveError: it has too many entries.
+        ArchiveError: the archive has too many entries.
     """
     tar = _Tar(stream)
     count = 0
@@ -66,7 +66,7 @@ def tar_entries(stream: Readable, budget: Budget) -> Iterator[Entry]:
 
 
 class _Tar:
-    """The blocks of a tar. Content that is not wanted is skipped without reading it if the stream has ``skip``."""
+    """The blocks of a tar. If the stream has ``skip``, unwanted content is skipped without reading it."""
 
     def __init__(self, stream: Readable) -> None:
         self._stream = stream
@@ -110,7 +110,7 @@ class _Tar:
         return None
 
     def has_data(self, info: tarfile.TarInfo) -> bool:
-        """Returns True if content follows the entry's header, which is not so for links and similar entries."""
+        """Returns True if content follows the header of an entry, as for files; not for links and similar entries."""
         return info.isreg() or info.type not in tarfile.SUPPORTED_TYPES
 
     def _header(self) -> tarfile.TarInfo | None:

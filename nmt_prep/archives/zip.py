@@ -30,7 +30,7 @@ def zip_entries(file: BufferedReader, budget: Budget) -> Iterator[Entry]:
 
     Raises:
         zipfile.BadZipFile: the zip is damaged or cut short.
-        ArchiveError: it has too many entries, or entries that overlap.
+        ArchiveError: the zip has too many entries, or entries that overlap.
     """
     budget.check_members(_count_entries(file, budget.limits.max_members + 1))
     with zipfile.ZipFile(file) as zipped:
@@ -56,7 +56,7 @@ def _refused(info: zipfile.ZipInfo) -> str:
 
 
 def _count_entries(file: BufferedReader, most: int) -> int:
-    """Counts the entries of the directory, up to ``most``, without creating an object for each."""
+    """Returns the number of entries of the directory, at most ``most``, without an object for each entry."""
     length = file.seek(0, 2)
     tail_start = max(0, length - _END.size - _LONGEST_COMMENT)
     file.seek(tail_start)
@@ -95,7 +95,7 @@ def _starts_with(file: BufferedReader, place: int, mark: bytes) -> bool:
 
 
 def _refuse_overlaps(infos: list[zipfile.ZipInfo], directory: int, budget: Budget) -> None:
-    """Raises if entries share bytes, as in zip bombs."""
+    """Checks that no entries share bytes, as in zip bombs."""
     ordered = sorted(infos, key=lambda info: info.header_offset)
     ends = [*(info.header_offset for info in ordered[1:]), directory]
     for info, end in zip(ordered, ends, strict=True):

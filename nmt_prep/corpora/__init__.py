@@ -1,4 +1,4 @@
-"""Readers of parallel corpora, one per format; each yields pairs as Arrow columns."""
+"""Readers of parallel corpora, one per format. They yield pairs as Arrow columns."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def open_corpus(
     """Returns the reader of a corpus.
 
     Args:
-        corpus: its entry in the config.
-        files: the uncompressed files by the names that :func:`parts_of` returns; one mapping for each group of files.
-        languages: those of the config; those of the corpus take precedence.
-        slices: the lines to read of each file, if not all are wanted and each part is one file.
+        corpus: entry of the corpus in the config.
+        files: the uncompressed files by the names of :func:`parts_of`; one mapping for each group of files.
+        languages: languages of the config; the corpus may have others.
+        slices: the lines to read of each file; None for all. Only for a single group of files.
     """
     kind = reader_of(format_of(corpus))
-    readers = [kind(corpus, each, languages, slices) for each in files]
+    readers = [kind(corpus, group, languages, slices) for group in files]
     reader = readers[0] if len(readers) == 1 else SeveralFiles(readers)
     return Swapped(reader) if corpus.swap else reader

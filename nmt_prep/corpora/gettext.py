@@ -27,10 +27,10 @@ def _charset(head: bytes, path: Path) -> str:
     Raises:
         CorpusError: the encoding is unknown.
     """
-    found = _CHARSET_FIELD.search(head)
-    if found is None or found[1] == b"CHARSET":
+    charset = _CHARSET_FIELD.search(head)
+    if charset is None or charset[1] == b"CHARSET":
         return "utf-8"
-    name = found[1].decode("ascii")
+    name = charset[1].decode("ascii")
     try:
         "".encode(name)
         known = codecs.lookup(name).name
@@ -42,9 +42,9 @@ def _charset(head: bytes, path: Path) -> str:
 
 
 def _add_entry(builder: PairBuilder, text: str, plural: str | None, forms: Sequence[str], fault: int) -> None:
-    """Adds the pair of an entry, and for an entry with a plural a second pair with the last plural form.
+    """Adds the pair of an entry, and a second pair for its plural, with the last plural form.
 
-    Skips the header, whose text is empty.
+    Adds no pair for the header, whose text is empty.
     """
     if not text:
         return
@@ -60,7 +60,7 @@ _LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v
 
 @dataclass
 class _Entry:
-    """An entry that is being read: its texts by keyword, and true if it is marked as fuzzy."""
+    """An entry that is being read: whether it is fuzzy, and its texts by keyword."""
 
     fuzzy: bool = False
     texts: dict[str, list[str]] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class _Entry:
 
 
 class PoReader(Reader):
-    """Reads PO: ``msgid`` is the source side. Drops fuzzy entries; skips obsolete ones and the header."""
+    """Reads PO: ``msgid`` is the source side. Fuzzy entries have a fault; obsolete ones and the header are skipped."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".po",)
     parts: ClassVar[tuple[str, ...]] = ("both",)
@@ -119,7 +119,7 @@ class PoReader(Reader):
 
 
 def _parsed(line: str, where: str) -> tuple[str, str]:
-    """Returns the keyword of a line (empty on a continuation line) and its text."""
+    """Returns the keyword of a line (empty for a continuation line) and its text."""
     match = _LINE.fullmatch(line)
     if match is None:
         raise CorpusError(f"{where}: not a line of a catalogue: {line[:60]!r}; fix it")

@@ -31,8 +31,8 @@ class JsonlReader(Reader):
         fields = self.corpus.fields
         if fields is None:
             raise CorpusError(f"corpus {self.corpus.name}: format jsonl needs fields in the config")
-        ways = [fields.source.split("."), fields.target.split(".")]
-        score_ways = {name: str(at).split(".") for name, at in self.scores.items()}
+        places = [fields.source.split("."), fields.target.split(".")]
+        score_places = {name: str(at).split(".") for name, at in self.scores.items()}
         builder = PairBuilder(self.corpus.max_line_bytes, self.files["both"], self.scores)
         for block in self.blocks("both"):
             for number in range(len(block.starts)):
@@ -43,10 +43,9 @@ class JsonlReader(Reader):
                 if row is None:
                     builder.add("", "", Fault.BLANK)
                     continue
-                source, target = (self._text(row, way, block.first_line + number) for way in ways)
-                scores = {
-                    name: self._score(row, way, name, block.first_line + number) for name, way in score_ways.items()
-                }
+                line = block.first_line + number
+                source, target = (self._text(row, place, line) for place in places)
+                scores = {name: self._score(row, place, name, line) for name, place in score_places.items()}
                 builder.add(source, target, scores=scores)
             yield from builder.full()
         yield from builder.rest()
@@ -76,36 +75,38 @@ class JsonlReader(Reader):
             raise CorpusError(f"{where}: not a JSON object with a name for each field; fix the line")
         return row
 
-    def _text(self, row: dict[str, Any], way: list[str], line: int) -> str | None:
+    def _text(self, row: dict[str, Any], place: list[str], line: int) -> str | None:
+        """Returns the text at a place, given by the names of nested fields; None for null."""
         value: Any = row
-        for done, name in enumerate(way):
+        for done, name in enumerate(place):
             if not isinstance(value, dict):
-                raise self._no_text(way[:done], "not an object", line)
+                raise self._no_text(place[:done], "not an object", line)
             if name not in value:
-                raise self._no_text(way[: done + 1], f"missing (there is {', '.join(map(repr, [*value][:10]))})", line)
+                listed = ", ".join(map(repr, [*value][:10]))
+                raise self._no_text(place[: done + 1], f"missing (there is {listed})", line)
             value = value[name]
             if value is None:
                 return None
         if not isinstance(value, str):
-            raise self._no_text(way, "not text", line)
+            raise self._no_text(place, "not text", line)
         return value
 
-    def _score(self, row: dict[str, Any], way: list[str], name: str, line: int) -> float | None:
-        """Returns a score; None if it is null, or there is no such field."""
+    def _score(self, row: dict[str, Any], place: list[str], name: str, line: int) -> float | None:
+        """Returns the score at a place; None for null, and for a missing field."""
         value: Any = row
-        for done, part in enumerate(way):
+        for done, part in enumerate(place):
             if value is None:
                 return None
             if not isinstance(value, dict):
                 raise CorpusError(
-                    f"{self.files['both']}:{line}: scores.{name}: the field {'.'.join(way[:done])} is not an object; "
+                    f"{self.files['both']}:{line}: scores.{name}: the field {'.'.join(place[:done])} is not an object; "
                     "fix the line, or correct scores in the config"
                 )
             value = value.get(part)
         return score_of(value, name, f"{self.files['both']}:{line}")
 
-    def _no_text(self, way: list[str], what: str, line: int) -> CorpusError:
+    def _no_text(self, place: list[str], what: str, line: int) -> CorpusError:
         return CorpusError(
-            f"{self.files['both']}:{line}: the field {'.'.join(way)} is {what}; fix the line, or correct fields in "
+            f"{self.files['both']}:{line}: the field {'.'.join(place)} is {what}; fix the line, or correct fields in "
             "the config"
         )

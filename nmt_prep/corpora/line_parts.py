@@ -1,8 +1,8 @@
-"""Compiled parts that name lines of files that are read in their places, instead of a copy of their text.
+"""Compiled parts without text: they name the lines of files that are read in their places.
 
-Such a part is a JSON file. It has, for each row group, the range of bytes in the file of each side and the lines in it
-that are left out, and for each side the hashes of the steps of the file, against which readers check what they read.
-The files are named by links beside the parts, so that the bytes of a part do not depend on where its files are.
+Such a part is a JSON file. For each row group it has the ranges of bytes in the files of the two sides, and the lines
+in them that are no pairs. For each side it has the hashes of the steps of the file, against which readers check the
+bytes. Links beside the parts point to the files, so that the bytes of a part do not depend on the places of the files.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class LineGroup:
     Attributes:
         pairs: number of pairs.
         row: the row of the first line: its position in the corpus before any pair was dropped.
-        source: the range of bytes in the file of the source, whole lines.
-        target: the same for the target.
-        left_out: the first line and the number of lines of each range of lines that are not pairs, one after the other;
-            lines are counted from 0 at the beginning of the group.
+        source: the range of bytes in the file of the source, in whole lines.
+        target: the range of bytes in the file of the target.
+        left_out: for each run of lines that are no pairs, the first line (counted from 0 in the group) and the number
+            of lines, one run after the other.
     """
 
     pairs: int
@@ -64,7 +64,7 @@ class TextFile:
     """The file with the lines of a side.
 
     Attributes:
-        file: its path, relative to the directory of the part.
+        file: path of the file, relative to the directory of the part.
         steps: the steps that contain the lines.
     """
 
@@ -104,7 +104,7 @@ class LinePart:
         has_rows: bool,
         strip_returns: bool,
     ) -> Self:
-        """Makes a part of row groups; ``files`` have steps that contain at least them."""
+        """Makes a part of row groups; the steps of ``files`` contain at least these groups."""
         used = {
             side: TextFile(file.file, file.steps.containing(getattr(groups[0], side)[0], getattr(groups[-1], side)[1]))
             for side, file in files.items()
@@ -116,8 +116,8 @@ class LinePart:
         """Reads a part.
 
         Raises:
-            OSError: it cannot be read.
-            ValueError: it is not a part, or one of a version of nmt_prep with another format.
+            OSError: the file cannot be read.
+            ValueError: the file is not a part, or has the format of another version of nmt_prep.
         """
         part = parse_json_as(cls, parse_json(path.read_bytes()))
         if part.format != _FORMAT:
@@ -128,7 +128,7 @@ class LinePart:
         """Writes the part; returns its SHA-256.
 
         Raises:
-            OutputError: it cannot be written.
+            OutputError: the part cannot be written.
         """
         content = json.dumps(as_json(self), ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode() + b"\n"
         with atomic_write(path) as beside:
@@ -146,7 +146,7 @@ class LinePart:
             sides: the sides to read.
 
         Raises:
-            CorpusError: a file of lines cannot be read, or has changed since it was compiled.
+            CorpusError: a file with lines cannot be read, or has changed since it was compiled.
         """
         with ExitStack() as stack:
             files = {
@@ -168,14 +168,14 @@ class LinePart:
 
 
 class _CheckedFile:
-    """Reads ranges of bytes of a file, and compares each step of the file that it reads with its hash."""
+    """Reads ranges of bytes of a file, and checks each step by its hash."""
 
     def __init__(self, link: Path, steps: StepRange) -> None:
         """Stores the arguments; opens no file."""
         self._path = link.readlink() if link.is_symlink() else link
         self._steps = steps
         self._buffer = np.empty(0, np.uint8)
-        self._held = (0, 0)  # numbers of the first step in the buffer, and of the one after the last
+        self._held = (0, 0)  # numbers of the first step in the buffer, and of the step after the last
         self._size = 0  # bytes in the buffer
 
     def __enter__(self) -> Self:
@@ -207,7 +207,7 @@ class _CheckedFile:
         return self._buffer[begin - first * step : end - first * step]
 
     def _make_room(self, size: int, first: int) -> None:
-        """Makes room for some bytes from step ``first`` on; keeps those that are in the buffer already."""
+        """Makes room for ``size`` bytes from step ``first`` on; keeps the bytes of these steps in the buffer."""
         step = self._steps.step
         kept = self._buffer[:0]
         if self._held[0] <= first < self._held[1]:

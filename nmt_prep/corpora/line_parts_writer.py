@@ -1,4 +1,4 @@
-"""Writes compiled parts that name the lines of files that are read in their places."""
+"""Writes compiled parts without text, for files that are read in their places."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nmt_prep.corpora.reader import PairBatch
 from nmt_prep.sides import Side
 
 LARGEST_GROUP = 16 << 20
-"""Most bytes of a row group in a file, with the lines that are left out, unless it is a single pair."""
+"""Most bytes of the lines of a row group in a file, lines that are no pairs included; a single pair may have more."""
 
 
 def write_line_parts(
@@ -31,13 +31,13 @@ def write_line_parts(
 ) -> list[Part]:
     """Writes ``<directory>/<prefix>-<number, 5 digits>.json``, with the row groups and parts of ``write_parts``.
 
-    A row group also ends where the lines that are left out would make it larger than 16 MiB in its file.
+    A row group also ends where lines that are no pairs would make it larger than 16 MiB in a file.
 
     Args:
         batches: pairs with their rows and places.
         corpus: name of the corpus.
         directory: directory of the parts.
-        prefix: start of their names.
+        prefix: start of the names of the parts.
         files: the files of both sides.
         has_rows: true if the parts have a column ``row``.
         strip_returns: true if a carriage return before a newline is not part of a line.
@@ -91,7 +91,7 @@ def _groups(batches: Iterable[PairBatch], corpus: str) -> Iterator[tuple[LineGro
 
 
 class _Group:
-    """The row group that pairs are added to."""
+    """A row group to which pairs are added."""
 
     def __init__(self, corpus: str) -> None:
         self.pairs = 0
@@ -103,9 +103,9 @@ class _Group:
         self._left_out: list[int] = []
 
     def fitting(self, places: npt.NDArray[np.int64]) -> int:
-        """Returns how many of some pairs can be added, so that the group does not become too large in a file.
+        """Returns the number of pairs that can be added before the group becomes too large in a file.
 
-        It is 0 only if the group has pairs.
+        An empty group takes at least one pair.
         """
         begin = self._begin if self.pairs else places[0, [0, 2]]
         too_far = ((places[:, [1, 3]] - begin) > LARGEST_GROUP).any(axis=1)
@@ -116,7 +116,7 @@ class _Group:
         """Adds consecutive pairs.
 
         Args:
-            rows: the row of each, shape ``[pairs]``.
+            rows: row of each pair, shape ``[pairs]``.
             places: as in :class:`~nmt_prep.corpora.reader.PairBatch`.
             sizes: UTF-8 bytes of each line, shape ``[2, pairs]``.
 

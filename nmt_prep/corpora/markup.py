@@ -1,8 +1,8 @@
 """Parsing of XML documents of any size in constant memory, safe for hostile documents.
 
-A DOCTYPE that only names an external DTD is ignored, and nothing is loaded. A DOCTYPE with an internal subset is
+A DOCTYPE that only names an external DTD is ignored; the DTD is not loaded. A DOCTYPE with an internal subset is
 refused, since entities and default attributes allow XML bombs. Overlong tags, deep nesting and too many element names
-are refused as well, since the parser would keep them in memory.
+are refused too, since the parser would keep them in memory.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Document(ABC):
 
     Attributes:
         root: name of the root element.
-        codes: elements inside a text whose content is not part of it.
-        fault: 0, or the fault of the text that was collected last.
+        codes: names of elements inside a text whose content is no part of the text.
+        fault: fault of the last collected text, or 0.
     """
 
     root: ClassVar[str]
@@ -63,7 +63,7 @@ class Document(ABC):
 
     @abstractmethod
     def end(self, name: str) -> None:
-        """Handles the end of an element, except of those inside ``codes``."""
+        """Handles the end of an element that is not inside ``codes``."""
 
     @abstractmethod
     def finish(self) -> None:
@@ -87,7 +87,7 @@ class Document(ABC):
         return "".join(self._pieces)
 
     def check(self, fed: int) -> None:
-        """Refuses documents that would need unbounded memory; called with the number of bytes parsed so far."""
+        """Checks that the document needs no unbounded memory; ``fed`` is the number of bytes parsed so far."""
         if fed - self.parser.CurrentByteIndex > _LONGEST_TOKEN:
             raise self.error(f"a tag or comment of more than {_LONGEST_TOKEN} bytes is refused")
         if len(self.parser.intern) > _MOST_NAMES:
@@ -126,7 +126,11 @@ class Document(ABC):
 
 
 class XmlReader(Reader):
-    """Reads one XML file, whose format is a :class:`Document`."""
+    """Reads one XML file.
+
+    Attributes:
+        document: the format of the file.
+    """
 
     parts: ClassVar[tuple[str, ...]] = ("both",)
     options: ClassVar[frozenset[str]] = frozenset({"languages", "encoding", "max_line_bytes"})

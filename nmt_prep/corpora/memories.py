@@ -16,7 +16,7 @@ _PROP = "prop:"
 
 
 class _Tmx(Document):
-    """Gives a pair for each ``tu``: per language the variant with the same tag, or the first regional one."""
+    """Gives a pair for each ``tu``: for each language the variant with the same tag, or else the first regional one."""
 
     root: ClassVar[str] = "tmx"
     codes: ClassVar[frozenset[str]] = frozenset({"bpt", "ept", "it", "ph", "ut"})
@@ -86,14 +86,14 @@ class _Tmx(Document):
 
 
 class TmxReader(XmlReader):
-    """Reads TMX; formatting codes inside a segment are removed, the text of highlights is kept."""
+    """Reads TMX without the formatting codes in segments; highlighted text is kept."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".tmx",)
     document: ClassVar[type[Document]] = _Tmx
 
     @classmethod
     def has_score_at(cls, place: int | str) -> bool:
-        """Returns True for ``prop:`` and the type of a property of translation units."""
+        """Returns True for ``prop:<type>``, a property of translation units."""
         return isinstance(place, str) and place.startswith(_PROP)
 
 
@@ -148,14 +148,14 @@ class _Xliff(Document):
 
     def finish(self) -> None:
         if self._directions and not self._seen:
-            found = ", ".join(f"{source} to {target or 'unstated'}" for source, target in sorted(self._directions))
+            stated = ", ".join(f"{source} to {target or 'unstated'}" for source, target in sorted(self._directions))
             raise CorpusError(
-                f"{self.path} has no unit for {self.languages.source} and {self.languages.target}, only {found}; set "
+                f"{self.path} has no unit for {self.languages.source} and {self.languages.target}, only {stated}; set "
                 "languages of the corpus in the config as the file tags them"
             )
 
     def _set_direction(self, source: str, target: str) -> None:
-        """Sets which texts of a unit are source and target of the config; none if the languages do not match."""
+        """Sets the elements of a unit for source and target of the config; none if the languages do not match."""
         wanted = self.languages
         self._direction = ()  # type: ignore[assignment]
         if matches(wanted.source, source) and (not target or matches(wanted.target, target)):

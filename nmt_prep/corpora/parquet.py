@@ -27,7 +27,7 @@ class ParquetReader(Reader):
     options: ClassVar[frozenset[str]] = frozenset({"fields", "max_line_bytes"})
 
     def pairs(self) -> Iterator[PairBatch]:
-        """Yields the pairs of all rows, in batches of some thousand.
+        """Yields the pairs of all rows.
 
         Raises:
             InvalidTextError: a text is not UTF-8.
@@ -92,15 +92,15 @@ class ParquetReader(Reader):
 
 
 def check_fields(file: Path | BinaryIO, name: str, corpus: Corpus) -> None:
-    """Checks that a file has the fields that a corpus names, with texts in them; reads only its footer.
+    """Checks that a file has the fields of a corpus, and texts in them; reads only the footer.
 
     Args:
         file: the file.
-        name: its name in messages.
+        name: name of the file, for messages.
         corpus: the corpus.
 
     Raises:
-        CorpusError: it lacks one of them, or is damaged.
+        CorpusError: the file lacks a field, or is damaged.
     """
     assert corpus.fields is not None
     try:
@@ -118,22 +118,22 @@ def _check_schema(schema: pa.Schema, path: str, fields: Fields, scores: Mapping[
 
 
 def _check_field(schema: pa.Schema, path: str, field: str, score: str = "") -> None:
-    """Raises if a field is missing or does not hold text, or for a score numbers or text."""
+    """Checks that there is a field, with text in it, or with numbers or text if it is the field of a score."""
     key = f"scores.{score}" if score else "fields"
     names, kind = list(schema.names), pa.struct(list(schema))
-    found: list[str] = []
+    parents: list[str] = []
     for part in field.split("."):
         at = kind.get_field_index(part) if pa.types.is_struct(kind) else -1
         if at < 0:
             near = get_close_matches(part, names, n=1)
-            meant = f"did you mean {'.'.join([*found, near[0]])!r}? " if near else ""
+            meant = f"did you mean {'.'.join([*parents, near[0]])!r}? " if near else ""
             raise CorpusError(
                 f"{path}: there is no field {field!r} ({meant}at this level there is "
                 f"{', '.join(map(repr, names[:20])) or 'nothing'}); correct {key} in the config"
             )
         kind = kind.field(at).type
         names = [inner.name for inner in kind] if pa.types.is_struct(kind) else []
-        found.append(part)
+        parents.append(part)
     value = kind.value_type if pa.types.is_dictionary(kind) else kind
     is_number = pa.types.is_integer(value) or pa.types.is_floating(value) or pa.types.is_decimal(value)
     if not (pa.types.is_string(value) or pa.types.is_large_string(value) or (score and is_number)):

@@ -1,17 +1,19 @@
 """Compiled corpora: Parquet parts with the columns ``source``, ``target``, ``corpus`` and ``row``.
 
-Parts of files that are read in their places only name lines of them (:mod:`~nmt_prep.corpora.line_parts`). They are
-read with the same functions, and give the same batches.
+The parts of files that are read in their places name lines of these files (:mod:`~nmt_prep.corpora.line_parts`). The
+same functions read both kinds of parts, and give the same batches.
 
-Row groups hold about :data:`ROW_GROUP_BYTES` of text and are read as a whole; parts hold about :data:`PART_BYTES`.
-Their boundaries depend only on the pairs.
+A row group has about :data:`ROW_GROUP_BYTES` of text and is read as a whole; a part has about :data:`PART_BYTES`. Their
+boundaries depend only on the pairs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import TracebackType
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +24,6 @@ import pyarrow.parquet as pq
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import LINES_PER_CHUNK
 from nmt_prep.corpora import line_parts
-from nmt_prep.corpora.batch_file import part_writer
 from nmt_prep.corpora.line_parts import LinePart
 from nmt_prep.corpora.reader import PairBatch
 from nmt_prep.digests import sha256_of
@@ -34,11 +35,10 @@ ROW_GROUP_BYTES = 4 << 20
 PART_BYTES = 64 << 20
 
 LARGEST_COLUMN = 2**31 - 1
-"""Arrow's ``string`` counts bytes in 32 bits."""
-
+"""Most bytes of a column of a batch: Arrow's ``string`` has offsets of 32 bits."""
 
 SCORE = "score:"
-"""The names of the columns of scores begin with this."""
+"""Start of the names of the columns of scores."""
 
 
 def score_column(name: str) -> str:
@@ -54,7 +54,7 @@ def part_schema(scores: Iterable[str] = (), *, rows: bool = True) -> pa.Schema:
 
     Args:
         scores: names of the scores, sorted.
-        rows: whether there is a column ``row``.
+        rows: True for a column ``row``.
     """
     return pa.schema(
         [
@@ -78,9 +78,9 @@ class Part:
 
 
 def write_parts(batches: Iterable[PairBatch], corpus: str, directory: Path, prefix: str) -> list[Part]:
-    """Writes pairs to ``<directory>/<prefix>-<number, 5 digits>.parquet``, each part published when it is whole.
+    """Writes pairs to ``<directory>/<prefix>-<number, 5 digits>.parquet``, and publishes each part when it is whole.
 
-    All batches must have their rows, or none of them, and the same scores.
+    Either all batches have rows or none has; all have the same scores.
 
     Raises:
         CorpusError: a line has 2 GiB or more.
@@ -103,6 +103,59 @@ def write_parts(batches: Iterable[PairBatch], corpus: str, directory: Path, pref
     return parts
 
 
+class BatchFile:
+    """A Parquet file of kept or rejected pairs, with a row group for each batch that is not empty.
+
+    The first batch creates the file, so that there are no empty files.
+
+    Attributes:
+        path: path of the file.
+        pairs: number of pairs written so far.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Stores the path; creates nothing."""
+        self.path = path
+        self.pairs = 0
+        self._stack = ExitStack()
+        self._writer: pq.ParquetWriter | None = None
+
+    def __enter__(self) -> BatchFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Adds a row group.
+
+        Raises:
+            OutputError: the file cannot be written.
+        """
+        if not len(batch):
+            return
+        if self._writer is None:
+            beside = self._stack.enter_context(atomic_write(self.path))
+            self._writer = self._stack.enter_context(part_writer(beside, batch.schema))
+        self._writer.write_batch(batch, row_group_size=len(batch))
+        self.pairs += len(batch)
+
+
+def part_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+    """Returns a writer with the compression and encodings of parts."""
+    return pq.ParquetWriter(
+        path,
+        schema,
+        compression="zstd",
+        compression_level=1,
+        use_dictionary=[name for name in ("corpus", "rule", "kept_corpus") if name in schema.names],
+        column_encoding={"row": "DELTA_BINARY_PACKED"},
+        write_statistics=False,
+    )
+
+
 def row_groups(path: Path) -> list[int]:
     """Returns the number of pairs in each row group of a part.
 
@@ -119,9 +172,9 @@ def row_groups(path: Path) -> list[int]:
 
 
 def every_pair_line(paths: Sequence[Path], side: Side, stride: int) -> Iterator[pa.Array]:
-    """Yields every n-th line of one side of some parts: lines ``stride``, ``2 * stride`` and so on, counted from 1.
+    """Yields every n-th line of a side of parts: lines ``stride``, ``2 * stride`` and so on, counted from 1.
 
-    Row groups without such a line are not read.
+    Row groups without a wanted line are not read.
 
     Raises:
         CorpusError: a part is damaged or cannot be read.
@@ -151,7 +204,7 @@ def iter_pairs(
         columns: names of the columns to read; None for all.
 
     Raises:
-        CorpusError: the part is damaged or cannot be read, or a file with its lines cannot be read or has changed.
+        CorpusError: the part or a file with its lines is damaged, has changed, or cannot be read.
     """
     if path.suffix == line_parts.SUFFIX:
         for batch in _named_lines(path, row_groups, columns):
@@ -180,15 +233,15 @@ def _named_lines(path: Path, numbers: Iterable[int] | None, columns: Sequence[st
     wanted = [name for name in schema.names if columns is None or name in columns]
     try:
         for group, text in part.read(path, numbers, [side for side in SIDES if side in wanted]):
-            found: dict[str, pa.Array] = dict(text.items())
+            arrays: dict[str, pa.Array] = dict(text.items())
             if "corpus" in wanted:
                 zeros = np.zeros(group.pairs, np.int32)
-                found["corpus"] = pa.DictionaryArray.from_arrays(zeros, pa.array([part.corpus]))
+                arrays["corpus"] = pa.DictionaryArray.from_arrays(zeros, pa.array([part.corpus]))
             if "row" in wanted:
-                found["row"] = pa.array(group.rows())
-            arrays = [found[name] for name in wanted]
-            yield pa.record_batch(arrays, schema=pa.schema([schema.field(name) for name in wanted]))
-    except (ValueError, OverflowError) as error:  # other lines than the part says
+                arrays["row"] = pa.array(group.rows())
+            chosen = pa.schema([schema.field(name) for name in wanted])
+            yield pa.record_batch([arrays[name] for name in wanted], schema=chosen)
+    except (ValueError, OverflowError) as error:  # the lines are not those that the part describes
         raise _damaged(path, error) from error
 
 
@@ -199,7 +252,7 @@ def scores_of(batch: pa.RecordBatch) -> dict[str, npt.NDArray[np.float64]]:
 
 
 def _row_groups(batches: Iterable[PairBatch], corpus: str) -> Iterator[pa.RecordBatch]:
-    """Regroups pairs: each group is the shortest that reaches :data:`ROW_GROUP_BYTES`, except the last."""
+    """Yields the pairs in groups: all but the last are the shortest groups of :data:`ROW_GROUP_BYTES` or more."""
     held: list[PairBatch] = []
     size = 0
     for batch in batches:
@@ -220,14 +273,14 @@ def _row_groups(batches: Iterable[PairBatch], corpus: str) -> Iterator[pa.Record
 
 
 def _narrow(pairs: PairBatch, corpus: str) -> PairBatch:
-    """Returns the pairs with 32-bit offsets, which take half the memory."""
+    """Returns the pairs with offsets of 32 bits, which take half the memory."""
     if max(text_bytes(pairs.source), text_bytes(pairs.target)) > LARGEST_COLUMN:
         raise too_long(corpus)
     return replace(pairs, source=pairs.source.cast(pa.string()), target=pairs.target.cast(pa.string()))
 
 
 def _taken(held: list[PairBatch], corpus: str) -> pa.RecordBatch:
-    """Returns all held pairs as one batch of :func:`part_schema`, and empties the list."""
+    """Returns the held pairs as one batch of :func:`part_schema`, and empties the list."""
     columns: list[pa.Array] = []
     for side in SIDES:
         pieces = [pairs.side(side) for pairs in held]

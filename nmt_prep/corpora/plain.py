@@ -1,4 +1,4 @@
-"""Reader of plain text: two files with line i of one paired with line i of the other, or one file with one side."""
+"""Reader of plain text: two files, of which line i and line i are a pair; or one file with one side."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nmt_prep.sides import SIDES, Side
 
 
 class PlainReader(Reader):
-    """Reads one file per side; in a one-sided corpus, the other side of every pair is the placeholder."""
+    """Reads one file per side. In a one-sided corpus, the other side of every pair is the placeholder."""
 
     parts: ClassVar[tuple[str, ...]] = ("source", "target")
     lines_apart: ClassVar[bool] = True
@@ -57,7 +57,7 @@ class PlainReader(Reader):
         return super().row_count() if lines is None else lines
 
     def lines(self, side: Side) -> Iterator[pa.Array]:
-        """Yields the lines without fault of one file; the other one is not read."""
+        """Yields the lines without fault of one file; does not read the other file."""
         if side in self.files:
             for batch in self._batches(side):
                 yield PairBatch(batch.text, batch.text, batch.faults).sound().source

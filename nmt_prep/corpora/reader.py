@@ -39,13 +39,12 @@ class PairBatch:
     Attributes:
         source: ``large_string`` array without nulls.
         target: the same, of the same length.
-        faults: :class:`~nmt_prep.lines.blocks.Fault` or 0 for each pair, uint8, shape ``[pairs]``; None if no pair has
-            one.
+        faults: :class:`~nmt_prep.lines.blocks.Fault` or 0 for each pair, uint8, shape ``[pairs]``; None for no faults.
         rows: the row of each pair: its position in the corpus before any pair was dropped, counted from 0; int64, shape
-            ``[pairs]``. None in the batches of a reader, whose pairs are all the rows in order.
+            ``[pairs]``. None in the batches of a reader, which have all rows in order.
         scores: the scores of each pair by name, ``float64`` arrays of the same length; null for a pair without score.
-        places: the offsets of the source's line and of what follows it in its file, and the same for the target; int64,
-            shape ``[pairs, 4]``. Only readers of files in UTF-8 with one side each know them.
+        places: begin and end of the source's line in its file, newline included, then of the target's line; int64,
+            shape ``[pairs, 4]``. Only for files in UTF-8 with one side each.
     """
 
     source: pa.Array
@@ -94,15 +93,15 @@ class Reader(ABC):
     """Base class: reads one corpus in bounded memory, any number of times.
 
     Attributes:
-        parts: the names of the files it reads: ``("both",)`` or ``("source", "target")``.
-        suffixes: lower-case file name endings that imply the format if the config does not give it.
-        options: the format-specific keys of a corpus that it takes.
-        section: the model of the keys below ``options`` of a corpus; None if there are none.
+        parts: names of the files of a corpus: ``("both",)`` or ``("source", "target")``.
+        suffixes: lower-case ends of file names that imply the format if the config does not state one.
+        options: the format-specific keys of a corpus that the reader takes.
+        section: the model of the keys below ``options`` of a corpus; None for no keys.
         version: increased when the same files give different pairs than before.
         multilingual: true if the languages decide which texts of a file are read.
         lines_apart: true if each line can be read without the others, so that a large file can be read in slices.
-        quote: a byte that each line must contain an even number of times for that; empty for none.
-        scores: the places in its files of the scores that the batches hold, by name.
+        quote: a byte, or empty. Lines can be read apart only if every line contains the byte an even number of times.
+        scores: the scores in the batches by name, with their places in the files.
         counts: numbers of ``byte_order_marks`` and ``carriage_returns`` removed so far.
     """
 
@@ -125,9 +124,9 @@ class Reader(ABC):
         """Stores the arguments; opens no file.
 
         Args:
-            corpus: its entry in the config.
+            corpus: entry of the corpus in the config.
             files: paths by the names in ``parts``.
-            languages: those of the config; those of the corpus take precedence.
+            languages: languages of the config; the corpus may have others.
             slices: the lines to read of each file; None for all. Only for ``lines_apart``.
         """
         self.corpus = corpus
@@ -146,7 +145,7 @@ class Reader(ABC):
     def pairs(self) -> Iterator[PairBatch]:
         """Yields the pairs in the order of the corpus, in batches of a few megabytes of text.
 
-        Every row of the corpus is a pair here, those that must be dropped with their faults.
+        Every row of the corpus is a pair; a pair that must be dropped has a fault.
 
         Raises:
             AlignmentError: the sides do not match.
@@ -155,7 +154,7 @@ class Reader(ABC):
         """
 
     def row_count(self) -> int:
-        """Returns the number of rows, which are the pairs of :meth:`pairs`. A format that can tell faster overrides it.
+        """Returns the number of rows, which are the pairs of :meth:`pairs`; subclasses may be faster.
 
         Raises:
             CorpusError: as :meth:`pairs`.
@@ -172,7 +171,7 @@ class Reader(ABC):
 
     @classmethod
     def scores_inside(cls, corpus: Corpus) -> dict[str, int | str]:
-        """Returns the places of the scores that are in the files of a corpus, sorted by name."""
+        """Returns the places of scores in the files of a corpus, sorted by name, without scores in separate files."""
         places = {name: place.at for name, place in sorted(corpus.scores.items())}
         return {name: at for name, at in places.items() if at is not None and cls.has_score_at(at)}
 
@@ -199,7 +198,7 @@ class Reader(ABC):
         return iter_blocks(self.files[part], self.policy, self.counts, self.slices.get(part))
 
     def first_block(self, part: str) -> Block:
-        """Returns the first block of a file, even if other lines are to be read; does not change ``counts``.
+        """Returns the first block of a file, whatever the slice; does not change ``counts``.
 
         Raises:
             CorpusError: as :meth:`blocks`.
@@ -207,7 +206,7 @@ class Reader(ABC):
         return next(iter_blocks(self.files[part], self.policy))
 
     def text_files(self, side: Side) -> Sequence[Path] | None:
-        """Returns the files that hold only the lines of one side, in UTF-8; None for a format without such files."""
+        """Returns the files with the lines of one side alone, in UTF-8; None for a format without such files."""
         return None
 
 
@@ -232,7 +231,7 @@ class SeveralFiles(Reader):
 
     def text_files(self, side: Side) -> Sequence[Path] | None:
         files = [reader.text_files(side) for reader in self._readers]
-        known = [each for each in files if each is not None]
+        known = [paths for paths in files if paths is not None]
         return [*chain.from_iterable(known)] if len(known) == len(files) else None
 
 
@@ -277,7 +276,7 @@ def every(batches: Iterator[pa.Array], stride: int) -> Iterator[pa.Array]:
 
 
 def merged_faults(first: Faults | None, second: Faults | None) -> Faults | None:
-    """Returns the fault of each pair: that of the first side, otherwise that of the second."""
+    """Returns the fault of each pair: of the first side, or else of the second."""
     if first is None or second is None:
         return second if first is None else first
     return np.where(first != 0, first, second)
@@ -292,7 +291,7 @@ BATCH_CHARACTERS = 2 << 20
 
 
 class PairBuilder:
-    """Collects pairs into batches; joins the lines of a text, and marks sides that are too long.
+    """Collects pairs into batches; joins the lines of a text, and marks pairs that are too long.
 
     Args:
         max_line_bytes: a pair with a longer side gets :attr:`Fault.TOO_LONG`.
@@ -316,7 +315,7 @@ class PairBuilder:
         fault: int = 0,
         scores: Mapping[str, float | None] = MappingProxyType({}),
     ) -> None:
-        """Adds a pair; it gets :attr:`Fault.MISSING_SIDE` if a side is None."""
+        """Adds a pair; a pair of which a side is None gets :attr:`Fault.MISSING_SIDE`."""
         if source is None or target is None:
             source, target, fault = source or "", target or "", fault or Fault.MISSING_SIDE
         if fault:
@@ -334,7 +333,7 @@ class PairBuilder:
             yield from self.rest()
 
     def rest(self) -> Iterator[PairBatch]:
-        """Yields a batch of the remaining pairs, if any."""
+        """Yields a batch of the remaining pairs, if there are any."""
         if not self._sources:
             return
         source, target = self._column(self._sources), self._column(self._targets)

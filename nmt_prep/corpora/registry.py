@@ -1,7 +1,7 @@
 """The readers, by the name of their format in a config.
 
-An installed package adds one with an entry point of the group ``nmt_prep.readers``: the entry's name is the name of
-the format, its value a subclass of :class:`~nmt_prep.corpora.reader.Reader`. ``docs/formats.md`` shows one.
+An installed package adds a reader with an entry point of the group ``nmt_prep.readers``: the name of the entry is the
+name of the format, and its value a subclass of :class:`~nmt_prep.corpora.reader.Reader`. ``docs/formats.md`` shows one.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ def reader_of(name: str) -> type[Reader]:
 
 
 def format_of(corpus: Corpus) -> str:
-    """Returns the format of a corpus: as given, else the one that claims the suffix of a file name, else ``plain``.
+    """Returns the format of a corpus: the one in the config, or the one with the suffix of a file name, or ``plain``.
 
-    A data set of the Hugging Face Hub is Parquet. Suffixes of compression do not count. Formats of nmt_prep's own come
-    before those of other packages.
+    A data set of the Hugging Face Hub is Parquet. Suffixes of compression do not count. Built-in formats come before
+    those of other packages.
     """
     if corpus.format is not None:
         return corpus.format
@@ -73,13 +73,13 @@ def format_of(corpus: Corpus) -> str:
 
 
 def parts_of(corpus: Corpus) -> tuple[str, ...]:
-    """Returns the names of the files that the reader of a corpus wants: ``("both",)``, or the sides of the corpus."""
+    """Returns the names of the files of a corpus: ``("both",)``, or the sides of the corpus."""
     parts = reader_of(format_of(corpus)).parts
     return parts if parts == ("both",) else corpus.sides
 
 
 def score_files(corpus: Corpus) -> dict[str, ScorePlace]:
-    """Returns the scores of a corpus that have a file of their own, by name: its ``url``, its ``member``, or both."""
+    """Returns the scores of a corpus in separate files, by name; a place has a ``url``, a ``member``, or both."""
     inline = reader_of(format_of(corpus)).scores_inside(corpus)
     files: dict[str, ScorePlace] = {}
     for name, place in sorted(corpus.scores.items()):
@@ -108,7 +108,7 @@ def _installed() -> dict[str, type[Reader]]:
     """Returns the readers of other packages, sorted by name.
 
     Raises:
-        ValueError: one of them cannot be imported.
+        ValueError: a reader cannot be imported.
     """
     readers = {}
     for entry in sorted(entry_points(group=GROUP)):

@@ -1,4 +1,4 @@
-"""Every n-th line of files, up to a number of characters, without decoding the others."""
+"""Every n-th line of files, up to a number of characters, without decoding the other lines."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ def sampled_lines(
 ) -> Iterator[tuple[memoryview, int]]:
     r"""Yields every n-th line of UTF-8 files, stripped, until the lines use up a budget of characters.
 
-    The lines are those with the numbers ``stride``, ``2 * stride`` and so on, counted from 1 through all files. Byte
-    order marks are removed. Lines that are not taken are not checked.
+    Takes the lines ``stride``, ``2 * stride`` and so on, counted from 1 through all files. Byte order marks are
+    removed. Lines that are not taken are not checked.
 
     Args:
         files: the files, in order.
         stride: n, 1 or more.
-        budget: in characters, 1 or more; the line that uses it up is taken too.
-        steps: all steps of the files that are to be checked.
+        budget: characters, 1 or more; the line that uses up the budget is taken too.
+        steps: all steps of a file, for files whose bytes are to be checked.
 
     Yields:
-        Lines, each followed by ``\n``, as a view that the next step overwrites, and their number.
+        Lines, each followed by ``\n``, and their number. The next step overwrites the bytes of the lines.
 
     Raises:
-        CorpusError: a file cannot be read, has changed, or is not UTF-8 any more.
+        CorpusError: a file cannot be read, has changed, or is no longer UTF-8.
     """
     sampler = LineSampler(stride, budget)
     lines = 0

@@ -1,4 +1,4 @@
-"""Scores that come with a corpus: their text as numbers, and files with one number on each line."""
+"""Scores that come with a corpus: numbers as text, and files with a number on each line."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", 
 
 
 def score_of(value: object, name: str, where: str) -> float | None:
-    """Returns a score as a number; None for nothing, or a text of white space only.
+    """Returns a score as a number; None for None and for text of white space only.
 
     Args:
         value: a text, a number, or None.
-        name: of the score.
+        name: name of the score.
         where: file and line, for messages.
 
     Raises:
-        CorpusError: it is not a number.
+        CorpusError: the value is not a number.
     """
     if value is None:
         return None
@@ -58,15 +58,15 @@ def score_of(value: object, name: str, where: str) -> float | None:
 
 
 def score_column(values: pa.Array, name: str, where: Callable[[int], str]) -> pa.Array:
-    """Returns scores as numbers: ``float64``, null for nothing and for texts of white space only.
+    """Returns scores as numbers: ``float64``, null for null and for text of white space only.
 
     Args:
         values: an Arrow array of strings or numbers.
-        name: of the score.
+        name: name of the score.
         where: returns file and line of a value by its index, for messages.
 
     Raises:
-        CorpusError: one of them is not a number.
+        CorpusError: a value is not a number.
     """
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
         return _without_nan(values.cast(pa.float64(), safe=False), name, where)
@@ -74,7 +74,7 @@ def score_column(values: pa.Array, name: str, where: Callable[[int], str]) -> pa
     texts = pc.if_else(pc.equal(pc.binary_length(texts), 0), pa.scalar(None, texts.type), texts)
     try:
         return _without_nan(texts.cast(pa.float64()), name, where)
-    except pa.ArrowInvalid:  # says neither where, nor takes all that Python takes
+    except pa.ArrowInvalid:  # Arrow does not say which value, and refuses some that Python takes
         numbers = [score_of(text, name, where(index)) for index, text in enumerate(texts.to_pylist())]
         return pa.array(numbers, pa.float64())
 
@@ -83,7 +83,7 @@ def _without_nan(numbers: pa.Array, name: str, where: Callable[[int], str]) -> p
     """Returns the numbers.
 
     Raises:
-        CorpusError: one of them is NaN.
+        CorpusError: a number is NaN.
     """
     is_nan = pc.fill_null(pc.is_nan(numbers), fill_value=False)
     if is_nan.true_count:
@@ -95,18 +95,18 @@ class ScoreLines:
     """Reads the numbers of a file, one on each line, for a corpus or a slice of it.
 
     Attributes:
-        name: of the score.
+        name: name of the score.
         path: the file.
-        line: the number of the next line, counted from 0.
+        line: number of the next line, counted from 0.
     """
 
     def __init__(self, name: str, path: Path, start: LineStart | None = None) -> None:
         """Stores the arguments; opens no file.
 
         Args:
-            name: of the score.
+            name: name of the score.
             path: the file, in UTF-8.
-            start: the first line to read; None for the first of the file.
+            start: the first line to read; None for the first line of the file.
         """
         self.name = name
         self.path = path
@@ -154,12 +154,12 @@ class ScoreLines:
 
 
 def with_scores(batches: Iterator[PairBatch], files: Sequence[ScoreLines], *, last: bool) -> Iterator[PairBatch]:
-    """Yields batches with the scores of files whose line i is the score of row i.
+    """Yields batches with the scores of files, of which line i is the score of row i.
 
     Args:
         batches: the pairs of all rows, as a reader yields them.
         files: the files, at the line of the first row.
-        last: the files must end with the batches.
+        last: True if the files must end where the batches end.
 
     Raises:
         AlignmentError: a file has too few lines, or too many.

@@ -1,8 +1,8 @@
 r"""Division of large line-based files into slices that can be read independently.
 
-First the newlines of a file are counted, one range of bytes at a time. The counts give the numbers of the first lines
-of the slices, equal on both sides of a corpus, and their approximate offsets; the reader of a slice finds the exact
-offset. Slices depend only on the bytes of the files.
+First the newlines of a file are counted, one range of bytes at a time. The counts give the first line of each slice,
+the same on both sides of a corpus, and its approximate offset. The reader of a slice finds the exact offset. Slices
+depend only on the bytes of the files.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _NEWLINE = ord("\n")
 
 @dataclass(frozen=True, slots=True)
 class LineStart:
-    """The start of a line, given as a number of newlines after an offset.
+    """The start of a line: an offset and the number of newlines that follow it before the line.
 
     Attributes:
-        line: the number of the line in the file, counted from 0.
+        line: number of the line in the file, counted from 0.
         seek: the offset.
-        newlines: the number of newlines between them, all within a step.
+        newlines: number of newlines between the offset and the line, all within a step.
     """
 
     line: int
@@ -66,7 +66,12 @@ Bounds: TypeAlias = "tuple[LineStart, LineStart]"
 
 
 def line_slice(path: Path, bounds: Bounds, steps: StepRange | None = None) -> LineSlice:
-    """Returns the slice of a file between two lines; ``steps`` are those that contain it, if they are to be checked.
+    """Returns the slice of a file between two lines.
+
+    Args:
+        path: the file.
+        bounds: the two lines.
+        steps: the steps that contain the slice, to check them; None for no check.
 
     Raises:
         CorpusError: as :meth:`LineStart.find`.
@@ -76,8 +81,8 @@ def line_slice(path: Path, bounds: Bounds, steps: StepRange | None = None) -> Li
 
 
 def whole_lines(steps: Mapping[str, StepRange]) -> dict[str, LineSlice]:
-    """Returns all lines of files, given all their steps."""
-    return {part: LineSlice(0, each.step * len(each.hashes), 1, each) for part, each in steps.items()}
+    """Returns slices of all lines of files, with all steps of these files."""
+    return {part: LineSlice(0, whole.step * len(whole.hashes), 1, whole) for part, whole in steps.items()}
 
 
 @dataclass(frozen=True)
@@ -105,7 +110,7 @@ def count_range(
     Args:
         path: the file, in an encoding with one-byte newlines.
         start: offset of the range, a multiple of the size of a step.
-        end: end of the range: another multiple, or the file's end.
+        end: end of the range, a multiple of the size of a step, or the end of the file.
         encoding: encoding of the file.
         quote: a byte to count as well; empty for none.
         tick: called with the number of bytes of each step.
@@ -157,11 +162,11 @@ class LineIndex:
     @classmethod
     def of(cls, size: int, ranges: Sequence[RangeCounts]) -> LineIndex:
         """Builds the index from the results of :func:`count_range` for all ranges of a file, in order."""
-        before = np.cumsum([0, *(count for each in ranges for count in each.newlines)], dtype=np.int64)
+        before = np.cumsum([0, *(count for counts in ranges for count in counts.newlines)], dtype=np.int64)
         quotes, apart = 0, True
-        for each in ranges:
-            apart &= all((quotes + parity) % 2 == 0 for parity in each.parities)
-            quotes += each.quotes
+        for counts in ranges:
+            apart &= all((quotes + parity) % 2 == 0 for parity in counts.parities)
+            quotes += counts.quotes
         unended = bool(ranges) and ranges[-1].unended
         return cls(size, before, int(before[-1]) + unended, apart and quotes % 2 == 0, digests.STEP_BYTES)
 
@@ -187,7 +192,7 @@ def cut(indices: Mapping[str, LineIndex]) -> list[dict[str, Bounds]]:
     """Divides files with equal numbers of lines; returns for each slice its bounds in each file."""
     lines = list(max(indices.values(), key=lambda index: index.size).cuts())
     bounds = [pairwise([*map(index.start_of, lines), index.end]) for index in indices.values()]
-    return [dict(zip(indices, each, strict=True)) for each in zip(*bounds, strict=True)]
+    return [dict(zip(indices, of_slice, strict=True)) for of_slice in zip(*bounds, strict=True)]
 
 
 def line_count(path: Path, encoding: str) -> int | None:
@@ -203,7 +208,7 @@ def line_count(path: Path, encoding: str) -> int | None:
 
 
 def line_from(path: Path, position: int) -> int:
-    """Returns the offset of the first line that begins at or after ``position``, or the file's size.
+    """Returns the offset of the first line that begins at or after ``position``; the size of the file if none does.
 
     Raises:
         CorpusError: the file cannot be read.

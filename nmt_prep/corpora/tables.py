@@ -30,9 +30,9 @@ class _Table:
     """The columns of the two sides and of the scores in one file.
 
     Args:
-        corpus: gives the names or numbers of the columns of the sides.
+        corpus: the corpus, which names or numbers the columns of the sides.
         path: the file, for messages.
-        scores: the names or numbers of the columns of the scores, by the names of the scores.
+        scores: names or numbers of the columns of scores, by score.
     """
 
     def __init__(self, corpus: Corpus, path: Path, scores: Mapping[str, int | str]) -> None:
@@ -44,10 +44,10 @@ class _Table:
         self._numbers = [column for column in self._wanted if isinstance(column, int)]
 
     def read_header(self, names: Sequence[str]) -> None:
-        """Finds the columns that are wanted by name.
+        """Finds the columns that the config names.
 
         Raises:
-            CorpusError: there is no column of a name, or there are two.
+            CorpusError: no column has a name, or several columns have the same name.
         """
         self._numbers = []
         for column in self._wanted:
@@ -69,7 +69,7 @@ class _Table:
         """Returns the two sides and the scores of a row.
 
         Raises:
-            CorpusError: it has too few columns, or a score is not a number.
+            CorpusError: the row has too few columns, or a score is not a number.
         """
         if len(fields) <= self.last:
             raise self.too_few(line, len(fields))
@@ -78,15 +78,15 @@ class _Table:
         pairs = zip(self._scores, scores, strict=True)
         return source, target, {name: score_of(text, name, where) for name, text in pairs}
 
-    def too_few(self, line: int, found: int) -> CorpusError:
+    def too_few(self, line: int, columns: int) -> CorpusError:
         """Returns the error for a line with too few columns."""
         return CorpusError(
-            f"{self.path}:{line}: {found} column{'s' * (found != 1)}, but column {self.last} (counted from 0) "
+            f"{self.path}:{line}: {columns} column{'s' * (columns != 1)}, but column {self.last} (counted from 0) "
             f"is needed; fix the line, or set columns{' and scores' * bool(self._scores)} in the config"
         )
 
     def batch(self, block: Block, first: int, delimiter: int) -> PairBatch:
-        """Returns the pairs of a block from line ``first`` on; no line may have quotes.
+        """Returns the pairs of the lines of a block from line ``first`` on, none of which has quotes.
 
         Raises:
             CorpusError: a line has too few columns, or a score is not a number.
@@ -149,7 +149,7 @@ class CsvReader(_TableReader):
     def pairs(self) -> Iterator[PairBatch]:
         """Yields the pairs of all records, without the header.
 
-        Most blocks have no quotation mark; these are split as a whole.
+        A block without quotation marks, as most are, is split as a whole.
 
         Raises:
             CorpusError: a record has too few columns, a score is not a number, quotes are malformed, a named column is
@@ -184,7 +184,7 @@ class CsvReader(_TableReader):
 
 
 class _Record(NamedTuple):
-    """One record: the number of its first line, its text, and its fault or 0."""
+    """A record: the number of its first line, its text, and its fault or 0."""
 
     line: int
     text: str
@@ -192,7 +192,7 @@ class _Record(NamedTuple):
 
 
 class _Records:
-    """Joins lines to records: a record ends at a line end with an even number of quotation marks before it."""
+    """Joins lines to records: a record ends at the first line end after an even number of quotation marks."""
 
     def __init__(self, path: Path, limit: int) -> None:
         self._path = path
@@ -256,7 +256,7 @@ def _fields(record: _Record, path: Path) -> list[str]:
 
 
 class TsvReader(_TableReader):
-    """Reads tab-separated columns by number or name. A field is the raw text between tabs: there is no quoting."""
+    """Reads tab-separated columns by number or name. A field is the text between tabs, without quoting."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".tsv",)
 

@@ -39,9 +39,9 @@ class Segment(NamedTuple):
 
 
 class SgmReader(Reader):
-    """Reads srcset and refset; pairs come in the order of the source file.
+    """Reads srcset and refset, in the order of the srcset.
 
-    A refset may hold several references, which differ in the ``sysid`` of their docs. ``references`` selects some of
+    A refset may have several references with different ``sysid``. The key ``references`` of a corpus selects some of
     them; each gives a pair.
     """
 
@@ -77,27 +77,28 @@ class SgmReader(Reader):
             raise self._missing(segment, "source", "target")
         yield from builder.rest()
 
-    def _chosen(self, found: dict[str, Segment], segment: Segment) -> list[Segment]:
+    def _chosen(self, references: dict[str, Segment], segment: Segment) -> list[Segment]:
+        """Returns the selected references of a segment."""
         chosen, target = self.corpus.references, self.files["target"]
-        if chosen == "all" or (chosen is None and len(found) == 1):
-            return list(found.values())
-        names = ", ".join(map(repr, found))
+        if chosen == "all" or (chosen is None and len(references) == 1):
+            return list(references.values())
+        names = ", ".join(map(repr, references))
         if chosen is None:
             raise AlignmentError(
                 f"{target}: {segment.where} has the references {names}; set references in the config to one of them, "
                 "a list, or all"
             )
-        lacking = [name for name in chosen if name not in found]
+        lacking = [name for name in chosen if name not in references]
         if lacking:
             raise AlignmentError(
                 f"{target}: {segment.where} has no reference {lacking[0]!r}, only {names}; correct references in the "
                 "config"
             )
-        return [found[name] for name in chosen]
+        return [references[name] for name in chosen]
 
     def _missing(self, segment: Segment, lacking: Side, having: Side) -> AlignmentError:
         counts = [
-            len({found[:2] for found in _segments(self.files[side], self.policy, self.counts)})
+            len({other[:2] for other in _segments(self.files[side], self.policy, self.counts)})
             for side in (lacking, having)
         ]
         return AlignmentError(
@@ -178,7 +179,7 @@ _Segments = dict[str, _Text]
 
 
 class _WmtXml(Document):
-    """Gives the pairs of each ``doc``, matched by segment id: one per segment and selected version."""
+    """Gives a pair for each segment of a ``doc`` and each selected version, matched by segment id."""
 
     root: ClassVar[str] = "dataset"
 
@@ -190,7 +191,7 @@ class _WmtXml(Document):
         self._current: _Segments | None = None
         self._id = ""
         self._segments = 0
-        self._found: set[str] = set()
+        self._sections: set[str] = set()
         self._seen = False
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
@@ -215,15 +216,15 @@ class _WmtXml(Document):
         if not self._seen:
             raise CorpusError(
                 f"{self.path} has no document from {self.languages.source} to {self.languages.target}, only "
-                f"{', '.join(sorted(self._found)) or 'none at all'}; set languages of the corpus in the config"
+                f"{', '.join(sorted(self._sections)) or 'none at all'}; set languages of the corpus in the config"
             )
 
     def _section(self, name: str, attributes: dict[str, str]) -> _Segments | None:
-        """Returns the mapping for the segments of a section; None if the section is not selected."""
+        """Returns the mapping to which the segments of a section belong; None for a section that is not selected."""
         tag = attributes.get("lang", "")
         wanted = self.languages.source if name == "src" else self.languages.target
-        if len(self._found) < 100:
-            self._found.add(f"{name} {tag}")
+        if len(self._sections) < 100:
+            self._sections.add(f"{name} {tag}")
         if tag and not matches(wanted, tag):
             return None
         if name == "src":
@@ -263,25 +264,26 @@ class _WmtXml(Document):
                 self._seen = True
 
     def _chosen(self, kind: str, chosen: Literal["all"] | tuple[str, ...] | None) -> Iterator[tuple[str, _Segments]]:
-        found = {whose: segments for (name, whose), segments in self._versions.items() if name == kind}
+        """Yields the selected versions of a kind, with their names for messages."""
+        versions = {whose: segments for (name, whose), segments in self._versions.items() if name == kind}
         word, key = ("reference", "references") if kind == "ref" else ("system", "systems")
         if chosen is None:
             if kind == "hyp" or self.corpus.systems is not None:
                 return
-            if len(found) > 1:
+            if len(versions) > 1:
                 raise AlignmentError(
-                    f"{self.path}: doc {self._doc!r} has the references {', '.join(map(repr, found))}; set references "
-                    "in the config to one of them, a list, or all"
+                    f"{self.path}: doc {self._doc!r} has the references {', '.join(map(repr, versions))}; set "
+                    "references in the config to one of them, a list, or all"
                 )
             chosen = "all"
-        for whose in found if chosen == "all" else chosen:
-            if whose not in found:
+        for whose in versions if chosen == "all" else chosen:
+            if whose not in versions:
                 raise AlignmentError(
                     f"{self.path}: doc {self._doc!r} has no {word} {whose!r} in {self.languages.target}, "
-                    f"{'only ' * bool(found)}{', '.join(map(repr, found)) or 'nor any other'}; correct {key} in the "
-                    "config"
+                    f"{'only ' * bool(versions)}{', '.join(map(repr, versions)) or 'nor any other'}; correct {key} in "
+                    "the config"
                 )
-            yield f"{word} {whose!r}", found[whose]
+            yield f"{word} {whose!r}", versions[whose]
 
 
 class WmtXmlReader(XmlReader):

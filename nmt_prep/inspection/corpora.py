@@ -188,7 +188,7 @@ class _Examined:
                         facts.problems.append(f"{config_key(wanted.key)}: {fault}")
                     elif member is None and mirrors not in noted:
                         facts.problems.append(str(fault))
-                beginnings[part] = looked.contents.found[wanted.member]
+                beginnings[part] = looked.contents.beginnings[wanted.member]
             noted.add(mirrors)
             if looked.files:
                 facts.members[part] = [(file.path, file.size) for file in looked.files]

@@ -1,7 +1,7 @@
 r"""Splitting of files into lines, one block at a time.
 
-A line ends at ``\n`` only; a last line without ``\n`` counts. A :class:`TextPolicy` decides how bytes are treated.
-A line that must be dropped keeps its position: it becomes empty and has a fault.
+A line ends at ``\n`` only; a last line without ``\n`` counts. A :class:`TextPolicy` says how bytes become lines. A line
+that must be dropped keeps its position: it becomes empty and has a fault.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Faults: TypeAlias = "npt.NDArray[np.uint8]"
 Offsets: TypeAlias = "npt.NDArray[np.int64]"
 
 LARGEST_IN_MEMORY = 256 << 20
-"""Limit for formats that are read as a whole, which are test sets and catalogues."""
+"""Most bytes of a file that is read as a whole, such as a test set or a catalogue."""
 
 _NEWLINE, _RETURN = ord("\n"), ord("\r")
 
@@ -56,12 +56,12 @@ class Fault(IntEnum):
     MISSING_SIDE = 3
     FUZZY = 4
     BLANK = 5
-    """Not a pair, but a line that counts as a row of the corpus; it is not counted as dropped."""
+    """A line that is a row of the corpus, but no pair; not counted as dropped."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextPolicy:
-    """Options for turning bytes into lines; each is documented at the key of a corpus of the same name."""
+    """Options for turning bytes into lines, as the keys of a corpus with the same names."""
 
     encoding: str = "utf-8"
     invalid: Literal["error", "drop"] = "error"
@@ -86,12 +86,12 @@ class Block:
     Attributes:
         data: UTF-8.
         starts: int64, shape ``[lines]``.
-        ends: int64, shape ``[lines]``, without the ``\n``.
-        first_line: the number of the first line in the file, counted from 1.
-        offset: the offset of the first line in the file; only for files in UTF-8.
-        size: bytes that the lines take in the file, with their ends; only for files in UTF-8.
-        faults: :class:`Fault` or 0 for each line, uint8, shape ``[lines]``; None if no line has one. A line with a
-            fault is empty.
+        ends: int64, shape ``[lines]``; the ``\n`` is no part of a line.
+        first_line: number of the first line in the file, counted from 1.
+        offset: offset of the first line in the file; only for files in UTF-8.
+        size: bytes of the lines in the file, newlines included; only for files in UTF-8.
+        faults: :class:`Fault` or 0 for each line, uint8, shape ``[lines]``; None for no faults. A line with a fault is
+            empty.
     """
 
     data: bytearray
@@ -103,7 +103,7 @@ class Block:
     faults: Faults | None = None
 
     def places(self) -> Offsets:
-        """Returns the offsets of each line in a file in UTF-8 and of what follows it: int64, shape ``[lines, 2]``."""
+        """Returns begin and end of each line in a file in UTF-8, newline included: int64, shape ``[lines, 2]``."""
         places = np.empty((len(self.starts), 2), np.int64)
         places[:, 0] = self.starts + self.offset
         places[:-1, 1] = places[1:, 0]
@@ -123,8 +123,8 @@ def iter_blocks(
 
     Args:
         path: the file.
-        policy: how its bytes are treated.
-        counts: ``byte_order_marks`` and ``carriage_returns`` are increased by the numbers removed.
+        policy: options for turning bytes into lines.
+        counts: counter of removed ``byte_order_marks`` and ``carriage_returns``, which is increased.
         lines: the lines to read; None for all. Only for an encoding with :func:`one_byte_newlines`.
 
     Raises:
@@ -214,7 +214,7 @@ def text_of(block: Block, number: int) -> str:
 
 
 def strip_lines(array: pa.Array) -> pa.Array:
-    """Strips white space from each string of an Arrow array: the same 29 characters as ``str.strip``.
+    """Returns the strings of an Arrow array without outer white space: the same 29 characters as ``str.strip``.
 
     Returns the array itself if no string begins or ends with white space.
     """
@@ -226,7 +226,7 @@ def strip_lines(array: pa.Array) -> pa.Array:
 
 
 def _may_have_outer_space(column: TextColumn) -> npt.NDArray[np.int64]:
-    """Returns the lines whose first or last byte may belong to white space: int64, shape ``[found]``."""
+    """Returns the numbers of lines whose first or last byte may belong to white space: int64, shape ``[n]``."""
     begins, ends = column.offsets[:-1], column.offsets[1:]
     if not len(column.data):
         return np.empty(0, np.int64)
@@ -238,7 +238,7 @@ def _may_have_outer_space(column: TextColumn) -> npt.NDArray[np.int64]:
 
 @functools.cache
 def _space_bytes() -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Returns which bytes white space may begin with in UTF-8, and which it may end with: bool, shape ``[256]``."""
+    """Returns True for the bytes that begin white space in UTF-8, and for those that end it: bool, shape ``[256]``."""
     begin, end = np.zeros((2, 256), np.bool_)
     spaces = [character.encode() for character in map(chr, range(_LAST_SPACE + 1)) if character.isspace()]
     begin[[space[0] for space in spaces]] = True
@@ -278,7 +278,7 @@ def _block(data: bytearray, line: int, position: int, path: Path, policy: TextPo
                     raise text_error(path, line + int(number), where, error, "utf-8") from None
                 faults[number] = Fault.INVALID_TEXT
     if policy.crlf == "strip" and has_returns:
-        # The end of a line that is too long may be missing.
+        # A line that is too long may lack its end.
         kept = faults != Fault.TOO_LONG
         returns = kept & (ends > starts) & (ends < len(data))
         returns &= np.frombuffer(data, np.uint8)[ends - 1] == _RETURN

@@ -1,4 +1,4 @@
-"""Reading of files as runs of whole lines in UTF-8, in bounded memory whatever the length of a line."""
+"""Reads files as runs of whole lines in UTF-8, in bounded memory even if lines are very long."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nmt_prep.errors import CorpusError, InvalidTextError
 from nmt_prep.file_steps import StepRange, checked_steps
 
 BLOCK_BYTES = 2 << 20
-"""Size of the blocks that a file is read in; a longer line is a run by itself."""
+"""Bytes of a block, in which files are read; a longer line is a run by itself."""
 
 Chunk: TypeAlias = "bytes | memoryview"
 
@@ -33,8 +33,7 @@ class LineSlice(NamedTuple):
         start: offset of the first line.
         end: offset of the byte after the last line.
         first_line: number of the first line in the file, counted from 1.
-        steps: the steps of the file that contain the lines, to check that they have not changed; None for a file that
-            nmt_prep wrote.
+        steps: the steps of the file that contain the lines, to check their bytes; None for a file that nmt_prep wrote.
     """
 
     start: int
@@ -48,8 +47,8 @@ class LineRun(NamedTuple):
 
     Attributes:
         data: the bytes; the last line of a file may lack its newline.
-        size: the number of bytes in the file.
-        too_long: true for a single line that was too long to keep; ``data`` is then just a newline.
+        size: number of bytes of the lines in the file.
+        too_long: true for a single line that was too long to keep, of which ``data`` has only the newline.
     """
 
     data: bytearray
@@ -60,9 +59,13 @@ class LineRun(NamedTuple):
 def raw_chunks(
     path: Path, start: int = 0, end: int | None = None, steps: StepRange | None = None
 ) -> Iterator[memoryview]:
-    """Yields the bytes of a file from ``start`` to ``end`` (None: to its end), about a block at a time.
+    """Yields the bytes of a file, about a block at a time. The next chunk overwrites the bytes of a chunk.
 
-    With ``steps``, which must contain them, they are checked. A chunk is a view that the next one overwrites.
+    Args:
+        path: the file.
+        start: offset of the first byte.
+        end: offset after the last byte; None for the end of the file.
+        steps: steps that contain these bytes, to check them; None for no check.
 
     Raises:
         CorpusError: the file cannot be read, or has changed.
@@ -75,7 +78,7 @@ def raw_chunks(
     at, end = start, sys.maxsize if end is None else end
     try:
         with path.open("rb", buffering=0) as file:
-            if start:  # a file without seek can still be read from the beginning
+            if start:  # a file without seek can be read from the beginning only
                 file.seek(start)
             while count := file.readinto(buffer[: end - at]):
                 at += count
@@ -85,7 +88,7 @@ def raw_chunks(
 
 
 def checked(path: Path, steps: StepRange) -> Iterator[tuple[int, memoryview]]:
-    """Yields offset and bytes of steps of a file. The bytes are a view that the next step overwrites.
+    """Yields offset and bytes of steps of a file, checked. The next step overwrites the bytes.
 
     Raises:
         CorpusError: the file cannot be read, or has changed.
@@ -99,11 +102,11 @@ def checked(path: Path, steps: StepRange) -> Iterator[tuple[int, memoryview]]:
 
 
 def whole_lines(chunks: Iterable[Chunk], limit: int | None) -> Iterator[LineRun]:
-    """Regroups chunks so that each ends at a newline.
+    """Yields the bytes of chunks as runs of whole lines.
 
     Args:
         chunks: the bytes of a file.
-        limit: a line with more bytes than this and than a block is not kept; None for no limit.
+        limit: a line with more bytes, and more than a block, is not kept; None for no limit.
     """
     pending = bytearray()
     skipped = 0  # bytes of a line that is too long to keep
@@ -119,7 +122,7 @@ def whole_lines(chunks: Iterable[Chunk], limit: int | None) -> Iterator[LineRun]
         before = len(pending)
         pending += memoryview(chunk)[start:]
         first_end, last_end = pending.find(b"\n", before) + 1, pending.rfind(b"\n", before) + 1
-        long = before >= BLOCK_BYTES  # yielded alone, which avoids a copy
+        long = before >= BLOCK_BYTES  # a long line is a run by itself, which avoids a copy
         at = 0
         for end in sorted({first_end, last_end} if long else {last_end}):
             if end:
@@ -148,19 +151,19 @@ def few_lines(runs: Iterable[LineRun]) -> Iterator[LineRun]:
 
 
 def unreadable(path: Path, error: OSError) -> CorpusError:
-    """Returns the error for a file of a corpus that cannot be read."""
+    """Returns the error for an unreadable file of a corpus."""
     return CorpusError(f"cannot read {path}: {error.strerror or error}; run again with --force extract")
 
 
 def unreadable_in_place(path: Path, error: OSError) -> CorpusError:
-    """Returns the error for a file of the user that is read in its place and cannot be read."""
+    """Returns the error for an unreadable file that is read in its place."""
     return CorpusError(
         f"cannot read {path}, which is read in its place: {error.strerror or error}; put it back, then run again"
     )
 
 
 def changed(path: Path) -> CorpusError:
-    """Returns the error for a file of a corpus that changed since it was read before."""
+    """Returns the error for a file of a corpus that changed between two readings."""
     return CorpusError(f"{path} changed while it was in use; run again with --force extract")
 
 
@@ -177,12 +180,12 @@ _ONE_BYTE_NEWLINES = re.compile(
 )
 _MARK_AS_INVALID = "nmt_prep.mark_as_invalid"
 
-# Half a surrogate pair is invalid in UTF-8, so the later check of each line finds it.
+# Half a surrogate pair is invalid in UTF-8, so that the later check of each line sees it.
 codecs.register_error(_MARK_AS_INVALID, lambda error: ("\udcff", error.end))  # type: ignore[attr-defined]
 
 
 def one_byte_newlines(encoding: str) -> bool:
-    r"""Returns True if in an encoding exactly the bytes 0x0A are newlines, even next to invalid bytes."""
+    r"""Returns True for an encoding in which exactly the bytes 0x0A are newlines, even next to invalid bytes."""
     return _ONE_BYTE_NEWLINES.fullmatch(encoding) is not None
 
 
@@ -195,16 +198,16 @@ def decoded(
     start: int = 0,
     first_line: int = 1,
 ) -> Iterator[Chunk]:
-    """Yields the text as UTF-8; chunks in UTF-8 are yielded unchecked.
+    """Yields the text as UTF-8. Chunks in UTF-8 are not checked.
 
     Args:
         chunks: the bytes of a file.
-        encoding: a name of one of Python's codecs.
-        invalid: with ``error``, invalid bytes raise; with ``drop``, they become bytes that are not UTF-8.
-        path: the file that messages name.
-        counts: ``byte_order_marks`` is increased for a mark that the decoder removes.
+        encoding: name of a codec of Python.
+        invalid: ``error`` to raise an error for invalid bytes; ``drop`` to yield bytes that are not UTF-8 for them.
+        path: the file, for messages.
+        counts: counter of removed ``byte_order_marks``, which is increased.
         start: offset of the first chunk in the file.
-        first_line: number of the line at that offset, counted from 1.
+        first_line: number of the line at this offset, counted from 1.
 
     Raises:
         InvalidTextError: the bytes are not text in the encoding.

@@ -21,7 +21,7 @@ from nmt_prep.artefacts import atomic_write, link_or_copy
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import AlignSettings, Config, Symmetrization
 from nmt_prep.corpora import iter_pairs
-from nmt_prep.corpora.batch_file import BatchFile
+from nmt_prep.corpora.parts import BatchFile
 from nmt_prep.digests import sha256_of
 from nmt_prep.engines import Tick
 from nmt_prep.errors import AlignmentModelError, OutputError

@@ -29,8 +29,7 @@ from nmt_prep.cleaning.rejects import Instead, RejectSample, rejected_batch
 from nmt_prep.cleaning.rule import Context, Values
 from nmt_prep.cleaning.top import EDGES, TOP, TopOptions, top_threshold
 from nmt_prep.corpora import iter_pairs
-from nmt_prep.corpora.batch_file import BatchFile
-from nmt_prep.corpora.parts import score_column, scores_of
+from nmt_prep.corpora.parts import BatchFile, score_column, scores_of
 from nmt_prep.digests import sha256_of
 from nmt_prep.engines import Tick
 from nmt_prep.lines.blocks import text_bytes

@@ -22,8 +22,7 @@ from nmt_prep.cleaning.translation.mismatched import other_targets
 from nmt_prep.cleaning.translation.options import SCORE_EDGES
 from nmt_prep.columns import TextColumn
 from nmt_prep.corpora import iter_pairs
-from nmt_prep.corpora.batch_file import BatchFile
-from nmt_prep.corpora.parts import score_column
+from nmt_prep.corpora.parts import BatchFile, score_column
 from nmt_prep.engines import Tick
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.clean_tasks import CorpusTask, PartFiles, PartOutput, PartResult

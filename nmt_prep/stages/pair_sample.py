@@ -19,7 +19,7 @@ import pyarrow as pa
 from nmt_prep.cleaning.dedup.keys import keys_of
 from nmt_prep.cleaning.rejects import sample_keys
 from nmt_prep.corpora import iter_pairs
-from nmt_prep.corpora.batch_file import BatchFile
+from nmt_prep.corpora.parts import BatchFile
 from nmt_prep.engines import Tick
 from nmt_prep.pipeline.rounds import Round, Rounds
 

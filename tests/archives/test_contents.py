@@ -33,7 +33,7 @@ def look(
 
 
 def read(found: Contents, wanted: str) -> list[tuple[str, bytes, int | None, bool]]:
-    return [(each.member, each.path.read_bytes(), each.size, each.whole) for each in found.found[wanted]]
+    return [(each.member, each.path.read_bytes(), each.size, each.whole) for each in found.beginnings[wanted]]
 
 
 def faults(found: Contents) -> list[tuple[str | None, str]]:
@@ -73,7 +73,7 @@ def test_a_local_file_that_is_not_compressed_is_not_copied(tmp_path: Path) -> No
     path.write_bytes(TEXT)
     with path.open("rb") as file:
         opened = Opened(path, "a", len(TEXT), file, whole=True, path=path)
-        [found] = contents_of(opened, [""], lambda _: tmp_path / "copy", LIMITS, 10).found[""]
+        [found] = contents_of(opened, [""], lambda _: tmp_path / "copy", LIMITS, 10).beginnings[""]
     assert (found.path, found.whole) == (path, True)
 
 
@@ -148,7 +148,7 @@ def test_the_beginning_of_a_tar_shows_its_first_members(tmp_path: Path, pack: ob
     found = look(tmp_path, data, "a", "b", "c", "*.d", beginning=1_000_000)
     assert (found.kind, found.complete, found.faults) == ("tar", False, [])
     assert read(found, "a") == [("a", TEXT, len(TEXT), True)]
-    assert [(each.size, each.whole) for each in found.found["b"]] in ([], [(len(noise), False)])
+    assert [(each.size, each.whole) for each in found.beginnings["b"]] in ([], [(len(noise), False)])
     assert {"c", "*.d"} <= set(found.unseen())
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nmt_prep.corpora import PairBatch, iter_pairs, row_groups
 from nmt_prep.corpora import parts as module
-from nmt_prep.corpora.parts import Part, every_pair_line, part_schema, write_parts
+from nmt_prep.corpora.parts import BatchFile, Part, every_pair_line, part_schema, write_parts
 from nmt_prep.digests import sha256_of
 from nmt_prep.errors import CorpusError
 
@@ -146,3 +146,36 @@ def test_row_groups_without_a_wanted_line_are_not_read(tmp_path: Path, monkeypat
     monkeypatch.setattr(module, "iter_pairs", reading)
     assert [array.to_pylist() for array in every_pair_line([tmp_path / part.file], "target", 19)] == [["x"], ["x"]]
     assert len(read) == 2 < len(row_groups(tmp_path / part.file))
+
+
+def part_batch(*sources: str) -> pa.RecordBatch:
+    rows = [{"source": source, "target": "t", "corpus": "c", "row": row} for row, source in enumerate(sources)]
+    return pa.RecordBatch.from_pylist(rows, schema=part_schema())
+
+
+def test_each_batch_is_a_row_group_and_empty_ones_are_left_out(tmp_path: Path) -> None:
+    with BatchFile(tmp_path / "below" / "x.parquet") as file:
+        for written in (part_batch(), part_batch("a", "b"), part_batch(), part_batch("c")):
+            file.write(written)
+        assert list((tmp_path / "below").glob("x.parquet")) == []
+    assert file.pairs == 3
+    metadata = pq.read_metadata(tmp_path / "below" / "x.parquet")
+    assert [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)] == [2, 1]
+    assert pq.read_table(tmp_path / "below" / "x.parquet").column("source").to_pylist() == ["a", "b", "c"]
+
+
+def test_without_pairs_there_is_no_file(tmp_path: Path) -> None:
+    with BatchFile(tmp_path / "x.parquet") as file:
+        file.write(part_batch())
+    assert (file.pairs, list(tmp_path.iterdir())) == (0, [])
+
+
+def test_after_an_error_nothing_is_left(tmp_path: Path) -> None:
+    def fail() -> None:
+        with BatchFile(tmp_path / "x.parquet") as file:
+            file.write(part_batch("a"))
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert list(tmp_path.iterdir()) == []

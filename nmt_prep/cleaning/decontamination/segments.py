@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from nmt_prep.cleaning.decontamination.index import Matches, Numbers, SegmentIndex
 from nmt_prep.corpora import PairBatch, iter_pairs
-from nmt_prep.corpora.batch_file import BatchFile
+from nmt_prep.corpora.parts import BatchFile
 
 
 @dataclass(frozen=True)

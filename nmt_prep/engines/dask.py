@@ -6,19 +6,19 @@ workers to others, and replaces dead workers of clusters that it started.
 
 from __future__ import annotations
 
-import difflib
-import inspect
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
+from nmt_prep import __version__
+from nmt_prep.artefacts import write_json_once
 from nmt_prep.config import ClusterSettings, DaskSettings
-from nmt_prep.engines.dask_roster import Roster
 from nmt_prep.engines.engine import BASE_MEMORY, Done, R, T, Tick, Work
-from nmt_prep.engines.executor import ExecutorEngine
+from nmt_prep.engines.executor import ExecutorEngine, worker_name
 from nmt_prep.errors import ConfigError, EngineError
 from nmt_prep.progress import Progress
 from nmt_prep.runtime import available_cores, needed_extra
@@ -33,14 +33,15 @@ _CLASSES = {
 }
 """Module, extra of this package, and class, by kind."""
 
-_OURS = {"self", "args", "kwargs", "worker_kwargs", "base_class_kwargs", "asynchronous", "loop", "n_workers"}
-"""Constructor parameters that are not options of the config."""
-
 _ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": "67108864", "MALLOC_MMAP_THRESHOLD_": "33554432"}
 """The threshold that glibc adapts to by default.
 
 Dask sets one (in ``pre-spawn-environ``) that returns memory to the system often; allocating it again costs a sixth of
 the tasks' time."""
+
+_CLOSING_SECONDS = 10.0
+_SECONDS_BETWEEN_LOOKS = 1.0
+_SECONDS_BETWEEN_ORDERS = 15.0
 
 _BESIDE_A_WORKER = 500_000_000
 """Bytes of a job in addition to its workers' memory, for their nanny process."""
@@ -50,20 +51,10 @@ def cluster_class(settings: ClusterSettings) -> Any:
     """Returns Dask's class for clusters of a kind.
 
     Raises:
-        ConfigError: its extra is not installed, or it has no such option.
+        ConfigError: its extra is not installed.
     """
     module, extra, name = _CLASSES[settings.kind]
-    cluster: Any = getattr(needed_extra(module, extra, f"engine.cluster.kind {settings.kind}"), name)
-    allowed = _option_names(cluster)
-    for option in settings.options:
-        if option == "n_workers":
-            raise ConfigError("engine.cluster.options.n_workers: give engine.cluster.workers instead")
-        if option not in allowed:
-            near = difflib.get_close_matches(option, allowed, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            known = ", ".join(sorted(allowed))
-            raise ConfigError(f"engine.cluster.options.{option}: {name} has no such option{hint} (it has {known})")
-    return cluster
+    return getattr(needed_extra(module, extra, f"engine.cluster.kind {settings.kind}"), name)
 
 
 @contextmanager
@@ -71,7 +62,7 @@ def open_cluster(settings: DaskSettings) -> Iterator[Any]:
     """Starts the cluster that a config describes; stops it at the end of the ``with`` block.
 
     Raises:
-        ConfigError: the cluster refuses its options.
+        ConfigError: an extra is not installed, or the cluster refuses its options.
         EngineError: it cannot be started.
     """
     assert settings.cluster is not None
@@ -84,7 +75,9 @@ def open_cluster(settings: DaskSettings) -> Iterator[Any]:
     except (TypeError, ValueError) as error:
         raise ConfigError(f"engine.cluster: {create.__name__} refuses its options: {error}") from error
     except (OSError, RuntimeError) as error:
-        raise EngineError(f"cannot start a cluster of kind {cluster_settings.kind}: {error}") from error
+        raise EngineError(
+            f"cannot start a cluster of kind {cluster_settings.kind}: {error.__cause__ or error}"
+        ) from error
     with cluster:
         cluster.scale(cluster_settings.workers)
         yield cluster
@@ -142,20 +135,6 @@ def _lists(value: Any) -> Any:
     return value
 
 
-def _option_names(cluster: Any) -> set[str]:
-    """Returns the parameter names of a class, and of the classes to which it passes unknown ones."""
-    related = [cluster, getattr(cluster, "job_cls", None)]
-    if cluster.__name__ == "LocalCluster":
-        distributed = needed_extra("distributed", "dask", "engine.kind dask")
-        related += [distributed.Nanny, distributed.Worker]
-    bases = [base for each in related if each is not None for base in each.__mro__ if base is not object]
-    constructors = [vars(base)["__init__"] for base in bases if "__init__" in vars(base)]
-    return {name for constructor in constructors for name in inspect.signature(constructor).parameters} - _OURS
-
-
-_CLOSING_SECONDS = 10.0
-
-
 class DaskEngine:
     """Runs tasks on the workers of a Dask cluster.
 
@@ -172,19 +151,22 @@ class DaskEngine:
             progress: receives events of failed tasks, and of workers that join or leave.
 
         Raises:
-            ConfigError: an extra is not installed, or an option is unknown.
+            ConfigError: an extra is not installed.
         """
         self._distributed = needed_extra("distributed", "dask", "engine.kind dask")
         if settings.cluster is not None:
             cluster_class(settings.cluster)
         self._settings = settings
-        self._directory = directory
+        self._expected = settings.cluster.workers if settings.cluster is not None else 1
+        self._sign = directory.absolute() / ".nmt_prep" / f".dask.{time.time_ns():016x}.partial"
         self._progress = progress
         self._stack = ExitStack()
         self._client: Any = None
-        self._order: Callable[[], object] | None = None
-        self._roster: Roster | None = None
+        self._cluster: Any = None
         self._engine: ExecutorEngine | None = None
+        self._workers: Mapping[str, int] = {}
+        self._most_threads = self._expected
+        self._looked = self._seen = self._ordered = 0.0
 
     def __enter__(self) -> Self:
         if self._settings.scheduler is not None:
@@ -201,8 +183,7 @@ class DaskEngine:
     @property
     def workers(self) -> int:
         """Number of parallel tasks, as far as known."""
-        expected = self._settings.cluster.workers if self._settings.cluster is not None else 1
-        return self._engine.workers if self._engine is not None else expected
+        return self._engine.workers if self._engine is not None else self._expected
 
     @property
     def threads_here(self) -> int:
@@ -212,8 +193,7 @@ class DaskEngine:
     def worker_memory(self, memory: int) -> int:
         """Returns a thread's share of the memory limit, less a process's base memory; counts all expected threads."""
         self._started()
-        assert self._roster is not None
-        return max(memory // self._roster.most_threads - BASE_MEMORY, 0)
+        return max(memory // self._most_threads - BASE_MEMORY, 0)
 
     def map(self, function: Work[T, R], tasks: Iterable[T], tick: Tick) -> Iterator[Done[T, R]]:
         """Yields tasks as they end. A failure cancels the rest and is raised.
@@ -222,28 +202,72 @@ class DaskEngine:
             NmtPrepError: as the task raised it.
             EngineError: there are no workers, they do not share the run's directory, or a task failed three times.
         """
-        return self._started().map(function, tasks, tick)
+        return self._started().map(partial(run_checked, self._sign, __version__, function), tasks, tick)
 
     def _started(self) -> ExecutorEngine:
         if self._engine is None:
-            settings, client = self._settings, self._client or self._connect()
-            expected = settings.cluster.workers if settings.cluster is not None else 1
-            seconds, order = settings.worker_seconds, self._order
-            self._roster = self._stack.enter_context(
-                Roster(client, self._directory, expected, seconds, self._progress, order)
-            )
-            self._roster.gather()
-            executor = client.get_executor(pure=False)
-            self._engine = ExecutorEngine(executor, self._roster.threads, self._progress, self._roster.look)
+            client = self._client or self._connect()
+            write_json_once(self._sign, lambda: __version__)
+            self._stack.callback(self._sign.unlink, missing_ok=True)
+            with suppress(self._distributed.TimeoutError):  # the first look says so
+                client.wait_for_workers(1, timeout=self._settings.worker_seconds)
+            self._engine = ExecutorEngine(client.get_executor(pure=False), 1, self._progress, self._look)
+            self._seen = self._ordered = time.monotonic() - self._settings.worker_seconds
+            self._engine.workers = self._look()
         return self._engine
+
+    def _look(self) -> int:
+        """Returns the number of threads of all workers, which is at most a second old.
+
+        Raises:
+            EngineError: there was no worker for too long, or the connection to the scheduler is lost.
+        """
+        now, seconds = time.monotonic(), self._settings.worker_seconds
+        if now - self._looked >= _SECONDS_BETWEEN_LOOKS:
+            self._looked = now
+            workers = self._workers_now()
+            if workers:
+                self._seen = now
+            elif now - self._seen >= seconds:
+                raise EngineError(
+                    f"the Dask cluster has had no worker for {seconds:g} s; start some, check the batch system's "
+                    "queue, or raise engine.worker_seconds; run the same command again: finished tasks are kept"
+                )
+            if workers != self._workers:
+                self._note_change(workers)
+            if (
+                self._cluster is not None
+                and len(workers) < self._expected
+                and now - self._ordered > _SECONDS_BETWEEN_ORDERS
+            ):
+                self._ordered = now
+                self._cluster.scale(self._expected)  # replaces lost jobs; it counts those that are still starting
+        return sum(self._workers.values())
+
+    def _workers_now(self) -> dict[str, int]:
+        """Returns the number of threads of each worker, by address."""
+        status = self._client.status
+        try:
+            if status == "running":
+                return dict(self._client.nthreads())
+        except (OSError, ValueError) as error:
+            status = error
+        raise EngineError(
+            f"the connection to the Dask scheduler is lost ({status}); run the same command again when it is back: "
+            "finished tasks are kept"
+        )
+
+    def _note_change(self, workers: dict[str, int]) -> None:
+        joined, left = sorted(workers.keys() - self._workers.keys()), sorted(self._workers.keys() - workers.keys())
+        self._workers, threads = workers, sum(workers.values())
+        self._most_threads = max(self._most_threads, threads, self._expected * max(workers.values(), default=1))
+        self._progress.event("workers_changed", workers=len(workers), threads=threads, joined=joined, left=left)
 
     def _connect(self) -> Any:
         """Returns a client of the cluster; starts the cluster if the config describes one."""
         address: Any = self._settings.scheduler
         if self._settings.cluster is not None:
-            address = self._stack.enter_context(open_cluster(self._settings))
-            # scale() counts workers that are still starting, and starts only the missing ones.
-            self._order = partial(address.scale, self._settings.cluster.workers)
+            address = self._cluster = self._stack.enter_context(open_cluster(self._settings))
         self._client = self._stack.enter_context(self._client_of(address))
         return self._client
 
@@ -262,3 +286,31 @@ class DaskEngine:
             yield client
         finally:
             client.close(timeout=_CLOSING_SECONDS)
+
+
+def run_checked(sign: Path, version: str, function: Work[T, R], task: T, tick: Tick) -> R:
+    """Runs a task on a worker, after checking that the worker has this version and sees the run's directory.
+
+    Args:
+        sign: a file that the run has written to its directory.
+        version: version of nmt_prep of the run.
+        function: does the task.
+        task: the task.
+        tick: receives the progress of the task.
+
+    Raises:
+        EngineError: the worker has another version, or sees other files.
+    """
+    if version != __version__:
+        raise EngineError(
+            f"the worker {worker_name()} has nmt_prep {__version__}, and this is {version}; install the same version "
+            "there"
+        )
+    try:
+        sign.stat()
+    except OSError as error:
+        raise EngineError(
+            f"the worker {worker_name()} does not see {sign.parent.parent}; set output_dir to a directory that all "
+            "workers share under the same path"
+        ) from error
+    return function(task, tick)

@@ -5,19 +5,18 @@ import os
 import signal
 import socket
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import nmt_prep
 from nmt_prep.config import Config, DaskSettings
-from nmt_prep.engines import dask_roster
-from nmt_prep.engines.dask_roster import Roster
+from nmt_prep.engines.dask import run_checked
 from nmt_prep.errors import ConfigError, CorpusError, EngineError
 from nmt_prep.progress import Fields, Listener, Meter, Progress
 from tests.corpus import corpus_config, tree, write_corpus
@@ -56,17 +55,6 @@ def frail_cluster() -> Iterator[Any]:
         deadline = time.monotonic() + 10
         while len(cluster.scheduler.workers) < 2 and time.monotonic() < deadline:
             time.sleep(0.01)
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    """Starts a cluster of one thread in this process."""
-    quiet = {"dashboard_address": ":0", "memory_limit": None}
-    with (
-        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **quiet) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
 
 
 class Joining(Listener):
@@ -206,73 +194,31 @@ def test_losing_the_scheduler_is_an_error(tmp_path: Path) -> None:
                 list(results)
 
 
-def test_a_worker_that_sees_other_files_is_named(client: Any, tmp_path: Path) -> None:
-    with Roster(client, tmp_path, 1, 10, Progress()) as roster:
-        next((tmp_path / ".nmt_prep").iterdir()).unlink()
-        expected = f"the worker .* does not see {tmp_path}; set output_dir to a directory that all workers share"
-        with pytest.raises(EngineError, match=expected):
-            roster.gather()
+def test_a_worker_that_sees_other_files_is_named(tmp_path: Path) -> None:
+    expected = f"the worker .* does not see {tmp_path}; set output_dir to a directory that all workers share"
+    with pytest.raises(EngineError, match=expected):
+        run_checked(tmp_path / ".nmt_prep" / "sign", nmt_prep.__version__, square, numbers(1)[0], lambda _: None)
 
 
-def test_a_worker_with_another_version_is_named(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dask_roster, "read_sign", lambda sign: ("0.0.1", ""))
+def test_a_worker_with_another_version_is_named(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match=r"the worker .* has nmt_prep .*, and this is 0\.0\.1; install the same"):
+        run_checked(tmp_path, "0.0.1", square, numbers(1)[0], lambda _: None)
+
+
+def test_tasks_are_checked(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmt_prep.engines.dask.__version__", "0.0.1")
     with (
-        Roster(client, tmp_path, 1, 10, Progress()) as roster,
-        pytest.raises(EngineError, match=r"the worker .* has nmt_prep 0\.0\.1, and this is"),
+        engine(tmp_path, scheduler=cluster.scheduler_address) as dask,
+        pytest.raises(EngineError, match=r"and this is 0\.0\.1; install the same version there"),
     ):
-        roster.gather()
+        list(dask.map(square, numbers(1), lambda _: None))
 
 
-def test_a_worker_that_cannot_run_our_tasks_is_named(
-    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def read_sign(sign: Path) -> Any:
-        raise ModuleNotFoundError("No module named 'nmt_prep'")
-
-    monkeypatch.setattr(dask_roster, "read_sign", read_sign)
-    with (
-        Roster(client, tmp_path, 1, 10, Progress()) as roster,
-        pytest.raises(EngineError, match=r"cannot run tasks of nmt_prep .*No module named 'nmt_prep'; install"),
-    ):
-        roster.gather()
-
-
-def test_no_wait_for_the_answer_of_a_worker_that_left(tmp_path: Path) -> None:
-    with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-        Roster(client, tmp_path, 1, 10, Progress()) as roster,
-    ):
-        (worker,) = client.run(os.getpid).values()
-        woken = threading.Event()
-
-        def wake() -> None:
-            woken.set()
-            os.kill(worker, signal.SIGCONT)
-
-        wakes = threading.Timer(60, wake)
-        try:
-            while roster.look() == 0:  # sends the request
-                time.sleep(0.1)
-            for question in roster._asked.values():
-                question.result()  # the answer has arrived
-            os.kill(worker, signal.SIGSTOP)
-            wakes.start()
-            while roster._asked and not woken.is_set():
-                roster.look()  # reads the answer
-                time.sleep(0.1)
-            assert not woken.is_set()
-        finally:
-            os.kill(worker, signal.SIGCONT)
-            wakes.cancel()
-
-
-def test_memory_is_divided_among_all_expected_workers(client: Any, tmp_path: Path) -> None:
-    with Roster(client, tmp_path, 8, 10, Progress()) as roster:
-        roster.gather()
-        assert (roster.threads, roster.most_threads) == (1, 8)
+def test_memory_is_divided_among_all_expected_workers(cluster: Any, tmp_path: Path) -> None:
+    with engine(tmp_path, scheduler=cluster.scheduler_address) as dask:
+        dask._expected = 8
+        assert dask.worker_memory(4_000_000_000) == 300_000_000
+        assert dask.workers == 2
 
 
 def test_missing_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -318,14 +264,9 @@ def test_workers_that_join_during_a_run_are_checked(tmp_path: Path) -> None:
     assert changes[-1] == 2
 
 
-def test_lost_workers_are_requested_again(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dask_roster, "_SECONDS_BETWEEN_ORDERS", 0.0)
+def test_lost_workers_are_requested_again(cluster: Any, tmp_path: Path) -> None:
     orders: list[int] = []
-    with Roster(client, tmp_path, 2, 10, Progress(), lambda: orders.append(1)) as roster:
-        roster.gather()
-    assert orders
-    with Roster(client, tmp_path, 1, 10, Progress(), lambda: orders.clear()) as roster:
-        roster.gather()
-        time.sleep(1)
-        roster.look()
-    assert orders
+    with engine(tmp_path, scheduler=cluster.scheduler_address) as dask:
+        dask._expected, dask._cluster = 3, SimpleNamespace(scale=orders.append)
+        list(dask.map(square, numbers(1), lambda _: None))
+    assert orders == [3]

@@ -6,25 +6,23 @@ import json
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
-from typing import IO, Self, TypeAlias
+from datetime import timedelta
+from typing import IO, Self, TypeAlias, cast
 
+import rich.progress
 from rich import filesize
-from rich.cells import cell_len, set_cell_size
-from rich.console import Console, ConsoleOptions, RenderResult
-from rich.live import Live
-from rich.text import Text
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, TaskID, TextColumn
+from rich.table import Column
 
 from nmt_prep.errors import OutputError
 
 Fields: TypeAlias = "dict[str, object]"
 
 _SECONDS_BETWEEN_LINES = 10.0
-_LINE_WIDTH = 80
-_BAR_SPACE = 12
-_LONGEST_BAR = 40
 
 
 class StoppedError(Exception):
@@ -160,116 +158,83 @@ class Progress:
             listener.close()
 
 
-@dataclass(frozen=True)
-class _RunningStage:
-    """A stage that has several rounds of tasks, by the names of the rounds."""
+class _Bars(rich.progress.Progress):
+    """Rich's progress bars, which look at the meters whenever they are drawn."""
 
-    name: str
-    rounds: tuple[str, ...]
+    def get_renderables(self) -> Iterable[RenderableType]:
+        for task in self.tasks:
+            meter = task.fields["meter"]
+            self.update(task.id, completed=meter.done, facts="  ".join(_facts(meter)))
+        return super().get_renderables()
 
-    @classmethod
-    def of(cls, name: str, fields: Fields, before: Self | None) -> Self | None:
-        """Returns the running stage after an event; None if none is running, or it has one round at most."""
+
+class _DescribingListener(Listener):
+    """Shows events in words on a console, and says which round of its stage a meter is for."""
+
+    def __init__(self, console: Console, describe: Callable[[str, Fields], str | None]) -> None:
+        self._console = console
+        self._describe = describe
+        self._lock = threading.Lock()
+        self._rounds: list[str] = []
+
+    def event(self, name: str, fields: Fields) -> None:
         if name == "stage_started":
-            rounds = fields.get("rounds")
-            names = tuple(map(str, rounds)) if isinstance(rounds, list) else ()
-            return cls(str(fields["stage"]), names) if len(names) > 1 else None
-        return None if name in ("stage_finished", "run_failed") else before
+            self._rounds = [str(round_name) for round_name in cast("list[object]", fields.get("rounds", []))]
+        text = self._describe(name, fields)
+        if text is not None:
+            self._print(text)
 
-    def place(self, meter: Meter) -> str:
-        """Returns which of the rounds a meter is for, in words; empty if it is for none."""
-        return f"round {self.rounds.index(meter.label) + 1} of {len(self.rounds)}" if meter.label in self.rounds else ""
+    def _print(self, text: str) -> None:
+        self._console.print(text, highlight=False, markup=False, soft_wrap=True)
 
-
-class Bars:
-    """One line for each meter, and one for the stage above its rounds. Lines are as wide as the console."""
-
-    def __init__(self) -> None:
-        self.meters: list[Meter] = []
-        self.stage: _RunningStage | None = None
-        self.stage_started_at = time.monotonic()
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        stage = self.stage
-        if stage is not None:
-            place = next(filter(None, map(stage.place, list(self.meters))), "")
-            yield _fitted(
-                [stage.name, place, _clock(time.monotonic() - self.stage_started_at)], options.max_width, "  "
-            )
-        for meter in list(self.meters):
-            yield self._line(meter, options, "  " if stage is not None else "")
-
-    def _line(self, meter: Meter, options: ConsoleOptions, indent: str) -> Text:
-        text = _fitted([f"{indent}{meter.label}", *_facts(meter)], options.max_width - _BAR_SPACE, "  ")
-        room = options.max_width - text.cell_len - 2
-        if meter.total and room > 0:
-            size = min(room, _LONGEST_BAR)
-            done = round(size * min(meter.done / meter.total, 1.0))
-            glyph = "-" if options.ascii_only else "━"
-            text.append_text(Text.assemble("  ", (glyph * done, "bar.complete"), (glyph * (size - done), "bar.back")))
-        return text
+    def _label(self, meter: Meter) -> str:
+        if len(self._rounds) < 2 or meter.label not in self._rounds:
+            return meter.label
+        return f"{meter.label}, round {self._rounds.index(meter.label) + 1} of {len(self._rounds)}"
 
 
-class BarListener(Listener):
+class BarListener(_DescribingListener):
     """Progress bars on a terminal, all in one display.
 
     Attributes:
-        bars: what the display shows.
+        bars: the display.
     """
 
     def __init__(self, console: Console, describe: Callable[[str, Fields], str | None]) -> None:
-        self._console = console
-        self._describe = describe
-        self._lock = threading.Lock()
-        self.bars = Bars()
-        self._display: Live | None = None
-
-    def event(self, name: str, fields: Fields) -> None:
-        text = self._describe(name, fields)
-        if text is not None:
-            self._console.print(text, highlight=False, markup=False)
-        with self._lock:
-            if name == "stage_started":
-                self.bars.stage_started_at = time.monotonic()
-            self.bars.stage = _RunningStage.of(name, fields, self.bars.stage)
+        super().__init__(console, describe)
+        short = Column(no_wrap=True, overflow="ellipsis")
+        self.bars = _Bars(
+            TextColumn("{task.description}", markup=False, table_column=short),
+            TextColumn("{task.fields[facts]}", markup=False, table_column=short),
+            BarColumn(),
+            console=console,
+            transient=True,
+        )
+        self._tasks: dict[Meter, TaskID] = {}
 
     def advanced(self, meter: Meter) -> None:
-        if not meter.ended and meter in self.bars.meters:
+        if meter in self._tasks and not meter.ended:
             return  # the display looks at the meter by itself
         with self._lock:
-            if meter.ended and meter in self.bars.meters:
-                self.bars.meters.remove(meter)
+            if meter in self._tasks:
+                self.bars.remove_task(self._tasks.pop(meter))
             elif not meter.ended:
-                self.bars.meters.append(meter)
-                if self._display is None:
-                    self._display = Live(self.bars, console=self._console, refresh_per_second=10, transient=True)
-                    self._display.start()
-                self._display.refresh()
-        if not self.bars.meters:
-            self.close()
+                self._tasks[meter] = self.bars.add_task(self._label(meter), total=meter.total, meter=meter, facts="")
+            if self._tasks:
+                self.bars.start()
+            else:
+                self.bars.stop()
 
     def close(self) -> None:
-        with self._lock:
-            display, self._display = self._display, None
-        if display is not None:
-            display.stop()
+        self.bars.stop()
 
 
-class LineListener(Listener):
-    """Plain lines of up to 80 columns for logs: one per event, and one per meter every ten seconds."""
+class LineListener(_DescribingListener):
+    """Plain lines for logs: one per event, and one per meter every ten seconds."""
 
     def __init__(self, console: Console, describe: Callable[[str, Fields], str | None]) -> None:
-        self._console = console
-        self._describe = describe
-        self._lock = threading.Lock()
+        super().__init__(console, describe)
         self._told: dict[Meter, float] = {}
-        self._stage: _RunningStage | None = None
-
-    def event(self, name: str, fields: Fields) -> None:
-        self._stage = _RunningStage.of(name, fields, self._stage)
-        text = self._describe(name, fields)
-        if text is not None:
-            self._write(text)
 
     def advanced(self, meter: Meter) -> None:
         now = time.monotonic()
@@ -280,13 +245,7 @@ class LineListener(Listener):
             if meter.ended:
                 del self._told[meter]
         if due:
-            place = "" if self._stage is None else self._stage.place(meter)
-            label = f"  {meter.label}, {place}" if place else meter.label
-            amount, *rest = _facts(meter)
-            self._write(_fitted([f"{label}: {amount}", *rest], _LINE_WIDTH, ", ").plain)
-
-    def _write(self, text: str) -> None:
-        self._console.print(text, highlight=False, markup=False, soft_wrap=True)
+            self._print(f"{self._label(meter)}: {', '.join(_facts(meter))}")
 
 
 class JsonListener(Listener):
@@ -334,45 +293,23 @@ def _facts(meter: Meter) -> list[str]:
         facts = [f"{min(meter.done / meter.total, 1.0):.0%} of {_amount(meter.total, meter.unit)}"]
     else:
         facts = [_amount(meter.done, meter.unit)]
-    facts.append(f"{_size(rate) if meter.unit == 'bytes' else _number(rate)}/s")
+    facts.append(f"{_number(rate, meter.unit)}/s")
     if meter.total and meter.done * 100 >= meter.total:  # the first hundredth tells little about the rest
-        facts.append(f"{_clock(max(meter.total - meter.done, 0) / rate)} left")
+        facts.append(f"{timedelta(seconds=round(max(meter.total - meter.done, 0) / rate))} left")
     if meter.tasks is not None and meter.tasks.total > 1:
         facts += [meter.tasks.ended, meter.tasks.at_work]
     return facts
 
 
-def _fitted(parts: Sequence[str], width: int, between: str) -> Text:
-    """Joins parts as far as they fit into a width; the first is cut if it alone is too long."""
-    line = parts[0]
-    for part in filter(None, parts[1:]):
-        if cell_len(line) + cell_len(between) + cell_len(part) > width:
-            break
-        line = f"{line}{between}{part}"
-    return Text(line if cell_len(line) <= width else f"{set_cell_size(line, max(width - 1, 0))}…", no_wrap=True)
-
-
 def _amount(count: int, unit: str) -> str:
-    return _size(count) if unit == "bytes" else f"{_number(count)} {unit}"
+    return _number(count, unit) if unit == "bytes" else f"{_number(count, unit)} {unit}"
 
 
-def _size(count: float) -> str:
-    return filesize.decimal(int(count))
-
-
-def _number(count: float) -> str:
-    """Returns a number with up to four digits, or three digits and a letter for thousands, millions and so on."""
-    if count < 9_999.5:
+def _number(count: float, unit: str) -> str:
+    """Returns a number with a letter for thousands, millions and so on; bytes have their unit."""
+    if unit == "bytes":
+        return filesize.decimal(int(count))
+    if count < 10_000:
         return f"{count:,.0f}"
-    for letter in "kMGT":
-        count /= 1000
-        if count < 999.5 or letter == "T":
-            break
-    return f"{count:,.{0 if count >= 99.95 else 1 if count >= 9.995 else 2}f}{letter}"
-
-
-def _clock(seconds: float) -> str:
-    """Returns a time as minutes and seconds, or hours, minutes and seconds."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    factor, letter = filesize.pick_unit_and_suffix(int(count), ["", "k", "M", "G", "T"], 1000)
+    return f"{count / factor:,.1f}{letter}"

@@ -28,15 +28,13 @@ def clean_problems(config: Config, settings: CleanSettings) -> Iterator[Problem]
         config: the config, whose types were checked.
         settings: its section ``clean``.
     """
-    yield from _layer_problems(settings, ("clean",))
+    yield from layer_problems(settings)
     yield from _evaluation_problems(settings, config)
     corpora = {corpus.name for split in settings.splits for corpus in config.splits[split]}
-    for name, override in settings.overrides.items():
-        path = ("clean", "overrides", name)
+    for name in settings.overrides:
         if name not in corpora and not any(map(_are_languages, language_pairs(name))):
             problem = f"neither a corpus that is cleaned nor a language pair such as en-de{_nearest(name, corpora)}"
-            yield path, f"{problem} (corpora: {', '.join(sorted(corpora))})"
-        yield from _layer_problems(override, path)
+            yield ("clean", "overrides", name), f"{problem} (corpora: {', '.join(sorted(corpora))})"
 
 
 _AGAINST = ("clean", "decontaminate", "against")
@@ -63,12 +61,17 @@ def filter_problems(settings: CleanSettings, languages: Languages, corpus: str |
         languages: the languages of the pairs.
         corpus: name of the corpus whose overrides apply; None for none.
     """
-    yield from _layer_problems(settings, ("clean",))
+    yield from layer_problems(settings)
     for problem in against_problems(settings.decontaminate, None, languages):
         yield _AGAINST, problem
     if corpus is not None and corpus not in settings.overrides:
         near = _nearest(corpus, settings.overrides)
         yield ("clean", "overrides"), f"--corpus names {corpus!r}, which has no overrides{near}"
+
+
+def layer_problems(settings: CleanSettings) -> Iterator[Problem]:
+    """Yields the problems of the fixes and rules of a section ``clean``, and of its overrides."""
+    yield from _layer_problems(settings, ("clean",))
     for name, override in settings.overrides.items():
         yield from _layer_problems(override, ("clean", "overrides", name))
 

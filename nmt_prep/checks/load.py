@@ -10,10 +10,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from nmt_prep import stages
 from nmt_prep.checks.corpora import completed
-from nmt_prep.config import Config, Corpus, ExistingVocab, Vocab
+from nmt_prep.config import CleanSettings, Config, Corpus, ExistingVocab, Vocab
 from nmt_prep.config.file import read_file
 from nmt_prep.config.languages import ConfigLanguages
-from nmt_prep.config.problems import KeyPath, Problem, problems_of, worded
+from nmt_prep.config.problems import KeyPath, Problem, problems_of, worded, wrong_keys
 from nmt_prep.config.url import is_hub_id
 from nmt_prep.errors import ConfigError, NmtPrepError
 from nmt_prep.outputs import kind_of
@@ -21,6 +21,9 @@ from nmt_prep.publishing.hub import hub_url_problem
 from nmt_prep.sources.hub import repository_address
 from nmt_prep.stages.publish import published
 from nmt_prep.subwords import dialect_of
+
+_PLACEHOLDERS = {"name": "x", "output_dir": "x", "seed": 0}
+"""Values of required keys in a config in which they are missing or wrong, so that the rest of it can be checked."""
 
 
 def load_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:
@@ -56,12 +59,9 @@ def check_config(data: Mapping[str, object], origin: str, lines: Mapping[KeyPath
     try:
         config = Config.model_validate(values)
     except ValidationError as error:
-        others = worded(_problems_of_valid_parts(values), lines)
+        others = _other_problems(values, wrong_keys(error, Config), lines)
         raise refusal(origin, {*problems_of(error, Config, lines), *others}) from None
-    config, problems = _completed(config)
-    problems.extend(_vocab_problems(config.vocab))
-    if not problems:
-        problems.extend((*_clean_problems(config), *_output_problems(config), *_publish_problems(config)))
+    config, problems = _checked(config)
     if problems:
         raise refusal(origin, set(worded(problems, lines)))
     return config
@@ -82,8 +82,61 @@ def as_tuples(value: object) -> Any:
     return value
 
 
+def _checked(config: Config) -> tuple[Config, list[Problem]]:
+    """Returns a config whose types are right, with completed corpora, and its problems."""
+    config, problems = _completed(config)
+    wrong_vocab = [*_vocab_problems(config.vocab)]
+    problems += [*wrong_vocab, *_clean_problems(config), *_publish_problems(config)]
+    if not wrong_vocab:  # whether an output can hold the ids depends on it
+        problems += _output_problems(config)
+    return config, problems
+
+
+def _other_problems(
+    values: Mapping[str, Any], wrong: Collection[KeyPath], lines: Mapping[KeyPath, int]
+) -> Iterator[str]:
+    """Yields the problems that a config has beside values of wrong types.
+
+    Args:
+        values: the config.
+        wrong: the keys of the values whose types are wrong.
+        lines: line numbers of keys.
+    """
+    rest: Any = values
+    for path in filter(None, wrong):
+        rest = _without(rest, path) or {}
+    try:
+        config = Config.model_validate({**_PLACEHOLDERS, **rest})
+    except ValidationError as error:
+        untouched = {"splits", "vocab"}.isdisjoint(path[0] if path else "splits" for path in wrong)
+        if untouched and wrong_keys(error, Config) == {()}:  # the parts do not fit, and it is not for what is left out
+            yield from problems_of(error, Config, lines)
+        yield from worded(_problems_of_valid_parts({**rest, "splits": values.get("splits")}), lines)
+        return
+    for path, problem in _checked(config)[1]:
+        if not any(path[: len(key)] == key[: len(path)] for key in wrong):
+            yield from worded([(path, problem)], lines)
+
+
+def _without(value: Any, path: KeyPath) -> Any:
+    """Returns a value without what is at a path; None if nothing is left.
+
+    A list loses no single items, because the other ones would change their places: it goes as a whole.
+    """
+    key, *rest = path or (None,)
+    if isinstance(value, Mapping) and path:
+        if key not in value:
+            return value  # it is missing
+        inner = _without(value[key], tuple(rest))
+        others = {name: each for name, each in value.items() if name != key}
+        return others if inner is None else {**others, key: inner}
+    if isinstance(value, tuple) and isinstance(key, int) and (inner := _without(value[key], tuple(rest))) is not None:
+        return (*value[:key], inner, *value[key + 1 :])
+    return None
+
+
 def _problems_of_valid_parts(values: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yields the problems of corpora and vocabularies whose types are right, in a config with wrong types."""
+    """Yields the problems of corpora, rules and vocabularies whose types are right, in a config with wrong types."""
     languages = _valid(ConfigLanguages, values.get("languages"))
     splits = values.get("splits")
     for split, corpora in splits.items() if isinstance(splits, Mapping) else ():
@@ -92,6 +145,10 @@ def _problems_of_valid_parts(values: Mapping[str, Any]) -> Iterator[Problem]:
                 yield from _corpus_problems(completed(corpus, languages)[1], split, number)
     if (vocab := _valid(Vocab, values.get("vocab"))) is not None:
         yield from _vocab_problems(vocab)
+    if (clean := _valid(CleanSettings, values.get("clean"))) is not None:
+        from nmt_prep.checks.clean import layer_problems  # noqa: PLC0415  (loads all rules)
+
+        yield from layer_problems(clean)
 
 
 def _valid(kind: Any, value: object) -> Any:

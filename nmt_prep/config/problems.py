@@ -31,6 +31,11 @@ def problems_of(error: ValidationError, root: type[BaseModel], lines: Mapping[Ke
     return {_problem(detail, root, lines) for detail in details}
 
 
+def wrong_keys(error: ValidationError, root: type[BaseModel]) -> set[KeyPath]:
+    """Returns the keys of the values in which pydantic found a problem; the empty path stands for the whole."""
+    return {_locate(detail["loc"], root)[0] for detail in error.errors()}
+
+
 def _problem(detail: ErrorDetails, root: type[BaseModel], lines: Mapping[KeyPath, int]) -> str:
     path, model, allowed = _locate(detail["loc"], root)
     if "both" in path and path not in lines:

@@ -236,6 +236,43 @@ def test_each_dialect_has_its_own_keys(tmp_path: Path, vocab: str, expected: str
     assert expected in "\n".join(problems(tmp_path, MINIMAL + f"vocab: {{{vocab}}}\n"))
 
 
+CLEAN = "clean: {preset: strrict, rules: {lenght: {max: 3}, length: {maxx: 3}}, fix: [nope]}\n"
+TWICE = "outputs: [{kind: marian}, {kind: marian}]\n"
+
+
+def keys_of(tmp_path: Path, text: str) -> list[str]:
+    """Returns the keys with problems."""
+    return [line.strip().partition(" (")[0].partition(": ")[0] for line in problems(tmp_path, text)[1:]]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            MINIMAL + "bogus: 1\n" + CLEAN + TWICE,
+            ["bogus", "clean.fix", "clean.preset", "clean.rules.lenght", "clean.rules.length.maxx", "outputs.1.name"],
+        ),
+        (MINIMAL.replace("seed: 1", "seeed: 1") + TWICE, ["outputs.1.name", "seed", "seeed"]),
+        (MINIMAL + "records: {shards: {foo: 3}}\nbogus: 1\n", ["bogus", "config"]),
+        (
+            MINIMAL + "records: {shards: {foo: 3}}\n" + CLEAN.replace("strrict", "strict"),
+            ["clean.fix", "clean.rules.lenght", "clean.rules.length.maxx", "config"],
+        ),
+        (
+            MINIMAL.replace("url", "utl") + "clean: {fix: [nope]}\n",
+            ["clean.fix", "splits.train.0.url", "splits.train.0.utl"],
+        ),
+        # Nothing is said about what could be wrong only because something else is left out.
+        (MINIMAL + "      tag: {source: <a>}\nvocab: {size: 0, reserved: [<a>]}\n", ["vocab.size"]),
+        (MINIMAL + "      tag: {source: <a>}\nvocab: {kind: t3t, reserved: [<a>]}\n", ["vocab.kind"]),
+        (MINIMAL + "vocab: {size: many, max_subtoken_length: none}\n", ["vocab.max_subtoken_length", "vocab.size"]),
+        (MINIMAL.replace("train:", "dev:"), ["config"]),
+    ],
+)
+def test_problems_do_not_hide_each_other(tmp_path: Path, text: str, expected: list[str]) -> None:
+    assert keys_of(tmp_path, text) == expected
+
+
 def test_aliases_that_multiply_are_refused(tmp_path: Path) -> None:
     bomb = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     bomb += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]

@@ -7,7 +7,14 @@ import unicodedata
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
+from hypothesis import strategies as st
+
 _MASK = (1 << 64) - 1
+
+OLD_CHARACTERS = st.characters(exclude_categories=["Cs", "Cn"]).filter(
+    lambda character: unicodedata.ucd_3_2_0.category(character) != "Cn"
+)
+"""Characters of Unicode 3.2: the running Python and the core treat them alike, whatever version each has."""
 
 
 def normalized(line: str) -> str:

@@ -21,7 +21,7 @@ SCRIPTS = Path(__file__).resolve().parents[3] / "scripts"
 MARKS = st.sampled_from("\u0301\u0323\u0345\u0327\u05b0\u3099\u0f71")
 LINES = st.lists(
     st.one_of(
-        st.characters(blacklist_categories=["Cs"]),
+        dedup.OLD_CHARACTERS,
         MARKS,
         st.sampled_from("aAbB 01.,-éÉßẞİıΣςǅﬁﷺ½²Ⅷ１Ａｱｶﾞ가각ᄀ世界冠军ᾼᾳᾀ≠٣\u200d\ufe0f"),
     ),

@@ -14,11 +14,12 @@ from nmt_prep.columns import TextColumn
 from nmt_prep.errors import InvalidTextError
 from tests.conftest import examples
 from tests.reference import near as reference
+from tests.reference.dedup import OLD_CHARACTERS
 
 LINES = st.lists(
     st.one_of(
         st.text("abcdeé 0一二三いろパば゛ーสวัสดี한국!\u0301", max_size=12),
-        st.text(max_size=8).filter(lambda text: "\n" not in text),
+        st.text(OLD_CHARACTERS, max_size=8).filter(lambda text: "\n" not in text),
         st.sampled_from(["", "...", "a", "Ab", "abcd", "abcde", "世", "世界", "世界a", "a man in a blue shirt"]),
     ),
     min_size=1,

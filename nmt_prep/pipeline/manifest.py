@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from posixpath import normpath
@@ -116,7 +116,7 @@ def differences(
         reasons.append(f"nmt_prep makes version {version} of this stage, not {manifest.version}")
     before, now = dict(manifest.settings), json.loads(json.dumps(settings))
     changed = sorted(key for key in before.keys() | now.keys() if before.get(key) != now.get(key))
-    reasons.extend(dict.fromkeys(_setting_change(key, before, now) for key in changed))
+    reasons.extend(dict.fromkeys(change for key in changed for change in _setting_changes(key, before, now)))
     reasons.extend(
         _input_change(name, manifest.inputs, inputs)
         for name in sorted(manifest.inputs.keys() | inputs.keys())
@@ -125,14 +125,30 @@ def differences(
     return reasons
 
 
-def _setting_change(key: str, before: Mapping[str, object], now: Mapping[str, object]) -> str:
+def _setting_changes(key: str, before: Mapping[str, object], now: Mapping[str, object]) -> Iterator[str]:
     """Describes a changed setting, or the whole section (such as a corpus) if all its settings came or went."""
     section = key.rpartition(".")[0]
     if section:
         for side, word in ((before, "is new"), (now, "is gone")):
             if not any(other.startswith(f"{section}.") for other in side):
-                return f"config {section} {word}"
-    return f"config {key} changed {_brief(before.get(key))} → {_brief(now.get(key))}"
+                yield f"config {section} {word}"
+                return
+    yield from _value_changes(key, before.get(key), now.get(key))
+
+
+def _value_changes(key: str, before: object, now: object) -> Iterator[str]:
+    """Describes a changed value: of mappings the keys that differ, of lists the items that came or went."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        for name in sorted(before.keys() | now.keys()):
+            if before.get(name) != now.get(name):
+                yield from _value_changes(f"{key}.{name}", before.get(name), now.get(name))
+    elif isinstance(before, list) and isinstance(now, list):
+        gone = [_json(item) for item in before if item not in now]
+        new = [_json(item) for item in now if item not in before]
+        changes = [f"{word} {', '.join(items)}" for word, items in (("lost", gone), ("gained", new)) if items]
+        yield f"config {key} {' and '.join(changes) or 'has another order'}"
+    else:
+        yield f"config {key} changed {_json(before)} → {_json(now)}"
 
 
 def _input_change(name: str, before: Mapping[str, str], now: Mapping[str, str]) -> str:
@@ -141,6 +157,5 @@ def _input_change(name: str, before: Mapping[str, str], now: Mapping[str, str]) 
     return f"{name} changed" if name in now else f"{name} is no longer used"
 
 
-def _brief(value: object) -> str:
-    text = "unset" if value is None else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:57]}…"
+def _json(value: object) -> str:
+    return "unset" if value is None else json.dumps(value, ensure_ascii=False)

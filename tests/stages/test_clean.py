@@ -127,7 +127,7 @@ def test_a_changed_rule_reruns_cleaning_and_what_follows(tmp_path: Path) -> None
     changed = corpus_config(tmp_path / "run", clean={**NONE, "rules": {"length": {"max": 5}}})
     plan = nmt_prep.plan(changed, base_dir=tmp_path)
     assert [step.stage for step in plan if not step.fresh] == ["clean", "sample", "vocab", "encode", "report"]
-    assert plan[3].reason == 'config splits.train.x.rules.length changed {"max": 6} → {"max": 5}'
+    assert plan[3].reason == "config splits.train.x.rules.length.max changed 6 → 5"
 
 
 def test_overrides_apply_to_their_corpora(tmp_path: Path) -> None:

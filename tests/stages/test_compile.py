@@ -163,7 +163,7 @@ def test_renaming_a_corpus_compiles_again(tmp_path: Path) -> None:
     reasons = [step.reason for step in steps(config)]
     assert reasons[0].startswith("config splits.train.c is gone; config splits.train.d is new; file train/c/source is")
     assert reasons[2] == (
-        'follows extract; config splits.train changed ["c"] → ["d"]; config splits.train.c is gone; '
+        'follows extract; config splits.train lost "c" and gained "d"; config splits.train.c is gone; '
         "config splits.train.d is new"
     )
     assert compiled(config) == [("a", "b", "d")]

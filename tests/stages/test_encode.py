@@ -142,12 +142,12 @@ def test_a_licence_rewrites_only_dataset_json_and_the_report(place: Path, monkey
     records = place / "run" / "records"
     assert b"licence" not in (records / "dataset.json").read_bytes()
     info = load_dataset_info(records)
-    changes = 'unset → {"train.x": "CC0-1.0"}', '{"train.x": "CC0-1.0"} → {"train.x": "CC-BY-4.0"}'
+    changes = ' changed unset → {"train.x": "CC0-1.0"}', '.train.x changed "CC0-1.0" → "CC-BY-4.0"'
     for licence, change in zip(("CC0-1.0", "CC-BY-4.0"), changes, strict=True):
         config = licensed("run", licence)
         assert [(step.stage, step.reason) for step in nmt_prep.plan(config, base_dir=place) if not step.fresh] == [
-            ("encode", f"config licences changed {change}"),
-            ("report", f"follows encode; config licences changed {change}"),
+            ("encode", f"config licences{change}"),
+            ("report", f"follows encode; config licences{change}"),
         ]
         with monkeypatch.context() as patch:
             patch.setattr(Encode, "work", None)

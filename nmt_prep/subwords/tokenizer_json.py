@@ -31,11 +31,15 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 """A lone surrogate, which UTF-8 cannot represent."""
 
 
+_DEEPEST = 100
+"""Most levels of a file; deeper ones could end recursive functions."""
+
+
 def parse_json(where: str | Path, data: bytes) -> dict[str, Any]:
     """Returns the object that a JSON file contains; messages name the file ``where``.
 
     Raises:
-        VocabularyError: the file is not UTF-8, not JSON, or not an object.
+        VocabularyError: the file is not UTF-8, not JSON, not an object, or nested too deeply.
     """
     try:
         parsed = json.loads(text_of(where, data))
@@ -43,7 +47,13 @@ def parse_json(where: str | Path, data: bytes) -> dict[str, Any]:
         raise VocabularyError(f"{where} is not valid JSON ({error}); fetch the file again") from error
     if not isinstance(parsed, dict):
         raise VocabularyError(f"{where} is JSON, but not an object; check that this is the vocabulary")
-    return parsed
+    level: list[Any] = [parsed]
+    for _ in range(_DEEPEST):
+        parts = (part.values() if isinstance(part, dict) else part for part in level)
+        level = [child for children in parts for child in children if isinstance(child, dict | list)]
+        if not level:
+            return parsed
+    raise VocabularyError(f"{where} is JSON of more than {_DEEPEST} levels; check that this is the vocabulary")
 
 
 def text_of(where: str | Path, data: bytes) -> str:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
+from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 from tests.subwords.byte_bpe.models import added, model_file
 from tests.subwords.byte_bpe.samples import LINES, small_tokenizer
 
@@ -45,3 +47,15 @@ def test_a_long_added_token(tmp_path: Path) -> None:
     path.write_text(json.dumps(content))
     tokenizer = ByteBPETokenizer.load(path)
     assert tokenizer.encode(f"{name}c{name}<x>") == [402, 401, 403]
+
+
+@pytest.mark.parametrize("part", ["normalizer", "pre_tokenizer", "truncation", "model"])
+@pytest.mark.parametrize("levels", [60, 400, 494, 100_000])
+def test_deeply_nested_files(part: str, levels: int, tmp_path: Path) -> None:
+    content = json.loads(model_file("GPT-2")) | {part: "HERE"}
+    path = tmp_path / "tokenizer.json"
+    nested = '{"type": "Sequence", "normalizers": [' * levels + "]}" * levels
+    path.write_text(json.dumps(content).replace('"HERE"', nested))
+    for tokenizer in (ByteBPETokenizer, SentencePieceTokenizer):
+        with pytest.raises(VocabularyError, match=r"is JSON of more than 100 levels|is not valid JSON"):
+            tokenizer.load(path)

@@ -11,6 +11,7 @@
 #include "byte_bpe/model.h"
 #include "byte_bpe/ranks.h"
 #include "byte_bpe/splitter.h"
+#include "one_at_a_time.h"
 #include "text.h"
 
 namespace nb = nanobind;
@@ -129,39 +130,44 @@ NumpyArray<std::int32_t> rank_merges(const std::vector<nb::bytes>& tokens) {
     return merges_array(merges);
 }
 
-void count_column(WordCounter& counter, const ByteArray& data, const Int64Array& offsets, const Splitter& splitter,
-                  std::size_t threads) {
+void count_column(OneAtATime<WordCounter>& counter, const ByteArray& data, const Int64Array& offsets,
+                  const Splitter& splitter, std::size_t threads) {
     SignalPoll poll;
     nb::gil_scoped_release unlocked;
-    counter.add(text_view(data, offsets), splitter, threads, poll);
+    counter.use()->add(text_view(data, offsets), splitter, threads, poll);
 }
 
-auto counted(WordCounter& counter) { return count_columns(counter.words()); }
+auto counted(OneAtATime<WordCounter>& counter) { return count_columns(counter.use()->words()); }
 
-void add_counted(WordCounter& counter, const ByteArray& data, const Int64Array& offsets, const Int64Array& counts) {
+void add_counted(OneAtATime<WordCounter>& held, const ByteArray& data, const Int64Array& offsets,
+                 const Int64Array& counts) {
+    const auto counter = held.use();
     for_each_count(data, offsets, counts,
-                   [&](std::string_view word, std::int64_t count) { counter.add_word(word, count); });
+                   [&](std::string_view word, std::int64_t count) { counter->add_word(word, count); });
 }
 
 // Bytes of all distinct pretokens, plus one per pretoken; the memory of training is proportional to it.
-std::int64_t places(WordCounter& counter) {
-    return counter.words().bytes() + static_cast<std::int64_t>(counter.words().entries().size());
+std::int64_t places(OneAtATime<WordCounter>& held) {
+    const auto counter = held.use();
+    return counter->words().bytes() + static_cast<std::int64_t>(counter->words().entries().size());
 }
 
 // Returns the count of each byte.
-NumpyArray<std::int64_t> byte_counts(WordCounter& counter) {
+NumpyArray<std::int64_t> byte_counts(OneAtATime<WordCounter>& held) {
+    const auto counter = held.use();
     auto counts = std::make_unique<std::int64_t[]>(256);
-    for (const TokenCount& entry : counter.words().entries())
+    for (const TokenCount& entry : counter->words().entries())
         for (const char byte : entry.token()) counts[static_cast<std::uint8_t>(byte)] += entry.count;
     return own_by_numpy(std::move(counts), 256);
 }
 
 // (tokens by id, merges). `symbols`: tokens before any merge, empty for specials; those of one byte are the alphabet.
-std::pair<std::vector<nb::bytes>, NumpyArray<std::int32_t>> train(WordCounter& counter,
+std::pair<std::vector<nb::bytes>, NumpyArray<std::int32_t>> train(OneAtATime<WordCounter>& held,
                                                                   const std::vector<nb::bytes>& symbols,
                                                                   const std::vector<nb::bytes>& forbidden,
                                                                   std::size_t size, std::uint64_t min_frequency,
                                                                   std::size_t threads, const nb::callable& progress) {
+    const auto counter = held.use();
     std::array<std::int32_t, 256> alphabet;
     alphabet.fill(-1);
     std::vector<std::string> texts = read_tokens(symbols);
@@ -179,7 +185,7 @@ std::pair<std::vector<nb::bytes>, NumpyArray<std::int32_t>> train(WordCounter& c
     {
         nb::gil_scoped_release unlocked;
         bpe::Trainer trainer(alphabet, std::move(texts), {never.begin(), never.end()});
-        for (const TokenCount& entry : counter.words().entries())
+        for (const TokenCount& entry : counter->words().entries())
             trainer.add_word(entry.token(), static_cast<std::uint64_t>(entry.count));
         merges = trainer.learn(size, min_frequency, threads, report);
         texts = trainer.texts();
@@ -195,7 +201,7 @@ std::pair<std::vector<nb::bytes>, NumpyArray<std::int32_t>> train(WordCounter& c
 void bind_byte_bpe(nb::module_& module) {
     module.def("byte_bpe_rank_merges", &rank_merges, nb::arg("tokens"));
 
-    nb::class_<WordCounter>(module, "ByteBPEWordCounter")
+    nb::class_<OneAtATime<WordCounter>>(module, "ByteBPEWordCounter")
         .def(nb::init<>())
         .def("add", &count_column, nb::arg("data"), nb::arg("offsets"), nb::arg("splitter"), nb::arg("threads"))
         .def("add_counted", &add_counted, nb::arg("data"), nb::arg("offsets"), nb::arg("counts"))

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "one_at_a_time.h"
 #include "records.h"
 #include "records/chunk.h"
 #include "records/packing.h"
@@ -53,13 +54,14 @@ NumpyArray<std::int32_t> pack_rounds_of(const Int32Array& sources, const Int32Ar
 }
 
 // Takes the complete records out of a writer: framed records, three values per record, three values per pair.
-auto take(ChunkWriter& writer) {
-    auto frames = writer.frames();
+auto take(OneAtATime<ChunkWriter>& held) {
+    const auto writer = held.use();
+    auto frames = writer->frames();
     std::vector<std::int64_t> blocks;
     std::vector<std::uint16_t> pairs;
-    for (const auto& block : writer.blocks()) blocks.insert(blocks.end(), block.begin(), block.end());
-    for (const IndexedPair& pair : writer.pairs()) pairs.insert(pairs.end(), pair.begin(), pair.end());
-    writer.clear();
+    for (const auto& block : writer->blocks()) blocks.insert(blocks.end(), block.begin(), block.end());
+    for (const IndexedPair& pair : writer->pairs()) pairs.insert(pairs.end(), pair.begin(), pair.end());
+    writer->clear();
     return std::tuple(own_by_numpy(std::move(frames)), own_by_numpy(std::move(blocks)), own_by_numpy(std::move(pairs)));
 }
 
@@ -82,19 +84,22 @@ void bind_chunks(nb::module_& module) {
                nb::arg("length"));
     module.def("pack_rounds", &pack_rounds_of, nb::arg("source_lengths"), nb::arg("target_lengths"), nb::arg("length"));
     module.def("parse_chunks", &parse, nb::arg("data"), nb::arg("max_records"));
-    nb::class_<ChunkWriter>(module, "ChunkWriter")
+    nb::class_<OneAtATime<ChunkWriter>>(module, "ChunkWriter")
         .def(
             "__init__",
-            [](ChunkWriter* self, std::size_t pairs, std::int32_t row_length) {
+            [](OneAtATime<ChunkWriter>* self, std::size_t pairs, std::int32_t row_length) {
                 if (!pairs) throw std::invalid_argument("a chunk has at least one pair");
                 if (row_length) check_row_length(row_length);
-                new (self) ChunkWriter(pairs, row_length);
+                new (self) OneAtATime<ChunkWriter>(pairs, row_length);
             },
             nb::arg("pairs"), nb::arg("row_length"))
         .def(
-            "add", [](ChunkWriter& writer, const HeldBucket& held) { writer.add(held.bucket); }, nb::arg("bucket"),
-            nb::call_guard<nb::gil_scoped_release>())
-        .def("finish", &ChunkWriter::finish, nb::call_guard<nb::gil_scoped_release>())
+            "add",
+            [](OneAtATime<ChunkWriter>& writer, OneAtATime<HeldBucket>& held) {
+                writer.use()->add(held.use()->bucket);
+            },
+            nb::arg("bucket"), nb::call_guard<nb::gil_scoped_release>())
+        .def("finish", one_call(&ChunkWriter::finish), nb::call_guard<nb::gil_scoped_release>())
         .def("take", &take);
 }
 

@@ -7,6 +7,7 @@
 
 #include "health/frequent.h"
 #include "health/line_hashes.h"
+#include "one_at_a_time.h"
 #include "text.h"
 
 namespace nb = nanobind;
@@ -26,14 +27,16 @@ auto line_hashes(const ByteArray& data, const Int64Array& offsets) {
     return own_by_numpy(std::move(hashes), text.lines);
 }
 
-void add_hashes(health::FrequentHashes& frequent, const Hashes& hashes) {
+void add_hashes(OneAtATime<health::FrequentHashes>& held, const Hashes& hashes) {
+    const auto frequent = held.use();
     const nb::gil_scoped_release unlocked;
-    for (std::size_t i = 0; i < hashes.size(); ++i) frequent.add(hashes.data()[i]);
+    for (std::size_t i = 0; i < hashes.size(); ++i) frequent->add(hashes.data()[i]);
 }
 
 // Returns hashes, counts and how much each count may be too low.
-auto above(const health::FrequentHashes& frequent, std::int64_t least) {
-    const std::vector<health::HashCount> found = frequent.above(least);
+auto above(OneAtATime<health::FrequentHashes>& held, std::int64_t least) {
+    const auto frequent = held.use();
+    const std::vector<health::HashCount> found = frequent->above(least);
     auto hashes = std::make_unique_for_overwrite<std::uint64_t[]>(found.size());
     auto counts = std::make_unique_for_overwrite<std::int64_t[]>(found.size());
     for (std::size_t i = 0; i < found.size(); ++i) {
@@ -41,19 +44,19 @@ auto above(const health::FrequentHashes& frequent, std::int64_t least) {
         counts[i] = found[i].count;
     }
     return std::tuple(own_by_numpy(std::move(hashes), found.size()), own_by_numpy(std::move(counts), found.size()),
-                      frequent.error());
+                      frequent->error());
 }
 
-void make_frequent(health::FrequentHashes* place, std::size_t kept) {
+void make_frequent(OneAtATime<health::FrequentHashes>* place, std::size_t kept) {
     if (kept == 0 || kept > std::size_t{1} << 30) throw nb::value_error("at least one hash is kept, at most 2**30");
-    new (place) health::FrequentHashes(kept);
+    new (place) OneAtATime<health::FrequentHashes>(kept);
 }
 
 }  // namespace
 
 void bind_health(nb::module_& module) {
     module.def("line_hashes", line_hashes, nb::arg("data"), nb::arg("offsets"));
-    nb::class_<health::FrequentHashes>(module, "FrequentHashes")
+    nb::class_<OneAtATime<health::FrequentHashes>>(module, "FrequentHashes")
         .def("__init__", make_frequent, nb::arg("kept"))
         .def("add", add_hashes, nb::arg("hashes"))
         .def("above", above, nb::arg("least"));

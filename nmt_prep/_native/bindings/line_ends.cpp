@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "one_at_a_time.h"
 #include "text.h"
 #include "text/split_lines.h"
 #include "text/utf8.h"
@@ -108,19 +109,18 @@ auto blank(const ByteArray& data, const Int64Array& offsets) {
     return own_by_numpy(std::move(found), text.lines);
 }
 
-void new_sampler(LineSampler* place, std::int64_t stride, std::int64_t budget) {
+void new_sampler(OneAtATime<LineSampler>* place, std::int64_t stride, std::int64_t budget) {
     if (stride < 1 || budget < 1) throw nb::value_error("stride and budget must be 1 or more");
-    new (place) LineSampler(stride, budget);
+    new (place) OneAtATime<LineSampler>(stride, budget);
 }
 
-// The array is a view that the next call changes.
-nb::ndarray<nb::numpy, const std::uint8_t, nb::ndim<1>> feed(const nb::handle& self, const ByteArray& data, bool last) {
-    auto& sampler = nb::cast<LineSampler&>(self);
+NumpyArray<std::uint8_t> feed(OneAtATime<LineSampler>& sampler, const ByteArray& data, bool last) {
+    LineSampler::Taken taken;
     {
         const nb::gil_scoped_release unlocked;
-        sampler.feed(data.data(), data.size(), last);
+        taken = sampler.use()->feed(data.data(), data.size(), last);
     }
-    return {sampler.taken(), {sampler.taken_size()}, self};
+    return own_by_numpy(std::move(taken.bytes), taken.size);
 }
 
 }  // namespace
@@ -133,11 +133,11 @@ void bind_line_ends(nb::module_& module) {
     module.def("join_spans", spans, nb::arg("data"), nb::arg("starts"), nb::arg("ends"));
     module.def("find_blank", blank, nb::arg("data"), nb::arg("offsets"));
     module.def("split_lines", split, nb::arg("data"), nb::arg("lines"), nb::arg("left_out"), nb::arg("strip_returns"));
-    nb::class_<LineSampler>(module, "LineSampler")
+    nb::class_<OneAtATime<LineSampler>>(module, "LineSampler")
         .def("__init__", new_sampler, nb::arg("stride"), nb::arg("budget"))
         .def("feed", feed, nb::arg("data"), nb::arg("last"))
-        .def_prop_ro("done", &LineSampler::done)
-        .def_prop_ro("lines", &LineSampler::lines);
+        .def_prop_ro("done", one_call(&LineSampler::done))
+        .def_prop_ro("lines", one_call(&LineSampler::lines));
 }
 
 }  // namespace nmt_prep

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "batches/distinct_words.h"
+#include "one_at_a_time.h"
 #include "records.h"
 #include "text.h"
 
@@ -36,23 +37,23 @@ auto arrays(PaddedBatches batches) {
                       aligned(std::move(batches.target_lengths)), own_by_numpy(std::move(batches.places)));
 }
 
-auto add(PairBatches& self, const Int32Array& source, const Int64Array& source_lengths, const Int32Array& target,
-         const Int64Array& target_lengths, const Int64Array& random) {
+auto add(OneAtATime<PairBatches>& self, const Int32Array& source, const Int64Array& source_lengths,
+         const Int32Array& target, const Int64Array& target_lengths, const Int64Array& random) {
     PaddedBatches batches;
     {
         nb::gil_scoped_release unlocked;
-        batches = self.add({{source.data(), source.size()}, {source_lengths.data(), source_lengths.size()}},
-                           {{target.data(), target.size()}, {target_lengths.data(), target_lengths.size()}},
-                           {random.data(), random.size()});
+        batches = self.use()->add({{source.data(), source.size()}, {source_lengths.data(), source_lengths.size()}},
+                                  {{target.data(), target.size()}, {target_lengths.data(), target_lengths.size()}},
+                                  {random.data(), random.size()});
     }
     return arrays(std::move(batches));
 }
 
-auto drain(PairBatches& self) {
+auto drain(OneAtATime<PairBatches>& self) {
     PaddedBatches batches;
     {
         nb::gil_scoped_release unlocked;
-        batches = self.drain();
+        batches = self.use()->drain();
     }
     return arrays(std::move(batches));
 }
@@ -61,14 +62,14 @@ auto drain(PairBatches& self) {
 
 void bind_pair_batches(nb::module_& module) {
     module.def("distinct_words", &split, nb::arg("text"), nb::arg("sizes"), nb::arg("longest"));
-    nb::class_<PairBatches>(module, "PairBatches")
+    nb::class_<OneAtATime<PairBatches>>(module, "PairBatches")
         .def(
             "__init__",
-            [](PairBatches* self, std::int64_t buffer_size, std::int64_t batch_size, std::int64_t buckets,
+            [](OneAtATime<PairBatches>* self, std::int64_t buffer_size, std::int64_t batch_size, std::int64_t buckets,
                std::int64_t bucket_width, std::int64_t source_width, std::int64_t drains, std::int32_t source_padding,
                std::int32_t sos, std::int32_t eos) {
-                new (self) PairBatches(
-                    {buffer_size, batch_size, buckets, bucket_width, source_width, drains, source_padding, sos, eos});
+                new (self) OneAtATime<PairBatches>(PairBatchOptions{buffer_size, batch_size, buckets, bucket_width,
+                                                                    source_width, drains, source_padding, sos, eos});
             },
             nb::arg("buffer_size"), nb::arg("batch_size"), nb::arg("buckets"), nb::arg("bucket_width"),
             nb::arg("source_width"), nb::arg("drains"), nb::arg("source_padding"), nb::arg("sos"), nb::arg("eos"))

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "one_at_a_time.h"
 #include "records/chunk.h"
 #include "records/crc32c.h"
 #include "records/framed_rows.h"
@@ -93,37 +94,42 @@ auto parse(const ByteArray& data, std::size_t max_records) {
                       pairs.consumed, pairs.error);
 }
 
-void add_pairs(SpillBuffer& buffer, std::int64_t first_row, const Int32Array& inputs, const Int64Array& input_offsets,
-               const Int32Array& targets, const Int64Array& target_offsets, std::uint32_t corpus) {
+void add_pairs(OneAtATime<SpillBuffer>& buffer, std::int64_t first_row, const Int32Array& inputs,
+               const Int64Array& input_offsets, const Int32Array& targets, const Int64Array& target_offsets,
+               std::uint32_t corpus) {
     nb::gil_scoped_release unlocked;
-    buffer.add(first_row, column(inputs, input_offsets), column(targets, target_offsets), corpus);
+    buffer.use()->add(first_row, column(inputs, input_offsets), column(targets, target_offsets), corpus);
 }
 
-void add_text(SpillBuffer& buffer, std::int64_t first_row, const ByteArray& inputs, const Int64Array& input_offsets,
-              const ByteArray& targets, const Int64Array& target_offsets, std::uint32_t corpus) {
+void add_text(OneAtATime<SpillBuffer>& buffer, std::int64_t first_row, const ByteArray& inputs,
+              const Int64Array& input_offsets, const ByteArray& targets, const Int64Array& target_offsets,
+              std::uint32_t corpus) {
     const auto view = [](const ByteArray& data, const Int64Array& offsets) {
         return TextColumn{{data.data(), data.size()}, {offsets.data(), offsets.size()}};
     };
     nb::gil_scoped_release unlocked;
-    buffer.add(first_row, view(inputs, input_offsets), view(targets, target_offsets), corpus);
+    buffer.use()->add(first_row, view(inputs, input_offsets), view(targets, target_offsets), corpus);
 }
 
-NumpyArray<std::int64_t> drain(SpillBuffer& buffer, const WritableBytes& out) {
-    if (out.size() < buffer.bytes()) throw std::invalid_argument("the output is smaller than the buffer's content");
+NumpyArray<std::int64_t> drain(OneAtATime<SpillBuffer>& held, const WritableBytes& out) {
+    const auto buffer = held.use();
+    if (out.size() < buffer->bytes()) throw std::invalid_argument("the output is smaller than the buffer's content");
     std::vector<std::int64_t> flat;
     {
         nb::gil_scoped_release unlocked;
-        for (const Segment& segment : buffer.drain(out.data())) {
+        for (const Segment& segment : buffer->drain(out.data())) {
             flat.insert(flat.end(), {segment.bucket, segment.offset, segment.bytes});
         }
     }
     return own_by_numpy(std::move(flat));
 }
 
-std::size_t copy_frames(HeldBucket& held, const WritableBytes& out) {
-    if (out.size() < held.bucket.largest()) throw std::invalid_argument("the chunk is smaller than the largest record");
+std::size_t copy_frames(OneAtATime<HeldBucket>& used, const WritableBytes& out) {
+    const auto held = used.use();
+    if (out.size() < held->bucket.largest())
+        throw std::invalid_argument("the chunk is smaller than the largest record");
     nb::gil_scoped_release unlocked;
-    return held.bucket.copy(out.data(), out.size());
+    return held->bucket.copy(out.data(), out.size());
 }
 
 Payload payload(std::string_view name) {
@@ -146,8 +152,9 @@ NumpyArray<std::uint8_t> ordered(const Int32Array& inputs, const Int64Array& inp
 
 // Returns the text of the pairs from `first` on, up to the pair with which both sides reach `bytes`: the UTF-8 of each
 // side and its offsets, and the number of each pair's corpus.
-auto text(const HeldBucket& held, std::size_t first, std::size_t bytes) {
-    const Bucket& bucket = held.bucket;
+auto text(OneAtATime<HeldBucket>& used, std::size_t first, std::size_t bytes) {
+    const auto held = used.use();
+    const Bucket& bucket = held->bucket;
     if (bucket.payload() != Payload::kText) throw std::invalid_argument("the bucket has no text");
     std::array<std::vector<std::int64_t>, 2> offsets{{{0}, {0}}};
     std::array<std::unique_ptr<std::uint8_t[]>, 2> data;
@@ -181,15 +188,17 @@ auto text(const HeldBucket& held, std::size_t first, std::size_t bytes) {
 }
 
 // Returns the bytes of each framed record, and the three index values of each pair.
-auto index(const HeldBucket& held) {
+auto index(OneAtATime<HeldBucket>& used) {
+    const auto held = used.use();
+    const Bucket& bucket = held->bucket;
     std::vector<std::int64_t> bytes;
     std::vector<std::uint16_t> pairs;
     {
         nb::gil_scoped_release unlocked;
-        bytes.reserve(held.bucket.size());
-        pairs.reserve(3 * held.bucket.size());
-        for (std::size_t i = 0; i < held.bucket.size(); ++i) {
-            const PairInfo info = held.bucket.info(i);
+        bytes.reserve(bucket.size());
+        pairs.reserve(3 * bucket.size());
+        for (std::size_t i = 0; i < bucket.size(); ++i) {
+            const PairInfo info = bucket.info(i);
             bytes.push_back(static_cast<std::int64_t>(info.bytes));
             for (const std::uint16_t value : indexed(info)) pairs.push_back(value);
         }
@@ -200,16 +209,18 @@ auto index(const HeldBucket& held) {
 void bind_spill(nb::module_& module) {
     using FrameIds = std::array<std::vector<std::int32_t>, 2>;
     const FrameIds no_frame;  // before and after the ids of a row
-    nb::class_<SpillBuffer>(module, "SpillBuffer")
+    nb::class_<OneAtATime<SpillBuffer>>(module, "SpillBuffer")
         .def(
             "__init__",
-            [](SpillBuffer* self, const UInt64Array& keys, std::int64_t rows, std::int64_t shards, std::int64_t buckets,
-               std::string_view name, std::size_t expected, FrameIds source_frame, FrameIds target_frame) {
+            [](OneAtATime<SpillBuffer>* self, const UInt64Array& keys, std::int64_t rows, std::int64_t shards,
+               std::int64_t buckets, std::string_view name, std::size_t expected, FrameIds source_frame,
+               FrameIds target_frame) {
                 auto& [source_before, source_after] = source_frame;
                 auto& [target_before, target_after] = target_frame;
-                new (self) SpillBuffer(permutation(keys, rows), ShardLayout(rows, shards, buckets), payload(name),
-                                       expected, {std::move(source_before), std::move(source_after)},
-                                       {std::move(target_before), std::move(target_after)});
+                new (self)
+                    OneAtATime<SpillBuffer>(permutation(keys, rows), ShardLayout(rows, shards, buckets), payload(name),
+                                            expected, RowFrame{std::move(source_before), std::move(source_after)},
+                                            RowFrame{std::move(target_before), std::move(target_after)});
             },
             nb::arg("keys"), nb::arg("rows"), nb::arg("shards"), nb::arg("buckets_per_shard"), nb::arg("payload"),
             nb::arg("expected") = 0, nb::arg("source_frame") = no_frame, nb::arg("target_frame") = no_frame)
@@ -217,22 +228,23 @@ void bind_spill(nb::module_& module) {
              nb::arg("target_offsets"), nb::arg("corpus"))
         .def("add_text", &add_text, nb::arg("first_row"), nb::arg("inputs"), nb::arg("input_offsets"),
              nb::arg("targets"), nb::arg("target_offsets"), nb::arg("corpus"))
-        .def_prop_ro("bytes", &SpillBuffer::bytes)
-        .def_prop_ro("held", &SpillBuffer::held)
+        .def_prop_ro("bytes", one_call(&SpillBuffer::bytes))
+        .def_prop_ro("held", one_call(&SpillBuffer::held))
         .def("drain", &drain, nb::arg("out"));
-    nb::class_<HeldBucket>(module, "Bucket")
+    nb::class_<OneAtATime<HeldBucket>>(module, "Bucket")
         .def(
             "__init__",
-            [](HeldBucket* self, ByteArray data, std::int64_t first, std::int64_t last, std::string_view name) {
+            [](OneAtATime<HeldBucket>* self, ByteArray data, std::int64_t first, std::int64_t last,
+               std::string_view name) {
                 nb::gil_scoped_release unlocked;
                 Bucket bucket({data.data(), data.size()}, first, last, payload(name));
-                new (self) HeldBucket{std::move(data), std::move(bucket)};
+                new (self) OneAtATime<HeldBucket>(std::move(data), std::move(bucket));
             },
             nb::arg("data"), nb::arg("first"), nb::arg("last"), nb::arg("payload"))
-        .def("__len__", [](const HeldBucket& self) { return self.bucket.size(); })
-        .def_prop_ro("largest", [](const HeldBucket& self) { return self.bucket.largest(); })
-        .def_prop_ro("source_tokens", [](const HeldBucket& self) { return self.bucket.source_tokens(); })
-        .def_prop_ro("target_tokens", [](const HeldBucket& self) { return self.bucket.target_tokens(); })
+        .def("__len__", [](OneAtATime<HeldBucket>& self) { return self.use()->bucket.size(); })
+        .def_prop_ro("largest", [](OneAtATime<HeldBucket>& self) { return self.use()->bucket.largest(); })
+        .def_prop_ro("source_tokens", [](OneAtATime<HeldBucket>& self) { return self.use()->bucket.source_tokens(); })
+        .def_prop_ro("target_tokens", [](OneAtATime<HeldBucket>& self) { return self.use()->bucket.target_tokens(); })
         .def("copy", &copy_frames, nb::arg("out"))
         .def("index", &index)
         .def("text", &text, nb::arg("first"), nb::arg("size"));

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "one_at_a_time.h"
 #include "sentencepiece/bpe_trainer.h"
 #include "sentencepiece/file.h"
 #include "sentencepiece/training_text.h"
@@ -30,10 +31,10 @@ using sentencepiece::TrainingText;
 
 using FloatArray = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-void make_text(TrainingText* place, const nb::bytes& charsmap, bool add_dummy_prefix, bool remove_extra_whitespaces,
-               bool whitespace_is_suffix, bool split_by_whitespace, bool whitespace_only_pieces,
-               std::vector<std::string> separate, std::string delimiter, std::size_t longest_line,
-               std::size_t most_lines, bool mark_finals) {
+void make_text(OneAtATime<TrainingText>* place, const nb::bytes& charsmap, bool add_dummy_prefix,
+               bool remove_extra_whitespaces, bool whitespace_is_suffix, bool split_by_whitespace,
+               bool whitespace_only_pieces, std::vector<std::string> separate, std::string delimiter,
+               std::size_t longest_line, std::size_t most_lines, bool mark_finals) {
     TextRules rules;
     rules.normalizer.charsmap.assign(charsmap.c_str(), charsmap.size());
     rules.normalizer.add_dummy_prefix = add_dummy_prefix;
@@ -46,24 +47,24 @@ void make_text(TrainingText* place, const nb::bytes& charsmap, bool add_dummy_pr
     rules.longest_line = longest_line;
     rules.most_lines = most_lines;
     rules.mark_finals = mark_finals;
-    new (place) TrainingText(rules);
+    new (place) OneAtATime<TrainingText>(rules);
 }
 
-void add(TrainingText& text, const ByteArray& data, const Int64Array& offsets, std::size_t threads) {
+void add(OneAtATime<TrainingText>& text, const ByteArray& data, const Int64Array& offsets, std::size_t threads) {
     SignalPoll poll;
     const nb::gil_scoped_release unlocked;
-    text.add(text_view(data, offsets), threads, poll);
+    text.use()->add(text_view(data, offsets), threads, poll);
 }
 
 // Returns code points and counts of the characters of a vocabulary, as `covered_characters`; nothing for a text without
 // characters. A text of separate pieces alone has the marks of their ends, and a vocabulary of no characters.
-std::optional<std::vector<std::pair<std::uint32_t, std::int64_t>>> covered(TrainingText& text,
+std::optional<std::vector<std::pair<std::uint32_t, std::int64_t>>> covered(OneAtATime<TrainingText>& text,
                                                                            const std::vector<std::uint32_t>& required,
                                                                            float coverage) {
     std::vector<CharacterCount> found;
     {
         const nb::gil_scoped_release unlocked;
-        found = text.characters();
+        found = text.use()->characters();
         if (found.empty()) return std::nullopt;
         found = sentencepiece::covered_characters(found, {required.begin(), required.end()}, coverage);
     }
@@ -81,8 +82,10 @@ PieceOptions piece_options(std::uint32_t longest, bool split_by_script, bool spl
 
 // Returns the pieces of up to `merges` merges in order, then the characters, as bytes and offsets. Frees the words of
 // the text.
-auto learn_bpe(TrainingText& text, const PieceOptions& options, const std::vector<std::uint32_t>& characters,
-               std::size_t merges, std::size_t threads, const nb::callable& progress) {
+auto learn_bpe(OneAtATime<TrainingText>& held, const PieceOptions& options,
+               const std::vector<std::uint32_t>& characters, std::size_t merges, std::size_t threads,
+               const nb::callable& progress) {
+    const auto text = held.use();
     SignalPoll poll;
     const auto report = [&](std::size_t found) {
         poll();
@@ -95,8 +98,8 @@ auto learn_bpe(TrainingText& text, const PieceOptions& options, const std::vecto
     {
         const nb::gil_scoped_release unlocked;
         BpeTrainer trainer(options, std::move(points), threads);
-        trainer.read(text.words());
-        text.release();
+        trainer.read(text->words());
+        text->release();
         trainer.learn(merges, report);
         pieces = trainer.pieces();
         for (const char32_t point : characters) {
@@ -132,15 +135,15 @@ void bind_sentencepiece_training(nb::module_& module) {
         .def(nb::new_(&piece_options), nb::arg("longest"), nb::arg("split_by_script"), nb::arg("split_by_number"),
              nb::arg("split_by_whitespace"), nb::arg("split_digits"), nb::arg("whitespace_is_suffix"),
              nb::arg("whitespace_only_pieces"));
-    nb::class_<TrainingText>(module, "SentencePieceTrainingText")
+    nb::class_<OneAtATime<TrainingText>>(module, "SentencePieceTrainingText")
         .def("__init__", &make_text, nb::arg("charsmap"), nb::arg("add_dummy_prefix"),
              nb::arg("remove_extra_whitespaces"), nb::arg("whitespace_is_suffix"), nb::arg("split_by_whitespace"),
              nb::arg("whitespace_only_pieces"), nb::arg("separate"), nb::arg("delimiter"), nb::arg("longest_line"),
              nb::arg("most_lines"), nb::arg("mark_finals") = false)
         .def("add", &add, nb::arg("data"), nb::arg("offsets"), nb::arg("threads"))
-        .def_prop_ro("lines", &TrainingText::lines)
-        .def_prop_ro("too_long", &TrainingText::too_long)
-        .def_prop_ro("training_memory", &TrainingText::training_memory)
+        .def_prop_ro("lines", one_call(&TrainingText::lines))
+        .def_prop_ro("too_long", one_call(&TrainingText::too_long))
+        .def_prop_ro("training_memory", one_call(&TrainingText::training_memory))
         .def("covered", &covered, nb::arg("required"), nb::arg("coverage"))
         .def("learn_bpe", &learn_bpe, nb::arg("options"), nb::arg("characters"), nb::arg("merges"), nb::arg("threads"),
              nb::arg("progress"));

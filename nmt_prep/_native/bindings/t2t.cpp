@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "one_at_a_time.h"
 #include "t2t/counts.h"
 #include "t2t/model.h"
 #include "t2t/trainer.h"
@@ -23,45 +24,49 @@ using t2t::Model;
 using t2t::TokenCounter;
 using t2t::Trainer;
 
-void count_column(TokenCounter& counter, const ByteArray& data, const Int64Array& offsets, std::size_t threads) {
+void count_column(OneAtATime<TokenCounter>& counter, const ByteArray& data, const Int64Array& offsets,
+                  std::size_t threads) {
     SignalPoll poll;
     nb::gil_scoped_release unlocked;
-    counter.add(text_view(data, offsets), threads, poll);
+    counter.use()->add(text_view(data, offsets), threads, poll);
 }
 
-std::vector<std::pair<std::string, std::int64_t>> count_items(TokenCounter& counter) {
+std::vector<std::pair<std::string, std::int64_t>> count_items(OneAtATime<TokenCounter>& held) {
+    const auto counter = held.use();
     std::vector<std::pair<std::string, std::int64_t>> items;
-    for (const TokenCount& entry : counter.merged().entries()) items.emplace_back(entry.token(), entry.count);
+    for (const TokenCount& entry : counter->merged().entries()) items.emplace_back(entry.token(), entry.count);
     return items;
 }
 
-auto counted(TokenCounter& counter) { return count_columns(counter.merged()); }
+auto counted(OneAtATime<TokenCounter>& counter) { return count_columns(counter.use()->merged()); }
 
-void add_counted(TokenCounter& counter, const ByteArray& data, const Int64Array& offsets, const Int64Array& counts) {
+void add_counted(OneAtATime<TokenCounter>& held, const ByteArray& data, const Int64Array& offsets,
+                 const Int64Array& counts) {
+    const auto counter = held.use();
     for_each_count(data, offsets, counts,
-                   [&](std::string_view token, std::int64_t count) { counter.add_token(token, count); });
+                   [&](std::string_view token, std::int64_t count) { counter->add_token(token, count); });
 }
 
-void make_trainer(Trainer* place, TokenCounter& counter, const std::vector<std::string>& reserved,
-                  std::int64_t max_depth) {
+void make_trainer(OneAtATime<Trainer>* place, OneAtATime<TokenCounter>& counter,
+                  const std::vector<std::string>& reserved, std::int64_t max_depth) {
     SignalPoll poll;
     nb::gil_scoped_release unlocked;
     const auto depth = max_depth < 0 || std::cmp_greater_equal(max_depth, t2t::kNone)
                            ? t2t::kNone
                            : static_cast<std::uint32_t>(max_depth);
-    new (place) Trainer(counter.merged(), reserved, depth, poll);
+    new (place) OneAtATime<Trainer>(counter.use()->merged(), reserved, depth, poll);
 }
 
-Candidate build(Trainer& trainer, std::int64_t min_count, int passes, std::size_t threads) {
+Candidate build(OneAtATime<Trainer>& trainer, std::int64_t min_count, int passes, std::size_t threads) {
     SignalPoll poll;
     nb::gil_scoped_release unlocked;
-    return trainer.build(min_count, passes, threads, poll);
+    return trainer.use()->build(min_count, passes, threads, poll);
 }
 
-std::size_t most_pieces(Trainer& trainer, std::int64_t min_count) {
+std::size_t most_pieces(OneAtATime<Trainer>& trainer, std::int64_t min_count) {
     SignalPoll poll;
     nb::gil_scoped_release unlocked;
-    return trainer.most_pieces(min_count, poll);
+    return trainer.use()->most_pieces(min_count, poll);
 }
 
 auto encode(const Model& model, const ByteArray& data, const Int64Array& offsets, std::size_t threads) {
@@ -108,23 +113,23 @@ void bind_t2t(nb::module_& module) {
     module.def("is_alphanumeric", &point_is_alphanumeric, nb::arg("point"));
     module.def("find_invalid_utf8", &invalid_utf8, nb::arg("data"));
 
-    nb::class_<TokenCounter>(module, "T2TTokenCounter")
+    nb::class_<OneAtATime<TokenCounter>>(module, "T2TTokenCounter")
         .def(nb::init<>())
         .def("add", &count_column, nb::arg("data"), nb::arg("offsets"), nb::arg("threads"))
-        .def("add_token", &TokenCounter::add_token, nb::arg("token"), nb::arg("count"))
+        .def("add_token", one_call(&TokenCounter::add_token), nb::arg("token"), nb::arg("count"))
         .def("add_counted", &add_counted, nb::arg("data"), nb::arg("offsets"), nb::arg("counts"))
         .def("columns", &counted)
-        .def("characters", &TokenCounter::characters, nb::call_guard<nb::gil_scoped_release>())
+        .def("characters", one_call(&TokenCounter::characters), nb::call_guard<nb::gil_scoped_release>())
         .def("items", &count_items);
     nb::class_<Candidate>(module, "T2TCandidate").def("__len__", [](const Candidate& candidate) {
         return candidate.pieces.size();
     });
-    nb::class_<Trainer>(module, "T2TTrainer")
+    nb::class_<OneAtATime<Trainer>>(module, "T2TTrainer")
         .def("__init__", &make_trainer, nb::arg("counter"), nb::arg("reserved"), nb::arg("max_depth"))
         .def("build", &build, nb::arg("min_count"), nb::arg("passes"), nb::arg("threads"))
         .def("most_pieces", &most_pieces, nb::arg("min_count"))
-        .def("least_count", &Trainer::least_count)
-        .def("pieces", &Trainer::pieces, nb::arg("candidate"));
+        .def("least_count", one_call(&Trainer::least_count))
+        .def("pieces", one_call(&Trainer::pieces), nb::arg("candidate"));
     nb::class_<Model>(module, "T2TModel")
         .def(nb::init<std::vector<std::string>>(), nb::arg("pieces"))
         .def("__len__", &Model::size)

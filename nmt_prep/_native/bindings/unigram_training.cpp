@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "one_at_a_time.h"
 #include "sentencepiece/training_text.h"
 #include "sentencepiece/unigram_training/trainer.h"
 #include "sentencepiece/unigram_training/words.h"
@@ -25,9 +26,10 @@ void make_options(UnigramOptions* place, std::size_t size, std::size_t desired_s
 
 // Returns pieces and scores, the best ones first. `characters`: as of `covered`. Frees the words of the text.
 std::vector<std::pair<std::string, float>> learn_unigram(
-    TrainingText& text, const UnigramOptions& options,
+    OneAtATime<TrainingText>& held, const UnigramOptions& options,
     const std::vector<std::pair<std::uint32_t, std::int64_t>>& characters, std::size_t threads,
     const nb::callable& progress) {
+    const auto text = held.use();
     SignalPoll poll;
     const auto report = [&](std::size_t pieces) {
         const nb::gil_scoped_acquire locked;
@@ -40,8 +42,8 @@ std::vector<std::pair<std::string, float>> learn_unigram(
         required.emplace_back(point, count);
     }
     const nb::gil_scoped_release unlocked;
-    const TrainingWords words = sentencepiece::read_words(text.words(), points, text.last_word());
-    text.release();
+    const TrainingWords words = sentencepiece::read_words(text->words(), points, text->last_word());
+    text->release();
     return sentencepiece::train_unigram(words, required, options, threads, poll, report);
 }
 

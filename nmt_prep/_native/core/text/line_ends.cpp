@@ -112,13 +112,9 @@ std::uint64_t hash_block(const std::uint8_t* data, std::size_t size) {
     return mix_bits(mix_bits(chains[0] ^ rest, chains[1] ^ kOdd[3]) ^ size, mix_bits(chains[2], chains[3] ^ kOdd[0]));
 }
 
-void LineSampler::feed(const std::uint8_t* data, std::size_t size, bool last) {
-    const std::size_t most = begun_.size() + size + 1;
-    if (most > capacity_) {
-        capacity_ = std::max(most, capacity_ * 2);
-        taken_ = std::make_unique_for_overwrite<std::uint8_t[]>(capacity_);
-    }
-    size_ = counted_ = 0;
+LineSampler::Taken LineSampler::feed(const std::uint8_t* data, std::size_t size, bool last) {
+    taken_ = {std::make_unique_for_overwrite<std::uint8_t[]>(begun_.size() + size + 1), 0};
+    counted_ = 0;
     const std::uint8_t* at = data;
     const std::uint8_t* end = data + size;
     constexpr std::size_t kWindow = 4096;
@@ -163,7 +159,9 @@ void LineSampler::feed(const std::uint8_t* data, std::size_t size, bool last) {
         inside_ = false;
     }
     count_characters();
-    if (find_invalid_utf8(taken_.get(), size_) != size_) throw InvalidTextError("a line is not UTF-8");
+    if (find_invalid_utf8(taken_.bytes.get(), taken_.size) != taken_.size)
+        throw InvalidTextError("a line is not UTF-8");
+    return std::move(taken_);
 }
 
 void LineSampler::take(const std::uint8_t* begin, const std::uint8_t* end) {
@@ -178,20 +176,21 @@ void LineSampler::take(const std::uint8_t* begin, const std::uint8_t* end) {
         end -= space;
     }
     const auto size = static_cast<std::size_t>(end - begin);
-    if (size > 0) std::memcpy(taken_.get() + size_, begin, size);
-    size_ += size;
-    taken_[size_++] = '\n';
+    if (size > 0) std::memcpy(taken_.bytes.get() + taken_.size, begin, size);
+    taken_.size += size;
+    taken_.bytes[taken_.size++] = '\n';
     ++lines_;
     // A character has at least one byte, so the budget cannot be used up earlier.
-    if (std::cmp_greater_equal(size_ - counted_, budget_)) count_characters();
+    if (std::cmp_greater_equal(taken_.size - counted_, budget_)) count_characters();
 }
 
 void LineSampler::count_characters() {
     const auto is_counted = [](std::uint8_t byte) -> std::uint8_t {
         return static_cast<std::uint8_t>((static_cast<std::int8_t>(byte) >= -0x40) & (byte != '\n'));
     };
-    budget_ -= static_cast<std::int64_t>(count_bytes(taken_.get() + counted_, size_ - counted_, is_counted));
-    counted_ = size_;
+    budget_ -=
+        static_cast<std::int64_t>(count_bytes(taken_.bytes.get() + counted_, taken_.size - counted_, is_counted));
+    counted_ = taken_.size;
 }
 
 }  // namespace nmt_prep

@@ -31,13 +31,15 @@ class LineSampler {
     // Requires stride >= 1 and budget >= 1.
     LineSampler(std::int64_t stride, std::int64_t budget) : stride_(stride), ahead_(stride - 1), budget_(budget) {}
 
-    // Reads the next block of the file, of any size; the last one of a file ends its last line. Collects the lines that
-    // it completes, each followed by '\n'. Throws InvalidTextError if one of them is not UTF-8.
-    void feed(const std::uint8_t* data, std::size_t size, bool last);
+    // Lines, each followed by '\n'.
+    struct Taken {
+        std::unique_ptr<std::uint8_t[]> bytes;
+        std::size_t size = 0;
+    };
 
-    // The lines that the last call of feed() collected; valid until the next one.
-    const std::uint8_t* taken() const { return taken_.get(); }
-    std::size_t taken_size() const { return size_; }
+    // Reads the next block of the file, of any size; the last one of a file ends its last line. Returns the lines that
+    // it completes. Throws InvalidTextError if one of them is not UTF-8.
+    Taken feed(const std::uint8_t* data, std::size_t size, bool last);
 
     bool done() const { return budget_ <= 0; }
     std::int64_t lines() const { return lines_; }
@@ -52,10 +54,8 @@ class LineSampler {
     std::int64_t lines_ = 0;
     bool inside_ = false;              // the last block ended inside a line
     std::vector<std::uint8_t> begun_;  // the part of that line read so far
-    std::unique_ptr<std::uint8_t[]> taken_;
-    std::size_t size_ = 0;
-    std::size_t counted_ = 0;
-    std::size_t capacity_ = 0;
+    Taken taken_;
+    std::size_t counted_ = 0;  // bytes of taken_ whose characters are counted
 };
 
 }  // namespace nmt_prep

@@ -28,7 +28,6 @@ __all__ = [
     "dialect_in",
     "dialect_named",
     "dialect_of",
-    "expects_spm",
     "load_tokenizer",
 ]
 

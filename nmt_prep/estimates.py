@@ -17,13 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from nmt_prep.archives import is_plain
+from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES, CORPUS_RULES
 from nmt_prep.cleaning.dedup.near import Signatures
 from nmt_prep.cleaning.dedup.records import comparisons_of
 from nmt_prep.cleaning.dedup.spill import range_bytes
 from nmt_prep.cleaning.presets import effective_dedup, effective_rules
-from nmt_prep.cleaning.top import TOP
-from nmt_prep.cleaning.translation import TRANSLATION
-from nmt_prep.cleaning.translation.options import translation_options
 from nmt_prep.config import CleanSettings, Config, ExistingVocab
 from nmt_prep.corpora import format_of, reader_of
 from nmt_prep.corpora.parts import PART_BYTES
@@ -36,6 +34,7 @@ from nmt_prep.pipeline.measured import StageNote, kind_of, read_notes, work_of
 from nmt_prep.pipeline.stage import Outputs
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.alignment import learning_memory
+from nmt_prep.stages.clean.passes import LATE
 from nmt_prep.stages.compile_links import has_lines_as_they_are
 from nmt_prep.stages.download import Download, Needed
 from nmt_prep.stages.encode_tasks import bucket_share, spill_buffer
@@ -292,7 +291,7 @@ def _cleaning(config: Config, corpora: Sequence[CorpusSize]) -> dict[str, tuple[
     # The pairs of a corpus are first written to scratch, together with a record of each pair for each comparison.
     settings = effective_dedup(config.clean)
     comparisons = comparisons_of(settings)
-    scratch = written if comparisons or any(TOP in layer for layer in rules) else 0.0
+    scratch = written if comparisons or any(CORPUS_RULES.keys() & layer.keys() for layer in rules) else 0.0
     pairs = written / _COMPILED / BYTES_PER_PAIR
     record_bytes = sum(each.record_bytes for each in comparisons)
     if settings.pair == "near":
@@ -396,7 +395,7 @@ def _alignment(name: str, config: Config, corpora: Sequence[CorpusSize]) -> floa
 
 def _scores_translations(config: Config) -> bool:
     """Returns True if cleaning uses a model of word alignment."""
-    return config.clean is not None and TRANSLATION in _rules(config.clean)
+    return config.clean is not None and not COMPUTED_SCORES.isdisjoint(_rules(config.clean))
 
 
 def _learned(name: str, config: Config, corpora: Sequence[CorpusSize]) -> int:
@@ -404,8 +403,8 @@ def _learned(name: str, config: Config, corpora: Sequence[CorpusSize]) -> int:
     if name == "align" and config.align is not None and config.align.learns:
         splits, most = config.align.splits or tuple(config.splits), config.align.pairs
     elif name == "clean" and config.clean is not None and _scores_translations(config):
-        options = translation_options(_rules(config.clean)[TRANSLATION])
-        splits, most = config.clean.splits, options.pairs if options.learns else 0
+        splits, rules = config.clean.splits, _rules(config.clean)
+        most = max(rule.learns_from(rules[rule.name]) for rule in LATE if rule.name in rules)
     else:
         return 0
     return min(int(sum(total(corpora, split) for split in splits) / BYTES_PER_PAIR), most)

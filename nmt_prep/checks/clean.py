@@ -13,9 +13,8 @@ from pydantic_core import PydanticCustomError
 from nmt_prep.cleaning.cleaning import language_pairs
 from nmt_prep.cleaning.decontamination.sets import against_problems
 from nmt_prep.cleaning.fixes import parse_fixes
-from nmt_prep.cleaning.presets import PRESET_AGAINST, is_off
-from nmt_prep.cleaning.rules import RULES, kind_of, rule_problems
-from nmt_prep.cleaning.top import TOP, top_options
+from nmt_prep.cleaning.presets import PRESET_AGAINST
+from nmt_prep.cleaning.rules import rule_problems
 from nmt_prep.config import CleanSettings, Config, CorpusCleaning, Languages
 from nmt_prep.config.languages import check_language
 from nmt_prep.config.problems import KeyPath, Problem
@@ -82,23 +81,9 @@ def _layer_problems(layer: CleanSettings | CorpusCleaning, path: KeyPath) -> Ite
     except ValueError as error:
         yield (*path, "fix"), str(error)
     for name, spec in layer.rules.items():
-        for problem in _rule_problems(name, spec):
+        for problem in rule_problems({name: spec}):
             key, _, what = problem.partition(": ")
             yield (*path, "rules", *key.split(".")), what
-
-
-def _rule_problems(name: str, spec: object) -> Iterator[str]:
-    if name == TOP:
-        try:
-            if not is_off(spec):
-                top_options(spec)
-        except ValueError as error:
-            yield from str(error).splitlines()
-    elif kind_of(name) not in RULES:
-        known = (*RULES, TOP)
-        yield f"{name}: there is no such rule{_nearest(name, known)} (rules: {', '.join(known)})"
-    else:
-        yield from rule_problems({name: spec})
 
 
 def _nearest(name: str, known: Collection[str]) -> str:

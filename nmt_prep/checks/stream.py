@@ -11,11 +11,10 @@ from pydantic import Field, ValidationError
 from nmt_prep.checks.clean import filter_problems
 from nmt_prep.checks.load import as_tuples, refusal
 from nmt_prep.cleaning.cleaning import Cleaning, cleaning_of
+from nmt_prep.cleaning.corpus_rules import CORPUS_RULES
 from nmt_prep.cleaning.opusfilter import opusfilter_rules
 from nmt_prep.cleaning.presets import PRESET_AGAINST, effective_dedup
 from nmt_prep.cleaning.rules import rule_problems
-from nmt_prep.cleaning.top import TOP
-from nmt_prep.cleaning.translation import TRANSLATION
 from nmt_prep.config import CleanSettings, DecontaminateSettings, Languages, Section
 from nmt_prep.config.file import read_file
 from nmt_prep.config.languages import ConfigLanguages
@@ -81,24 +80,14 @@ def load_cleaning(
         remarks.append(f"clean.preset {config.clean.preset}: dedup is left out: it needs all pairs")
     if config.clean.decontaminate.against is None and PRESET_AGAINST[config.clean.preset]:
         remarks.append(f"clean.preset {config.clean.preset}: decontaminate is left out: a stream has no dev and test")
-    if cleaning.top is not None:
-        key = cleaning.keys[TOP]
-        if key.startswith("clean.preset"):
-            remarks.append(f"{key}{TOP} is left out: it needs the whole corpus")
-        else:
-            problems.append(f"{key}{TOP}: needs the whole corpus, which a stream does not have; remove it")
-    if (spec := cleaning.translation) is not None:
-        key = cleaning.keys[TRANSLATION]
-        if key.startswith("clean.preset"):
-            remarks.append(
-                f"{key}{TRANSLATION} is left out: it learns from all pairs; in a stream it needs a model, and a number "
-                "for min"
-            )
-        else:  # TranslationRule says what it needs here
-            cleaning.rules[TRANSLATION] = spec
+    for name, spec in cleaning.corpus_rules.items():
+        if cleaning.keys[name].startswith("clean.preset"):
+            remarks.append(f"{cleaning.keys[name]}{name} is left out: {CORPUS_RULES[name].in_stream}")
+        else:  # the rule says what it needs here
+            cleaning.rules[name] = spec
     if problems:
         raise refusal(str(path), problems)
-    cleaning = replace(cleaning, top=None, translation=None)
+    cleaning = replace(cleaning, corpus_rules={})
     return StreamCleaning(config.languages, cleaning, config.clean.decontaminate, tuple(remarks))
 
 

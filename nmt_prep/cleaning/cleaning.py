@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from nmt_prep.cleaning.corpus_rules import CORPUS_RULES
 from nmt_prep.cleaning.fixes import FixSpec
 from nmt_prep.cleaning.presets import PRESET_FIXES, effective_rules
-from nmt_prep.cleaning.top import TOP
-from nmt_prep.cleaning.translation import TRANSLATION
 from nmt_prep.config import CleanSettings, CorpusCleaning, Languages
 
 
@@ -21,16 +20,13 @@ class Cleaning:
     Attributes:
         fix: the fixes, as in the config.
         rules: options by name of the rule, in the order in which the rules are tried.
-        top: options of the rule ``top``, which needs the whole corpus; None if there is no such rule.
-        translation: options of the rule ``translation``, which needs the whole corpus too; None if there is no such
-            rule.
+        corpus_rules: options by name of the rules that need the whole corpus.
         keys: for each rule, the part of the config that it comes from, such as ``clean.rules.``, for messages.
     """
 
     fix: tuple[FixSpec, ...]
     rules: dict[str, Any] = field(default_factory=dict)
-    top: Any = None
-    translation: Any = None
+    corpus_rules: dict[str, Any] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)
 
 
@@ -46,8 +42,8 @@ def cleaning_of(settings: CleanSettings, languages: Languages, corpus: str) -> C
     keys = dict.fromkeys(rules, f"clean.preset {settings.preset}: ")
     for key, own in (("clean", settings.rules), *((key, layer.rules) for key, layer in layers.items())):
         keys.update(dict.fromkeys(own, f"{key}.rules."))
-    top, translation = rules.pop(TOP, None), rules.pop(TRANSLATION, None)
-    return Cleaning(tuple(chosen[-1] if chosen else PRESET_FIXES[settings.preset]), rules, top, translation, keys)
+    corpus_rules = {name: rules.pop(name) for name in CORPUS_RULES if name in rules}
+    return Cleaning(tuple(chosen[-1] if chosen else PRESET_FIXES[settings.preset]), rules, corpus_rules, keys)
 
 
 def overrides_of(settings: CleanSettings, languages: Languages, corpus: str) -> Iterator[tuple[str, CorpusCleaning]]:

@@ -8,9 +8,6 @@ from typing import Any
 from nmt_prep.cleaning.cleaning import Cleaning, cleaning_of, overrides_of
 from nmt_prep.cleaning.presets import PRESETS, effective_decontamination, effective_dedup
 from nmt_prep.cleaning.rules import rule_options
-from nmt_prep.cleaning.top import TOP, top_options
-from nmt_prep.cleaning.translation import TRANSLATION
-from nmt_prep.cleaning.translation.options import translation_options
 from nmt_prep.config import CleanSettings, Config, Section
 from nmt_prep.sides import SIDES
 
@@ -54,11 +51,8 @@ def _in_place(rules: dict[str, Any], settings: CleanSettings, config: Config, us
 
 def rules_in_full(cleaning: Cleaning) -> dict[str, Any]:
     """Returns the rules of a corpus with all their options, in order."""
-    options = {name: rule_options(name, spec) for name, spec in cleaning.rules.items()}
-    if cleaning.translation is not None:
-        options[TRANSLATION] = translation_options(cleaning.translation)
-    if cleaning.top is not None:
-        options[TOP] = top_options(cleaning.top)
+    specs = {**cleaning.rules, **cleaning.corpus_rules}
+    options = {name: rule_options(name, spec) for name, spec in specs.items()}
     return {name: _plain(given) for name, given in options.items() if given is not None}
 
 

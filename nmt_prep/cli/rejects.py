@@ -19,8 +19,7 @@ from nmt_prep.config import Config
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.errors import ArgumentError, OutputError
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
-from nmt_prep.stages.clean import Clean, CleanOutput
-from nmt_prep.stages.clean_work import REJECTED
+from nmt_prep.stages.clean import REJECTED, Clean, CleanOutput
 from nmt_prep.typed_json import parse_json_as
 
 

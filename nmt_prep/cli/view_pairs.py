@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from nmt_prep.columns import Ragged
 from nmt_prep.config import Config
 from nmt_prep.corpora import iter_pairs, row_groups
+from nmt_prep.corpora.parts import PairFile
 from nmt_prep.errors import ArgumentError, OutputError
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.pipeline.stage import AnyStage, Outputs
@@ -28,7 +29,7 @@ from nmt_prep.sides import SIDES, Side
 from nmt_prep.sources.lockfile import lock_path
 from nmt_prep.stages import STAGES, Clean, Compile, Encode, Vocabulary
 from nmt_prep.stages.corpus_rows import CorpusRows, corpus_of
-from nmt_prep.stages.text import PairPart, pair_parts
+from nmt_prep.stages.pair_files import compiled_files, pair_files
 from nmt_prep.stages.vocab import built_vocabularies
 from nmt_prep.subwords import Tokenizer
 from nmt_prep.subwords.frame import Frame
@@ -155,27 +156,20 @@ def chosen_records(outputs: Outputs, wanted: Wanted) -> Iterator[Row]:
     return _chosen(wanted, shards)
 
 
-def _parts(outputs: Outputs, stage: type[AnyStage], split: str) -> list[PairPart]:
+def _parts(outputs: Outputs, stage: type[AnyStage], split: str) -> list[PairFile]:
     if stage is Clean:
         if outputs.config.clean is None:
             raise ArgumentError("the config has no section clean; use --stage compile")
         if split in outputs.config.splits and not outputs.config.cleans(split):
             raise ArgumentError(f"the split {split} is not cleaned (clean.splits); use --stage compile")
     require(outputs, Compile, stage)
-    if stage is Clean:
-        parts = pair_parts(outputs)
-    else:
-        directory = outputs.directory_of(Compile)
-        parts = {
-            name: [PairPart(directory / part.file, part.pairs, part.bytes, part.corpus) for part in listed]
-            for name, listed in outputs.read(Compile).parts.items()
-        }
+    parts = pair_files(outputs) if stage is Clean else compiled_files(outputs)
     if split not in parts:
         raise ArgumentError(f"there is no split {split!r}; the splits are {', '.join(parts)}")
     return parts[split]
 
 
-def _one_row(outputs: Outputs, parts: list[PairPart], wanted: Wanted) -> Iterator[Row]:
+def _one_row(outputs: Outputs, parts: list[PairFile], wanted: Wanted) -> Iterator[Row]:
     """Yields the row that is wanted."""
     corpora = list(dict.fromkeys(part.corpus for part in parts))
     if wanted.corpus is None and len(corpora) > 1:
@@ -219,7 +213,7 @@ class _Pairs(ABC):
 class _PartPairs(_Pairs):
     """The pairs of a part: a batch is a row group."""
 
-    def __init__(self, part: PairPart, first: int = 0) -> None:
+    def __init__(self, part: PairFile, first: int = 0) -> None:
         """Stores the part; ``first`` is the number of its first pair among those of its corpus."""
         self._part = part
         self._first = first

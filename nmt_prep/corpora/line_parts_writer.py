@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from nmt_prep.corpora import parts
 from nmt_prep.corpora.line_parts import SUFFIX, LineGroup, LinePart, TextFile
-from nmt_prep.corpora.parts import Part
+from nmt_prep.corpora.parts import PairFile
 from nmt_prep.corpora.reader import PairBatch
 from nmt_prep.sides import Side
 
@@ -28,7 +28,7 @@ def write_line_parts(
     *,
     has_rows: bool,
     strip_returns: bool,
-) -> list[Part]:
+) -> list[PairFile]:
     """Writes ``<directory>/<prefix>-<number, 5 digits>.json``, with the row groups and parts of ``write_parts``.
 
     A row group also ends where lines that are no pairs would make it larger than 16 MiB in a file.
@@ -46,14 +46,15 @@ def write_line_parts(
         CorpusError: a line has 2 GiB or more.
         OutputError: a part cannot be written.
     """
-    written: list[Part] = []
+    written: list[PairFile] = []
     groups: list[LineGroup] = []
     size = 0
 
     def publish() -> None:
         name = f"{prefix}-{len(written):05d}{SUFFIX}"
         part = LinePart.of(corpus, files, groups, has_rows=has_rows, strip_returns=strip_returns)
-        written.append(Part(name, sum(group.pairs for group in groups), size, part.save(directory / name)))
+        pairs, digest = sum(group.pairs for group in groups), part.save(directory / name)
+        written.append(PairFile(name, pairs, corpus, size, sha256=digest))
 
     for group, text_bytes in _groups(batches, corpus):
         groups.append(group)

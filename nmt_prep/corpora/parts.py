@@ -9,7 +9,7 @@ boundaries depend only on the pairs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pydantic import model_serializer
 
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import LINES_PER_CHUNK
@@ -67,17 +68,50 @@ def part_schema(scores: Iterable[str] = (), *, rows: bool = True) -> pa.Schema:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A written part: file name, number of pairs, UTF-8 bytes of both sides, and the file's SHA-256."""
+@dataclass(frozen=True)
+class PairFile:
+    """A file of pairs. Sizes and digests that are not known are None, and are left out in JSON.
+
+    Attributes:
+        file: path of the file; in manifests and results of tasks it is relative to a directory of the stage.
+        pairs: number of pairs.
+        corpus: name of the corpus.
+        bytes: UTF-8 bytes of both sides.
+        source_bytes: UTF-8 bytes of the source lines, with one byte for the end of each line.
+        target_bytes: UTF-8 bytes of the target lines, with one byte for the end of each line.
+        sha256: digest of the file.
+    """
 
     file: str
     pairs: int
-    bytes: int
-    sha256: str
+    corpus: str
+    bytes: int | None = None
+    source_bytes: int | None = None
+    target_bytes: int | None = None
+    sha256: str | None = None
+
+    @property
+    def path(self) -> Path:
+        """Path of the file."""
+        return Path(self.file)
+
+    @property
+    def text_bytes(self) -> int:
+        """UTF-8 bytes of both sides, without line ends; 0 if they are not known."""
+        if self.bytes is not None or self.source_bytes is None or self.target_bytes is None:
+            return self.bytes or 0
+        return self.source_bytes + self.target_bytes - 2 * self.pairs
+
+    def below(self, directory: Path) -> PairFile:
+        """Returns the file with its path below a directory."""
+        return replace(self, file=str(directory / self.file))
+
+    @model_serializer(mode="wrap")
+    def _known(self, as_mapping: Callable[[PairFile], dict[str, object]]) -> dict[str, object]:
+        return {name: value for name, value in as_mapping(self).items() if value is not None}
 
 
-def write_parts(batches: Iterable[PairBatch], corpus: str, directory: Path, prefix: str) -> list[Part]:
+def write_parts(batches: Iterable[PairBatch], corpus: str, directory: Path, prefix: str) -> list[PairFile]:
     """Writes pairs to ``<directory>/<prefix>-<number, 5 digits>.parquet``, and publishes each part when it is whole.
 
     Either all batches have rows or none has; all have the same scores.
@@ -87,7 +121,7 @@ def write_parts(batches: Iterable[PairBatch], corpus: str, directory: Path, pref
         OutputError: a part cannot be written, or read back.
     """
     groups = _row_groups(batches, corpus)
-    parts: list[Part] = []
+    parts: list[PairFile] = []
     group = next(groups, None)
     while group is not None:
         name = f"{prefix}-{len(parts):05d}.parquet"
@@ -99,7 +133,7 @@ def write_parts(batches: Iterable[PairBatch], corpus: str, directory: Path, pref
                 size += text_bytes(group.column("source")) + text_bytes(group.column("target"))
                 group = None  # groups of very short lines are large: free this one before collecting the next
                 group = next(groups, None)
-        parts.append(Part(name, pairs, size, sha256_of(directory / name)))
+        parts.append(PairFile(name, pairs, corpus, size, sha256=sha256_of(directory / name)))
     return parts
 
 

@@ -23,8 +23,8 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from nmt_prep.artefacts import write_json
+from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES
 from nmt_prep.cleaning.presets import effective_rules
-from nmt_prep.cleaning.translation import TRANSLATION
 from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.digests import cache_directory
 from nmt_prep.engines import Engine
@@ -109,8 +109,8 @@ def kind_of(stage: str, config: Config, *, in_place: bool = False) -> str:
     if in_place:
         kinds["compile"] = "compile-in-place"
     if config.clean is not None:
-        learned = f"-{TRANSLATION}" if TRANSLATION in effective_rules(config.clean.preset, config.clean.rules) else ""
-        kinds["clean"] = f"clean-{config.clean.preset}{learned}"
+        computed = COMPUTED_SCORES.intersection(effective_rules(config.clean.preset, config.clean.rules))
+        kinds["clean"] = "-".join(["clean", config.clean.preset, *sorted(computed)])
     return kinds.get(stage, stage)
 
 

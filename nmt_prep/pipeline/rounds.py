@@ -7,7 +7,7 @@ rounds. It neither writes files nor contacts a network, so its tasks can be list
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from nmt_prep.engines.engine import R, T
 
 P = TypeVar("P")
+K = TypeVar("K", bound=Hashable)
 
 Rounds: TypeAlias = "Generator[RoundTasks[Any, Any], list[Any], P]"
 """Type of :meth:`Stage.work`: a generator that yields the tasks of one round after another, and returns a ``P``."""
@@ -59,6 +60,13 @@ class Round(Generic[T, R]):
                 not called for listing.
         """
         return (yield RoundTasks(self, tuple(tasks), total, valid))
+
+    def run_groups(
+        self, groups: Mapping[K, Sequence[T]], total: int | None = None
+    ) -> Generator[RoundTasks[T, R], list[R], dict[K, list[R]]]:
+        """Yields the tasks of several groups to the driver, and returns the results of each group; see :meth:`run`."""
+        results = iter((yield from self.run((task for tasks in groups.values() for task in tasks), total)))
+        return {name: [next(results) for _ in tasks] for name, tasks in groups.items()}
 
     @property
     def shareable(self) -> bool:

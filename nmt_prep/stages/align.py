@@ -7,7 +7,7 @@ writes the links of its pairs. Corpora of one side have no links.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,7 +21,7 @@ from nmt_prep.artefacts import atomic_write, link_or_copy
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import AlignSettings, Config, Symmetrization
 from nmt_prep.corpora import iter_pairs
-from nmt_prep.corpora.parts import BatchFile
+from nmt_prep.corpora.parts import BatchFile, PairFile
 from nmt_prep.digests import sha256_of
 from nmt_prep.engines import Tick
 from nmt_prep.errors import AlignmentModelError, OutputError
@@ -30,8 +30,8 @@ from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
 from nmt_prep.sides import SIDES
 from nmt_prep.stages.alignment import LEARNING_VERSION, SETTINGS, LearningRounds, check_memory, shards_for
-from nmt_prep.stages.pair_sample import SamplePart, SampleRounds
-from nmt_prep.stages.text import PairPart, pair_parts, pair_stages
+from nmt_prep.stages.pair_files import pair_files, pair_stages
+from nmt_prep.stages.pair_sample import SampleRounds
 
 MODEL_FILE = "model"
 """Name of the file with the model."""
@@ -157,7 +157,7 @@ LINK = Round("align", link_part, Linked, made=lambda task, _: [task.output])
 class Aligned:
     """The tasks of each split with their parts and results, and the model; None if nothing could be learned."""
 
-    splits: dict[str, list[tuple[PairPart, LinkTask, Linked]]]
+    splits: dict[str, list[tuple[PairFile, LinkTask, Linked]]]
     model: Path | None
 
 
@@ -205,14 +205,14 @@ class Align(Stage[AlignOutput, Aligned]):
 
     def work(self, job: Job) -> Rounds[Aligned]:
         settings = section_of(job.config)
-        parts = {split: listed for split, listed in pair_parts(job).items() if split in aligned_splits(job.config)}
+        parts = {split: listed for split, listed in pair_files(job).items() if split in aligned_splits(job.config)}
         one_sided = {
             (split, corpus.name) for split in parts for corpus in job.config.splits[split] if corpus.role != "parallel"
         }
         model = _given(job.config, job.base_dir)
         if settings.learns:
             text = [
-                SamplePart(part.path, part.pairs, f"{split}.{part.corpus}")
+                replace(part, corpus=f"{split}.{part.corpus}")
                 for split, listed in parts.items()
                 for part in listed
                 if (split, part.corpus) not in one_sided
@@ -272,7 +272,7 @@ class Align(Stage[AlignOutput, Aligned]):
         return Result(AlignOutput(parts), counts, digests=digests)
 
 
-def _learned(job: Job, settings: AlignSettings, text: list[SamplePart], prior: Path | None) -> Rounds[Path | None]:
+def _learned(job: Job, settings: AlignSettings, text: list[PairFile], prior: Path | None) -> Rounds[Path | None]:
     """Yields the rounds that learn the model; returns its file, or the given one if there are no pairs."""
     pairs = min(settings.pairs, sum(part.pairs for part in text))
     check_memory(job, pairs, "align")

@@ -17,6 +17,7 @@ from pathlib import Path
 from nmt_prep.config import Config, Corpus
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora import format_of, iter_pairs, parts_of, reader_of, row_groups, score_files
+from nmt_prep.corpora.parts import PairFile
 from nmt_prep.file_steps import FileSteps
 from nmt_prep.health.judging import drops_most, loss_warning
 from nmt_prep.health.warning import HealthWarning
@@ -35,7 +36,6 @@ from nmt_prep.stages.compile_slices import LINES, ROWS, CorpusFiles, slice_corpo
 from nmt_prep.stages.compile_tasks import (
     COMPILE,
     DROP_REASONS,
-    CompiledPart,
     CompiledSlice,
     CompileTask,
     CorpusCounts,
@@ -56,7 +56,7 @@ class CompileOutput:
         corpora: counts by split and name of the corpus.
     """
 
-    parts: dict[str, tuple[CompiledPart, ...]]
+    parts: dict[str, tuple[PairFile, ...]]
     corpora: dict[str, dict[str, CorpusCounts]]
 
 
@@ -134,7 +134,7 @@ class Compile(Stage[CompileOutput, Compiled]):
         return Compiled(corpora, observed)
 
     def finish(self, job: Job, made: Compiled) -> Result[CompileOutput]:
-        parts: dict[str, tuple[CompiledPart, ...]] = dict.fromkeys(job.config.splits, ())
+        parts: dict[str, tuple[PairFile, ...]] = dict.fromkeys(job.config.splits, ())
         corpora: dict[str, dict[str, CorpusCounts]] = {split: {} for split in job.config.splits}
         digests: dict[str, str] = {}
         for source, slices in made.corpora:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -14,7 +14,7 @@ from nmt_prep.config.section import Languages
 from nmt_prep.corpora import Fault, PairBatch, open_corpus
 from nmt_prep.corpora.line_parts import TextFile
 from nmt_prep.corpora.line_parts_writer import write_line_parts
-from nmt_prep.corpora.parts import Part, write_parts
+from nmt_prep.corpora.parts import PairFile, write_parts
 from nmt_prep.corpora.reader import Rows, numbered
 from nmt_prep.corpora.scores import ScoreLines, with_scores
 from nmt_prep.engines import Tick
@@ -94,23 +94,6 @@ class CorpusCounts:
 
 
 @dataclass(frozen=True)
-class CompiledPart:
-    """A file of pairs, or of the places of pairs in files that are read in their places.
-
-    Attributes:
-        file: its path relative to the stage's directory.
-        pairs: in the file.
-        bytes: UTF-8 bytes of both sides.
-        corpus: name of the corpus.
-    """
-
-    file: str
-    pairs: int
-    bytes: int
-    corpus: str
-
-
-@dataclass(frozen=True)
 class CompiledSlice:
     """The result of a task.
 
@@ -122,7 +105,7 @@ class CompiledSlice:
         facts: counts of the compiled pairs for warnings.
     """
 
-    parts: tuple[CompiledPart, ...]
+    parts: tuple[PairFile, ...]
     digests: dict[str, str]
     counts: CorpusCounts
     scored: dict[str, int]
@@ -195,17 +178,17 @@ def _compile(task: CompileTask, tick: Tick) -> CompiledSlice:
     names_lines = task.written and not task.whole
     files = linked_files(task.source, task.slice, task.directory.parent) if names_lines else {}
     batches = _sound(numbered(rows, task.slice.first_row) if task.source.rows or files else rows, counts, tick)
-    parts: list[Part] = []
+    parts: list[PairFile] = []
     observer = PairObserver(corpus.languages or task.languages, observed_sides(corpus))
     if not task.written:
         counts.dropped["vocab_only"] = sum(len(batch) for batch in batches)
     else:
         with key_file(task.keys) as keys:
             parts = _write(task, observe(batches, observer, keys), files)
-    written = {f"{task.source.split}/{part.file}": part for part in parts}
+    written = [replace(part, file=f"{task.source.split}/{part.file}") for part in parts]
     return CompiledSlice(
-        tuple(CompiledPart(file, part.pairs, part.bytes, corpus.name) for file, part in written.items()),
-        {file: part.sha256 for file, part in written.items()}
+        tuple(replace(part, sha256=None) for part in written),
+        {part.file: part.sha256 for part in written if part.sha256 is not None}
         | {file.link: file.sha256 for file in files.values() if written},
         counts.result(reader.counts),
         counts.scored,
@@ -213,7 +196,7 @@ def _compile(task: CompileTask, tick: Tick) -> CompiledSlice:
     )
 
 
-def _write(task: CompileTask, batches: Iterator[PairBatch], files: Mapping[Side, LinkedFile]) -> list[Part]:
+def _write(task: CompileTask, batches: Iterator[PairBatch], files: Mapping[Side, LinkedFile]) -> list[PairFile]:
     """Writes the parts of a slice: with the numbers of lines of ``files``, or with the text if there are none."""
     corpus = task.source.corpus
     prefix = f"part-{task.source.index:03d}-{task.number:05d}"

@@ -14,16 +14,15 @@ import numpy as np
 
 from nmt_prep.config import Config, Corpus
 from nmt_prep.corpora import PairBatch, format_of, iter_pairs, open_corpus, reader_of
+from nmt_prep.corpora.parts import PairFile
 from nmt_prep.corpora.reader import numbered
 from nmt_prep.corpora.slices import whole_lines
 from nmt_prep.errors import ArgumentError, OutputError
 from nmt_prep.pipeline.stage import Outputs
-from nmt_prep.stages.clean import Clean
-from nmt_prep.stages.clean_work import REJECTED
+from nmt_prep.stages.clean import REJECTED, Clean
 from nmt_prep.stages.compile import corpus_files, file_steps
 from nmt_prep.stages.compile_slices import whole_steps
 from nmt_prep.stages.compile_tasks import drop_reason, kept_rows
-from nmt_prep.stages.text import PairPart
 
 
 @dataclass(frozen=True)
@@ -113,7 +112,7 @@ class CorpusRows:
             before += len(rows)
         raise ArgumentError(f"there is no row {row} in {self._corpus.name}; its rows are 0 to {end - 1}")
 
-    def find(self, parts: list[PairPart], row: int) -> tuple[int, int]:
+    def find(self, parts: list[PairFile], row: int) -> tuple[int, int]:
         """Returns where a row is: the number of its part, and its number in that part.
 
         Args:
@@ -155,7 +154,7 @@ class CorpusRows:
             return [FilePlace(part, self._source.names[path], unit, row + header + 1) for part, path in files.items()]
         return []
 
-    def _counted(self, parts: list[PairPart], own: list[int], number: int) -> tuple[int, int]:
+    def _counted(self, parts: list[PairFile], own: list[int], number: int) -> tuple[int, int]:
         """Returns the part of the n-th pair of the corpus, and its number there."""
         for place in own:
             if number < parts[place].pairs:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from nmt_prep.artefacts import link_files
 from nmt_prep.config import Config, Corpus
+from nmt_prep.corpora.parts import PairFile
 from nmt_prep.pipeline.manifest import Counts, Manifest, differences
 from nmt_prep.pipeline.rounds import Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
@@ -51,11 +52,11 @@ from nmt_prep.stages.encode_tasks import (
 )
 from nmt_prep.stages.frames import corpus_frames, tag_settings
 from nmt_prep.stages.output_facts import check_outputs, run_facts
-from nmt_prep.stages.text import PairPart, pair_parts, pair_stages
+from nmt_prep.stages.pair_files import pair_files, pair_stages
 from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
 from nmt_prep.typed_json import parse_json_as
 
-Parts: TypeAlias = "Mapping[str, Sequence[PairPart]]"
+Parts: TypeAlias = "Mapping[str, Sequence[PairFile]]"
 """Parts of pairs by split, in order."""
 
 
@@ -123,7 +124,7 @@ class Encode(Stage[EncodeOutput, Encoded]):
         return Result(output, earlier.counts, digests=digests, observed=profile)
 
     def work(self, job: Job) -> Rounds[Encoded]:
-        parts = pair_parts(job)
+        parts = pair_files(job)
         check_outputs(job.config, run_facts(job, job.directory))  # before the work, which would be of no use
         plans = yield from _plan(job, parts)
         total = sum(plan.rows for plan in plans.values())
@@ -170,7 +171,7 @@ def _plan(job: Job, parts: Parts) -> Rounds[dict[str, ShardPlan]]:
     tasks = []
     for split, listed in parts.items():
         plan = shard_plan(config, split, sum(part.pairs for part in listed))
-        tasks.append(PlanTask(f"plan-{split}", plan, sum(part.bytes for part in listed), memory))
+        tasks.append(PlanTask(f"plan-{split}", plan, sum(part.text_bytes for part in listed), memory))
     decided = yield from PLAN.run(tasks)
     return {
         task.plan.shuffle.split: replace(task.plan, buckets_per_shard=buckets.per_shard)
@@ -211,7 +212,7 @@ def _spill_tasks(job: Job, parts: Parts, plans: Mapping[str, ShardPlan]) -> Iter
 
 def _shard_tasks(job: Job, parts: Parts, plans: Mapping[str, ShardPlan]) -> Iterator[ShardTask]:
     for split, plan in plans.items():
-        together = shards_per_task(plan.shards, sum(part.bytes for part in parts[split]))
+        together = shards_per_task(plan.shards, sum(part.text_bytes for part in parts[split]))
         for first in range(0, plan.shards, together):
             numbers = range(first, min(first + together, plan.shards))
             yield ShardTask(
@@ -227,7 +228,7 @@ def _shard_tasks(job: Job, parts: Parts, plans: Mapping[str, ShardPlan]) -> Iter
 
 
 def _describe(job: Job, splits: Mapping[str, SplitInfo]) -> DatasetInfo:
-    config, parts = job.config, pair_parts(job)
+    config, parts = job.config, pair_files(job)
     files = job.manifest(Vocabulary).files
     vocabularies = {
         side: VocabularyInfo(
@@ -275,7 +276,7 @@ def _row_length(config: Config) -> int | None:
     return config.records.row_length if config.records.layout == "packed" else None
 
 
-def _corpora(corpora: Sequence[Corpus], parts: Sequence[PairPart]) -> tuple[CorpusInfo, ...]:
+def _corpora(corpora: Sequence[Corpus], parts: Sequence[PairFile]) -> tuple[CorpusInfo, ...]:
     pairs: dict[str, int] = {}
     for part in parts:
         pairs[part.corpus] = pairs.get(part.corpus, 0) + part.pairs

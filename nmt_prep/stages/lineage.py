@@ -11,12 +11,13 @@ from typing import Any
 import pyarrow as pa
 
 from nmt_prep.corpora import iter_pairs, row_groups
+from nmt_prep.corpora.parts import PairFile
 from nmt_prep.errors import ArgumentError
 from nmt_prep.pipeline.stage import Outputs
 from nmt_prep.records import GlobalShuffle, ShardPlan, load_dataset_info
 from nmt_prep.stages.corpus_rows import CorpusRows, FilePlace
 from nmt_prep.stages.encode import Encode
-from nmt_prep.stages.text import PairPart, pair_parts
+from nmt_prep.stages.pair_files import pair_files
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Lineage:
             raise ArgumentError(f"there is no split {split!r} in the records; the splits are {', '.join(info.splits)}")
         self._outputs = outputs
         self._split = split
-        self._parts: list[PairPart] = pair_parts(outputs)[split]
+        self._parts: list[PairFile] = pair_files(outputs)[split]
         self._shards = [shard.file for shard in info.splits[split].shards]
         self._plan = ShardPlan(GlobalShuffle(info.splits[split].pairs, info.seed, split), len(self._shards))
 
@@ -147,7 +148,7 @@ class Lineage:
         return number
 
 
-def read_row(part: PairPart, number: int) -> dict[str, Any]:
+def read_row(part: PairFile, number: int) -> dict[str, Any]:
     """Returns a pair of a part as its columns; reads one row group.
 
     Raises:

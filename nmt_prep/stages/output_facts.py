@@ -8,7 +8,7 @@ from nmt_prep.config import Config
 from nmt_prep.outputs import RunFacts, kind_of, wanted_outputs
 from nmt_prep.pipeline.stage import Job
 from nmt_prep.sides import SIDES, Side
-from nmt_prep.stages.text import pair_parts
+from nmt_prep.stages.pair_files import pair_files
 from nmt_prep.stages.vocab import built_vocabularies
 
 
@@ -21,7 +21,7 @@ def run_facts(job: Job, records: Path) -> RunFacts:
     """
     config = job.config
     corpora: dict[str, tuple[str, ...]] = {
-        split: tuple(dict.fromkeys(part.corpus for part in listed)) for split, listed in pair_parts(job).items()
+        split: tuple(dict.fromkeys(part.corpus for part in listed)) for split, listed in pair_files(job).items()
     }
     languages: dict[Side, str] = {"source": config.languages.source, "target": config.languages.target}
     frames = {side: config.vocab.frame.of(side) for side in SIDES}

@@ -12,6 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from nmt_prep.corpora import iter_pairs, strip_lines
+from nmt_prep.corpora.parts import PairFile
 from nmt_prep.engines import Tick
 from nmt_prep.outputs import Form
 from nmt_prep.outputs.pairs import TextPairs
@@ -21,7 +22,6 @@ from nmt_prep.records import GlobalShuffle, ShardPlan, SpillWriter
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.encode_tasks import BucketCount, PlanTask, plan_buckets, spill_buffer, spill_name
 from nmt_prep.stages.output_links import Linking, Linkings, tagged
-from nmt_prep.stages.text import PairPart
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Wanted:
 
 
 def shuffled_text(
-    job: Job, parts: Mapping[str, Sequence[PairPart]], wanted: Iterable[Wanted]
+    job: Job, parts: Mapping[str, Sequence[PairFile]], wanted: Iterable[Wanted]
 ) -> Rounds[dict[Wanted, list[TextPairs]]]:
     """Yields the rounds that shuffle lines; returns the pairs of each shard.
 
@@ -129,7 +129,7 @@ def shuffled_text(
         )
         for want in each
     }
-    size = {split: sum(part.bytes for part in listed) for split, listed in parts.items()}
+    size = {split: sum(part.text_bytes for part in listed) for split, listed in parts.items()}
     tasks = [PlanTask(want.name, plans[want], LINE_SIZES[want.form] * size[want.split], memory) for want in each]
     decided = yield from PLAN_TEXT.run(tasks)
     plans = {
@@ -156,7 +156,7 @@ def shuffled_text(
 
 
 def _spill_tasks(
-    job: Job, want: Wanted, plan: ShardPlan, parts: Sequence[PairPart], linkings: Linkings | None
+    job: Job, want: Wanted, plan: ShardPlan, parts: Sequence[PairFile], linkings: Linkings | None
 ) -> Iterator[TextTask]:
     row = 0
     tags = {corpus.name: corpus.tags for corpus in job.config.splits[want.split]}

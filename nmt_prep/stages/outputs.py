@@ -13,6 +13,7 @@ from typing import Any
 
 from nmt_prep.artefacts import link_files, write_json
 from nmt_prep.config import Config
+from nmt_prep.corpora.parts import PairFile
 from nmt_prep.digests import digest_of
 from nmt_prep.engines import Tick
 from nmt_prep.errors import EncodeError, RecordsError
@@ -29,7 +30,7 @@ from nmt_prep.stages.encode import Encode, licence_settings
 from nmt_prep.stages.frames import tag_settings
 from nmt_prep.stages.output_facts import check_outputs, run_facts
 from nmt_prep.stages.output_text import PLAN_TEXT, SPILL_TEXT, Wanted, shuffled_text
-from nmt_prep.stages.text import PairPart, pair_parts, pair_stages
+from nmt_prep.stages.pair_files import pair_files, pair_stages
 from nmt_prep.stages.vocab import Vocabulary
 from nmt_prep.subwords import Tokenizer
 from nmt_prep.typed_json import parse_json_as
@@ -150,7 +151,7 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
         return Result(output, earlier.counts, digests=digests)
 
     def work(self, job: Job) -> Rounds[dict[str, Made[Any]]]:
-        wanted, parts, run = wanted_outputs(job.config), pair_parts(job), run_facts(job, job.directory_of(Encode))
+        wanted, parts, run = wanted_outputs(job.config), pair_files(job), run_facts(job, job.directory_of(Encode))
         check_outputs(job.config, run)
         texts = [
             Wanted(split, kind_of(options).shards(options, job.config, split), form)
@@ -187,7 +188,7 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
             for shard in shards:
                 for what, number in shard.counts.items():
                     counts[f"{name}_{what}"] = counts.get(f"{name}_{what}", 0) + number
-        pairs = sum(part.pairs for listed in pair_parts(job).values() for part in listed)
+        pairs = sum(part.pairs for listed in pair_files(job).values() for part in listed)
         described = OutputsOutput(facts, _recorded_settings(job.config))
         return Result(described, Counts(pairs, pairs, other=counts), digests=digests)
 
@@ -221,7 +222,7 @@ def _shard_tasks(
     name: str,
     options: OutputOptions,
     run: RunFacts,
-    parts: Mapping[str, Sequence[PairPart]],
+    parts: Mapping[str, Sequence[PairFile]],
     records: DatasetInfo | None,
     shuffled: Mapping[Wanted, Sequence[TextPairs]],
 ) -> Iterator[ShardTask[Any]]:

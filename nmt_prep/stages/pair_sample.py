@@ -19,7 +19,7 @@ import pyarrow as pa
 from nmt_prep.cleaning.dedup.keys import keys_of
 from nmt_prep.cleaning.rejects import sample_keys
 from nmt_prep.corpora import iter_pairs
-from nmt_prep.corpora.parts import BatchFile
+from nmt_prep.corpora.parts import BatchFile, PairFile
 from nmt_prep.engines import Tick
 from nmt_prep.pipeline.rounds import Round, Rounds
 
@@ -29,15 +29,6 @@ KEY, ORDER = "key", "order"
 _ALL = 1 << 64
 
 Keys: TypeAlias = "npt.NDArray[np.uint64]"
-
-
-@dataclass(frozen=True)
-class SamplePart:
-    """A part to draw pairs from: path, number of pairs, and name of the corpus."""
-
-    path: Path
-    pairs: int
-    corpus: str
 
 
 @dataclass(frozen=True)
@@ -204,7 +195,7 @@ class SampleRounds:
 
     def draw(
         self,
-        texts: Mapping[str, Sequence[SamplePart]],
+        texts: Mapping[str, Sequence[PairFile]],
         most: Mapping[str, int],
         shards: Mapping[str, int],
         seed: int,
@@ -242,7 +233,7 @@ class SampleRounds:
         return samples
 
     def _select_tasks(
-        self, name: str, parts: Sequence[SamplePart], limits: dict[str, int], shards: int, seed: int, scratch: Path
+        self, name: str, parts: Sequence[PairFile], limits: dict[str, int], shards: int, seed: int, scratch: Path
     ) -> Iterator[SelectTask]:
         for number, part in enumerate(parts):
             key = f"{self._prefix}-select-{name}-{number:05d}-of-{shards:02d}"  # for a new number of shards, anew
@@ -262,7 +253,7 @@ class SampleRounds:
                 yield ShardTask(key, files, scratch / f"{key}.parquet")
 
 
-def _pairs(parts: Sequence[SamplePart]) -> dict[str, int]:
+def _pairs(parts: Sequence[PairFile]) -> dict[str, int]:
     pairs: dict[str, int] = {}
     for part in parts:
         pairs[part.corpus] = pairs.get(part.corpus, 0) + part.pairs

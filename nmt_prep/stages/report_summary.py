@@ -100,7 +100,7 @@ def _flow(job: Job, profile: Json) -> Json:
     sizes: dict[tuple[str, str], int] = {}
     for split, parts in compiled.parts.items():
         for part in parts:
-            sizes[split, part.corpus] = sizes.get((split, part.corpus), 0) + part.bytes
+            sizes[split, part.corpus] = sizes.get((split, part.corpus), 0) + part.text_bytes
     left = _left_bytes(cleaned)
     rejected = {} if cleaned is None else job.observed(Clean).rejected
 

@@ -202,9 +202,9 @@ def test_cleaning_is_resolved_from_preset_to_corpus() -> None:
     )
     languages = Languages(source="en", target="de")
     assert cleaning_of(settings, languages, "d").rules["length"] == {"max": 20}
-    assert cleaning_of(settings, languages, "d").top == {"score": "s", "keep": 0.5}
+    assert cleaning_of(settings, languages, "d").corpus_rules["top"] == {"score": "s", "keep": 0.5}
     made = cleaning_of(settings, languages, "c")
-    assert (made.fix, made.top) == (("nfc",), None)
+    assert (made.fix, made.corpus_rules) == (("nfc",), {})
     assert list(made.rules)[-1] == "python"
     assert made.keys["length"] == "clean.overrides.en-de.rules."
     assert made.keys["python"] == "clean.overrides.c.rules."

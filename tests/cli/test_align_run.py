@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 from nmt_prep.cli.app import app
 from nmt_prep.stages.align import Align
 from tests.cli.test_streams import shell
+from tests.stages.clean.test_translation import translated
 from tests.stages.cleaning import write
-from tests.stages.test_clean_translation import translated
 
 PAIRS = translated(400, 0)
 

@@ -123,8 +123,8 @@ def test_errors_name_bad_lines(config: Path, text: bytes, message: str) -> None:
 
 def test_a_rule_that_needs_the_whole_corpus_is_an_error(config: Path) -> None:
     assert refused(config, b"a\tb\n", "--set", "clean.rules.top={score: q, keep: 80%}") == (
-        f"nmt-prep: error: {config}: 1 problem clean.rules.top: needs the whole corpus, which a stream does not have; "
-        "remove it"
+        "nmt-prep: error: clean.rules.top: needs the whole corpus, which a stream does not have; remove it, for the "
+        "corpus standard input"
     )
 
 

@@ -17,7 +17,7 @@ from nmt_prep.artefacts import point_to
 from nmt_prep.corpora import Fault, PairBatch, iter_pairs, line_parts_writer, open_corpus, parts, row_groups
 from nmt_prep.corpora.line_parts import LineGroup, LinePart, TextFile
 from nmt_prep.corpora.line_parts_writer import write_line_parts
-from nmt_prep.corpora.parts import Part, write_parts
+from nmt_prep.corpora.parts import PairFile, write_parts
 from nmt_prep.corpora.reader import numbered
 from nmt_prep.digests import DigestCache, sha256_of
 from nmt_prep.errors import CorpusError
@@ -37,7 +37,9 @@ def steps_of(path: Path) -> StepRange:
     return steps.of_range(0, steps.size)
 
 
-def written(directory: Path, *, has_rows: bool = False, swap: bool = False, **options: Any) -> tuple[list[Part], ...]:
+def written(
+    directory: Path, *, has_rows: bool = False, swap: bool = False, **options: Any
+) -> tuple[list[PairFile], ...]:
     """Writes the pairs of the files ``a.en`` and ``a.zh`` without empty sides in both ways."""
     names = dict(zip(SIDES, ("a.en", "a.zh"), strict=True))
     corpus = builders.corpus("plain", swap=swap, **options)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nmt_prep.corpora import PairBatch, iter_pairs, row_groups
 from nmt_prep.corpora import parts as module
-from nmt_prep.corpora.parts import BatchFile, Part, every_pair_line, part_schema, write_parts
+from nmt_prep.corpora.parts import BatchFile, PairFile, every_pair_line, part_schema, write_parts
 from nmt_prep.digests import sha256_of
 from nmt_prep.errors import CorpusError
 
@@ -32,8 +32,8 @@ def small_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_sizes_of_row_groups_and_parts(tmp_path: Path) -> None:
     batches = [batch(["abc"] * 5, ["中"] * 5), batch(["x" * 30, "", "y"], ["", "z", "u"])]
     assert write_parts(batches, "c", tmp_path, "part-007") == [
-        Part("part-007-00000.parquet", 6, 60, sha256_of(tmp_path / "part-007-00000.parquet")),
-        Part("part-007-00001.parquet", 2, 3, sha256_of(tmp_path / "part-007-00001.parquet")),
+        PairFile("part-007-00000.parquet", 6, "c", 60, sha256=sha256_of(tmp_path / "part-007-00000.parquet")),
+        PairFile("part-007-00001.parquet", 2, "c", 3, sha256=sha256_of(tmp_path / "part-007-00001.parquet")),
     ]
     assert row_groups(tmp_path / "part-007-00000.parquet") == [2, 2, 2]
     assert row_groups(tmp_path / "part-007-00001.parquet") == [2]

@@ -18,9 +18,9 @@ from nmt_prep.stages import alignment
 from nmt_prep.stages.align import Align
 from tests.cli.program import nmt_prep as nmt_prep_command
 from tests.corpus import tree
+from tests.stages.clean.test_translation import translated
 from tests.stages.cleaning import write
 from tests.stages.runs import config_of, manifest
-from tests.stages.test_clean_translation import translated
 
 PAIRS = translated(400, 0)
 DIAGONAL = [[(n, n) for n in range(len(source.split()))] for source, _ in PAIRS]

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from nmt_prep.corpora.parts import PairFile
 from nmt_prep.pipeline.rounds import Rounds
-from nmt_prep.stages.pair_sample import PairSample, SamplePart, SampleRounds, sample_limits
+from nmt_prep.stages.pair_sample import PairSample, SampleRounds, sample_limits
 
 ALL = 1 << 64
 
@@ -43,7 +44,7 @@ def _drive(rounds: Rounds[dict[str, PairSample]]) -> dict[str, PairSample]:
         return made
 
 
-def _parts(directory: Path, corpora: dict[str, Sequence[Sequence[tuple[str, str]]]]) -> list[SamplePart]:
+def _parts(directory: Path, corpora: dict[str, Sequence[Sequence[tuple[str, str]]]]) -> list[PairFile]:
     parts = []
     for corpus, texts in corpora.items():
         for number, pairs in enumerate(texts):
@@ -51,7 +52,7 @@ def _parts(directory: Path, corpora: dict[str, Sequence[Sequence[tuple[str, str]
             path.parent.mkdir(exist_ok=True)
             columns = {"source": [pair[0] for pair in pairs], "target": [pair[1] for pair in pairs]}
             pq.write_table(pa.table(columns), path)
-            parts.append(SamplePart(path, len(pairs), corpus))
+            parts.append(PairFile(str(path), len(pairs), corpus))
     return parts
 
 

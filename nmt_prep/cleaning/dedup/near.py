@@ -22,9 +22,9 @@ import numpy.typing as npt
 import pyarrow as pa
 from _nmt_prep_core import band_hashes, bucket_edges, group_rows, sort_bands, verify_pairs
 
+from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES
 from nmt_prep.cleaning.dedup.grouped import GroupedWriter
 from nmt_prep.cleaning.dedup.records import Records, descending, parts_of, places_of
-from nmt_prep.cleaning.translation import TRANSLATION
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import DedupSettings
 from nmt_prep.corpora.parts import scores_of
@@ -88,7 +88,7 @@ class Signatures:
     @classmethod
     def of(cls, settings: DedupSettings) -> Signatures:
         """Returns the contents of the records for what a config says about duplicates."""
-        known = (score for score in settings.keep[:-1] if score != TRANSLATION)  # that score is computed later
+        known = (score for score in settings.keep[:-1] if score not in COMPUTED_SCORES)  # these are computed later
         return cls(Bands.of(settings.near.similarity), tuple(known))
 
     @property

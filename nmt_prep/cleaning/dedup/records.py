@@ -17,9 +17,9 @@ import numpy.typing as npt
 import pyarrow as pa
 from _nmt_prep_core import ROW_BITS
 
+from nmt_prep.cleaning.corpus_rules.top import sortable
 from nmt_prep.cleaning.dedup.keys import Compared, KeyKind, keys_of
 from nmt_prep.cleaning.rule import Values
-from nmt_prep.cleaning.top import sortable
 from nmt_prep.config import DedupSettings
 from nmt_prep.corpora.parts import scores_of
 

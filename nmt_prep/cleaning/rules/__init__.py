@@ -9,12 +9,9 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
-from pydantic import ValidationError
-
 from nmt_prep.cleaning.presets import is_off
-from nmt_prep.cleaning.rule import Context, Rule
+from nmt_prep.cleaning.rule import Context, Rule, checked_options
 from nmt_prep.config import Section
-from nmt_prep.config.problems import problems_of
 from nmt_prep.errors import CleaningError
 
 
@@ -87,25 +84,7 @@ def rule_options(name: str, spec: object) -> Section | None:
         raise ValueError(f"{name}: there is no such rule{hint} (rules: {', '.join(RULES)})")
     if is_off(spec):
         return None
-    if problems := [*_too_large(name, spec)]:
-        raise ValueError("\n".join(problems))
-    try:
-        return kind.options.model_validate({} if spec is None or spec is True else spec)
-    except ValidationError as error:
-        lines = sorted(problems_of(error, kind.options, {}))
-        raise ValueError("\n".join(f"{name}.{line}".replace(f"{name}.config:", f"{name}:") for line in lines)) from None
-
-
-def _too_large(key: str, spec: object) -> Iterator[str]:
-    """Yields a problem for each integer that has more than 64 bits, which neither arrays nor native code hold."""
-    if isinstance(spec, Mapping):
-        for name, value in spec.items():
-            yield from _too_large(f"{key}.{name}", value)
-    elif isinstance(spec, list | tuple):
-        for number, value in enumerate(spec):
-            yield from _too_large(f"{key}.{number}", value)
-    elif isinstance(spec, int) and not -(2**63) <= spec < 2**63:
-        yield f"{key}: found an integer of more than 64 bits"
+    return checked_options(name, kind.options, spec)
 
 
 def _make_rule(name: str, spec: object, context: Context) -> list[Rule[Any]]:

@@ -5,20 +5,17 @@ that has no words on a side is not judged and passes.
 
 In a run, the model is learned from the corpora themselves, and each pair is judged without what the model learned from
 it and from pairs with the same normalized text. This needs the whole text, so the rule is applied in separate rounds,
-after duplicates are dropped (:mod:`nmt_prep.stages.clean_translation`). ``min: auto`` finds the threshold for each
-corpus (:mod:`nmt_prep.cleaning.translation.threshold`). In a stream the rule needs a model, and a number for ``min``.
+after duplicates are dropped (:mod:`nmt_prep.stages.clean.translation`). ``min: auto`` finds the threshold for each
+corpus (:mod:`nmt_prep.cleaning.corpus_rules.threshold`). In a stream the rule needs a model, and a number for ``min``.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from nmt_prep.align.loading import shared_model
+from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES, TRANSLATION, TranslationOptions
 from nmt_prep.cleaning.rule import Bounds, Context, PairRule, Pairs, Values
-from nmt_prep.cleaning.translation import TRANSLATION
-from nmt_prep.cleaning.translation.options import SCORE_EDGES, TranslationOptions
 
 
 class TranslationRule(PairRule[TranslationOptions]):
@@ -29,12 +26,12 @@ class TranslationRule(PairRule[TranslationOptions]):
     edges = SCORE_EDGES
 
     def __init__(self, options: TranslationOptions, context: Context) -> None:
-        if options.model is None or options.min == "auto":
+        path = options.model_file(context.base_dir)
+        if path is None or options.min == "auto":
             raise ValueError(
                 "without the whole corpus it needs a model, which nmt-prep align --save writes, and a number for min"
             )
-        path = context.base_dir / Path(options.model).expanduser()
-        self.files = {options.model: path}
+        self.files = {str(options.model): path}
         self.bounds = (Bounds(low=float(options.min)),)
         self._model = shared_model(path)
 

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, TypeAlias
 
+from nmt_prep.cleaning.corpus_rules import CORPUS_RULES
 from nmt_prep.cleaning.rule import YES_OR_NO
-from nmt_prep.cleaning.top import TOP
-from nmt_prep.cleaning.translation import TRANSLATION
 from nmt_prep.reporting.histograms import summed
 from nmt_prep.reporting.markup import (
     Content,
@@ -45,7 +44,7 @@ def section(summary: Json) -> Iterator[Content]:
     if not rules:
         return
     failed = _failed(summary, split, list(rules))
-    later = [rule for rule in (TRANSLATION, TOP) if rule in rules]
+    later = [rule for rule in CORPUS_RULES if rule in rules]
     exception = f"; {' and '.join(later)} only pairs that the rules before keep" if later else ""
     yield el(
         "p",

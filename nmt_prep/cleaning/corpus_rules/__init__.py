@@ -1,0 +1,50 @@
+"""Rules that need all pairs of a corpus.
+
+The stage clean applies them in rounds of their own (:mod:`nmt_prep.stages.clean.corpus_rule`). A module of this package
+has the options of a rule; the module of the same name in :mod:`nmt_prep.cleaning.rules` applies the rule to a stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from nmt_prep.cleaning.corpus_rules.top import TOP
+from nmt_prep.cleaning.corpus_rules.translation import TRANSLATION
+
+
+@dataclass(frozen=True)
+class CorpusRule:
+    """A rule that needs all pairs of a corpus.
+
+    Attributes:
+        compares: true if the rule compares the sides of parallel pairs; other corpora are cleaned without it.
+        computes_score: true if the pairs get a score with the name of the rule, which may rank them later.
+        keeps_share: true if the config says what share of the pairs the rule keeps.
+        in_stream: for streams, why the rule is left out if a preset has it.
+    """
+
+    compares: bool = False
+    computes_score: bool = False
+    keeps_share: bool = False
+    in_stream: str = "it needs the whole corpus"
+
+
+CORPUS_RULES: Mapping[str, CorpusRule] = MappingProxyType(
+    {
+        TRANSLATION: CorpusRule(
+            compares=True,
+            computes_score=True,
+            in_stream="it learns from all pairs; in a stream it needs a model, and a number for min",
+        ),
+        TOP: CorpusRule(keeps_share=True),
+    }
+)
+"""The rules by name."""
+
+COMPUTED_SCORES = frozenset(name for name, rule in CORPUS_RULES.items() if rule.computes_score)
+"""The names of the scores that rules compute."""
+
+SHARES = frozenset(name for name, rule in CORPUS_RULES.items() if rule.keeps_share)
+"""The rules that keep a share of the pairs that the config asks for."""

@@ -1,0 +1,11 @@
+"""The stage clean.
+
+``stage.py`` declares it, ``passes.py`` has the passes over the parts of a corpus, ``parts.py`` their files,
+``corpora.py`` the corpora and their results. Each other module is a feature, with its tasks and its rounds.
+"""
+
+from nmt_prep.stages.clean.corpora import sides_of
+from nmt_prep.stages.clean.parts import REJECTED
+from nmt_prep.stages.clean.stage import Clean, CleanOutput
+
+__all__ = ["REJECTED", "Clean", "CleanOutput", "sides_of"]

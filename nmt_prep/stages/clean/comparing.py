@@ -1,0 +1,137 @@
+"""Comparing the pairs of a split with one another: the division into ranges of keys, and the parts to compare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from nmt_prep.cleaning.dedup.deciding import Corpora
+from nmt_prep.cleaning.dedup.spill import check_memory, range_bits
+from nmt_prep.corpora.parts import PairFile
+from nmt_prep.pipeline.rounds import Round
+from nmt_prep.sides import Side
+from nmt_prep.stages.clean.parts import PartTask
+
+LARGEST_BUFFER = 32 << 20
+"""Bytes of records, of candidates, and of text that a task collects before it writes or compares them."""
+
+Overlap: TypeAlias = "dict[str, dict[str, int]]"
+"""``overlap[a][b]`` is the number of pairs of the corpus ``a`` that are also in ``b``; ``overlap[a][a]`` counts all."""
+
+
+@dataclass(frozen=True)
+class PlanTask:
+    """A split whose keys are divided into ranges.
+
+    Attributes:
+        key: name of the task.
+        split: name of the split.
+        where: key in the config, for messages.
+        pairs: number of pairs before they are cleaned.
+        records: number of records of these pairs.
+        least: least number of records that a range must hold.
+        record_bytes: bytes of a record.
+        memory: bytes of memory that a task may use.
+    """
+
+    key: str
+    split: str
+    where: str
+    pairs: int
+    records: int
+    least: int
+    record_bytes: int
+    memory: int
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """The number of leading bits of a key that are the number of its range, and the bytes of a task's buffers."""
+
+    bits: int
+    buffer: int
+
+
+def plan_ranges(task: PlanTask, tick: object) -> Ranges:
+    """Returns the number of ranges of keys, and the size of buffers, that fit the memory of a task.
+
+    Raises:
+        CleaningError: the memory is too small.
+    """
+    del tick
+    check_memory(task.where, task.split, task.pairs, task.records, task.least, task.record_bytes, task.memory)
+    return Ranges(range_bits(task.records, task.record_bytes, task.memory), min(task.memory // 8, LARGEST_BUFFER))
+
+
+PLAN, NEAR_PLAN = (Round(name, plan_ranges, Ranges, by_all=True) for name in ("clean-ranges", "clean-near-ranges"))
+
+
+@dataclass(frozen=True)
+class ComparedPart:
+    """A part whose pairs are compared with those of other parts.
+
+    Attributes:
+        task: the part, and the files to write after the comparisons.
+        number: number of the part in its split.
+    """
+
+    task: PartTask
+    number: int
+
+    @property
+    def file(self) -> PairFile:
+        """The part."""
+        return self.task.files.part
+
+    @property
+    def stem(self) -> str:
+        """Split and name of the part, for names of tasks."""
+        return f"{self.task.files.kept.parent.name}-{self.file.path.stem}"
+
+    @property
+    def hashed(self) -> tuple[Side, Side]:
+        """The two sides that are compared; the same one twice for a part of a monolingual corpus."""
+        return self.task.of.context.sides[0], self.task.of.context.sides[-1]
+
+    @property
+    def has_both_sides(self) -> bool:
+        """False for a part of a monolingual corpus."""
+        return len(self.task.of.context.sides) == 2
+
+
+@dataclass
+class ComparedSplit:
+    """A split whose pairs are compared with one another.
+
+    Attributes:
+        name: name of the split.
+        directory: directory of the files of the comparisons.
+        corpora: name of the corpus of each part, also of those of which no pair is left.
+        parts: the parts of which pairs are left, in order.
+    """
+
+    name: str
+    directory: Path
+    corpora: tuple[str, ...]
+    parts: list[ComparedPart]
+
+    @property
+    def pairs(self) -> int:
+        """Number of pairs that are left."""
+        return sum(part.file.pairs for part in self.parts)
+
+    @property
+    def numbers(self) -> Corpora:
+        """The number of the corpus of each part."""
+        names = list(dict.fromkeys(self.corpora))
+        return Corpora(tuple(names.index(name) for name in self.corpora), len(names))
+
+    def by_corpus(self, matrix: npt.ArrayLike) -> Overlap:
+        """Returns a matrix of corpora, given row by row, with the names of the corpora."""
+        names = list(dict.fromkeys(self.corpora))
+        rows = np.reshape(matrix, (len(names), len(names))).tolist()
+        return {name: dict(zip(names, row, strict=True)) for name, row in zip(names, rows, strict=True)}

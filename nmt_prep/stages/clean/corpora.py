@@ -1,0 +1,262 @@
+"""The corpora that the stage clean cleans, and the work on each of them: its passes, files and results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
+from pathlib import Path
+
+from nmt_prep.cleaning.cleaning import Cleaning, cleaning_of
+from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES, CORPUS_RULES
+from nmt_prep.cleaning.counts import CleanCounts
+from nmt_prep.cleaning.decontamination.leaks import Leaks, total_leaks
+from nmt_prep.cleaning.dedup.records import Comparison
+from nmt_prep.cleaning.dedup.spill import SpillFiles
+from nmt_prep.cleaning.nearest import RejectNotes
+from nmt_prep.cleaning.presets import effective_dedup
+from nmt_prep.cleaning.rule import Context
+from nmt_prep.config import CleanSettings, Config, Corpus
+from nmt_prep.corpora.parts import PairFile
+from nmt_prep.errors import OutputError
+from nmt_prep.pipeline.stage import Job
+from nmt_prep.sides import SIDES, Side
+from nmt_prep.stages.clean.parts import REJECTED, CorpusTask, PartFiles, PartResult, PartTask
+
+FIRST_PAIRS = 1_000_000
+"""Number of pairs after which it is an error if all pairs of the corpus were dropped."""
+
+
+def section_of(config: Config) -> CleanSettings:
+    """Returns the section ``clean``.
+
+    Raises:
+        OutputError: the config has none.
+    """
+    if config.clean is None:
+        raise OutputError("the config has no section clean")
+    return config.clean
+
+
+def sides_of(corpus: Corpus) -> tuple[Side, ...]:
+    """Returns the sides to clean: only the existing side of a ``vocab`` or ``monolingual`` corpus of one side."""
+    return corpus.sides if corpus.role != "parallel" and len(corpus.sides) == 1 else SIDES
+
+
+@dataclass(frozen=True)
+class CleanedCorpus:
+    """A corpus to clean.
+
+    Attributes:
+        split: the split of the corpus.
+        index: number of the corpus in its split.
+        corpus: the corpus.
+        cleaning: its fixes and rules.
+    """
+
+    split: str
+    index: int
+    corpus: Corpus
+    cleaning: Cleaning
+
+    @property
+    def name(self) -> str:
+        """Key of the corpus in the config, such as ``splits.train.news``."""
+        return f"splits.{self.split}.{self.corpus.name}"
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """The sides to clean."""
+        return sides_of(self.corpus)
+
+    def context(self, config: Config, base_dir: Path) -> Context:
+        """Returns the context that rules are built for."""
+        return Context(config.languages, self.sides, base_dir)
+
+    def has_rule(self, name: str) -> bool:
+        """Returns true if a rule that needs the whole corpus applies to the corpus."""
+        compared = self.sides == SIDES and self.corpus.role == "parallel"
+        return name in self.cleaning.corpus_rules and (compared or not CORPUS_RULES[name].compares)
+
+    def has_computed(self, score: str) -> bool:
+        """Returns true if a score is computed for the pairs of the corpus."""
+        return score in COMPUTED_SCORES and self.has_rule(score)
+
+    def missing(self, score: str) -> str:
+        """Returns a problem if the corpus does not come with a score; empty if it does."""
+        if score in self.corpus.scores:
+            return ""
+        known = ", ".join(sorted(self.corpus.scores)) or "none"
+        return (
+            f"the corpus {self.name} has no score {score!r} (its scores: {known}); name it below scores of the corpus"
+        )
+
+
+def cleaned_corpora(config: Config) -> Iterator[CleanedCorpus]:
+    """Yields each corpus that is cleaned."""
+    clean = section_of(config)
+    for split in clean.splits:
+        for index, corpus in enumerate(config.splits[split]):
+            yield CleanedCorpus(split, index, corpus, cleaning_of(clean, config.languages, corpus.name))
+
+
+def differently_cleaned(config: Config) -> Iterator[CleanedCorpus]:
+    """Yields one corpus for each different way in which corpora are cleaned."""
+    seen = set()
+    for corpus in cleaned_corpora(config):
+        cleaning = corpus.cleaning
+        distinct = [cleaning.fix, cleaning.rules, cleaning.corpus_rules, corpus.sides, sorted(corpus.corpus.scores)]
+        if (text := json.dumps(distinct, default=str)) not in seen:
+            seen.add(text)
+            yield corpus
+
+
+def is_deduplicated(config: Config, corpus: Corpus) -> bool:
+    """Returns true if the pairs of a corpus are compared with others: all corpora except those of role ``vocab``."""
+    return effective_dedup(section_of(config)).active and corpus.role != "vocab"
+
+
+@dataclass(frozen=True)
+class RuleBounds:
+    """The values that a rule lets pass in one column; None stands for no limit.
+
+    Attributes:
+        low: lower limit.
+        high: upper limit.
+        above: true if ``low`` itself does not pass.
+        below: true if ``high`` itself does not pass.
+    """
+
+    low: float | None
+    high: float | None = None
+    above: bool = False
+    below: bool = False
+
+
+@dataclass
+class CorpusWork:
+    """The tasks of a corpus and their results.
+
+    Attributes:
+        corpus: the corpus.
+        of: the settings that all its tasks share.
+        passes: the passes over its parts, in order. Each reads what the pass before it wrote.
+        comparisons: the comparisons with other pairs, by the pass that makes them.
+        compiled: the compiled parts.
+        parts: the parts of which pairs are left, with their spill files; None if pairs are not compared with others.
+        results: the results of the last pass.
+        rejected: files of rejected pairs: those of the parts, or in the end their sample.
+        counts: sum of the counts so far.
+        leaks: what the corpus contains of evaluation sets.
+        notes: notes about its rejected pairs so far.
+        bounds: the bounds that rules for the whole corpus found, by rule and column.
+        facts: other facts about these rules, for the report, by rule.
+        unscored: names of the scores that could not be computed for its pairs.
+        left_out: why rules for the whole corpus were left out, by rule.
+    """
+
+    corpus: CleanedCorpus
+    of: CorpusTask
+    passes: tuple[str, ...]
+    comparisons: Mapping[str, tuple[Comparison, ...]]
+    compiled: list[PairFile]
+    parts: list[tuple[PairFile, SpillFiles | None]]
+    results: list[PartResult] = field(default_factory=list)
+    rejected: list[PairFile] = field(default_factory=list)
+    counts: CleanCounts = field(default_factory=CleanCounts)
+    leaks: Leaks = field(default_factory=dict)
+    notes: RejectNotes = field(default_factory=RejectNotes)
+    bounds: dict[str, dict[str, RuleBounds]] = field(default_factory=dict)
+    facts: dict[str, object] = field(default_factory=dict)
+    unscored: set[str] = field(default_factory=set)
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Key of the corpus in the config."""
+        return self.corpus.name
+
+    @property
+    def split(self) -> str:
+        """The split of the corpus."""
+        return self.corpus.split
+
+    @property
+    def key(self) -> str:
+        """Split and number of the corpus, for names of tasks."""
+        return f"{self.split}-{self.corpus.index:03d}"
+
+    @property
+    def first(self) -> int:
+        """Number of the compiled parts that belong to the first round."""
+        total = 0
+        for number, part in enumerate(self.compiled, 1):
+            total += part.pairs
+            if total >= FIRST_PAIRS:
+                return number
+        return len(self.compiled)
+
+    @property
+    def pairs(self) -> int:
+        """Number of pairs that are left."""
+        return sum(part.pairs for part, _ in self.parts)
+
+    def tasks(self, job: Job, this: str, prefix: str = "") -> list[PartTask]:
+        """Returns a task of a pass for each part of which pairs are left.
+
+        Args:
+            job: the job.
+            this: the pass.
+            prefix: start of the names of the tasks.
+        """
+        following = self.passes[self.passes.index(this) + 1 :][:1]
+        compared = self.comparisons.get(following[0], ()) if following else ()
+        directory = self._directory(job, this) / self.split
+        rejected = job.beside(REJECTED) if self.of.rejects == "all" else job.scratch / REJECTED
+        return [
+            PartTask(
+                f"{prefix}{self.split}-{part.path.stem}",
+                self.of,
+                PartFiles(
+                    part,
+                    directory / part.path.with_suffix(".parquet").name,
+                    rejected / self.split / f"{part.path.stem}-{this}.parquet",
+                    replace(spill, comparisons=compared) if spill is not None and compared else None,
+                ),
+            )
+            for part, spill in self.parts
+        ]
+
+    def add(self, results: Sequence[PartResult]) -> None:
+        """Adds results of parts."""
+        self.rejected.extend(result.rejected for result in results if result.rejected is not None)
+        self.counts = reduce(add, (result.counts for result in results), self.counts)
+        self.leaks = total_leaks([self.leaks, *(result.leaks for result in results)])
+        self.notes = reduce(add, (result.notes for result in results), self.notes)
+        self.results.extend(results)
+
+    def passed(self, job: Job, this: str, results: Sequence[PartResult]) -> None:
+        """Adds the results of a pass; the next one reads the pairs that it kept."""
+        self.results.clear()
+        self.add(results)
+        self.end(job, this)
+
+    def end(self, job: Job, this: str) -> None:
+        """Ends a pass whose results are all added."""
+        directory = self._directory(job, this)
+        self.parts = [
+            (result.kept.below(directory), spill)
+            for (_, spill), result in zip(self.parts, self.results, strict=True)
+            if result.kept is not None
+        ]
+
+    def _directory(self, job: Job, this: str) -> Path:
+        """Returns the directory for the pairs that a pass keeps: the scratch directory unless it is the last pass."""
+        return job.directory if this == self.passes[-1] else job.scratch / this
+
+
+def spill_directory(job: Job, split: str) -> Path:
+    """Returns the directory of the spill files of a split, and of the pairs that deduplication drops."""
+    return job.scratch / "dedup" / split

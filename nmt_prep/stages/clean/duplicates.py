@@ -1,0 +1,440 @@
+"""The passes of the stage clean that drop duplicates.
+
+Pairs are compared on both sides, then by source, then by target. Each comparison ignores the pairs that an earlier one
+has dropped. The tasks of the pass before write records of their pairs to spill files, divided by range of the key. For
+each comparison, the tasks of a round each read one range from all spill files, and write the pairs to drop; if another
+comparison follows, a round marks the dropped pairs of each part for it. In the end the parts are written without these
+pairs. The number of ranges is chosen to fit the memory of a task; it does not affect the result.
+
+The pass ``dedup`` makes all comparisons. But if the pairs are ranked by a score that a later rule computes, the pass
+``limits`` after that rule applies the limits for pairs with the same source or target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from nmt_prep.artefacts import atomic_write, link_or_copy
+from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES
+from nmt_prep.cleaning.counts import CleanCounts
+from nmt_prep.cleaning.dedup.deciding import Corpora, decide_range
+from nmt_prep.cleaning.dedup.drops import (
+    ClusterSizes,
+    Dropped,
+    DropWriter,
+    PartDrops,
+    mark_path,
+    merged_clusters,
+    write_marks,
+)
+from nmt_prep.cleaning.dedup.keys import Compared, KeyKind
+from nmt_prep.cleaning.dedup.near import Signatures
+from nmt_prep.cleaning.dedup.records import Comparison, comparisons_of, parts_of, places_of, rows_of
+from nmt_prep.cleaning.dedup.spill import SpilledRange, range_bytes
+from nmt_prep.cleaning.presets import effective_dedup
+from nmt_prep.config import Config, DedupSettings
+from nmt_prep.corpora import iter_pairs
+from nmt_prep.engines import Tick
+from nmt_prep.pipeline.rounds import Round, Rounds
+from nmt_prep.pipeline.stage import Job
+from nmt_prep.stages.clean.comparing import (
+    NEAR_PLAN,
+    PLAN,
+    ComparedPart,
+    ComparedSplit,
+    Overlap,
+    PlanTask,
+    Ranges,
+)
+from nmt_prep.stages.clean.corpora import CorpusWork, cleaned_corpora, is_deduplicated, section_of, spill_directory
+from nmt_prep.stages.clean.near import NEAR, NEAR_ROUNDS, NearDuplicates, NearFound, find_near
+from nmt_prep.stages.clean.parts import PartOutput, PartResult, PartTask, part_round
+from nmt_prep.stages.compile import Compile
+
+DedupPass: TypeAlias = Literal["dedup", "limits"]
+PASSES: tuple[DedupPass, ...] = ("dedup", "limits")
+
+
+@dataclass(frozen=True)
+class DecideTask:
+    """A range of keys whose pairs are compared.
+
+    Attributes:
+        key: name of the task.
+        number: number of the range.
+        comparison: the comparison.
+        bits: number of leading bits of a key that are the number of its range.
+        directory: directory of the spill files.
+        parts: numbers of the parts that are compared.
+        marked: the comparison after which dropped pairs were marked; None if no pairs are dropped yet.
+        corpora: the corpora of all parts of the split.
+        memory: bytes of memory that the task may use.
+        output: file for the pairs to drop.
+    """
+
+    key: str
+    number: int
+    comparison: Comparison
+    bits: int
+    directory: Path
+    parts: tuple[int, ...]
+    marked: str | None
+    corpora: Corpora
+    memory: int
+    output: Path
+
+
+@dataclass(frozen=True)
+class Decided:
+    """The overlap of the corpora in a range, as a matrix, row by row, and the number of clusters by size."""
+
+    overlap: tuple[int, ...]
+    clusters: ClusterSizes
+
+
+def decide(task: DecideTask, tick: Tick) -> Decided:
+    """Writes the pairs to drop in a range of keys. It ticks for each pair.
+
+    Raises:
+        OutputError: a spill file cannot be read, or the drops cannot be written.
+    """
+    records = SpilledRange(task.directory, task.comparison, task.parts, task.bits, task.number, task.marked)
+    with DropWriter(task.output, len(task.corpora.of_parts)) as output:
+        overlap = decide_range(records, task.comparison, task.corpora, 2 * range_bytes(task.memory), output)
+    tick(records.rows)
+    return Decided(tuple(overlap.tolist()), output.clusters())
+
+
+@dataclass(frozen=True)
+class MarkTask:
+    """A part whose dropped pairs are marked for the next comparison; ``parts`` is the number of parts of the split."""
+
+    key: str
+    number: int
+    parts: int
+    dropped: Dropped
+    output: Path
+
+
+@dataclass(frozen=True)
+class Marked:
+    """The result of marking the dropped pairs of a part."""
+
+
+def mark_part(task: MarkTask, tick: Tick) -> Marked:
+    """Marks the pairs of a part that are dropped so far. It ticks once.
+
+    Raises:
+        OutputError: a file cannot be read or written.
+    """
+    write_marks(task.output, task.dropped, task.number, task.parts)
+    tick(1)
+    return Marked()
+
+
+@dataclass(frozen=True)
+class DropTask(PartTask):
+    """A part to write without the dropped pairs.
+
+    Attributes:
+        number: number of the part in its split.
+        dropped: the files with the dropped pairs, by reason.
+        corpora: name of the corpus of each part of the split.
+    """
+
+    number: int
+    dropped: Dropped
+    corpora: tuple[str, ...]
+
+
+def drop_pairs(task: DropTask, tick: Tick) -> PartResult:
+    """Writes a part without the dropped pairs; links it if there are none. It ticks for each pair.
+
+    Raises:
+        CorpusError: the part cannot be read.
+        OutputError: a file cannot be read or written.
+    """
+    part, corpora = task.files.part, pa.array(task.corpora, pa.string())
+    drops = PartDrops(task.dropped, task.number, len(task.corpora))
+    counts = np.zeros(len(drops.reasons), np.int64)
+    names = pa.array(drops.reasons, pa.string())
+    if not len(drops):
+        with atomic_write(task.files.kept) as beside:
+            link_or_copy(part.path, beside)
+        tick(part.pairs)
+        kept = replace(part, file=f"{task.files.kept.parent.name}/{task.files.kept.name}")
+        return PartResult(_counts(drops.reasons, counts), kept, None)
+    with PartOutput(task) as output:
+        for batch in iter_pairs(part.path):
+            passing, reasons, survivors = drops.among(places_of(batch, task.number))
+            nothing = np.full(len(reasons), np.nan)
+            instead = corpora.take(pa.array(parts_of(survivors))), pa.array(rows_of(survivors))
+            output.write(batch, passing, names.take(pa.array(reasons)), nothing, nothing, instead)
+            counts += np.bincount(reasons, minlength=len(counts))
+            tick(len(batch))
+    return output.result(_counts(drops.reasons, counts))
+
+
+def _counts(reasons: Sequence[str], counts: npt.NDArray[np.int64]) -> CleanCounts:
+    dropped = dict(zip(reasons, counts.tolist(), strict=True))
+    failed = {reason: {reason: count} for reason, count in dropped.items()}
+    return CleanCounts(0, -sum(dropped.values()), dropped, failed, {}, {})
+
+
+@dataclass(frozen=True)
+class Step:
+    """One comparison: the reason for dropping pairs, the round that decides, and the one that marks dropped pairs."""
+
+    reason: str
+    decide: Round[DecideTask, Decided]
+    mark: Round[MarkTask, Marked]
+
+    @classmethod
+    def of(cls, name: str, reason: str) -> Step:
+        """Returns a step whose rounds have the given name."""
+        return cls(reason, Round(name, decide, Decided, made=lambda task, _: [task.output]), _mark_round(name))
+
+
+def _mark_round(name: str) -> Round[MarkTask, Marked]:
+    return Round(f"{name}-dropped", mark_part, Marked, unit="parts", made=lambda task, _: [task.output])
+
+
+STEPS: Mapping[Compared, Step] = {
+    "pair": Step.of("clean-pairs", "duplicate_pair"),
+    "source": Step.of("clean-sources", "too_many_targets"),
+    "target": Step.of("clean-targets", "too_many_sources"),
+}
+NEAR_MARK = _mark_round("clean-near")
+DROP: Mapping[DedupPass, Round[DropTask, PartResult]] = {
+    "dedup": part_round("clean-dedup", drop_pairs),
+    "limits": part_round("clean-limits", drop_pairs),
+}
+DEDUP_ROUNDS: tuple[Round[Any, Any], ...] = (
+    *(STEPS["pair"].decide, STEPS["pair"].mark),
+    *(*NEAR_ROUNDS, NEAR_MARK),
+    *(STEPS["source"].decide, STEPS["source"].mark),
+    *(STEPS["target"].decide, DROP["dedup"]),
+)
+
+
+def comparisons_in(settings: DedupSettings, this: DedupPass) -> tuple[Comparison, ...]:
+    """Returns the comparisons of a pass. Scores that are computed between the passes rank pairs in the later one."""
+    comparisons = comparisons_of(settings)
+    if COMPUTED_SCORES.isdisjoint(settings.keep):
+        return comparisons if this == "dedup" else ()
+    if this == "limits":
+        return tuple(comparison for comparison in comparisons if comparison.compared != "pair")
+    known = tuple(score for score in settings.keep[:-1] if score not in COMPUTED_SCORES)
+    return tuple(replace(each, scores=known) for each in comparisons if each.compared == "pair")
+
+
+def dedup_rounds(config: Config, this: DedupPass) -> tuple[Round[Any, Any], ...]:
+    """Returns the rounds of a pass that a config needs."""
+    settings = effective_dedup(section_of(config))
+    rounds: list[Round[Any, Any]] = []
+    for comparison in comparisons_in(settings, this):
+        step = STEPS[comparison.compared]
+        rounds += [step.decide, step.mark]
+        if comparison.compared == "pair" and settings.pair == "near":
+            rounds += [*NEAR_ROUNDS, NEAR_MARK]
+    return (*rounds[:-1], DROP[this]) if rounds else ()  # no comparison needs the marks of the last one
+
+
+@dataclass(frozen=True)
+class DedupPlan:
+    """Division of the work on each split to deduplicate: of the keys, and of the hashes of near duplicates."""
+
+    keys: Mapping[str, Ranges]
+    near: Mapping[str, Ranges]
+
+
+def plan_splits(job: Job) -> Rounds[DedupPlan]:
+    """Yields the rounds that divide the work; returns the result."""
+    settings, compiled = effective_dedup(section_of(job.config)), job.read(Compile).parts
+    pairs: dict[str, int] = {}
+    for corpus in cleaned_corpora(job.config):
+        if is_deduplicated(job.config, corpus.corpus):
+            size = sum(part.pairs for part in compiled[corpus.split] if part.corpus == corpus.corpus.name)
+            pairs[corpus.split] = pairs.get(corpus.split, 0) + size
+    comparisons, memory = comparisons_of(settings), job.task_memory if pairs else 0
+    width = max((each.record_bytes for each in comparisons), default=0)
+    kept = max((each.kept for each in comparisons), default=0)
+    keys = yield from PLAN.run(
+        # A range holds at least twice as many records as the best pairs of one key.
+        PlanTask(f"ranges-{split}", split, "clean.dedup", size, size, 2 * min(kept, size), width, memory)
+        for split, size in pairs.items()
+    )
+    near: list[Ranges] = []
+    if settings.pair == "near":
+        bands, width = Signatures.of(settings).bands.bands, Signatures.of(settings).record_bytes
+        near = yield from NEAR_PLAN.run(
+            PlanTask(f"near-ranges-{split}", split, "clean.dedup.near", size, size * bands, 0, width, memory)
+            for split, size in pairs.items()
+        )
+    return DedupPlan(dict(zip(pairs, keys, strict=True)), dict(zip(pairs, near, strict=False)))
+
+
+@dataclass
+class DedupSplit(ComparedSplit):
+    """A split to deduplicate.
+
+    Attributes:
+        bits: number of leading bits of a key that are the number of its range.
+        dropped: the files with dropped pairs, by reason.
+        overlap: overlap of the corpora; None until it is computed, or if pairs are not compared.
+        clusters: number of clusters of equal pairs, by size.
+        near: the near duplicates; None until they are found, or if they are not searched for.
+    """
+
+    bits: int
+    dropped: dict[str, tuple[Path, ...]] = field(default_factory=dict)
+    overlap: Overlap | None = None
+    clusters: ClusterSizes = ()
+    near: NearFound | None = None
+
+    def compared(self, comparison: Comparison) -> list[ComparedPart]:
+        """Returns the parts to compare. Limits do not apply to monolingual corpora."""
+        return [part for part in self.parts if comparison.compared == "pair" or part.has_both_sides]
+
+
+def deduplicate(job: Job, corpora: Sequence[CorpusWork], plan: DedupPlan, this: DedupPass) -> Rounds[list[DedupSplit]]:
+    """Yields the rounds of a pass that compares pairs, and adds the results to the corpora.
+
+    Args:
+        job: the job.
+        corpora: all corpora.
+        plan: how the work is divided.
+        this: the pass.
+
+    Returns:
+        The splits, with the results of the comparisons.
+    """
+    splits = [_split(job, name, ranges.bits, corpora, this) for name, ranges in plan.keys.items()]
+    settings, rounds = effective_dedup(section_of(job.config)), dedup_rounds(job.config, this)
+    marked: str | None = None
+    for comparison in comparisons_in(settings, this):
+        step = STEPS[comparison.compared]
+        yield from _compare(job, comparison, splits, marked)
+        if step.mark in rounds:
+            marked = comparison.compared
+            yield from _mark(step.mark, marked, splits)
+        if comparison.compared == "pair" and settings.pair == "near":
+            near = yield from find_near(splits, settings, plan.near)
+            for split in splits:
+                split.near = near[split.name]
+                split.dropped[NEAR] = near[split.name].drops
+            if NEAR_MARK in rounds:
+                marked = "near"
+                yield from _mark(NEAR_MARK, marked, splits)
+    tasks: dict[str, list[DropTask]] = {work.name: [] for work in corpora if this in work.passes}
+    for split in splits:
+        for part in split.parts:
+            base = part.task
+            tasks[base.of.name].append(
+                DropTask(base.key, base.of, base.files, part.number, split.dropped, split.corpora)
+            )
+    results = yield from DROP[this].run_groups(tasks, sum(split.pairs for split in splits))
+    for work in corpora:
+        if this in work.passes:
+            work.passed(job, this, results[work.name])
+    return splits
+
+
+def _split(job: Job, name: str, bits: int, corpora: Sequence[CorpusWork], this: DedupPass) -> DedupSplit:
+    works = [work for work in corpora if work.split == name and work.comparisons]
+    names = tuple(work.of.corpus for work in works for _ in work.compiled)
+    parts = [
+        ComparedPart(task, spill.part)
+        for work in works
+        if this in work.passes
+        for (_, spill), task in zip(work.parts, work.tasks(job, this, f"{this}-"), strict=True)
+        if spill is not None
+    ]
+    return DedupSplit(name, spill_directory(job, name), names, parts, bits)
+
+
+def _compare(job: Job, comparison: Comparison, splits: Sequence[DedupSplit], marked: str | None) -> Rounds[None]:
+    """Yields the round of a comparison, and adds the files that it writes to the splits."""
+    step = STEPS[comparison.compared]
+    tasks = {split.name: _decisions(job, step, split, comparison, marked) for split in splits}
+    total = sum(part.file.pairs for split in splits for part in split.compared(comparison))
+    results = yield from step.decide.run_groups(tasks, total)
+    for split in splits:
+        decided = results[split.name]
+        split.dropped[step.reason] = tuple(task.output for task in tasks[split.name])
+        if comparison.compared == "pair":
+            nothing = np.zeros(split.numbers.count**2, np.int64)
+            split.overlap = split.by_corpus(sum((np.array(part.overlap) for part in decided), nothing))
+            split.clusters = merged_clusters([part.clusters for part in decided])
+
+
+def _decisions(job: Job, step: Step, split: DedupSplit, comparison: Comparison, marked: str | None) -> list[DecideTask]:
+    parts = tuple(part.number for part in split.compared(comparison))
+    return [
+        DecideTask(
+            f"{step.decide.name}-{split.name}-{number:04d}",
+            number,
+            comparison,
+            split.bits,
+            split.directory,
+            parts,
+            marked,
+            split.numbers,
+            job.task_memory,
+            split.directory / f"{comparison.compared}-{number:04d}.drops",
+        )
+        for number in range(1 << split.bits if parts else 0)
+    ]
+
+
+def _mark(which: Round[MarkTask, Marked], comparison: str, splits: Sequence[DedupSplit]) -> Rounds[None]:
+    """Yields the round that marks the pairs that are dropped up to and including a comparison."""
+    tasks = [
+        MarkTask(
+            f"{which.name}-{part.stem}",
+            part.number,
+            len(split.corpora),
+            dict(split.dropped),
+            mark_path(split.directory, comparison, part.number),
+        )
+        for split in splits
+        for part in split.parts
+    ]
+    yield from which.run(tasks, len(tasks))
+
+
+@dataclass(frozen=True)
+class Duplicates:
+    """The duplicates of a split.
+
+    Attributes:
+        clusters: number of clusters by size, for ``exact`` or ``normalized``, and for ``near``. A cluster is a pair
+            together with the pairs that were dropped in favour of it. Sizes above 8 are in bins, which begin at 9, 17,
+            33 and so on.
+        near: the near duplicates; None if they are not searched for.
+    """
+
+    clusters: dict[str, ClusterSizes]
+    near: NearDuplicates | None
+
+
+def observed_duplicates(splits: Sequence[DedupSplit], kind: KeyKind) -> dict[str, Duplicates]:
+    """Returns the duplicates by split, given the kind of keys that pairs are compared by."""
+    observed = {}
+    for split in splits:
+        if split.overlap is None:
+            continue
+        clusters: dict[str, ClusterSizes] = {kind: split.clusters}
+        near = None
+        if split.near is not None:
+            clusters["near"] = split.near.clusters
+            near = split.near.numbers
+        observed[split.name] = Duplicates(clusters, near)
+    return observed

@@ -1,0 +1,276 @@
+"""Passes over the parts of a corpus: their tasks and files, and the samples of rejected pairs.
+
+A task of a pass reads a part, and writes the kept pairs to one file and the rejected pairs to another. The kept pairs
+go to the scratch directory if another pass follows, and so do the rejected pairs if they are to be sampled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nmt_prep.cleaning.cleaning import Cleaning
+from nmt_prep.cleaning.counts import CleanCounts, Histogram
+from nmt_prep.cleaning.decontamination.leaks import Against, Leaks
+from nmt_prep.cleaning.dedup.spill import SpillFiles, SpillWriter
+from nmt_prep.cleaning.judging import histogram
+from nmt_prep.cleaning.nearest import RejectNotes, RejectNoting
+from nmt_prep.cleaning.rejects import Instead, RejectSample, rejected_batch
+from nmt_prep.cleaning.rule import Context, Values
+from nmt_prep.corpora import iter_pairs
+from nmt_prep.corpora.parts import BatchFile, PairFile
+from nmt_prep.digests import sha256_of
+from nmt_prep.engines import Tick
+from nmt_prep.lines.blocks import text_bytes
+from nmt_prep.pipeline.rounds import Round
+from nmt_prep.sides import SIDES
+
+REJECTED = "rejected"
+"""The directory of rejected pairs."""
+
+
+@dataclass(frozen=True)
+class CorpusTask:
+    """The settings that all tasks of one corpus share.
+
+    Attributes:
+        name: key of the corpus in the config, such as ``splits.train.news``.
+        corpus: name of the corpus.
+        cleaning: the fixes and rules.
+        context: the languages and sides of the corpus.
+        rejects: the rejected pairs to write: none, a sample, or all.
+        seed: seed of the sample.
+        against: the evaluation sets that its pairs are compared with; None for none.
+    """
+
+    name: str
+    corpus: str
+    cleaning: Cleaning
+    context: Context
+    rejects: Literal["none", "sample", "all"]
+    seed: int
+    against: Against | None = None
+
+
+@dataclass(frozen=True)
+class PartFiles:
+    """The files of a task. The files for pairs are written only if there are any.
+
+    Attributes:
+        part: file to read.
+        kept: output file for kept pairs.
+        rejected: output file for rejected pairs.
+        spill: output files for the keys of kept pairs; None if the pairs are not compared with others.
+    """
+
+    part: PairFile
+    kept: Path
+    rejected: Path
+    spill: SpillFiles | None = None
+
+
+@dataclass(frozen=True)
+class PartTask:
+    """A part that a pass writes anew. Passes other than that of the rules add what they need.
+
+    Attributes:
+        key: name of the task.
+        of: the settings that all tasks of the corpus share.
+        files: the part, and the files to write.
+    """
+
+    key: str
+    of: CorpusTask
+    files: PartFiles
+
+
+@dataclass(frozen=True)
+class PartResult:
+    """The result of a pass over a part.
+
+    Attributes:
+        counts: the counts.
+        kept: the file of kept pairs; None if there are none.
+        rejected: the file of rejected pairs; None if there are none.
+        leaks: what the part contains of evaluation sets.
+        notes: notes about the rejected pairs.
+    """
+
+    counts: CleanCounts
+    kept: PairFile | None
+    rejected: PairFile | None
+    leaks: Leaks = field(default_factory=dict)
+    notes: RejectNotes = field(default_factory=RejectNotes)
+
+
+T = TypeVar("T", bound=PartTask)
+
+
+def part_round(name: str, work: Callable[[T, Tick], PartResult]) -> Round[T, PartResult]:
+    """Returns the round of a pass, given its name and the function that computes the result of a task."""
+    return Round(name, work, PartResult, made=_made_files)
+
+
+def _made_files(task: PartTask, result: PartResult) -> Iterator[Path]:
+    if result.kept is not None:
+        yield task.files.kept
+    if result.rejected is not None:
+        yield task.files.rejected
+    if task.files.spill is not None:
+        yield from task.files.spill.paths
+
+
+class PartOutput:
+    """The output files of a task: one for kept pairs, one for rejected pairs, and those for the keys of kept pairs."""
+
+    def __init__(self, task: PartTask) -> None:
+        self._of, files = task.of, task.files
+        self._kept, self._rejected = BatchFile(files.kept), BatchFile(files.rejected)
+        self._sample = RejectSample(task.of.seed, task.of.corpus) if task.of.rejects == "sample" else None
+        self._bytes = dict.fromkeys(SIDES, 0)
+        self._spill = None if files.spill is None else SpillWriter(files.spill)
+        self._stack = ExitStack()
+        self._noting = RejectNoting(text=task.of.rejects != "none")
+
+    def __enter__(self) -> PartOutput:
+        for file in (self._kept, self._rejected, self._spill):
+            if file is not None:
+                self._stack.enter_context(file)
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if self._sample is not None and error is None:
+            self._rejected.write(self._sample.sample())
+        self._stack.__exit__(kind, error, trace)
+
+    def write(
+        self,
+        batch: pa.RecordBatch,
+        kept: Any,
+        rules: pa.Array,
+        values: Values,
+        thresholds: Values,
+        instead: Instead | None = None,
+    ) -> None:
+        """Writes a batch.
+
+        Args:
+            batch: all pairs, kept and rejected.
+            kept: true for each pair that is kept: bool, shape ``[pairs]``.
+            rules: the reason of each rejected pair.
+            values: the refused value of each rejected pair.
+            thresholds: the limit that each of these values violates.
+            instead: the pairs that were kept in place of the rejected ones; None if there are none.
+        """
+        mask = pa.array(kept)
+        chosen = batch if kept.all() else batch.filter(mask)
+        self._kept.write(chosen)
+        for side in SIDES:
+            self._bytes[side] += text_bytes(chosen.column(side)) + len(chosen)
+        if self._spill is not None:
+            self._spill.add(chosen)
+        if len(chosen) == len(batch):
+            return
+        rejected = rejected_batch(batch.filter(pc.invert(mask)), rules, values, thresholds, instead)
+        self._noting.add(rejected)
+        if self._sample is not None:
+            self._sample.add(rejected)
+        elif self._of.rejects == "all":
+            self._rejected.write(rejected)
+
+    def result(self, counts: CleanCounts) -> PartResult:
+        """Returns the result of the task. Requires that the files are closed."""
+        sizes = self._bytes["source"], self._bytes["target"]
+        kept, rejected = (_written(self._kept, self._of, *sizes), _written(self._rejected, self._of))
+        return PartResult(counts, kept, rejected, notes=self._noting.notes())
+
+
+def _written(file: BatchFile, of: CorpusTask, source: int | None = None, target: int | None = None) -> PairFile | None:
+    """Returns a file that a task wrote, relative to the directory of cleaned or rejected pairs; None for no pairs."""
+    if not file.pairs:
+        return None
+    name = f"{file.path.parent.name}/{file.path.name}"
+    return PairFile(name, file.pairs, of.corpus, None, source, target, sha256_of(file.path))
+
+
+def drop_below(
+    task: PartTask,
+    rule: str,
+    scored: Iterator[tuple[pa.RecordBatch, Values]],
+    threshold: float | None,
+    column: str,
+    edges: Sequence[float],
+    tick: Tick,
+    *,
+    unscored: bool,
+) -> PartResult:
+    """Writes a part without the pairs whose score is below a threshold. It ticks for each pair.
+
+    Args:
+        task: the part.
+        rule: name of the rule, which is the reason for dropping pairs.
+        scored: the batches to write, with the scores of their pairs: float64, shape ``[pairs]``, NaN for no score.
+        threshold: the lowest score that passes; None to keep all pairs.
+        column: name of the column of scores in the counts.
+        edges: edges of the histogram of scores.
+        tick: callback for progress.
+        unscored: true to keep pairs without score.
+
+    Raises:
+        CorpusError: the part cannot be read.
+        OutputError: a file cannot be written.
+    """
+    dropped, bins = 0, np.zeros((1, 2, len(edges) - 1), np.int64)
+    with PartOutput(task) as output:
+        for batch, scores in scored:
+            if threshold is None:
+                kept = np.ones(len(batch), np.bool_)
+            else:
+                kept = ~(scores < threshold) if unscored else scores >= threshold
+            lost = len(kept) - int(kept.sum())
+            output.write(batch, kept, pa.array([rule] * lost, pa.string()), scores[~kept], np.full(lost, threshold))
+            bins += histogram(scores[np.newaxis], edges, kept)
+            dropped += lost
+            tick(len(batch))
+    ((without, with_),) = bins.tolist()
+    histograms = {rule: {column: Histogram(tuple(edges), tuple(with_), tuple(without), dropped)}}
+    return output.result(CleanCounts(0, -dropped, {rule: dropped}, {rule: {rule: dropped}}, {}, histograms))
+
+
+@dataclass(frozen=True)
+class RejectsTask:
+    """The files with the samples of the parts of a corpus, to be sampled again."""
+
+    key: str
+    of: CorpusTask
+    files: tuple[Path, ...]
+    output: Path
+
+
+def sample_rejects(task: RejectsTask, tick: Tick) -> PairFile:
+    """Writes the sample of the rejected pairs of a corpus. It ticks for each pair that it reads.
+
+    Raises:
+        CorpusError: a file cannot be read.
+        OutputError: the sample cannot be written.
+    """
+    sample = RejectSample(task.of.seed, task.of.corpus)
+    for file in task.files:
+        for batch in iter_pairs(file):
+            sample.add(batch)
+            tick(len(batch))
+    with BatchFile(task.output) as output:
+        output.write(sample.sample())
+    written = _written(output, task.of)
+    assert written is not None
+    return written
+
+
+REJECTS = Round("clean-rejects", sample_rejects, PairFile, made=lambda task, _: [task.output])

@@ -1,0 +1,159 @@
+"""The passes of the stage clean over the parts of a corpus, and what they need of the config.
+
+After the pass of the rules come rules that need the whole corpus, and comparisons of pairs: ``top``, ``dedup``,
+``translation``, ``best`` (the rule ``top`` by a score that is computed here) and ``limits``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES
+from nmt_prep.cleaning.decontamination.leaks import Against
+from nmt_prep.cleaning.decontamination.sets import is_decontaminated
+from nmt_prep.cleaning.dedup.records import Comparison
+from nmt_prep.cleaning.dedup.spill import SpillFiles
+from nmt_prep.cleaning.presets import effective_dedup
+from nmt_prep.config import Config
+from nmt_prep.errors import CleaningError
+from nmt_prep.health.warning import HealthWarning
+from nmt_prep.pipeline.rounds import Rounds
+from nmt_prep.pipeline.stage import Job
+from nmt_prep.sides import SIDES
+from nmt_prep.stages.clean.comparing import Ranges
+from nmt_prep.stages.clean.corpora import (
+    CleanedCorpus,
+    CorpusWork,
+    cleaned_corpora,
+    is_deduplicated,
+    section_of,
+    spill_directory,
+)
+from nmt_prep.stages.clean.corpus_rule import CorpusRule
+from nmt_prep.stages.clean.duplicates import PASSES, comparisons_in
+from nmt_prep.stages.clean.parts import CorpusTask
+from nmt_prep.stages.clean.top import Top
+from nmt_prep.stages.clean.translation import Translation
+from nmt_prep.stages.compile import Compile
+
+if TYPE_CHECKING:
+    from nmt_prep.cleaning.cleaner import Cleaner
+
+EARLY: tuple[CorpusRule, ...] = (Top("top", "clean", computed=False),)
+"""Rules that need the whole corpus, before duplicates are dropped."""
+
+LATE: tuple[CorpusRule, ...] = (Translation(), Top("best", "translation", computed=True))
+"""Rules that need the whole corpus, after duplicates are dropped. A rule that uses the score of another comes later."""
+
+
+def apply_corpus_rules(job: Job, rules: Sequence[CorpusRule], corpora: Sequence[CorpusWork]) -> Rounds[None]:
+    """Yields the rounds of some rules, and adds the results to the corpora that take their passes."""
+    for rule in rules:
+        taking = [work for work in corpora if rule.this in work.passes]
+        if taking:
+            yield from rule.apply(job, taking)
+
+
+def work_on_corpora(job: Job, keys: Mapping[str, Ranges], against: Against | None) -> Iterator[CorpusWork]:
+    """Yields the work on each corpus, without results.
+
+    Args:
+        job: the job.
+        keys: the ranges of keys of each split to deduplicate.
+        against: the evaluation sets that pairs are compared with; None for none.
+    """
+    config, clean = job.config, section_of(job.config)
+    compiled, directory = job.read(Compile).parts, job.directory_of(Compile)
+    numbers = {split: count() for split in keys}
+    for corpus in cleaned_corpora(config):
+        split, name = corpus.split, corpus.corpus.name
+        parts = [part.below(directory) for part in compiled[split] if part.corpus == name]
+        of = CorpusTask(
+            name=corpus.name,
+            corpus=name,
+            cleaning=corpus.cleaning,
+            context=corpus.context(config, job.base_dir),
+            rejects=clean.rejects,
+            seed=config.seed,
+            against=against if is_decontaminated(config, split, corpus.corpus) else None,
+        )
+        comparisons = _comparisons(config, corpus)
+        spills: list[SpillFiles | None] = [None] * len(parts)
+        if comparisons:
+            place = spill_directory(job, split)
+            spills = [SpillFiles(place, next(numbers[split]), (), keys[split].bits) for _ in parts]
+        early, late = ([rule.this for rule in rules if rule.applies(corpus)] for rules in (EARLY, LATE))
+        dedup, limits = ([this] if this in comparisons else [] for this in PASSES)
+        passes = ("rules", *early, *dedup, *late, *limits)
+        yield CorpusWork(corpus, of, passes, comparisons, parts, list(zip(parts, spills, strict=True)))
+
+
+def _comparisons(config: Config, corpus: CleanedCorpus) -> Mapping[str, tuple[Comparison, ...]]:
+    """Returns the comparisons of a corpus with others, by pass. Limits do not apply to a corpus of one side."""
+    settings = effective_dedup(section_of(config))
+    if not is_deduplicated(config, corpus.corpus):
+        return {}
+    comparisons: dict[str, tuple[Comparison, ...]] = {
+        this: tuple(
+            comparison
+            for comparison in comparisons_in(settings, this)
+            if comparison.compared == "pair" or corpus.sides == SIDES
+        )
+        for this in PASSES
+    }
+    return {this: chosen for this, chosen in comparisons.items() if chosen}
+
+
+def build_cleaner(config: Config, corpus: CleanedCorpus, base_dir: Path) -> Cleaner:
+    """Returns the cleaner of a corpus.
+
+    Raises:
+        CleaningError: a rule cannot be built; each line of the message names a key and the corpus.
+    """
+    from nmt_prep.cleaning.cleaner import Cleaner  # noqa: PLC0415  (loads all rules)
+
+    cleaner = Cleaner(corpus.cleaning, corpus.context(config, base_dir), corpus.name)
+    needed = {rule.key: rule.scores for rule in cleaner.rules}
+    for rule in corpus_rules_of(corpus):
+        needed[rule.name] = rule.scores(corpus)
+        if corpus.has_computed(rule.name) and rule.name in corpus.corpus.scores:
+            raise CleaningError(
+                f"{corpus.cleaning.keys[rule.name]}{rule.name}: the corpus {corpus.name} already has a score of that "
+                f"name; rename it below scores of the corpus, or set {rule.name}: off"
+            )
+        rule.check(corpus, base_dir)
+    for name, scores in needed.items():
+        for problem in filter(None, map(corpus.missing, scores)):
+            overrides = f"clean.overrides.{corpus.corpus.name}.rules"
+            raise CleaningError(f"{corpus.cleaning.keys[name]}{name}: {problem}, or set {name}: off below {overrides}")
+    return cleaner
+
+
+def corpus_rules_of(corpus: CleanedCorpus) -> list[CorpusRule]:
+    """Returns the rules that need the whole corpus and apply to it, in the order of their passes."""
+    return [rule for rule in (*EARLY, *LATE) if rule.applies(corpus)]
+
+
+def unknown_scores(config: Config, corpus: CleanedCorpus) -> Iterator[str]:
+    """Yields a problem for each score that ranks the pairs of a corpus and that the corpus does not have."""
+    settings = effective_dedup(section_of(config))
+    for name in settings.keep[:-1] if is_deduplicated(config, corpus.corpus) else ():
+        unneeded = name in COMPUTED_SCORES and corpus.sides != SIDES  # limits, which it ranks, need two sides
+        problem = corpus.missing(name)
+        if problem and not corpus.has_computed(name) and not unneeded:
+            yield f"clean.dedup.keep: {problem}, or remove it here"
+
+
+def left_out(job: Job, corpora: Sequence[CorpusWork]) -> Iterator[HealthWarning]:
+    """Reports the corpora that a rule was left out for; yields a warning if the config names the rule."""
+    for work in corpora:
+        for rule, reason in work.left_out.items():
+            key = work.of.cleaning.keys[rule]
+            text = f"{key}{rule} is left out: {reason}"
+            if key.startswith("clean.preset"):
+                job.progress.event("rule_left_out", corpus=work.name, message=text)
+            else:
+                yield HealthWarning("rule_left_out", text, work.of.corpus, work.split)

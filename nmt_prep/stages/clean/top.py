@@ -1,0 +1,124 @@
+"""The rule ``top`` in the stage clean: a round finds the threshold of each corpus, another applies it to the parts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from nmt_prep.cleaning.corpus_rules.top import EDGES, TOP, TopOptions, top_threshold
+from nmt_prep.cleaning.rule import Values, checked_options
+from nmt_prep.corpora import iter_pairs
+from nmt_prep.corpora.parts import score_column, scores_of
+from nmt_prep.engines import Tick
+from nmt_prep.pipeline.rounds import Round, Rounds
+from nmt_prep.pipeline.stage import Job
+from nmt_prep.stages.clean.corpora import CleanedCorpus, CorpusWork, RuleBounds
+from nmt_prep.stages.clean.corpus_rule import CorpusRule
+from nmt_prep.stages.clean.parts import PartResult, PartTask, drop_below, part_round
+
+
+@dataclass(frozen=True)
+class ThresholdTask:
+    """A corpus, and the files of its pairs that pass all other rules."""
+
+    key: str
+    options: TopOptions
+    parts: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """The lowest score that passes; None for a corpus in which no pair passes the other rules."""
+
+    score: float | None
+
+
+@dataclass(frozen=True)
+class TopTask(PartTask):
+    """A part whose pairs are dropped if their score is below the threshold, or missing.
+
+    All pairs of a corpus without a threshold are kept, because none of them has a score.
+    """
+
+    score: str
+    threshold: float | None
+
+
+def find_threshold(task: ThresholdTask, tick: Tick) -> Threshold:
+    """Finds the threshold of one corpus. It reads every part four times, and ticks work time.
+
+    A pair without score counts as worse than all others.
+
+    Raises:
+        CorpusError: a part cannot be read.
+    """
+
+    def scores() -> Iterator[Values]:
+        for part in task.parts:
+            for batch in iter_pairs(part, columns=[score_column(task.options.score)]):
+                values = scores_of(batch)[task.options.score]
+                yield np.where(np.isnan(values), -np.inf, values)
+            tick(1)
+
+    score = top_threshold(scores, task.options.keep)
+    return Threshold(None if np.isnan(score) else score)
+
+
+def keep_top(task: TopTask, tick: Tick) -> PartResult:
+    """Applies the threshold of a corpus to one of its parts. It ticks for work pair.
+
+    Raises:
+        CorpusError: the part cannot be read.
+        OutputError: a file cannot be written.
+    """
+    scored = ((batch, scores_of(batch)[task.score]) for batch in iter_pairs(task.files.part.path))
+    return drop_below(task, TOP, scored, task.threshold, task.score, EDGES, tick, unscored=False)
+
+
+class Top(CorpusRule):
+    """The rule, by scores that come with the corpus or by scores that another rule computes."""
+
+    name = TOP
+
+    def __init__(self, this: str, rounds: str, *, computed: bool) -> None:
+        """Makes a pass; ``rounds`` is the start of the names of its rounds."""
+        self.this, self._computed = this, computed
+        self._find = Round(f"{rounds}-threshold", find_threshold, Threshold, unit="parts")
+        self._keep = part_round(f"{rounds}-top", keep_top)
+        self.rounds = (self._find, self._keep)
+
+    def applies(self, corpus: CleanedCorpus) -> bool:
+        return corpus.has_rule(TOP) and corpus.has_computed(_options(corpus).score) == self._computed
+
+    def scores(self, corpus: CleanedCorpus) -> tuple[str, ...]:
+        return () if self._computed else (_options(corpus).score,)
+
+    def apply(self, job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
+        options = {work.name: _options(work.corpus) for work in corpora}
+        thresholds = yield from self._find.run(
+            ThresholdTask(
+                f"{self._find.name}-{work.key}", options[work.name], tuple(part.path for part, _ in work.parts)
+            )
+            for work in corpora
+        )
+        tasks: dict[str, list[TopTask]] = {}
+        for work, threshold in zip(corpora, thresholds, strict=True):
+            score = options[work.name].score
+            lowest = None if score in work.unscored else threshold.score
+            low = None if lowest is None or math.isinf(lowest) else lowest
+            work.bounds[TOP] = {score: RuleBounds(low)}
+            tasks[work.name] = [
+                TopTask(task.key, task.of, task.files, score, lowest)
+                for task in work.tasks(job, self.this, f"{self.this}-")
+            ]
+        results = yield from self._keep.run_groups(tasks, sum(work.pairs for work in corpora))
+        for work in corpora:
+            work.passed(job, self.this, results[work.name])
+
+
+def _options(corpus: CleanedCorpus) -> TopOptions:
+    return checked_options(TOP, TopOptions, corpus.cleaning.corpus_rules[TOP])

@@ -37,9 +37,9 @@ def measured_run(root: Path, cache: Path, kind: str, size: int, workers: int) ->
 def predicted(root: Path, cache: Path, kind: str, workers: int) -> list[StageEstimate]:
     """Estimates a run from the measurements in a cache directory."""
     os.environ["NMT_PREP_CACHE"] = str(cache)
-    config = check_config(settings(root, kind), "benchmark")
+    config = check_config(settings(root, kind), "benchmark").within(root)
     machines = Machines(workers, max(workers, available_cores()), config.engine.memory)
-    return estimate(config, configured_corpora(config, root, LockFile(None)), machines)
+    return estimate(config, configured_corpora(config, LockFile(None)), machines)
 
 
 def row(name: str, predicted: float, measured: float, worked: float, memory: str = "") -> None:

@@ -81,7 +81,7 @@ def given_corpora(config: Config, pairs: int) -> list[CorpusSize]:
     return [CorpusSize("train", pairs * BYTES_PER_PAIR / count)] * count
 
 
-def configured_corpora(config: Config, base_dir: Path, lock: LockFile) -> list[CorpusSize]:
+def configured_corpora(config: Config, lock: LockFile) -> list[CorpusSize]:
     """Returns the sizes of a config's corpora from their local, downloaded or locked files.
 
     Raises:
@@ -94,7 +94,7 @@ def configured_corpora(config: Config, base_dir: Path, lock: LockFile) -> list[C
     )
     workspace = Workspace(config.run_dir)
     manifest = read_manifest(workspace.manifest(Download.name))
-    outputs = Outputs(config, base_dir, workspace.root, {} if manifest is None else {Download.name: manifest})
+    outputs = Outputs(config, workspace.root, {} if manifest is None else {Download.name: manifest})
     downloaded = {} if manifest is None else outputs.read(Download).files
     unknown = []
 
@@ -105,7 +105,7 @@ def configured_corpora(config: Config, base_dir: Path, lock: LockFile) -> list[C
             if not chosen:
                 unknown.append(file.mirrors[0])
             return sum(chosen), sum(chosen) * _PARQUET_RATIO
-        path = file.local(base_dir)
+        path = file.local(config.base_dir)
         if path is None and (entry := downloaded.get(file.key)) is not None:
             path = outputs.directory_of(Download) / entry.sha256 / entry.name
         if path is not None and path.is_file():
@@ -120,8 +120,8 @@ def configured_corpora(config: Config, base_dir: Path, lock: LockFile) -> list[C
     for (split, corpus), files in zip(corpora, wanted, strict=True):
         known = {each.container: sizes(each.container) for each in files}
         text = sum(known[each.container][1] / members[each.container.mirrors] for each in files)
-        fetched = sum(size for file, (size, _) in known.items() if not file.local(base_dir))
-        local = [(each, each.container.local(base_dir)) for each in files]
+        fetched = sum(size for file, (size, _) in known.items() if not file.local(config.base_dir))
+        local = [(each, each.container.local(config.base_dir)) for each in files]
         extracted = not all(path and is_plain(path) and is_read_by_lines(corpus, each) for each, path in local)
         is_small = max(size for size, _ in known.values()) <= SLICE_BYTES
         compiled = extracted or is_small or not has_lines_as_they_are(corpus)

@@ -1,4 +1,4 @@
-"""Plans and runs a pipeline from Python, like ``nmt-prep plan`` and ``nmt-prep run``, but prints nothing."""
+"""Plans and runs a config from Python, as ``nmt-prep plan`` and ``nmt-prep run`` do, and prints nothing."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeAlias
 
 from nmt_prep import __version__
 from nmt_prep import stages as all_stages
+from nmt_prep.checks import load_config
 from nmt_prep.config import Config
 from nmt_prep.engines.choice import local_engine, open_engine
 from nmt_prep.errors import ConfigError, HealthError
@@ -22,37 +24,44 @@ from nmt_prep.pipeline.pipeline import Pipeline
 from nmt_prep.pipeline.run_notes import RunNotes
 from nmt_prep.pipeline.stage import AnyStage
 from nmt_prep.progress import Progress
-from nmt_prep.sources.lockfile import LockFile
+from nmt_prep.sources.lockfile import LockFile, lock_of
 from nmt_prep.stages.download import addresses_of
 from nmt_prep.stages.report import Report
 
+ConfigOrFile: TypeAlias = "Config | str | os.PathLike[str]"
+
 
 def plan(
-    config: Config,
+    config: ConfigOrFile,
     *,
-    base_dir: str | os.PathLike[str] = ".",
+    base_dir: str | os.PathLike[str] | None = None,
     force: Collection[str] = (),
     verify: bool = False,
-    lock_file: Path | None = None,
+    lock_file: str | os.PathLike[str] | None = None,
 ) -> list[Step]:
     """Returns which stages would run, and why. Runs nothing and writes nothing.
 
     Args:
-        config: a checked config, from :func:`~nmt_prep.load_config`.
-        base_dir: base of local paths in the config, usually the directory of the config file.
+        config: the path of a config file, or a config from :func:`~nmt_prep.load_config`.
+        base_dir: the directory that local paths in the config are relative to. None for that of the config file, or for
+            the working directory if the config was not read from a file.
         force: names of stages to run even if they are fresh.
         verify: read every output file again instead of trusting its size and times.
-        lock_file: lock file with the expected digests of downloads; None for none.
+        lock_file: the lock file, with the expected digests of downloads. None for that beside the config file, or for
+            no lock file if the config was not read from a file.
+
+    Raises:
+        ConfigError: the config or an argument is wrong.
+        NmtPrepError: something that the config names is missing or unusable.
     """
-    stages = _stages(config, force)
-    pipeline = Pipeline(stages, config, Path(base_dir), Progress(), LockFile(lock_file))
+    pipeline = _pipeline(_loaded(config, base_dir), force, Progress(), lock_file)
     return pipeline.plan(force=frozenset(force), verify=verify)
 
 
 def run(
-    config: Config,
+    config: ConfigOrFile,
     *,
-    base_dir: str | os.PathLike[str] = ".",
+    base_dir: str | os.PathLike[str] | None = None,
     until: str | None = None,
     force: Collection[str] = (),
     executor: Executor | None = None,
@@ -60,16 +69,17 @@ def run(
     verify: bool = False,
     wait: bool = True,
     progress: Progress | None = None,
-    lock_file: Path | None = None,
+    lock_file: str | os.PathLike[str] | None = None,
     renew_lock: bool | Collection[str] = False,
     strict: bool = False,
     then: Callable[[list[Outcome]], None] | None = None,
 ) -> list[Outcome]:
-    """Runs the stages that are not fresh, and returns the outcome of each.
+    """Runs the stages that are not fresh, like ``nmt-prep run``.
 
     Args:
-        config: a checked config, from :func:`~nmt_prep.load_config`.
-        base_dir: base of local paths in the config, usually the directory of the config file.
+        config: the path of a config file, or a config from :func:`~nmt_prep.load_config`.
+        base_dir: the directory that local paths in the config are relative to. None for that of the config file, or for
+            the working directory if the config was not read from a file.
         until: the last stage to run; None for all.
         force: names of stages to run even if they are fresh.
         executor: runs the tasks instead of the config's ``engine``. Its workers must see the files of the run under the
@@ -78,23 +88,28 @@ def run(
         verify: read every output file again instead of trusting its size and times.
         wait: wait for another run on the same directory to end; otherwise that is an error.
         progress: receives progress and events; None for none.
-        lock_file: lock file with the expected digests of downloads; new downloads are added. None for none.
+        lock_file: the lock file, with the expected digests of downloads; new downloads are added. None for that beside
+            the config file, or for no lock file if the config was not read from a file.
         renew_lock: fetch downloads again, and replace their records in the lock file: all, or those of the named
             corpora.
         strict: end with an error if there are warnings about the data. All stages run first, except ``publish``.
         then: called with the outcomes at the end, while this run still holds the directory's lock.
 
+    Returns:
+        The outcomes, in the order of the stages.
+
     Raises:
+        ConfigError: the config or an argument is wrong.
         HealthError: ``strict`` is set, and there are warnings. Everything that the run made is kept.
         NmtPrepError: a stage failed. Finished work is kept, and the next run resumes from there.
     """
     progress = progress or Progress()
     progress.stopping.clear()
-    stages = _stages(config, [*force, *([] if until is None else [until])])
+    config = _loaded(config, base_dir)
     renew = renew_lock if isinstance(renew_lock, bool) else addresses_of(config, renew_lock)
-    pipeline = Pipeline(stages, config, Path(base_dir), progress, LockFile(lock_file, renew=renew))
+    pipeline = _pipeline(config, [*force, *([] if until is None else [until])], progress, lock_file, renew)
     with _held(pipeline, until, wait=wait):
-        directories = {stage.name: stage.directory for stage in stages}
+        directories = {stage.name: stage.directory for stage in pipeline.stages}
         with (
             _failure_told(progress),
             open_engine(config, executor, workers, progress) as engine,
@@ -106,7 +121,7 @@ def run(
         if then is not None:
             then(outcomes)
     if strict:
-        _check_health(outcomes, unpublished=until is None and outcomes[-1].stage != stages[-1].name)
+        _check_health(outcomes, unpublished=until is None and outcomes[-1].stage != pipeline.stages[-1].name)
     return outcomes
 
 
@@ -124,14 +139,14 @@ def _check_health(outcomes: Iterable[Outcome], *, unpublished: bool) -> None:
 
 
 def run_share(
-    config: Config,
+    config: ConfigOrFile,
     share: Share,
     *,
-    base_dir: str | os.PathLike[str] = ".",
+    base_dir: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     wait: bool = True,
     progress: Progress | None = None,
-    lock_file: Path | None = None,
+    lock_file: str | os.PathLike[str] | None = None,
 ) -> ShareOutcome:
     """Runs a share of one round of tasks on threads of this process, as a member of a job array.
 
@@ -146,18 +161,44 @@ def run_share(
     """
     progress = progress or Progress()
     progress.stopping.clear()
-    pipeline = Pipeline(_stages(config, ()), config, Path(base_dir), progress, LockFile(lock_file))
+    config = _loaded(config, base_dir)
+    pipeline = _pipeline(config, (), progress, lock_file)
     with _held(pipeline, share.round, wait=wait, shared=True), _failure_told(progress):
         return pipeline.share(local_engine(config, workers, progress), share)
 
 
-def tasks(config: Config, *, base_dir: str | os.PathLike[str] = ".", lock_file: Path | None = None) -> list[StageTasks]:
+def tasks(
+    config: ConfigOrFile,
+    *,
+    base_dir: str | os.PathLike[str] | None = None,
+    lock_file: str | os.PathLike[str] | None = None,
+) -> list[StageTasks]:
     """Returns the progress of the tasks of each stage; the arguments are those of :func:`plan`.
 
     Runs nothing and writes nothing.
     """
-    pipeline = Pipeline(_stages(config, ()), config, Path(base_dir), Progress(), LockFile(lock_file))
-    return pipeline.tasks()
+    return _pipeline(_loaded(config, base_dir), (), Progress(), lock_file).tasks()
+
+
+def _loaded(config: ConfigOrFile, base_dir: str | os.PathLike[str] | None) -> Config:
+    checked = config if isinstance(config, Config) else load_config(config)
+    return checked if base_dir is None else checked.within(base_dir)
+
+
+def _pipeline(
+    config: Config,
+    named: Iterable[str],
+    progress: Progress,
+    lock_file: str | os.PathLike[str] | None,
+    renew: bool | Collection[str] = False,
+) -> Pipeline:
+    """Returns the pipeline of a config.
+
+    Raises:
+        ConfigError: one of the names in ``named`` is not that of a stage of this config.
+    """
+    lock = lock_of(config, renew=renew) if lock_file is None else LockFile(Path(lock_file), renew=renew)
+    return Pipeline(_stages(config, named), config, progress, lock)
 
 
 @contextmanager

@@ -93,7 +93,7 @@ def corpus_config(output_dir: Path, **changes: Any) -> Config:
         "vocab": {"size": 200},
         "records": {"shards": {"train": 3}},
     }
-    return check_config({**base, **changes}, "test config")
+    return check_config({**base, **changes}, "test config").within(output_dir.parent)
 
 
 def tree(root: Path) -> dict[str, str]:

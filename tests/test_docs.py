@@ -96,7 +96,7 @@ def test_the_stage_of_the_contributing_guide_runs(tmp_path: Path, monkeypatch: p
     longest = importlib.import_module("longest_stage").Longest()
     write_corpus(tmp_path)
     config = corpus_config(tmp_path / "run")
-    pipeline = Pipeline((stages.Download(), stages.Extract(), stages.Compile(), longest), config, tmp_path, Progress())
+    pipeline = Pipeline((stages.Download(), stages.Extract(), stages.Compile(), longest), config, Progress())
     pipeline.run(LocalEngine(2))
     expected = {"dev": 48, "train": 54}
     assert json.loads((tmp_path / "run/longest/longest.json").read_bytes()) == expected

@@ -20,7 +20,7 @@ from tests.corpus import corpus_config, write_tgz
 def sizes(place: Path, corpus: dict[str, Any], lock: LockFile | None = None, **dev: Any) -> list[CorpusSize]:
     splits = {"train": [{"name": "x", **corpus}], **dev}
     config = corpus_config(place / "run", splits=splits, records={})
-    return configured_corpora(config, place, lock or LockFile(None))
+    return configured_corpora(config, lock or LockFile(None))
 
 
 def test_given_pairs() -> None:

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import json
+import pickle
 from pathlib import Path
 
 import pytest
 
 import nmt_prep
-from nmt_prep.errors import ConfigError, HealthError
+from nmt_prep.errors import ArgumentError, ConfigError, DownloadError, HealthError
 from nmt_prep.pipeline.lock import run_lock
 from nmt_prep.pipeline.manifest import Workspace
 from tests.corpus import corpus_config, write_corpus
+from tests.server import web_server
 
 
 def test_stages_that_the_config_does_not_have_are_refused(tmp_path: Path) -> None:
@@ -31,16 +34,38 @@ def test_work_after_the_run_still_holds_the_lock(tmp_path: Path) -> None:
         except nmt_prep.NmtPrepError:
             held.append(True)
 
-    nmt_prep.run(corpus_config(tmp_path / "run"), base_dir=tmp_path, until="extract", then=then)
+    nmt_prep.run(corpus_config(tmp_path / "run"), until="extract", then=then)
     assert held == [True]
 
 
-def test_a_config_from_python_runs_like_one_from_a_file(tmp_path: Path) -> None:
-    write_corpus(tmp_path)
-    outcomes = nmt_prep.run(corpus_config(tmp_path / "run"), base_dir=tmp_path, until="sample")
-    assert [outcome.stage for outcome in outcomes] == ["download", "extract", "compile", "sample"]
-    steps = nmt_prep.plan(corpus_config(tmp_path / "run"), base_dir=tmp_path)
-    assert [step.stage for step in steps if not step.fresh] == ["vocab", "encode", "report"]
+def test_a_run_of_a_file_does_what_the_command_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("no_proxy", "*")
+    monkeypatch.chdir(tmp_path)
+    base = {"name": "t", "languages": {"source": "en", "target": "zh"}, "output_dir": "run", "seed": 1}
+    (tmp_path / "a.tsv").write_text("a\tb\n")
+    with web_server() as server:
+        url = server.give("/b.tsv", b"c\td\n")
+        corpora = [{"name": "local", "url": "a.tsv"}, {"name": "remote", "url": url}]
+        (tmp_path / "t.yaml").write_text(json.dumps({**base, "splits": {"train": corpora}}))
+        outcomes = nmt_prep.run("t.yaml", until="compile")
+        assert [outcome.stage for outcome in outcomes if outcome.ran] == ["download", "extract", "compile"]
+        assert [*json.loads((tmp_path / "t.lock").read_text())["files"]] == [url]
+        server.give("/b.tsv", b"changed\t!\n")
+        elsewhere = nmt_prep.load_config("t.yaml", ["output_dir=other", "download.cache=false"])
+        with pytest.raises(DownloadError, match="lock"):
+            nmt_prep.run(elsewhere, until="download")
+    assert [step.stage for step in nmt_prep.plan("t.yaml") if step.fresh] == ["download", "extract", "compile"]
+
+
+def test_the_directory_of_a_config(tmp_path: Path) -> None:
+    config = corpus_config(tmp_path / "run")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "c.yaml").write_text(json.dumps(json.loads(config.model_dump_json(exclude_unset=True))))
+    loaded = nmt_prep.load_config(str(tmp_path / "sub" / "c.yaml"))
+    assert (loaded.file, loaded.base_dir) == (tmp_path / "sub" / "c.yaml", tmp_path / "sub")
+    assert pickle.loads(pickle.dumps(loaded)).base_dir == tmp_path / "sub"
+    with pytest.raises(ArgumentError, match=r"base_dir is .*, but the config was read from .*c\.yaml"):
+        nmt_prep.plan(loaded, base_dir=tmp_path)
 
 
 def test_a_strict_run_with_warnings_publishes_nothing(tmp_path: Path) -> None:
@@ -51,7 +76,6 @@ def test_a_strict_run_with_warnings_publishes_nothing(tmp_path: Path) -> None:
     with pytest.raises(HealthError) as caught:
         nmt_prep.run(
             config,
-            base_dir=tmp_path,
             strict=True,
             then=lambda outcomes: seen.extend(outcome.stage for outcome in outcomes),
         )
@@ -63,6 +87,6 @@ def test_a_strict_run_with_warnings_publishes_nothing(tmp_path: Path) -> None:
     assert second.startswith("  the source vocabulary has 112 pieces")
     assert seen[-1] == "report"
     assert not target.exists()
-    nmt_prep.run(config, base_dir=tmp_path)
+    nmt_prep.run(config)
     assert target.exists()
-    assert nmt_prep.run(corpus_config(tmp_path / "run", vocab={"size": 112}), base_dir=tmp_path, strict=True)
+    assert nmt_prep.run(corpus_config(tmp_path / "run", vocab={"size": 112}), strict=True)

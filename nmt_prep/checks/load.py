@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -26,18 +27,21 @@ _PLACEHOLDERS = {"name": "x", "output_dir": "x", "seed": 0}
 """Values of required keys in a config in which they are missing or wrong, so that the rest of it can be checked."""
 
 
-def load_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:
+def load_config(path: str | os.PathLike[str], overrides: Iterable[str] = ()) -> Config:
     """Reads and checks a config.
 
     Args:
         path: the YAML file.
         overrides: assignments such as ``vocab.size=4096``, with the value in YAML; list items are addressed by number.
 
+    Returns:
+        The config. Local paths in it are relative to the directory of the file.
+
     Raises:
         ConfigError: the file cannot be read, is not YAML, or is not a valid config; the message lists every problem.
     """
     data, lines = read_file(Path(path), overrides)
-    return check_config(data, str(path), lines)
+    return check_config(data, str(path), lines).read_from(Path(path))
 
 
 def check_config(data: Mapping[str, object], origin: str, lines: Mapping[KeyPath, int] | None = None) -> Config:

@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from nmt_prep.cli.common import ConfigArgument, SetOption, interruptible
-from nmt_prep.sources.lockfile import lock_path
 
 
 def check(
@@ -35,7 +34,7 @@ def check(
 
     checked = load_config(config, overrides or ())
     with interruptible("interrupted; nothing was written"):
-        found = inspect_config(checked, base_dir=config.parent, lock_file=lock_path(config), pairs=number)
+        found = inspect_config(checked, pairs=number)
     if as_json:
         print_json(config, found)
     else:

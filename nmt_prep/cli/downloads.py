@@ -13,7 +13,7 @@ from nmt_prep.cli.terminal import SafeConsole, open_console
 from nmt_prep.config import Config
 from nmt_prep.errors import DownloadError, NmtPrepError
 from nmt_prep.progress import Progress
-from nmt_prep.sources.lockfile import LockFile, lock_path
+from nmt_prep.sources.lockfile import lock_of
 
 if TYPE_CHECKING:
     from nmt_prep.stages.hub_sources import HubSource
@@ -78,20 +78,18 @@ def _run_download(
 
     run_stages(
         load_config(path, overrides or ()),
-        base_dir=path.parent,
         until="download",
         force=("download",) if renew else (),
         progress=progress,
-        lock_file=lock_path(path),
         renew_lock=renew,
     )
 
 
-def print_hub_sources(console: SafeConsole, config: Config, path: Path) -> None:
+def print_hub_sources(console: SafeConsole, config: Config) -> None:
     """Prints what the repositories on the Hugging Face Hub stand for that a config names."""
     from nmt_prep.stages.hub_sources import hub_sources  # noqa: PLC0415  (loads pyarrow)
 
-    for source in hub_sources(config, path.parent, LockFile(lock_path(path))):
+    for source in hub_sources(config, lock_of(config)):
         console.print(f"{source.key}: {source.address} {_known(source)}", soft_wrap=True)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,7 +9,7 @@ import typer
 from nmt_prep.cli.console import plain_table
 from nmt_prep.config import Config, DaskSettings
 from nmt_prep.runtime import available_cores
-from nmt_prep.sources.lockfile import LockFile, lock_path
+from nmt_prep.sources.lockfile import lock_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,9 +28,7 @@ _CORES = "With --estimate: cores of each machine; if there are more workers, sev
 CoresOption = Annotated[int | None, typer.Option("--cores", min=1, help=_CORES, show_default=False)]
 
 
-def print_estimate(
-    console: Console, path: Path, config: Config, pairs: int | None, workers: int | None, cores: int | None
-) -> None:
+def print_estimate(console: Console, config: Config, pairs: int | None, workers: int | None, cores: int | None) -> None:
     """Prints the estimate for a config; values that are not given come from the config or from this machine."""
     from nmt_prep import estimates  # noqa: PLC0415  (loads pyarrow)
 
@@ -45,7 +42,7 @@ def print_estimate(
         workers = workers or (cores if engine.workers == "auto" else min(engine.workers, cores))
     machines = estimates.Machines(workers, cores, engine.memory, dask=isinstance(engine, DaskSettings))
     if pairs is None:
-        corpora = estimates.configured_corpora(config, path.parent, LockFile(lock_path(path)))
+        corpora = estimates.configured_corpora(config, lock_of(config))
     else:
         corpora = estimates.given_corpora(config, pairs)
     stages, text = estimates.estimate(config, corpora, machines), estimates.total(corpora)

@@ -70,5 +70,5 @@ def files_of_run(config: Config, path: Path) -> dict[str, Path]:
     files = {"the config": path}
     for stage in STAGES:
         if stage.applies(config):
-            files |= stage.local_files(config, path.parent)
+            files |= stage.local_files(config)
     return files

@@ -34,7 +34,6 @@ from nmt_prep.cli.tasks import NumTasksOption, OldRoundOption, RoundOption, Task
 from nmt_prep.cli.terminal import SafeConsole, json_line, open_console
 from nmt_prep.progress import Progress
 from nmt_prep.runtime import keep_freed_memory
-from nmt_prep.sources.lockfile import lock_path
 
 if TYPE_CHECKING:
     from nmt_prep.config import Config
@@ -109,11 +108,9 @@ def run(
             outcome = run_share(
                 checked,
                 Share(*share),
-                base_dir=config.parent,
                 workers=workers,
                 wait=wait,
                 progress=progress,
-                lock_file=lock_path(config),
             )
             console.print(share_line(outcome))
         return
@@ -128,14 +125,12 @@ def run(
     with interruptible(), Progress(*listeners_for(console, quiet=quiet, log_json=log_json)) as progress:
         run_stages(
             checked,
-            base_dir=config.parent,
             until=until,
             force=force or (),
             workers=workers,
             verify=verify,
             wait=wait,
             progress=progress,
-            lock_file=lock_path(config),
             strict=strict,
             then=show,
         )
@@ -174,22 +169,16 @@ def plan(
             raise typer.BadParameter(
                 "--force and --verify do not go with --estimate, which predicts a run from the start"
             )
-        print_estimate(console, config, checked, pairs, workers, cores)
+        print_estimate(console, checked, pairs, workers, cores)
         return
     for name, value in (("--pairs", pairs), ("--workers", workers), ("--cores", cores)):
         if value is not None:
             raise typer.BadParameter(f"{name} goes with --estimate")
-    steps = plan_stages(
-        checked,
-        base_dir=config.parent,
-        force=force or (),
-        verify=verify,
-        lock_file=lock_path(config),
-    )
+    steps = plan_stages(checked, force=force or (), verify=verify)
     print_new_directory(console, checked)
     console.print(plan_table(steps))
     _print_training_note(console, checked)
-    print_hub_sources(console, checked, config)
+    print_hub_sources(console, checked)
 
 
 def _print_training_note(console: SafeConsole, config: Config) -> None:

@@ -10,7 +10,6 @@ import typer
 from nmt_prep.cli.common import ConfigArgument, QuietOption, SetOption
 from nmt_prep.cli.console import tasks_table
 from nmt_prep.cli.terminal import open_console
-from nmt_prep.sources.lockfile import lock_path
 
 
 def _shareable(name: str | None) -> str | None:
@@ -95,7 +94,7 @@ def tasks(
     from nmt_prep.runner import tasks as stage_tasks  # noqa: PLC0415  (loads pyarrow)
 
     checked = load_config(config, overrides or ())
-    stages = stage_tasks(checked, base_dir=config.parent, lock_file=lock_path(config))
+    stages = stage_tasks(checked)
     console = open_console(quiet=quiet)
     console.print(tasks_table(stages, running=is_running(Workspace(checked.run_dir))))
     if every:

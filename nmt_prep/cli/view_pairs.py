@@ -26,7 +26,6 @@ from nmt_prep.records import DatasetInfo, ShardIndex, load_dataset_info
 from nmt_prep.records.reader import read_span
 from nmt_prep.runner import plan
 from nmt_prep.sides import SIDES, Side
-from nmt_prep.sources.lockfile import lock_path
 from nmt_prep.stages import STAGES, Clean, Compile, Encode, Vocabulary
 from nmt_prep.stages.corpus_rows import CorpusRows, corpus_of
 from nmt_prep.stages.pair_files import compiled_files, pair_files
@@ -61,12 +60,12 @@ class Wanted:
     pieces: bool
 
 
-def outputs_of(config: Config, base_dir: Path) -> Outputs:
+def outputs_of(config: Config) -> Outputs:
     """Returns what the stages of a run have made so far."""
     workspace = Workspace(config.run_dir)
     found = ((stage.name, read_manifest(workspace.manifest(stage.name))) for stage in STAGES)
     manifests = {name: manifest for name, manifest in found if manifest is not None}
-    return Outputs(config, base_dir.absolute(), workspace.root, manifests)
+    return Outputs(config, workspace.root, manifests)
 
 
 def require(outputs: Outputs, *stages: type[AnyStage]) -> None:
@@ -92,7 +91,7 @@ def check_current(config: Config, path: Path, last: type[AnyStage], what: str) -
     Raises:
         OutputError: the stage or an earlier one would run again.
     """
-    for step in plan(config, base_dir=path.parent, lock_file=lock_path(path)):
+    for step in plan(config):
         if not step.fresh:
             raise OutputError(
                 f"{what} are not those of {path}: {step.stage} would run again ({step.reason}); run it first"

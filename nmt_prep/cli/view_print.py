@@ -40,7 +40,7 @@ def print_pairs(
         OutputError: the stage has not run yet.
     """
     config = load_config(path, overrides)
-    outputs = outputs_of(config, path.parent)
+    outputs = outputs_of(config)
     if wanted.seed is not None and own_seed:
         wanted = replace(wanted, seed=config.seed)
     if stage == "encode":
@@ -68,7 +68,7 @@ def print_trace(path: Path, overrides: Iterable[str], split: str, where: str, *,
         OutputError: the records have not been made yet, or the config has changed since.
     """
     config = load_config(path, overrides)
-    outputs = outputs_of(config, path.parent)
+    outputs = outputs_of(config)
     require(outputs, Extract, Compile, Vocabulary, Encode)
     check_current(config, path, Encode, "the records")
     lineage = Lineage(outputs, split)

@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, PrivateAttr, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from nmt_prep.config.align import AlignSettings
@@ -25,6 +25,7 @@ from nmt_prep.config.problems import UNKNOWN_NAME
 from nmt_prep.config.publish import PublishSettings
 from nmt_prep.config.section import Amount, Count, Location, Name, Section
 from nmt_prep.config.vocab import ExistingVocab, T2TVocab, Vocab
+from nmt_prep.errors import ArgumentError
 from nmt_prep.sides import SIDES
 
 
@@ -239,6 +240,42 @@ class Config(Section):
                             "add it there to make it a single piece"
                         )
         return self
+
+    _file: Path | None = PrivateAttr(None)
+    _base_dir: Path | None = PrivateAttr(None)
+
+    @property
+    def file(self) -> Path | None:
+        """The absolute path of the file that the config was read from; None for a config from a mapping."""
+        return self._file
+
+    @property
+    def base_dir(self) -> Path:
+        """The directory that local paths in the config are relative to, by default that of its file."""
+        return self._base_dir or Path.cwd()
+
+    def read_from(self, file: Path) -> Config:
+        """Returns the config with the file that it was read from."""
+        copy = self.model_copy()
+        copy._file = file.absolute()
+        copy._base_dir = copy._file.parent
+        return copy
+
+    def within(self, base_dir: str | os.PathLike[str]) -> Config:
+        """Returns the config with another directory that local paths are relative to.
+
+        Raises:
+            ArgumentError: it was read from a file in another directory.
+        """
+        directory = Path(base_dir).absolute()
+        if self._file is not None and directory.resolve() != self._file.parent.resolve():
+            raise ArgumentError(
+                f"base_dir is {directory}, but the config was read from {self._file}, and its paths are relative to "
+                "that file; leave base_dir out"
+            )
+        copy = self.model_copy()
+        copy._base_dir = directory
+        return copy
 
     def shards(self, split: str) -> int:
         """Returns the number of shards of a split."""

@@ -19,7 +19,7 @@ from nmt_prep.inspection.facts import CorpusFacts, FileFacts, Inspection
 from nmt_prep.inspection.files import Looked, Looker
 from nmt_prep.inspection.pairs import SMALL, first_pairs
 from nmt_prep.sides import SIDES, Side
-from nmt_prep.sources.lockfile import LockFile
+from nmt_prep.sources.lockfile import lock_of
 from nmt_prep.sources.remote_file import BEGINNING
 from nmt_prep.sources.retries import Stop
 from nmt_prep.stages import STAGES
@@ -32,13 +32,11 @@ _MOST_TEMPORARY = 1 << 30
 """Bytes of all temporary files together."""
 
 
-def inspect_config(config: Config, *, base_dir: Path, lock_file: Path | None = None, pairs: int = 3) -> Inspection:
+def inspect_config(config: Config, *, pairs: int = 3) -> Inspection:
     """Looks at the corpora and vocabularies that a config names, without fetching them.
 
     Args:
         config: a checked config.
-        base_dir: directory of the config, for relative paths.
-        lock_file: the lock file, which stays as it is; None without one.
         pairs: number of pairs of each corpus to return.
 
     Raises:
@@ -58,7 +56,7 @@ def inspect_config(config: Config, *, base_dir: Path, lock_file: Path | None = N
     most = max(BEGINNING, min(SMALL, _MOST_TEMPORARY // max(1, sum(map(len, members.values())))))
     identified = installed_identifier()
     with tempfile.TemporaryDirectory(prefix="nmt-prep-") as directory:
-        looker = Looker(config, base_dir, LockFile(lock_file), Stop(), most)
+        looker = Looker(config, lock_of(config), Stop(), most)
         looked = _look_at_all(looker, list(containers.values()), members, Path(directory))
         facts = tuple(
             _Examined(split, corpus, files, looked, config.languages).facts(identified and identified[1], pairs)
@@ -69,7 +67,7 @@ def inspect_config(config: Config, *, base_dir: Path, lock_file: Path | None = N
     return Inspection(
         facts,
         tuple(_file_facts(key, file) for key, file in existing),
-        (*problems, *_others(config, base_dir)),
+        (*problems, *_others(config)),
         identified and identified[0],
     )
 
@@ -78,12 +76,12 @@ def _remote_problems(looked: Looked) -> list[str]:
     return [] if looked.place == "local" else looked.problems  # a stage checks local vocabularies, see _others
 
 
-def _others(config: Config, base_dir: Path) -> Iterator[str]:
+def _others(config: Config) -> Iterator[str]:
     """Yields the problems that stages refuse to run with, such as a missing model, vocabulary or evaluation set."""
     for stage in STAGES:
         if stage.applies(config):
             try:
-                stage.check(config, base_dir)
+                stage.check(config)
             except NmtPrepError as error:
                 yield from str(error).splitlines()
 

@@ -54,14 +54,12 @@ class Looker:
 
     Attributes:
         config: the config.
-        base_dir: directory of the config.
         lock: the lock file; its digests are the names of files that were fetched before.
         stop: interrupts requests.
         most: number of bytes to read of each member of a local file.
     """
 
     config: Config
-    base_dir: Path
     lock: LockFile
     stop: Stop
     most: int
@@ -75,7 +73,7 @@ class Looker:
             directory: an empty directory for the beginnings of members.
         """
         address = shown(needed.mirrors[0])
-        path = needed.local(self.base_dir)
+        path = needed.local(self.config.base_dir)
         if path is not None and needed.manual and not path.exists():
             fault = f"{path} is missing; it must be fetched by hand: {needed.manual}"
             return Looked(address, "local", problems=[fault])
@@ -88,7 +86,7 @@ class Looker:
             return self._into(Looked(address, "fetched"), _opened_local(fetched, needed.name), wanted, directory)
         faults: list[str] = []
         for mirror in needed.mirrors:
-            here = local_path(mirror, self.base_dir)
+            here = local_path(mirror, self.config.base_dir)
             looked = Looked(shown(mirror), "local" if here else "remote")
             opening = _opened_local(here, needed.name) if here else self._opened_remote(mirror, needed.name)
             self._into(looked, opening, wanted, directory)

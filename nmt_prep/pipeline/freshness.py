@@ -24,12 +24,9 @@ class Freshness:
         trust: use cached digests of files whose sizes and times are unchanged, instead of reading the files.
     """
 
-    def __init__(
-        self, config: Config, base_dir: Path, workspace: Workspace, digests: DigestCache, lock: LockFile
-    ) -> None:
+    def __init__(self, config: Config, workspace: Workspace, digests: DigestCache, lock: LockFile) -> None:
         self.trust = True
         self._config = config
-        self._base_dir = base_dir
         self._workspace = workspace
         self._digests = digests
         self._lock = lock
@@ -53,7 +50,7 @@ class Freshness:
         damage = "; ".join(reasons) or self._damage(stage, manifest)
         if not damage and not self.trust:
             known = {**above, stage.name: manifest}
-            damage = stage.misnamed(Outputs(self._config, self._base_dir, self._workspace.root, known))
+            damage = stage.misnamed(Outputs(self._config, self._workspace.root, known))
         return damage or stage.outdated(manifest, self._config, self._lock)
 
     def renewable(self, stage: AnyStage, fingerprint: str) -> Manifest | None:
@@ -76,7 +73,7 @@ class Freshness:
         """Returns the digests of a stage's inputs."""
         manifests = {stage_.name: above[stage_.name] for stage_ in stage.inputs(self._config)}
         inputs = {name: stage.digest_of_input(manifest) for name, manifest in manifests.items()}
-        local = stage.local_files(self._config, self._base_dir)
+        local = stage.local_files(self._config)
         with ThreadPoolExecutor(available_cores()) as pool:
             digests = {path: pool.submit(self._digest, path, stage.divides) for path in local.values()}
         for name, path in local.items():

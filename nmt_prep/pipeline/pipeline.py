@@ -73,18 +73,16 @@ class Pipeline:
         self,
         stages: Sequence[AnyStage],
         config: Config,
-        base_dir: Path,
         progress: Progress,
         lock: LockFile | None = None,
     ) -> None:
         self.stages = stages
         self.config = config
-        self.base_dir = base_dir.absolute()  # workers may have another working directory
         self.progress = progress
         self.lock = lock or LockFile(None)
         self.workspace = Workspace(_utf8_path(config.run_dir.absolute()))
         self._digests = DigestCache(self.workspace.root)
-        self._fresh = Freshness(config, base_dir, self.workspace, self._digests, self.lock)
+        self._fresh = Freshness(config, self.workspace, self._digests, self.lock)
 
     def plan(self, *, force: Collection[str] = (), verify: bool = False) -> list[Step]:
         """Returns which stages would run, and why. Runs nothing and writes nothing.
@@ -135,7 +133,7 @@ class Pipeline:
             NmtPrepError: something is missing or unusable.
         """
         for stage in stages:
-            stage.check(self.config, self.base_dir)
+            stage.check(self.config)
 
     def tasks(self) -> list[StageTasks]:
         """Lists the tasks of each stage and whether they have ended. Runs nothing, writes nothing, needs no network."""
@@ -305,7 +303,6 @@ class Pipeline:
     def _job(self, making: _Making, above: dict[str, Manifest], engine: Engine) -> Job:
         return Job(
             config=self.config,
-            base_dir=self.base_dir,
             root=self.workspace.root,
             fingerprint=making.fingerprint,
             directory=making.directory,

@@ -32,13 +32,11 @@ class Outputs:
 
     Attributes:
         config: the checked config.
-        base_dir: directory that local paths of the config are relative to.
         root: directory of the run.
         manifests: manifests of the stages whose output may be read, by name.
     """
 
     config: Config
-    base_dir: Path
     root: Path
     manifests: Mapping[str, Manifest]
 
@@ -193,14 +191,14 @@ class Stage(ABC, Generic[O, P]):
     def settings(self, config: Config) -> dict[str, object]:
         """Returns the values of the config that the output depends on, by dotted key."""
 
-    def check(self, config: Config, base_dir: Path) -> None:
+    def check(self, config: Config) -> None:
         """Checks what the config names outside of the run's directory. Called before any stage runs.
 
         Raises:
             NmtPrepError: something is missing or unusable.
         """
 
-    def local_files(self, config: Config, base_dir: Path) -> dict[str, Path]:
+    def local_files(self, config: Config) -> dict[str, Path]:
         """Returns the files outside of the run's directory that it reads, by their names in the config."""
         return {}
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import filelock
 
 from nmt_prep.artefacts import parse_json, write_json
+from nmt_prep.config import Config
 from nmt_prep.digests import cache_directory, digest_of
 from nmt_prep.errors import ConfigError, OutputError
 from nmt_prep.sources.address import shown
@@ -52,6 +53,11 @@ class Locked:
 def lock_path(config: Path) -> Path:
     """Returns the path of a config's lock file."""
     return config.with_suffix(".lock")
+
+
+def lock_of(config: Config, *, renew: bool | Collection[str] = False) -> LockFile:
+    """Returns the lock file beside a config's file; without a file, nothing is expected and nothing recorded."""
+    return LockFile(None if config.file is None else lock_path(config.file), renew=renew)
 
 
 class LockFile:

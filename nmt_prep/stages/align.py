@@ -195,12 +195,12 @@ class Align(Stage[AlignOutput, Aligned]):
             },
         }
 
-    def check(self, config: Config, base_dir: Path) -> None:
-        if (path := _given(config, base_dir)) is not None:
+    def check(self, config: Config) -> None:
+        if (path := _given(config)) is not None:
             check_words(shared_model(path), path)
 
-    def local_files(self, config: Config, base_dir: Path) -> dict[str, Path]:
-        path = _given(config, base_dir)
+    def local_files(self, config: Config) -> dict[str, Path]:
+        path = _given(config)
         return {} if path is None else {"align.model": path}
 
     def work(self, job: Job) -> Rounds[Aligned]:
@@ -209,7 +209,7 @@ class Align(Stage[AlignOutput, Aligned]):
         one_sided = {
             (split, corpus.name) for split in parts for corpus in job.config.splits[split] if corpus.role != "parallel"
         }
-        model = _given(job.config, job.base_dir)
+        model = _given(job.config)
         if settings.learns:
             text = [
                 replace(part, corpus=f"{split}.{part.corpus}")
@@ -316,7 +316,7 @@ def aligned_splits(config: Config) -> tuple[str, ...]:
     return section_of(config).splits or tuple(config.splits)
 
 
-def _given(config: Config, base_dir: Path) -> Path | None:
+def _given(config: Config) -> Path | None:
     """Returns the path of the model that the config names."""
     model = section_of(config).model
-    return None if model is None else base_dir / Path(model).expanduser()
+    return None if model is None else config.base_dir / Path(model).expanduser()

@@ -139,8 +139,8 @@ class Download(Stage[DownloadOutput, None]):
             settings[needed.key] = [*map(shown, needed.mirrors)]
         return settings
 
-    def local_files(self, config: Config, base_dir: Path) -> dict[str, Path]:
-        paths = {needed: path for needed in needed_files(config) if (path := needed.local(base_dir)) is not None}
+    def local_files(self, config: Config) -> dict[str, Path]:
+        paths = {needed: path for needed in needed_files(config) if (path := needed.local(config.base_dir)) is not None}
         missing = [(needed, path) for needed, path in paths.items() if needed.manual and not path.exists()]
         if missing:
             lines = [f"  {needed.key}: put it at {path}\n    {needed.manual}" for needed, path in missing]
@@ -168,7 +168,7 @@ class Download(Stage[DownloadOutput, None]):
 
     def finish(self, job: Job, made: None) -> Result[DownloadOutput]:
         needed = list(needed_files(job.config))
-        local = self.local_files(job.config, job.base_dir)
+        local = self.local_files(job.config)
         found = {file.key: _local_entry(file, local[file.key], job) for file in needed if file.key in local}
         fetched: dict[str, Stored] = {}
         remote = _fetch_remote([file for file in needed if file.key not in local], fetched, job)
@@ -255,7 +255,7 @@ def downloaded_files(outputs: Outputs, file: Needed) -> list[tuple[Path, Downloa
     keys = [file.key]
     if file.is_repository:
         keys = sorted(key for key in files if key.startswith(f"{file.key}/"))
-    local = file.local(outputs.base_dir)
+    local = file.local(outputs.config.base_dir)
     places = [outputs.directory_of(Download) / files[key].sha256 / files[key].name for key in keys]
     return [(local or place, files[key]) for place, key in zip(places, keys, strict=True)]
 
@@ -330,7 +330,7 @@ def _fetch_all(files: list[Needed], job: Job) -> dict[str, Stored]:
 
     downloads = Downloads(
         store=Store(job.directory, job.digests),
-        fetcher=Fetcher(job.directory / _INCOMING, job.base_dir, options, job.progress, damage=damage),
+        fetcher=Fetcher(job.directory / _INCOMING, job.config.base_dir, options, job.progress, damage=damage),
         cache=DownloadCache() if options.cache else None,
         lock=job.lock,
     )

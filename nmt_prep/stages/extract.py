@@ -163,7 +163,7 @@ def path_of(outputs: Outputs, wanted: Wanted, file: CorpusFile) -> Path:
     """Returns the path of a file of :attr:`ExtractOutput.files`."""
     if file.file is not None:
         return outputs.directory_of(Extract) / file.file
-    local = wanted.container.local(outputs.base_dir)
+    local = wanted.container.local(outputs.config.base_dir)
     assert local is not None
     return local
 
@@ -178,7 +178,7 @@ def _origins(job: Job, places: _Places) -> dict[Archive, Origin]:
             file = wanted.container
             origin = Origin(
                 corpus=file.corpus,
-                local=file.local(job.base_dir) is not None,
+                local=file.local(job.config.base_dir) is not None,
                 in_config=file.sha256 is not None,
                 lock=job.lock.path,
             )

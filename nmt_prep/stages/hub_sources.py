@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from nmt_prep.config import Config
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
@@ -33,7 +32,7 @@ class HubSource:
     licence: str | None = None
 
 
-def hub_sources(config: Config, base_dir: Path, lock: LockFile) -> Iterator[HubSource]:
+def hub_sources(config: Config, lock: LockFile) -> Iterator[HubSource]:
     """Yields the repositories that a config names, from the last download and the lock file; asks no server.
 
     Raises:
@@ -42,7 +41,7 @@ def hub_sources(config: Config, base_dir: Path, lock: LockFile) -> Iterator[HubS
     """
     workspace = Workspace(config.run_dir)
     manifest = read_manifest(workspace.manifest(Download.name))
-    outputs = Outputs(config, base_dir, workspace.root, {} if manifest is None else {Download.name: manifest})
+    outputs = Outputs(config, workspace.root, {} if manifest is None else {Download.name: manifest})
     entries = {} if manifest is None else outputs.read(Download).files
     for needed in needed_files(config):
         if not needed.is_repository:

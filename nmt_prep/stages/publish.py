@@ -132,7 +132,7 @@ class Publish(Stage[NoOutput, int]):
         stages = published(config)
         return tuple(dict.fromkeys((*stages, *CARD_INPUTS))) if _is_hub(_settings(config)) else stages
 
-    def check(self, config: Config, base_dir: Path) -> None:
+    def check(self, config: Config) -> None:
         settings = _settings(config)
         if _is_hub(settings):
             check_extra("huggingface_hub", EXTRA, settings.url)

@@ -242,9 +242,9 @@ class Vocabulary(Stage[VocabOutput, VocabOutput | None]):
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
         return (Download,) if isinstance(config.vocab, ExistingVocab) else self.reads
 
-    def check(self, config: Config, base_dir: Path) -> None:
+    def check(self, config: Config) -> None:
         if isinstance(config.vocab, ExistingVocab):
-            check_local(config, config.vocab, base_dir)
+            check_local(config, config.vocab)
 
     def settings(self, config: Config) -> dict[str, object]:
         if isinstance(config.vocab, ExistingVocab):

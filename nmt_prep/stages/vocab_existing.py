@@ -31,7 +31,7 @@ def existing_settings(config: Config, options: ExistingVocab) -> dict[str, objec
     }
 
 
-def check_local(config: Config, options: ExistingVocab, base_dir: Path) -> None:
+def check_local(config: Config, options: ExistingVocab) -> None:
     """Checks the local files among the vocabularies, before any stage runs.
 
     Raises:
@@ -40,7 +40,7 @@ def check_local(config: Config, options: ExistingVocab, base_dir: Path) -> None:
     paths: dict[str, Path | None] = {}
     for needed in needed_vocabularies(config):
         try:
-            paths[needed.key] = needed.local(base_dir)
+            paths[needed.key] = needed.local(config.base_dir)
         except ConfigError as error:
             raise VocabularyError(f"{needed.key}: {error}") from error
     for key in options.keys:

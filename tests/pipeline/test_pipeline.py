@@ -31,11 +31,11 @@ class Read(Stage[NoOutput, None]):
     def settings(self, config: Config) -> dict[str, object]:
         return {"languages.source": config.languages.source}
 
-    def local_files(self, config: Config, base_dir: Path) -> dict[str, Path]:
-        return {"input.txt": base_dir / "input.txt"}
+    def local_files(self, config: Config) -> dict[str, Path]:
+        return {"input.txt": config.base_dir / "input.txt"}
 
     def finish(self, job: Job, made: None) -> Result[NoOutput]:
-        text = (job.base_dir / "input.txt").read_text().upper()
+        text = (job.config.base_dir / "input.txt").read_text().upper()
         (job.directory / "text").write_text(text)
         return Result(NoOutput(), Counts(pairs_in=len(text), pairs_out=len(text)))
 
@@ -80,7 +80,7 @@ class Noticing(Read):
         return {"shards": config.shards("train")}
 
     def finish(self, job: Job, made: None) -> Result[NoOutput]:
-        text = (job.base_dir / "input.txt").read_text().upper()
+        text = (job.config.base_dir / "input.txt").read_text().upper()
         (job.directory / "text").write_text(text)
         return Result(NoOutput(), observed=Letters(text.count("A") * job.config.shards("train")))
 
@@ -128,11 +128,11 @@ def config(directory: Path, **changes: Any) -> Config:
         "seed": 1,
         "splits": {"train": [{"name": "c", "url": "x.tgz", "source": "a", "target": "b"}]},
     }
-    return check_config({**base, **changes}, "test")
+    return check_config({**base, **changes}, "test").within(directory)
 
 
 def pipeline(directory: Path, **changes: Any) -> Pipeline:
-    return Pipeline([Read(), Count()], config(directory, **changes), directory, Progress())
+    return Pipeline([Read(), Count()], config(directory, **changes), Progress())
 
 
 def ran(directory: Path, force: tuple[str, ...] = (), until: str | None = None, **changes: Any) -> list[str]:
@@ -266,7 +266,7 @@ def test_two_runs_of_one_config_write_the_same_bytes(tmp_path: Path) -> None:
 
 def test_a_stage_may_own_several_directories(tmp_path: Path) -> None:
     (tmp_path / "input.txt").write_text("apple\nbanana\n")
-    stages = Pipeline([Read(), Sorted()], config(tmp_path), tmp_path, Progress())
+    stages = Pipeline([Read(), Sorted()], config(tmp_path), Progress())
 
     def ran() -> list[str]:
         return [outcome.stage for outcome in stages.run(LocalEngine(1)) if outcome.ran]
@@ -286,7 +286,7 @@ def test_a_stage_may_own_several_directories(tmp_path: Path) -> None:
 
 def test_no_directory_of_a_stage_replaces_what_is_there(tmp_path: Path) -> None:
     (tmp_path / "input.txt").write_text("apple\n")
-    stages = Pipeline([Read(), Sorted()], config(tmp_path), tmp_path, Progress())
+    stages = Pipeline([Read(), Sorted()], config(tmp_path), Progress())
     mine = tmp_path / "run" / "left" / "thesis.txt"
     mine.parent.mkdir(parents=True)
     mine.touch()
@@ -306,7 +306,7 @@ def test_what_a_stage_observes_renews_only_the_stages_that_read_it(place: Path) 
     def stages_run(shards: int) -> list[str]:
         settings = config(place, records={"shards": {"train": shards}})
         stages = [Noticing(), Count(), Telling()]
-        outcomes = Pipeline(stages, settings, place, Progress()).run(LocalEngine(1))
+        outcomes = Pipeline(stages, settings, Progress()).run(LocalEngine(1))
         return [outcome.stage for outcome in outcomes if outcome.ran]
 
     assert stages_run(1) == ["read", "count", "telling"]
@@ -318,13 +318,13 @@ def test_what_a_stage_observes_renews_only_the_stages_that_read_it(place: Path) 
 
 def test_a_manifest_of_an_earlier_version_without_observations_is_read(place: Path) -> None:
     settings = config(place)
-    Pipeline([Noticing()], settings, place, Progress()).run(LocalEngine(1))
+    Pipeline([Noticing()], settings, Progress()).run(LocalEngine(1))
     path = place / "run" / ".nmt_prep" / "manifests" / "read.json"
     stored = json.loads(path.read_text())
     assert stored["observed"] == {"a": 0}
     del stored["observed"]
     path.write_text(json.dumps(stored))
-    Pipeline([Noticing(), Telling()], settings, place, Progress()).run(LocalEngine(1))
+    Pipeline([Noticing(), Telling()], settings, Progress()).run(LocalEngine(1))
     assert (place / "run" / "told" / "a").read_text() == "0"
 
 
@@ -353,7 +353,7 @@ class Outside(Stage[NoOutput, None]):
 
 
 def test_warnings_keep_a_strict_run_from_changing_what_is_outside(place: Path) -> None:
-    stages = Pipeline([Noting(), Outside()], config(place), place, Progress())
+    stages = Pipeline([Noting(), Outside()], config(place), Progress())
     strict = stages.run(LocalEngine(1), strict=True)
     assert [(outcome.stage, [str(warning) for warning in outcome.warnings]) for outcome in strict] == [
         ("read", ["train/c: there is text"])

@@ -30,7 +30,7 @@ CONTENT = random.Random(7).randbytes(200_000)
 
 
 def download(config: Config, lock: Path) -> None:
-    pipeline = Pipeline((Download(),), config, config.run_dir.parent, Progress(), LockFile(lock))
+    pipeline = Pipeline((Download(),), config, Progress(), LockFile(lock))
     pipeline.run(LocalEngine(1))
 
 

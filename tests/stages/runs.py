@@ -23,7 +23,8 @@ from nmt_prep.stages.sample import Sample
 def config_of(directory: Path, *train: dict[str, Any], **more: Any) -> Config:
     splits = {"train": list(train), **more.pop("splits", {})}
     base = {"name": "t", "languages": {"source": "en", "target": "zh"}, "seed": 1}
-    return check_config({**base, "output_dir": str(directory / "run"), "splits": splits, **more}, "test config")
+    data = {**base, "output_dir": str(directory / "run"), "splits": splits, **more}
+    return check_config(data, "test config").within(directory)
 
 
 def run(
@@ -33,7 +34,7 @@ def run(
     force: Collection[str] = (),
     progress: Progress | None = None,
 ) -> list[Outcome]:
-    """Runs the stages; paths are relative to the parent of the run directory."""
+    """Runs the stages."""
     return _pipeline(config, progress).run(LocalEngine(workers), until=until, force=force)
 
 
@@ -50,4 +51,4 @@ def manifest(config: Config, stage: str) -> Manifest:
 
 def _pipeline(config: Config, progress: Progress | None = None) -> Pipeline:
     stages = [stage for stage in (Download(), Extract(), Compile(), Clean(), Sample()) if stage.applies(config)]
-    return Pipeline(stages, config, config.run_dir.parent, progress or Progress())
+    return Pipeline(stages, config, progress or Progress())

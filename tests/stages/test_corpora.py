@@ -142,7 +142,10 @@ def test_a_corpus_without_valid_pairs_says_why(tmp_path: Path) -> None:
             {"url": "a.tgz", "member": "a", "format": "plain"},
             "format plain has one file per side: name them with source",
         ),
-        ({"url": "a.tsv", "format": "klingon"}, r"found the text 'klingon'; allowed: plain, tsv, csv, sgm, wmt_xml"),
+        (
+            {"url": "a.tsv", "format": "klingon"},
+            r"no reader is named 'klingon'; allowed: plain, tsv, csv, sgm",
+        ),
         ({"url": "a.tsv", "encoding": "rot13"}, r"found the text 'rot13'; allowed: an encoding that Python knows"),
         ({"url": "a.tsv", "encoding": "idna"}, r"found the text 'idna'; allowed: an encoding that Python knows"),
         (

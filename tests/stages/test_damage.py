@@ -40,7 +40,7 @@ def corpus(url: Any, **more: Any) -> dict[str, Any]:
 
 def run(config: Config, lock: Path | None, *, renew: bool = False, until: str = "extract") -> None:
     stages = (Download(), Extract())
-    pipeline = Pipeline(stages, config, config.run_dir.parent, Progress(), LockFile(lock, renew=renew))
+    pipeline = Pipeline(stages, config, Progress(), LockFile(lock, renew=renew))
     pipeline.run(LocalEngine(1), until=until, force=("download",) if renew else ())
 
 

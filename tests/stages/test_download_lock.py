@@ -46,7 +46,7 @@ def corpus(source: Any, target: Any, **more: Any) -> dict[str, Any]:
 
 
 def pipeline(config: Config, lock: Path | None, *, renew: bool = False) -> Pipeline:
-    return Pipeline((Download(),), config, config.run_dir.parent, Progress(), LockFile(lock, renew=renew))
+    return Pipeline((Download(),), config, Progress(), LockFile(lock, renew=renew))
 
 
 def download(config: Config, lock: Path | None) -> Outcome:

@@ -222,9 +222,9 @@ def test_the_fields_are_those_of_the_languages() -> None:
 def test_the_estimate_knows_the_fetched_files(hub: Hub, tmp_path: Path) -> None:
     config = config_of(tmp_path, corpus())
     with pytest.raises(ConfigError, match="the sizes of 1 files are unknown, the first of them hf://datasets/owner/"):
-        configured_corpora(config, tmp_path, LockFile(None))
+        configured_corpora(config, LockFile(None))
     run(config, until="download")
-    [size] = configured_corpora(config, tmp_path, LockFile(None))
+    [size] = configured_corpora(config, LockFile(None))
     assert size.fetched == sum(len(FILES[f"en-zh/train-0000{number}-of-00002.parquet"]) for number in (0, 1))
 
 

@@ -120,7 +120,7 @@ def test_a_file_that_changes_during_a_run(tmp_path: Path, stage: str, monkeypatc
             run(config, until=stage)
             return
         manifests = {name: manifest(config, name) for name in ("download", "extract", "compile")}
-        CorpusRows(Outputs(config, tmp_path, config.run_dir, manifests), "train", "c").row_of(5)
+        CorpusRows(Outputs(config, config.run_dir, manifests), "train", "c").row_of(5)
 
     with pytest.raises(CorpusError, match=r"a\.en changed while it was in use; run again with --verify"):
         read_again()

@@ -48,12 +48,12 @@ def config_of(directory: Path, name: str = "run", **more: Any) -> Config:
         "vocab": {"size": 300},
         "records": {"shards": {"train": 3}},
     }
-    return check_config({**base, **more}, "test")
+    return check_config({**base, **more}, "test").within(directory)
 
 
 def made(directory: Path, config: Config) -> Lineage:
-    nmt_prep.run(config, base_dir=directory)
-    return Lineage(outputs_of(config, directory), "train")
+    nmt_prep.run(config)
+    return Lineage(outputs_of(config), "train")
 
 
 @pytest.mark.parametrize(

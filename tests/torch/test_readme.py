@@ -10,7 +10,6 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from nmt_prep.checks import load_config
 from nmt_prep.runner import run
 from tests.readme import block, copy_toy
 
@@ -20,7 +19,7 @@ pytestmark = pytest.mark.torch
 def test_pytorch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copy_toy(tmp_path)
     monkeypatch.chdir(tmp_path)
-    run(load_config("configs/toy.yaml"), base_dir="configs")
+    run("configs/toy.yaml")
     shapes: list[Any] = []
 
     def model(input_ids: Any, attention_mask: Any, labels: Any) -> SimpleNamespace:

@@ -71,9 +71,9 @@ class CleanedCorpus:
         """The sides to clean."""
         return sides_of(self.corpus)
 
-    def context(self, config: Config, base_dir: Path) -> Context:
+    def context(self, config: Config) -> Context:
         """Returns the context that rules are built for."""
-        return Context(config.languages, self.sides, base_dir)
+        return Context(config.languages, self.sides, config.base_dir)
 
     def has_rule(self, name: str) -> bool:
         """Returns true if a rule that needs the whole corpus applies to the corpus."""

@@ -152,7 +152,7 @@ def _sources(job: Job) -> Iterator[SetSource]:
             directory = job.directory_of(Compile)
             yield SetSource(f"{entry}/{corpus.name}", entry, parts=tuple(directory / part for part in parts))
         if entry.startswith(FILE):
-            yield SetSource(set_name(entry), set_name(entry), file=job.base_dir / entry.removeprefix(FILE))
+            yield SetSource(set_name(entry), set_name(entry), file=job.config.base_dir / entry.removeprefix(FILE))
     for number, (entry, name, corpus) in enumerate(sacrebleu_corpora(against_of(config), config.languages)):
         yield SetSource(name, set_name(entry), corpus=corpus_files(job, SACREBLEU, number, corpus))
 
@@ -182,10 +182,10 @@ def decontamination_settings(config: Config) -> dict[str, object]:
     }
 
 
-def evaluation_files(config: Config, base_dir: Path) -> dict[str, Path]:
+def evaluation_files(config: Config) -> dict[str, Path]:
     """Returns the user's files of evaluation segments, by their keys in the config."""
     named = (entry for entry in against_of(config) if entry.startswith(FILE)) if is_active(config) else ()
-    return {f"clean.decontaminate.against {entry}": base_dir / entry.removeprefix(FILE) for entry in named}
+    return {f"clean.decontaminate.against {entry}": config.base_dir / entry.removeprefix(FILE) for entry in named}
 
 
 def preset_left_out(config: Config) -> str:
@@ -198,7 +198,7 @@ def preset_left_out(config: Config) -> str:
     return f"clean.preset {clean.preset}: decontaminate is left out: the config has neither {names}"
 
 
-def evaluation_problems(config: Config, base_dir: Path) -> Iterator[str]:
+def evaluation_problems(config: Config) -> Iterator[str]:
     """Yields a problem for each evaluation set that cannot be read, or is a corpus that is compared with it."""
     corpora = [*_compared(config)]
     for entry in against_of(config) if corpora else ():
@@ -208,7 +208,7 @@ def evaluation_problems(config: Config, base_dir: Path) -> Iterator[str]:
                     if _facts(held_out) == _facts(compared.corpus):
                         yield _is_itself(f"splits.{entry}.{held_out.name}", compared.name)
         elif entry.startswith(FILE):
-            yield from _file_problems(entry, base_dir / entry.removeprefix(FILE), corpora, base_dir)
+            yield from _file_problems(entry, config.base_dir / entry.removeprefix(FILE), corpora, config.base_dir)
 
 
 def _file_problems(entry: str, path: Path, corpora: Sequence[CleanedCorpus], base_dir: Path) -> Iterator[str]:

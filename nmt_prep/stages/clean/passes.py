@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES
@@ -75,7 +74,7 @@ def work_on_corpora(job: Job, keys: Mapping[str, Ranges], against: Against | Non
             name=corpus.name,
             corpus=name,
             cleaning=corpus.cleaning,
-            context=corpus.context(config, job.base_dir),
+            context=corpus.context(config),
             rejects=clean.rejects,
             seed=config.seed,
             against=against if is_decontaminated(config, split, corpus.corpus) else None,
@@ -107,7 +106,7 @@ def _comparisons(config: Config, corpus: CleanedCorpus) -> Mapping[str, tuple[Co
     return {this: chosen for this, chosen in comparisons.items() if chosen}
 
 
-def build_cleaner(config: Config, corpus: CleanedCorpus, base_dir: Path) -> Cleaner:
+def build_cleaner(config: Config, corpus: CleanedCorpus) -> Cleaner:
     """Returns the cleaner of a corpus.
 
     Raises:
@@ -115,7 +114,7 @@ def build_cleaner(config: Config, corpus: CleanedCorpus, base_dir: Path) -> Clea
     """
     from nmt_prep.cleaning.cleaner import Cleaner  # noqa: PLC0415  (loads all rules)
 
-    cleaner = Cleaner(corpus.cleaning, corpus.context(config, base_dir), corpus.name)
+    cleaner = Cleaner(corpus.cleaning, corpus.context(config), corpus.name)
     needed = {rule.key: rule.scores for rule in cleaner.rules}
     for rule in corpus_rules_of(corpus):
         needed[rule.name] = rule.scores(corpus)
@@ -124,7 +123,7 @@ def build_cleaner(config: Config, corpus: CleanedCorpus, base_dir: Path) -> Clea
                 f"{corpus.cleaning.keys[rule.name]}{rule.name}: the corpus {corpus.name} already has a score of that "
                 f"name; rename it below scores of the corpus, or set {rule.name}: off"
             )
-        rule.check(corpus, base_dir)
+        rule.check(corpus, config.base_dir)
     for name, scores in needed.items():
         for problem in filter(None, map(corpus.missing, scores)):
             overrides = f"clean.overrides.{corpus.corpus.name}.rules"

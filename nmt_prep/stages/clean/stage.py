@@ -217,26 +217,26 @@ class Clean(Stage[CleanOutput, Cleaned]):
                 settings |= rule.settings(config)
         return settings
 
-    def check(self, config: Config, base_dir: Path) -> None:
+    def check(self, config: Config) -> None:
         problems: list[str] = []
         for corpus in differently_cleaned(config):
             try:
-                build_cleaner(config, corpus, base_dir)
+                build_cleaner(config, corpus)
             except CleaningError as error:
                 problems.extend(str(error).splitlines())
         for corpus in cleaned_corpora(config):
             problems.extend(unknown_scores(config, corpus))
-        problems.extend(evaluation_problems(config, base_dir))
+        problems.extend(evaluation_problems(config))
         if problems:
             raise CleaningError("\n".join(problems))
 
-    def local_files(self, config: Config, base_dir: Path) -> dict[str, Path]:
-        files = evaluation_files(config, base_dir)
+    def local_files(self, config: Config) -> dict[str, Path]:
+        files = evaluation_files(config)
         for corpus in differently_cleaned(config):
-            for rule in build_cleaner(config, corpus, base_dir).rules:
+            for rule in build_cleaner(config, corpus).rules:
                 files |= rule.files
             for corpus_rule in corpus_rules_of(corpus):
-                files |= corpus_rule.files(corpus, base_dir)
+                files |= corpus_rule.files(corpus, config.base_dir)
         return files
 
     def work(self, job: Job) -> Rounds[Cleaned]:
@@ -303,7 +303,7 @@ def _observed(job: Job, made: Cleaned) -> CleanObserved:
         if isinstance(facts, TranslationFacts):
             translation.setdefault(work.split, {})[name] = facts
         rejected.setdefault(work.split, {})[name] = work.notes
-        cleaner = build_cleaner(job.config, work.corpus, job.base_dir)
+        cleaner = build_cleaner(job.config, work.corpus)
         rules.setdefault(work.split, {})[name] = _rule_facts(cleaner, work)
     leaks = leaks_of(made.corpora)
     losses = loss_warnings(made.corpora, made.explained)

@@ -303,7 +303,7 @@ def _samples(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[dict[str, _Text]
     texts = {}
     for name, works in named.items():
         options = _options(works[0].corpus)
-        texts[name] = _Text(works, options, samples[name], options.model_file(job.base_dir))
+        texts[name] = _Text(works, options, samples[name], options.model_file(job.config.base_dir))
     return texts
 
 

@@ -12,7 +12,7 @@ import struct
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import ceil, log
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from nmt_prep.engines.engine import BASE_MEMORY
 from nmt_prep.engines.local import LocalEngine
 from nmt_prep.errors import ConfigError
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
-from nmt_prep.pipeline.measured import StageNote, kind_of, read_notes, work_of
+from nmt_prep.pipeline.measured import StageNote, kind_of, nearest_note, work_of
 from nmt_prep.pipeline.stage import Outputs
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.alignment import learning_memory
@@ -258,7 +258,7 @@ def estimate(config: Config, corpora: Sequence[CorpusSize], machines: Machines) 
         output = written
         work = extracted if name == "extract" else work_of(name, text, sample)
         busy, origin = max(min(machines.workers, text / task), 1.0), "built-in"
-        note = _nearest(read_notes(kind_of(name, config, in_place=not compiled)), work)
+        note = nearest_note(kind_of(name, config, in_place=not compiled), work)
         if note is not None:
             origin = f"measured {note.made} on {note.work / 1e6:,.0f} MB"
             if name in ("compile", "clean", "encode", "outputs"):
@@ -354,11 +354,6 @@ def sample_bytes(config: Config, corpora: Sequence[CorpusSize]) -> float:
         sides = [corpus.bytes / 2 for corpus in corpora if corpus.split == "train"]
         sampled += sum(min(size / stride_of(int(size), budget), budget * width) for size in sides)
     return sampled
-
-
-def _nearest(notes: Sequence[StageNote], work: float) -> StageNote | None:
-    """Returns the note with the most similar amount of work, the latest of equals; None if there are no notes."""
-    return min(reversed(notes), key=lambda note: abs(log(note.work / max(work, 1.0))), default=None)
 
 
 def _training(config: Config, work: float, note: StageNote | None) -> tuple[float, int]:

@@ -24,6 +24,9 @@ Fields: TypeAlias = "dict[str, object]"
 
 _SECONDS_BETWEEN_LINES = 10.0
 
+_TELLING = 0.01
+"""Part of some work that has to be done before the time left is told."""
+
 
 class StoppedError(Exception):
     """Ends a task because another task failed or the user interrupted the run; never reaches a caller."""
@@ -102,9 +105,14 @@ class Meter:
         self._progress.advanced(self)
 
     @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self.started_at
+
+    @property
     def rate(self) -> float:
         """Mean units per second so far."""
-        return self.done / max(time.monotonic() - self.started_at, 1e-9)
+        return self.done / max(self.elapsed, 1e-9)
 
     def __enter__(self) -> Self:
         self._progress.advanced(self)
@@ -158,13 +166,57 @@ class Progress:
             listener.close()
 
 
+class _Rounds:
+    """The rounds of the stage in progress, and how long the rest of the stage and of the run takes.
+
+    The time left follows from the time that the stage has taken, and from the shares that its rounds have in it.
+    """
+
+    def __init__(self, fields: Fields | None = None) -> None:
+        """Takes the fields of the event ``stage_started``; None before a stage."""
+        fields = fields or {"stage": ""}
+        self._stage = str(fields["stage"])
+        self._names = [str(name) for name in cast("list[object]", fields.get("rounds", []))]
+        shares = cast("list[float] | None", fields.get("shares"))
+        self._shares = shares or [1.0] * len(self._names)
+        self._later = cast("float | None", fields.get("later"))
+        self._started_at = time.monotonic()
+        self._worked = 0.0
+
+    def label(self, meter: Meter) -> str:
+        """Returns the name of a meter, and which round it is for."""
+        if len(self._names) < 2 or meter.label not in self._names:
+            return meter.label
+        return f"{meter.label}, round {self._names.index(meter.label) + 1} of {len(self._names)}"
+
+    def end(self, meter: Meter) -> None:
+        """Counts the work of a meter that has ended."""
+        if meter.label in self._names:
+            self._worked += self._shares[self._names.index(meter.label)] * _part(meter)
+
+    def left(self, meter: Meter) -> list[str]:
+        """Returns the time left of the stage and of the run in words, or of a meter that is for no round, if known."""
+        if meter.label not in self._names:
+            known = meter.total and _part(meter) >= _TELLING
+            return [f"{_clock((meter.total or 0) / meter.rate - meter.elapsed)} left"] if known else []
+        place = self._names.index(meter.label)
+        worked = self._worked + self._shares[place] * _part(meter)
+        rest = self._shares[place] * (1 - _part(meter)) + sum(self._shares[place + 1 :])
+        if not meter.total or worked < _TELLING * sum(self._shares):
+            return []
+        left = (time.monotonic() - self._started_at) / worked * rest
+        if self._later is None:
+            return [f"{_clock(left)} left in {self._stage}"]
+        return [f"{_clock(left)} left in {self._stage}", f"{_clock(left + self._later)} in all"]
+
+
 class _Bars(rich.progress.Progress):
     """Rich's progress bars, which look at the meters whenever they are drawn."""
 
     def get_renderables(self) -> Iterable[RenderableType]:
         for task in self.tasks:
-            meter = task.fields["meter"]
-            self.update(task.id, completed=meter.done, facts="  ".join(_facts(meter)))
+            meter, rounds = task.fields["meter"], task.fields["rounds"]
+            self.update(task.id, completed=meter.done, facts="  ".join(_facts(meter, rounds)))
         return super().get_renderables()
 
 
@@ -175,22 +227,17 @@ class _DescribingListener(Listener):
         self._console = console
         self._describe = describe
         self._lock = threading.Lock()
-        self._rounds: list[str] = []
+        self._rounds = _Rounds()
 
     def event(self, name: str, fields: Fields) -> None:
         if name == "stage_started":
-            self._rounds = [str(round_name) for round_name in cast("list[object]", fields.get("rounds", []))]
+            self._rounds = _Rounds(fields)
         text = self._describe(name, fields)
         if text is not None:
             self._print(text)
 
     def _print(self, text: str) -> None:
         self._console.print(text, highlight=False, markup=False, soft_wrap=True)
-
-    def _label(self, meter: Meter) -> str:
-        if len(self._rounds) < 2 or meter.label not in self._rounds:
-            return meter.label
-        return f"{meter.label}, round {self._rounds.index(meter.label) + 1} of {len(self._rounds)}"
 
 
 class BarListener(_DescribingListener):
@@ -218,8 +265,12 @@ class BarListener(_DescribingListener):
         with self._lock:
             if meter in self._tasks:
                 self.bars.remove_task(self._tasks.pop(meter))
+                self._rounds.end(meter)
             elif not meter.ended:
-                self._tasks[meter] = self.bars.add_task(self._label(meter), total=meter.total, meter=meter, facts="")
+                label = self._rounds.label(meter)
+                self._tasks[meter] = self.bars.add_task(
+                    label, total=meter.total, meter=meter, rounds=self._rounds, facts=""
+                )
             if self._tasks:
                 self.bars.start()
             else:
@@ -245,7 +296,9 @@ class LineListener(_DescribingListener):
             if meter.ended:
                 del self._told[meter]
         if due:
-            self._print(f"{self._label(meter)}: {', '.join(_facts(meter))}")
+            self._print(f"{self._rounds.label(meter)}: {', '.join(_facts(meter, self._rounds))}")
+        if meter.ended:
+            self._rounds.end(meter)
 
 
 class JsonListener(Listener):
@@ -286,7 +339,7 @@ class JsonListener(Listener):
             self._stream.close()
 
 
-def _facts(meter: Meter) -> list[str]:
+def _facts(meter: Meter, rounds: _Rounds) -> list[str]:
     """Returns what a line says about a meter, most important first: amount, rate, time left, tasks, workers."""
     rate = meter.rate
     if meter.total:
@@ -294,11 +347,19 @@ def _facts(meter: Meter) -> list[str]:
     else:
         facts = [_amount(meter.done, meter.unit)]
     facts.append(f"{_number(rate, meter.unit)}/s")
-    if meter.total and meter.done * 100 >= meter.total:  # the first hundredth tells little about the rest
-        facts.append(f"{timedelta(seconds=round(max(meter.total - meter.done, 0) / rate))} left")
+    facts += rounds.left(meter)
     if meter.tasks is not None and meter.tasks.total > 1:
         facts += [meter.tasks.ended, meter.tasks.at_work]
     return facts
+
+
+def _part(meter: Meter) -> float:
+    """Returns the part of the work of a meter that is done, from 0 to 1."""
+    return min(meter.done / meter.total, 1.0) if meter.total else float(meter.ended and meter.done > 0)
+
+
+def _clock(seconds: float) -> str:
+    return str(timedelta(seconds=round(max(seconds, 0.0))))
 
 
 def _amount(count: int, unit: str) -> str:

@@ -93,9 +93,41 @@ def test_lines_of_rounds_say_which(monkeypatch: pytest.MonkeyPatch) -> None:
             meter.advance(1_234_567)
     assert stream.getvalue().splitlines() == [
         "clean: starting (never run here)",
-        "clean, round 2 of 3: 8% of 1.5G pairs, 20.6k/s, 18:35:00 left, 3/25,000 tasks, 12 workers",
+        "clean, round 2 of 3: 8% of 1.5G pairs, 20.6k/s, 1 day, 14:50:00 left in clean, 3/25,000 tasks, 12 workers",
         "clean: done in 6000.0 s",
         "a: 1.2 MB, 61.7 kB/s",
+    ]
+
+
+def test_time_left_is_that_of_the_stage_and_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, stream = Clock(monkeypatch), io.StringIO()
+    shares = {"rounds": [*ROUNDS, "clean-dropped"], "shares": [1.0, 3.0, 4.0, 2.0]}
+    with Progress(LineListener(Console(file=stream, width=200), lambda *_: None)) as told:
+        told.event("stage_started", stage="clean", later=1000.0, **shares)
+        with told.meter("clean-first", 100) as meter:  # its tasks were done by an earlier run
+            meter.count_tasks(4, 4, 0)
+        with told.meter("clean", 100) as meter:
+            clock.now += 30
+            meter.advance(100)
+        with told.meter("clean-pairs", 100) as meter:
+            clock.now += 20
+            meter.advance(50)
+            with told.meter("a file", 100) as part:
+                clock.now += 10
+                part.advance(50)
+        told.event("stage_started", stage="encode", rounds=["encode"], shares=[1.0], later=None)
+        with told.meter("encode", 1000) as meter:
+            clock.now += 10
+            meter.advance(9)  # less than a hundredth tells too little
+            clock.now += 10
+            meter.advance(1)
+    assert stream.getvalue().splitlines() == [
+        "clean, round 2 of 4: 100% of 100 pairs, 3/s, 0:01:00 left in clean, 0:17:40 in all",
+        "clean-pairs, round 3 of 4: 50% of 100 pairs, 2/s, 0:00:40 left in clean, 0:17:20 in all",
+        "a file: 50% of 100 pairs, 5/s, 0:00:10 left",
+        "clean-pairs, round 3 of 4: 50% of 100 pairs, 2/s, 0:00:48 left in clean, 0:17:28 in all",
+        "encode: 1% of 1,000 pairs, 1/s",
+        "encode: 1% of 1,000 pairs, 0/s, 0:33:00 left in encode",
     ]
 
 
@@ -114,7 +146,10 @@ def test_bars_fit_the_terminal(monkeypatch: pytest.MonkeyPatch, width: int) -> N
     assert len(line) <= width
     assert "clean-pairs" in line
     if width == 120:
-        assert "clean-pairs, round 3 of 3 25% of 40.0k pairs  133/s  0:03:45 left  3/12 tasks  4 workers ━" in line
+        assert (
+            "clean-pairs, round 3 of 3 25% of 40.0k pairs  133/s  0:03:45 left in clean  3/12 tasks  4 workers ━"
+            in line
+        )
 
 
 def test_without_a_terminal_there_are_no_control_characters(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,11 +13,12 @@ import platform
 import re
 import resource
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
+from math import log
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -58,6 +59,7 @@ class StageNote(BaseModel):
         seconds: duration.
         workers: number of parallel tasks.
         memory: bytes by which the process grew; None if unknown.
+        rounds: seconds of each round by its name.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
@@ -69,6 +71,7 @@ class StageNote(BaseModel):
     seconds: float = Field(gt=0)
     workers: int = Field(ge=1)
     memory: int | None = Field(ge=0)
+    rounds: dict[str, float] = {}
 
 
 class _Interrupted(BaseModel):
@@ -78,6 +81,7 @@ class _Interrupted(BaseModel):
         stage: name of the stage.
         seconds: duration so far.
         tasks: number of finished tasks by round.
+        rounds: seconds of each round so far.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
@@ -85,6 +89,7 @@ class _Interrupted(BaseModel):
     stage: str
     seconds: float = Field(ge=0)
     tasks: dict[str, int]
+    rounds: dict[str, float]
 
 
 @cache
@@ -137,6 +142,11 @@ def read_notes(kind: str) -> list[StageNote]:
     return []
 
 
+def nearest_note(kind: str, work: float) -> StageNote | None:
+    """Returns the note of a kind with the most similar amount of work, the latest of equals; None without notes."""
+    return min(reversed(read_notes(kind)), key=lambda note: abs(log(note.work / max(work, 1.0))), default=None)
+
+
 def save_note(kind: str, note: StageNote) -> None:
     """Adds a note to those of its kind, and keeps the last few.
 
@@ -172,6 +182,8 @@ class StageNotes(Listener):
         self._earlier: _Interrupted | None = None
         self._spent = 0.0
         self._started_at = 0.0
+        self._ended_at = 0.0
+        self._rounds: defaultdict[str, float] = defaultdict(float)
 
     def event(self, name: str, fields: Fields) -> None:
         if name == "stage_started":
@@ -180,6 +192,8 @@ class StageNotes(Listener):
             self._resume(str(fields["round"]), int(str(fields["done"])))
         elif name == "task_finished":
             self._tasks[str(fields["round"])] += 1
+            before, self._ended_at = self._ended_at, time.monotonic()
+            self._rounds[str(fields["round"])] += self._ended_at - before
         elif name == "stage_finished":
             self._running = None
             with suppress(NmtPrepError, OSError, ValidationError):
@@ -194,7 +208,9 @@ class StageNotes(Listener):
         seconds = self._spent + time.monotonic() - self._started_at
         with suppress(NmtPrepError, OSError):
             if self._whole:
-                note = _Interrupted(stage=self._running, seconds=seconds, tasks=dict(self._tasks))
+                note = _Interrupted(
+                    stage=self._running, seconds=seconds, tasks=dict(self._tasks), rounds=dict(self._rounds)
+                )
                 write_json(self._interrupted, note.model_dump(mode="json"))
             else:
                 self._interrupted.unlink(missing_ok=True)
@@ -206,6 +222,8 @@ class StageNotes(Listener):
         self._tasks.clear()
         self._before = peaks()
         self._running, self._started_at = stage, time.monotonic()
+        self._ended_at = self._started_at
+        self._rounds.clear()
         self._earlier, self._spent = None, 0.0
         with suppress(OSError, ValidationError):
             earlier = _Interrupted.model_validate_json(self._interrupted.read_bytes())
@@ -218,9 +236,10 @@ class StageNotes(Listener):
         else:
             self._spent = self._earlier.seconds
             self._tasks[round_name] = done
+            self._rounds[round_name] = self._earlier.rounds.get(round_name, 0.0)
 
     def _end(self, stage: str, seconds: float) -> None:
-        copied, text = self._output_bytes("extract"), self._text_bytes()
+        copied, text = self._output_bytes("extract"), text_bytes(self._workspace)
         work = copied if stage == "extract" else int(work_of(stage, text, self._output_bytes("sample")))
         if work < LEAST_WORK:
             return
@@ -233,28 +252,34 @@ class StageNotes(Listener):
             seconds=seconds,
             workers=min(self._engine.workers, parallel),
             memory=memory_since(self._before),
+            rounds=dict(self._rounds),
         )
         save_note(kind_of(stage, self._config, in_place=not self._has_text(stage)), note)
 
     def _output_bytes(self, stage: str) -> int:
-        """Returns the bytes of a stage's output."""
-        manifest = read_manifest(self._workspace.manifest(stage))
-        if manifest is None:
-            return 0
-        paths = (self._workspace.file(self._directories[stage], name) for name in manifest.files)
-        return sum(path.lstat().st_size for path in paths)  # what a link points to is not output
+        return output_bytes(self._workspace, stage, self._directories[stage])
 
     def _has_text(self, stage: str) -> bool:
         """Returns True if a stage wrote any text, not only where it is in other files."""
         manifest = read_manifest(self._workspace.manifest(stage))
         return manifest is not None and any(name.endswith(".parquet") for name in manifest.files)
 
-    def _text_bytes(self) -> int:
-        """Returns the bytes of the files that corpora are read from, those in their places included."""
-        manifest = read_manifest(self._workspace.manifest("extract"))
-        files = {} if manifest is None else manifest.details.get("files", {})
-        sizes = {(file["file"], file["sha256"]): int(file["size"]) for each in files.values() for file in each}
-        return sum(sizes.values())
+
+def output_bytes(workspace: Workspace, stage: str, directory: str) -> int:
+    """Returns the bytes of a stage's output, which is in ``directory``; 0 if there is none."""
+    manifest = read_manifest(workspace.manifest(stage))
+    if manifest is None:
+        return 0
+    paths = (workspace.file(directory, name) for name in manifest.files)
+    return sum(path.lstat().st_size for path in paths)  # what a link points to is not output
+
+
+def text_bytes(workspace: Workspace) -> int:
+    """Returns the bytes of the files that corpora are read from, those in their places included; 0 if unknown."""
+    manifest = read_manifest(workspace.manifest("extract"))
+    files = {} if manifest is None else manifest.details.get("files", {})
+    sizes = {(file["file"], file["sha256"]): int(file["size"]) for each in files.values() for file in each}
+    return sum(sizes.values())
 
 
 def peaks() -> tuple[int, int]:

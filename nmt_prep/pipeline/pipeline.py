@@ -31,6 +31,7 @@ from nmt_prep.pipeline.drivers import (
     run_share,
     unknown_rounds,
 )
+from nmt_prep.pipeline.forecast import seconds_of, shares_of
 from nmt_prep.pipeline.freshness import Freshness
 from nmt_prep.pipeline.manifest import Manifest, Workspace, read_manifest
 from nmt_prep.pipeline.outcomes import Outcome, ShareOutcome, StageTasks, Step
@@ -195,8 +196,9 @@ class Pipeline:
                 if stage.keeps and anew:
                     Store(self.workspace.root / stage.directory, self._digests).forget()
                 if reason:
-                    rounds = [round_.name for round_ in stage.rounds_for(self.config) if not round_.by_all]
-                    self.progress.event("stage_started", stage=stage.name, reason=reason, rounds=rounds)
+                    self.progress.event(
+                        "stage_started", stage=stage.name, reason=reason, **self._forecast(stage, last, engine)
+                    )
                     manifests[stage.name] = self._run(stage, manifests, engine, stage.name in force)
                     deleting.submit(empty_trash_behind, self.workspace.private)
                 else:
@@ -209,6 +211,16 @@ class Pipeline:
             deleting.shutdown()
             empty_trash(self.workspace.private)
         return outcomes
+
+    def _forecast(self, stage: AnyStage, last: int | None, engine: Engine) -> dict[str, object]:
+        """Returns the rounds of a stage, their shares of its time, and the seconds of the stages after it, if known."""
+        rounds = [round_ for round_ in stage.rounds_for(self.config) if not round_.by_all]
+        later = self.stages[self.stages.index(stage) + 1 : last]
+        return {
+            "rounds": [round_.name for round_ in rounds],
+            "shares": shares_of(stage, self.config, rounds),
+            "later": seconds_of(later, self.config, self.workspace, engine.workers),
+        }
 
     def _ended(self, stage: AnyStage, manifest: Manifest, reason: str, seconds: float) -> Outcome:
         """Reports the end of a stage; returns its outcome. The reason is empty if the stage was fresh."""

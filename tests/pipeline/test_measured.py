@@ -128,7 +128,7 @@ def encoded_after(done: int) -> list[tuple[str, dict[str, object]]]:
 
 
 def test_the_times_of_interrupted_runs_are_added(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
-    moments = iter([100.0, 107.0, 200.0, 205.0, 300.0, 400.0])
+    moments = iter([100.0, 101.0, 102.0, 104.0, 107.0, 200.0, 200.0, 201.0, 203.0, 205.0, *([300.0] * 10)])
     monkeypatch.setattr(measured.time, "monotonic", lambda: next(moments))
     first, second, third = encoded()[:-1], encoded_after(3)[:-1], encoded_after(6)
     listen(config, *first)
@@ -136,6 +136,7 @@ def test_the_times_of_interrupted_runs_are_added(config: Config, monkeypatch: py
     listen(config, *third)
     [found] = read_notes("encode-t2t-example")
     assert (found.seconds, found.workers) == (7.0 + 5.0 + 2.5, 4)
+    assert found.rounds == {"encode": 4.0 + 3.0}
     listen(config, *third)  # nothing is left of the runs before
     assert len(read_notes("encode-t2t-example")) == 1
 

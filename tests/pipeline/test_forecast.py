@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nmt_prep.pipeline import measured
+from nmt_prep.pipeline.forecast import seconds_of, shares_of
+from nmt_prep.pipeline.manifest import Workspace
+from nmt_prep.pipeline.measured import StageNote, machine_name, save_note
+from nmt_prep.progress import Fields, Listener, Progress
+from nmt_prep.runner import run
+from nmt_prep.stages import STAGES
+from tests.corpus import corpus_config, write_corpus
+
+BY_NAME = {stage.name: stage for stage in STAGES}
+
+
+def note(kind: str, **changes: Any) -> None:
+    facts = {"machine": machine_name(), "made": "2026-01-31", "work": 10**8, "written": 1, "seconds": 2.0}
+    save_note(kind, StageNote.model_validate({**facts, "workers": 2, "memory": None, **changes}))
+
+
+def test_shares_of_rounds_are_those_of_the_last_run(tmp_path: Path) -> None:
+    config, stage = corpus_config(tmp_path / "run"), BY_NAME["encode"]
+    rounds = [round_ for round_ in stage.rounds_for(config) if not round_.by_all]
+    assert [(round_.name, round_.unit) for round_ in rounds] == [("encode", "pairs"), ("shuffle", "pairs")]
+    assert shares_of(stage, config, rounds) == [1.0, 1.0]
+    note("encode-t2t-example")  # of a version that did not measure rounds
+    assert shares_of(stage, config, rounds) == [1.0, 1.0]
+    note("encode-t2t-example", rounds={"encode": 1.5, "other": 7.0})
+    assert shares_of(stage, config, rounds) == [1.5, 0.0]
+    (count, train) = BY_NAME["vocab"].rounds_for(config)
+    assert shares_of(BY_NAME["vocab"], config, [count, train]) == [1.0, 0.02]
+
+
+class Starts(Listener):
+    """Keeps what is known at the start of each stage."""
+
+    def __init__(self) -> None:
+        self.later: dict[str, Any] = {}
+
+    def event(self, name: str, fields: Fields) -> None:
+        if name == "stage_started":
+            self.later[str(fields["stage"])] = fields["later"]
+
+
+def test_the_time_of_later_stages_is_known_from_earlier_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measured, "LEAST_WORK", 1)
+    write_corpus(tmp_path, 200)
+    first, second = Starts(), Starts()
+    run(corpus_config(tmp_path / "first"), base_dir=tmp_path, workers=1, progress=Progress(first))
+    run(corpus_config(tmp_path / "second"), base_dir=tmp_path, workers=1, progress=Progress(second))
+    assert first.later == {
+        **dict.fromkeys(("download", "extract", "compile", "sample", "vocab"), None),
+        "encode": 0.0,
+        "report": 0.0,
+    }
+    later = [second.later[name] for name in ("compile", "sample", "vocab", "encode", "report")]
+    assert later == sorted(later, reverse=True)
+    assert later[0] > 0
+    assert later[-2:] == [0.0, 0.0]
+
+
+def test_the_time_of_stages_is_scaled_by_text_and_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config, workspace = corpus_config(tmp_path / "run"), Workspace(tmp_path / "run")
+    monkeypatch.setattr("nmt_prep.pipeline.forecast.text_bytes", lambda _: 3 * 10**8)
+    note("compile", seconds=4.0)
+    stages = [BY_NAME["compile"], BY_NAME["report"]]
+    assert [seconds_of(stages, config, workspace, workers) for workers in (1, 2, 8)] == [24.0, 12.0, 12.0]
+    assert seconds_of([*stages, BY_NAME["publish"]], config, workspace, 2) is None
+    assert seconds_of([*stages, BY_NAME["clean"]], config, workspace, 2) is None

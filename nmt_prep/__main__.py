@@ -3,7 +3,7 @@
 import gc
 import sys
 
-from nmt_prep.cli.delayed import delay_heavy_libraries
+from nmt_prep.cli.delayed import delay_libraries
 from nmt_prep.cli.streams import prepare_process
 
 _COLLECTED_AFTER = 100_000
@@ -14,7 +14,7 @@ def main() -> None:
     """Runs the command line; user errors give a message and exit status 1 or 2, never a traceback."""
     gc.set_threshold(_COLLECTED_AFTER)
     prepare_process()
-    delay_heavy_libraries()
+    delay_libraries()
     from nmt_prep.cli.app import run_app  # noqa: PLC0415  (loads typer)
 
     status = run_app()

@@ -16,13 +16,15 @@ import yaml
 
 from nmt_prep import stages
 from nmt_prep.checks import check_config
+from nmt_prep.cli.app import COMMANDS
 from nmt_prep.config import DownloadSettings, PublishSettings
 from nmt_prep.engines import LocalEngine
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.pipeline.pipeline import Pipeline
 from nmt_prep.progress import Progress
 from nmt_prep.stages.publish import published
-from tests.corpus import corpus_config, write_corpus
+from tests.cli.program import nmt_prep
+from tests.corpus import corpus_config, write_config, write_corpus
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 EXTRAS = ("mtdata:", "sacrebleu:")  # ids that need an extra
@@ -104,3 +106,18 @@ def test_the_stage_of_the_contributing_guide_runs(tmp_path: Path, monkeypatch: p
     assert manifest is not None
     assert manifest.details == {"characters": expected}
     assert [step.reason for step in pipeline.plan() if step.stage == "longest"] == ["nothing changed"]
+
+
+def test_the_command_of_the_contributing_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    guide = (DOCS.parent / "CONTRIBUTING.md").read_text("utf-8")
+    [code] = [block for block in guide.split("```python\n")[1:] if "def pairs(" in block]
+    (tmp_path / "pairs_command.py").write_text(code.partition("```")[0], "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(COMMANDS, "pairs", importlib.import_module("pairs_command"))
+    config = write_config(tmp_path, pairs=30)
+    assert nmt_prep("run", config, "--quiet").returncode == 0
+    assert [line.split() for line in nmt_prep("pairs", config).stdout.splitlines()] == [
+        ["split", "pairs"],
+        ["dev", "20"],
+        ["train", "30"],
+    ]

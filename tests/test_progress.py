@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from nmt_prep import progress
-from nmt_prep.cli.console import describe
+from nmt_prep.cli.events import describe
 from nmt_prep.progress import BarListener, JsonListener, LineListener, Progress
 
 

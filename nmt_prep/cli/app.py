@@ -1,24 +1,98 @@
-"""The command line: the group of all commands, and what errors become. :mod:`nmt_prep.cli.commands` lists them."""
+"""The command line: the commands by name, and what errors become."""
 
 from __future__ import annotations
 
 import io
 import sys
-from typing import Annotated, cast
+from collections.abc import Iterator, Mapping
+from types import ModuleType
+from typing import Annotated, Any, cast
 
 import typer
+from typer.core import TyperGroup
 
 from nmt_prep import __version__
-from nmt_prep.cli.commands import CommandGroup
+from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.streams import READER_GONE, abandon_output
 from nmt_prep.cli.terminal import print_error, print_remark
 from nmt_prep.errors import HealthError, NmtPrepError
 
-_UsageError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])
-"""Base class of all usage errors. Typer does not export it, and its module differs between versions."""
+with delayed_imports():
+    from nmt_prep.cli import (
+        align,
+        check,
+        clean,
+        download,
+        encode,
+        init,
+        overlap,
+        plan,
+        rejects,
+        report,
+        run,
+        schema,
+        tasks,
+        view,
+        vocab,
+    )
+
+COMMANDS: dict[str, ModuleType] = {
+    "init": init,
+    "check": check,
+    "download": download,
+    "lock": download,
+    "fetch": download,
+    "tasks": tasks,
+    "clean": clean,
+    "rejects": rejects,
+    "overlap": overlap,
+    "report": report,
+    "align": align,
+    "shortlist": align,
+    "view": view,
+    "encode": encode,
+    "decode": encode,
+    "vocab": vocab,
+    "run": run,
+    "plan": plan,
+    "schema": schema,
+}
+"""The commands in the order of the help text. Each is a function of this name in the module."""
 
 UNHEALTHY = 3
 """Exit status of a strict run that ended with warnings about its data."""
+
+_UsageError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])
+"""Base class of all usage errors. Typer does not export it, and its module differs between versions."""
+
+
+class Commands(Mapping[str, Any]):
+    """The commands by name. The module of a command is loaded when the command is used."""
+
+    def __getitem__(self, name: str) -> Any:
+        alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+        alone.command(name)(getattr(COMMANDS[name], name))
+        return typer.main.get_command(alone)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class CommandGroup(TyperGroup):
+    """The group of all commands."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands: Any = Commands()
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Returns the names of the commands."""
+        del ctx
+        return list(COMMANDS)
+
 
 app = typer.Typer(
     cls=CommandGroup,
@@ -68,9 +142,9 @@ def _run() -> int:
     try:
         status: object = app(standalone_mode=False)
     except _UsageError as error:
-        shown = io.StringIO()
-        error.show(shown)
-        print_remark(shown.getvalue().rstrip("\n"))
+        message = io.StringIO()
+        error.show(message)
+        print_remark(message.getvalue().rstrip("\n"))
         return error.exit_code
     except NmtPrepError as error:
         return _fail(str(error), UNHEALTHY if isinstance(error, HealthError) else 1)

@@ -1,24 +1,40 @@
-"""Defines the command check.
-
-:mod:`nmt_prep.inspection` looks at the corpora, :mod:`nmt_prep.cli.check_print` prints what it found.
-"""
+"""The command check. :mod:`nmt_prep.inspection` looks at the corpora, this module prints the facts."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich import filesize
+from rich.table import Table
 
-from nmt_prep.cli.common import ConfigArgument, SetOption, interruptible
+from nmt_prep import typed_json
+from nmt_prep.cli.delayed import delayed_imports
+from nmt_prep.cli.interrupts import interruptible
+from nmt_prep.cli.options import ConfigArgument, JsonOption, SetOption
+from nmt_prep.cli.terminal import cell, json_line, open_console
+from nmt_prep.sides import SIDES
+
+with delayed_imports():
+    from nmt_prep import checks, inspection
+
+if TYPE_CHECKING:
+    from nmt_prep.config import Languages
+    from nmt_prep.inspection import CorpusFacts, FileFacts, Inspection
+
+_CUT = 108
+"""Columns of a text in a table: three lines of its cell."""
+
+_MEMBERS = 5
+"""Most members of an archive that are named."""
 
 
 def check(
     config: ConfigArgument,
     overrides: SetOption = None,
-    number: Annotated[
-        int, typer.Option("-n", min=0, metavar="N", help="The number of pairs of each corpus to show.")
-    ] = 3,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    number: Annotated[int, typer.Option("-n", min=0, help="The number of pairs of each corpus to show.")] = 3,
+    as_json: JsonOption = False,
 ) -> None:
     """Look at the corpora of CONFIG: sizes, members of archives, first pairs, languages. Writes and fetches nothing.
 
@@ -28,16 +44,83 @@ def check(
     The exit status is 1 if something is wrong that a run would fail with, such as a missing file or member. A language
     that does not fit the config is a warning.
     """
-    from nmt_prep.checks import load_config  # noqa: PLC0415  (loads pyarrow)
-    from nmt_prep.cli.check_print import print_inspection, print_json  # noqa: PLC0415  (loads pyarrow)
-    from nmt_prep.inspection import inspect_config  # noqa: PLC0415  (loads pyarrow)
-
-    checked = load_config(config, overrides or ())
+    checked = checks.load_config(config, overrides or ())
     with interruptible("interrupted; nothing was written"):
-        found = inspect_config(checked, pairs=number)
+        facts = inspection.inspect_config(checked, pairs=number)
+    console = open_console(log_width=80)
     if as_json:
-        print_json(config, found)
+        console.print(json_line({"config": str(config), **typed_json.as_json(facts)}), soft_wrap=True)
     else:
-        print_inspection(found, checked.languages)
-    if any(found.all_problems()):
+        for line in _lines(facts, checked.languages):
+            console.print(line, soft_wrap=isinstance(line, str))
+    if any(facts.all_problems()):
         raise typer.Exit(1)
+
+
+def _lines(facts: Inspection, languages: Languages) -> Iterator[str | Table]:
+    """Yields a paragraph for each corpus, and a line that counts problems."""
+    for corpus in facts.corpora:
+        yield from _corpus_lines(corpus, languages)
+        yield ""
+    for file in facts.vocabularies:
+        yield f"{file.part}: {_file_line(file)}"
+    for problem in facts.problems:
+        yield f"problem: {problem}"
+    if facts.model is None and any(corpus.first for corpus in facts.corpora):
+        yield "no model identifies languages; install one: pip install 'nmt-prep[clean]'"
+    problems, warnings = len(list(facts.all_problems())), sum(len(corpus.warnings) for corpus in facts.corpora)
+    counts = (_count(len(facts.corpora), "corpus", "corpora"), _count(problems, "problem"), _count(warnings, "warning"))
+    yield ", ".join(counts)
+
+
+def _corpus_lines(corpus: CorpusFacts, languages: Languages) -> Iterator[str | Table]:
+    where = "/".join(filter(None, [corpus.split.rstrip(":"), corpus.name]))
+    yield f"{where}: {corpus.format}" + ("" if corpus.pairs is None else f", {_count(corpus.pairs, 'pair')}")
+    for file in corpus.files:
+        yield f"  {_label(file.part)}{_file_line(file)}"
+    what = "file" if any(file.kind == "repository" for file in corpus.files) else "member"
+    for part, members in corpus.members.items():
+        for name, size in members[:_MEMBERS]:
+            yield f"    {_label(part)}{name}{'' if size is None else f', {filesize.decimal(size)}'}"
+        if len(members) > _MEMBERS:
+            yield f"    {_label(part)}and {len(members) - _MEMBERS} more {what}s"
+    for side, seen in corpus.languages.items():
+        if seen.lines:
+            shares = ", ".join(f"{name} {share:.0%}" for name, share in seen.found.items())
+            unknown = "" if seen.fitting is not None else f" (the model does not know {seen.language})"
+            yield f"  languages of {side}: {shares} of {seen.lines} lines{unknown}"
+    if corpus.first:
+        yield _table(corpus.first, languages)
+    for label, lines in (("problem", corpus.problems), ("warning", corpus.warnings), ("not seen", corpus.unseen)):
+        yield from (f"  {label}: {line}" for line in lines)
+
+
+def _label(part: str) -> str:
+    return "" if part == "both" else f"{part}: "
+
+
+def _file_line(file: FileFacts) -> str:
+    facts = [file.address]
+    if file.size is not None or file.kind is not None:
+        facts.append("size not known" if file.size is None else filesize.decimal(file.size))
+    if file.kind in ("tar", "zip"):
+        members = _count(file.members, "member")
+        seen = f"{file.kind} with {members} seen" if file.members else file.kind
+        facts.append(f"{file.kind} of {members}" if file.complete else seen)
+    if file.kind == "repository":
+        facts.append(f"{_count(file.members, 'file')} of a repository")
+    facts += {"remote": ["remote"], "fetched": ["fetched before"], "local": []}[file.place]
+    return ", ".join(facts)
+
+
+def _table(pairs: Sequence[tuple[str | None, str | None]], languages: Languages) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1), expand=True)
+    for side in SIDES:
+        table.add_column(f"{side} ({getattr(languages, side)})", ratio=1, overflow="fold")
+    for pair in pairs:
+        table.add_row(*("(not seen)" if text is None else cell(text, _CUT) for text in pair))
+    return table
+
+
+def _count(number: int, one: str, several: str = "") -> str:
+    return f"{number:,} {one if number == 1 else several or f'{one}s'}"

@@ -11,24 +11,30 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from textwrap import wrap
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args
 
 import langcodes
 import typer
 import yaml
 
-from nmt_prep import checks
 from nmt_prep.artefacts import atomic_write, writing
-from nmt_prep.cli.common import interruptible
-from nmt_prep.cli.overwriting import check_outputs
+from nmt_prep.cli.delayed import delayed_imports
+from nmt_prep.cli.interrupts import interruptible
+from nmt_prep.cli.options import check_outputs
 from nmt_prep.cli.terminal import open_console, print_remark, printable
 from nmt_prep.config import Languages
 from nmt_prep.config.file import parse_yaml
 from nmt_prep.errors import ArgumentError, ConfigError, OutputError
 from nmt_prep.sides import SIDES
 from nmt_prep.sources import catalogues
-from nmt_prep.sources.mtdata_recipes import MtdataRecipe, mtdata_recipe
-from nmt_prep.stages.download import needed_files
+
+if TYPE_CHECKING:
+    from nmt_prep.sources.mtdata_recipes import MtdataRecipe
+
+with delayed_imports():
+    from nmt_prep import checks
+    from nmt_prep.sources import catalogues, mtdata_recipes
+    from nmt_prep.stages import download
 
 _T = TypeVar("_T")
 _Dialect = Literal["t2t", "byte_bpe", "sentencepiece"]
@@ -104,7 +110,7 @@ def init(
     ask = _can_ask() and recipe is None and not (languages and trained)
     with interruptible("interrupted; nothing was written"):
         try:
-            taken = None if recipe is None else mtdata_recipe(recipe)
+            taken = None if recipe is None else mtdata_recipes.mtdata_recipe(recipe)
             pair = _languages(languages, taken, ask=ask)
             usual = f"{pair.source}-{pair.target}.yaml"
             file = file or Path(_ask("Config to write", usual, str) if ask else usual)
@@ -414,7 +420,7 @@ def _write(file: Path, corpora: _Corpora, clean: str, settings: Mapping[str, obj
     data, lines = parse_yaml(text, str(file))
     assert isinstance(data, dict)
     config = checks.check_config(data, str(file), lines)
-    check_outputs({"FILE": file}, {needed.key: needed.local(file.parent) for needed in needed_files(config)})
+    check_outputs({"FILE": file}, {needed.key: needed.local(file.parent) for needed in download.needed_files(config)})
     with writing(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(file) as beside:

@@ -1,139 +1,134 @@
-"""Shows the pairs that cleaning dropped."""
+"""The command rejects: pairs that cleaning dropped, side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import typer
 from rich.table import Table
 
-from nmt_prep.checks import load_config
-from nmt_prep.cleaning.rejects import distances, sample_keys
+from nmt_prep.cli.delayed import delayed_imports
+from nmt_prep.cli.options import ConfigArgument, CorpusOption, JsonOption, SetOption
 from nmt_prep.cli.terminal import json_line, open_console, print_remark
-from nmt_prep.config import Config
-from nmt_prep.corpora import iter_pairs
 from nmt_prep.errors import ArgumentError, OutputError
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
-from nmt_prep.stages.clean import REJECTED, Clean, CleanOutput
 from nmt_prep.typed_json import parse_json_as
 
+with delayed_imports():
+    from nmt_prep import checks, corpora, stages
+    from nmt_prep.cleaning import rejects as dropped
 
-@dataclass(frozen=True)
-class Wanted:
-    """A selection of dropped pairs.
+if TYPE_CHECKING:
+    from nmt_prep.config import Config
 
-    Attributes:
-        rule: rule that dropped the pairs; None for any.
-        corpus: corpus of the pairs; None for any.
-        split: split of the pairs; None for any.
+
+def rejects(
+    config: ConfigArgument,
+    overrides: SetOption = None,
+    rule: Annotated[str | None, typer.Option(metavar="RULE", help="Only pairs dropped by this rule.")] = None,
+    corpus: CorpusOption = None,
+    split: Annotated[str | None, typer.Option(metavar="SPLIT", help="Only pairs of this split.")] = None,
+    number: Annotated[int, typer.Option("-n", min=1, help="The number of pairs to show.")] = 20,
+    near: Annotated[
+        bool, typer.Option("--near", help="Show those closest to the threshold instead of a random choice.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show pairs that cleaning dropped, side by side, with the rule, the value and the threshold."""
+    checked = checks.load_config(config, overrides or ())
+    rows = _chosen(checked, {"split": split, "corpus": corpus, "rule": rule}, number, near=near)
+    console = open_console()
+    if not rows:
+        print_remark("no dropped pair fits")
+    elif as_json:
+        for row in rows:
+            console.print(json_line(row), soft_wrap=True)
+    else:
+        console.print(_table(rows))
+
+
+def _chosen(config: Config, wanted: Mapping[str, str | None], number: int, *, near: bool) -> list[dict[str, Any]]:
+    """Returns dropped pairs, best first, with the columns of rejected pairs and the column ``split``.
+
+    Args:
+        config: the config of the run.
+        wanted: the split, the corpus and the rule; None for any.
         number: maximum number of pairs.
         near: true to choose pairs whose values are closest to the threshold; false to choose pairs by hash.
-    """
-
-    rule: str | None
-    corpus: str | None
-    split: str | None
-    number: int
-    near: bool
-
-
-def show_rejects(path: Path, overrides: Iterable[str], wanted: Wanted, *, as_json: bool) -> None:
-    """Prints dropped pairs as a table, or as JSON lines.
 
     Raises:
         ArgumentError: there is no such split, corpus or rule.
         OutputError: the run has not cleaned yet, or keeps no rejects.
     """
-    config = load_config(path, overrides)
-    console = open_console()
-    rows = _chosen(config, wanted)
-    if not rows:
-        print_remark("no dropped pair fits")
-        return
-    if as_json:
-        for row in rows:
-            console.print(json_line(row), soft_wrap=True)
-        return
-    table = Table(box=None, pad_edge=False, show_lines=False)
-    for name in ("corpus", "row", "rule", "value", "threshold"):
-        table.add_column(name, no_wrap=True, justify="right" if name in ("row", "value", "threshold") else "left")
+    best: pa.Table | None = None
+    for split, path in _files(config, wanted):
+        for batch in corpora.iter_pairs(path):
+            table = pa.Table.from_batches([batch])
+            for column in ("corpus", "rule"):
+                if wanted[column] is not None:
+                    table = table.filter(pc.equal(table[column].cast(pa.string()), wanted[column]))
+            if len(table):
+                keys = pa.array(dropped.distances(table)) if near else _hashes(table, config.seed)
+                table = table.append_column("split", pa.array([split] * len(table))).append_column("key", keys)
+                tables = [table] if best is None else [best, table]
+                best = pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
+                best = best.sort_by("key")[:number]
+    rows: list[dict[str, Any]] = [] if best is None else best.drop_columns(["key"]).to_pylist()
+    return rows
+
+
+def _files(config: Config, wanted: Mapping[str, str | None]) -> Iterator[tuple[str, Path]]:
+    """Yields the splits and files of rejected pairs to look at; raises the errors of :func:`_chosen`."""
+    workspace, [directory] = Workspace(config.run_dir), stages.Clean.beside
+    if config.clean is None:
+        raise ArgumentError("the config has no section clean, so nothing is dropped by rules")
+    if config.clean.rejects == "none":
+        raise OutputError("the config says clean.rejects: none; set it to sample or all, and run again")
+    manifest = read_manifest(workspace.manifest(stages.Clean.name))
+    if manifest is None:
+        raise OutputError(f"nothing is cleaned yet in {workspace.root}; run it --until clean")
+    cleaned = parse_json_as(stages.Clean.output, manifest.details).corpora
+    known = {
+        "split": {*cleaned},
+        "corpus": {name for counts in cleaned.values() for name in counts},
+        "rule": {rule for counts in cleaned.values() for corpus in counts.values() for rule in corpus.dropped},
+    }
+    for what, name in wanted.items():
+        if name is not None and name not in known[what]:
+            there = ", ".join(sorted(known[what]))
+            raise ArgumentError(f"--{what} {name}: nothing was cleaned with that {what} (there is {there})")
+    for file in sorted(manifest.files_in(directory)):
+        split = file.partition("/")[0]
+        if wanted["split"] in (None, split):
+            yield split, workspace.root / directory / file
+
+
+def _hashes(table: pa.Table, seed: int) -> pa.Array:
+    """Returns the keys of a random choice of pairs, which depend on their corpora and rows."""
+    rows = np.asarray(table.column("row").to_numpy(), np.int64)
+    keys = np.zeros(len(table), np.uint64)
+    names = table.column("corpus").cast(pa.string())
+    for corpus in pc.unique(names).to_pylist():
+        inside = np.asarray(pc.equal(names, corpus).to_numpy(zero_copy_only=False), np.bool_)
+        keys[inside] = dropped.sample_keys(rows[inside], seed, corpus)
+    return pa.array(keys)
+
+
+def _table(rows: list[dict[str, Any]]) -> Table:
+    """Returns dropped pairs as a table, with the pairs that were kept instead if there are any."""
+    table = Table(box=None, pad_edge=False)
     compared = any(row["kept_row"] is not None for row in rows)
-    if compared:
-        table.add_column("kept", no_wrap=True)
+    for name in ("corpus", "row", "rule", "value", "threshold", *(("kept",) if compared else ())):
+        table.add_column(name, no_wrap=True, justify="right" if name in ("row", "value", "threshold") else "left")
     table.add_column("source", ratio=1)
     table.add_column("target", ratio=1)
     for row in rows:
         numbers = ["" if row[name] is None else f"{row[name]:.4g}" for name in ("value", "threshold")]
         kept = ["" if row["kept_row"] is None else f"{row['kept_corpus']} {row['kept_row']:,}"] if compared else []
         table.add_row(row["corpus"], f"{row['row']:,}", row["rule"], *numbers, *kept, row["source"], row["target"])
-    console.print(table)
-
-
-def _chosen(config: Config, wanted: Wanted) -> list[dict[str, Any]]:
-    """Returns the chosen pairs, best first, with the columns of rejected pairs and the column ``split``."""
-    held: list[pa.Table] = []
-    for split, path in _files(config, wanted):
-        for batch in iter_pairs(path):
-            table = _fitting(pa.Table.from_batches([batch]), wanted)
-            if len(table):
-                keys = pa.array(distances(table)) if wanted.near else _hashes(table, config.seed)
-                table = table.append_column("split", pa.array([split] * len(table))).append_column("key", keys)
-                held = [pa.concat_tables([*held, table], promote_options="permissive").unify_dictionaries()]
-                held = [held[0].sort_by("key")[: wanted.number]]
-    rows: list[dict[str, Any]] = held[0].drop_columns(["key"]).to_pylist() if held else []
-    return rows
-
-
-def _files(config: Config, wanted: Wanted) -> Iterator[tuple[str, Path]]:
-    """Yields the splits and files of rejected pairs to look at.
-
-    Raises:
-        ArgumentError: there is no such split, corpus or rule.
-        OutputError: the run has not cleaned yet, or keeps no rejects.
-    """
-    workspace = Workspace(config.run_dir)
-    if config.clean is None:
-        raise ArgumentError("the config has no section clean, so nothing is dropped by rules")
-    if config.clean.rejects == "none":
-        raise OutputError("the config says clean.rejects: none; set it to sample or all, and run again")
-    manifest = read_manifest(workspace.manifest(Clean.name))
-    if manifest is None:
-        raise OutputError(f"nothing is cleaned yet in {workspace.root}; run it --until clean")
-    output = parse_json_as(CleanOutput, manifest.details)
-    rules = {rule for corpora in output.corpora.values() for counts in corpora.values() for rule in counts.dropped}
-    corpora = {name for split in output.corpora.values() for name in split}
-    for what, name, known in (
-        ("split", wanted.split, output.corpora),
-        ("corpus", wanted.corpus, corpora),
-        ("rule", wanted.rule, rules),
-    ):
-        if name is not None and name not in known:
-            raise ArgumentError(
-                f"--{what} {name}: nothing was cleaned with that {what} (there is {', '.join(sorted(known))})"
-            )
-    for file in sorted(manifest.files_in(REJECTED)):
-        split = file.partition("/")[0]
-        if wanted.split in (None, split):
-            yield split, workspace.root / REJECTED / file
-
-
-def _fitting(table: pa.Table, wanted: Wanted) -> pa.Table:
-    for column, name in (("rule", wanted.rule), ("corpus", wanted.corpus)):
-        if name is not None:
-            table = table.filter(pc.equal(table.column(column).cast(pa.string()), name))
     return table
-
-
-def _hashes(table: pa.Table, seed: int) -> pa.Array:
-    rows = np.asarray(table.column("row").to_numpy(), np.int64)
-    keys = np.zeros(len(table), np.uint64)
-    names = table.column("corpus").cast(pa.string())
-    for corpus in pc.unique(names).to_pylist():
-        own = np.asarray(pc.equal(names, corpus).to_numpy(zero_copy_only=False), np.bool_)
-        keys[own] = sample_keys(rows[own], seed, corpus)
-    return pa.array(keys)

@@ -1,13 +1,31 @@
-"""The command report."""
+"""The command report: the numbers of a run, and their differences to those of another."""
 
 from __future__ import annotations
 
+import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
-from nmt_prep.cli.common import ConfigArgument, SetOption
+from nmt_prep.artefacts import parse_json
+from nmt_prep.cli.delayed import delayed_imports
+from nmt_prep.cli.options import ConfigArgument, SetOption
+from nmt_prep.cli.terminal import SafeConsole, open_console, plain_table, print_remark
+from nmt_prep.errors import OutputError
+from nmt_prep.reporting.compare import compare
+from nmt_prep.reporting.text import render_text
+
+with delayed_imports():
+    from nmt_prep import checks, stages
+    from nmt_prep.pipeline import run_notes
+    from nmt_prep.stages import report_summary
+
+if TYPE_CHECKING:
+    from nmt_prep.reporting.compare import Comparison
 
 
 def report(
@@ -20,12 +38,92 @@ def report(
             "--compare",
             metavar="OTHER_RUN",
             help="The directory of another run, or its summary.json: show what differs from it.",
-            show_default=False,
             exists=True,
         ),
     ] = None,
 ) -> None:
     """Print the numbers of a run that nmt-prep run has made, and where its page is."""
-    from nmt_prep.cli.report_view import show_report  # noqa: PLC0415  (loads pyarrow)
+    console = open_console()
+    directory = checks.load_config(config, overrides or ()).run_dir / "report"
+    page = (directory / "index.html").absolute()
+    summary = _summary(directory / "summary.json", f"run nmt-prep run {config} first")
+    if other is not None:
+        path = other / "report" / "summary.json" if other.is_dir() else other
+        compared = _summary(path, "name the directory of a complete run")
+        with _complete(f"{directory / 'summary.json'} or {path}"):
+            comparison = compare(summary, compared)
+        _print_comparison(console, comparison, str(other))
+    else:
+        with _complete(str(directory / "summary.json")):
+            text = render_text(summary)
+        console.print(Text(text.rstrip("\n")), soft_wrap=True)
+        _print_times(console, directory)
+        console.print(f"\npage: {page}", soft_wrap=True)
+    if open_page and not webbrowser.open(page.as_uri()):
+        print_remark(f"no browser was found; the page is {page}")
 
-    show_report(config, overrides or (), other, open_page=open_page)
+
+def _summary(path: Path, advice: str) -> dict[str, Any]:
+    """Returns the content of a ``summary.json``.
+
+    Raises:
+        OutputError: there is none, or it was written by another version.
+    """
+    try:
+        summary = parse_json(path.read_bytes())
+    except OSError as error:
+        raise OutputError(f"cannot read {path}: {error.strerror}; {advice}") from error
+    except ValueError as error:
+        raise OutputError(f"{path} is not a report: {error}; {advice}") from error
+    schema, known = summary.get("schema") if isinstance(summary, dict) else None, report_summary.SCHEMA
+    if not isinstance(summary, dict) or schema != known:
+        raise OutputError(f"{path} has schema {schema}, but this version reads {known}; run that config again")
+    return summary
+
+
+@contextmanager
+def _complete(what: str) -> Iterator[None]:
+    """Turns errors about keys that are missing or of another type into an error about the file.
+
+    A summary of the same schema may lack keys that were added later.
+
+    Raises:
+        OutputError: such an error occurred.
+    """
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise OutputError(
+            f"{what} does not have all numbers that this version reads; run that config again with --force report"
+        ) from error
+
+
+def _print_times(console: SafeConsole, directory: Path) -> None:
+    """Prints time, memory and host of the stages, as far as they are known."""
+    notes = run_notes.read_run_notes(directory / run_notes.RUN_FILE)["stages"]
+    table = plain_table("stage", ">time", ">peak memory", ">workers", "host")
+    for stage, note in ((stage.name, notes[stage.name]) for stage in stages.STAGES if stage.name in notes):
+        memory = f"{note['peak_memory'] / 1e6:,.0f} MB"
+        table.add_row(stage, f"{note['seconds']:.2f} s", memory, str(note["workers"]), str(note["host"]))
+    if table.rows:
+        console.print()
+        console.print(table)
+
+
+def _print_comparison(console: SafeConsole, comparison: Comparison, name: str) -> None:
+    if comparison.same_data:
+        console.print("the signatures are equal: both runs made the same data")
+    if not comparison.sections:
+        console.print("nothing differs")
+    for title, differences in comparison.sections.items():
+        table = plain_table(title, ">this run", f">{name}", ">change")
+        for difference in differences:
+            table.add_row(difference.what, _value(difference.one), _value(difference.other), difference.change)
+        console.print(table)
+        console.print()
+
+
+def _value(value: object) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return "-" if value is None else str(value)

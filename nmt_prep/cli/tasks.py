@@ -1,81 +1,26 @@
-"""Shares a run among the members of a job array: ``nmt-prep run --round …`` and ``nmt-prep tasks``."""
+"""The command tasks."""
 
 from __future__ import annotations
 
-import difflib
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_prep.cli.common import ConfigArgument, QuietOption, SetOption
-from nmt_prep.cli.console import tasks_table
-from nmt_prep.cli.terminal import open_console
+from nmt_prep.cli.delayed import delayed_imports
+from nmt_prep.cli.options import ConfigArgument, QuietOption, SetOption
+from nmt_prep.cli.terminal import open_console, plain_table
+from nmt_prep.pipeline.lock import is_running
+from nmt_prep.pipeline.manifest import Workspace
 
+with delayed_imports():
+    from nmt_prep import checks, runner
 
-def _shareable(name: str | None) -> str | None:
-    """Returns the name of a round, if members of a job array can share its tasks.
+if TYPE_CHECKING:
+    from rich.table import Table
 
-    Raises:
-        BadParameter: no stage has such a round.
-    """
-    if name is None:
-        return None
-    from nmt_prep.stages import STAGES  # noqa: PLC0415  (loads pyarrow)
-
-    known = [round_.name for stage in STAGES for round_ in stage.rounds if round_.shareable]
-    if name not in known:
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise typer.BadParameter(
-            f"there is no round {name!r} to share{hint} (nmt-prep tasks CONFIG lists the rounds of a config)"
-        )
-    return name
-
-
-RoundOption = Annotated[
-    str | None,
-    typer.Option(
-        "--round",
-        metavar="ROUND",
-        help="Run a share of the tasks of this round, and nothing else.",
-        show_default=False,
-        callback=_shareable,
-    ),
-]
-OldRoundOption = Annotated[
-    str | None, typer.Option("--stage", metavar="ROUND", hidden=True, show_default=False, callback=_shareable)
-]
-"""The old name of ``--round``; scripts still use it."""
-TaskIdOption = Annotated[
-    int | None,
-    typer.Option("--task-id", metavar="N", help="With --round: number of the share, from 0.", show_default=False),
-]
-NumTasksOption = Annotated[
-    int | None,
-    typer.Option("--num-tasks", metavar="N", help="With --round: number of shares.", show_default=False),
-]
-
-
-def requested_share(
-    round_name: str | None, old_round_name: str | None, task_id: int | None, num_tasks: int | None, *, others: bool
-) -> tuple[str, int, int] | None:
-    """Returns the round, the number of the share and the number of shares; None if a plain run is requested.
-
-    ``others`` is true if options are given that only a plain run takes.
-
-    Raises:
-        BadParameter: the options do not go together.
-    """
-    if round_name and old_round_name:
-        raise typer.BadParameter("--stage is the old name of --round; give one of them")
-    name = round_name or old_round_name
-    if name is None and task_id is None and num_tasks is None:
-        return None
-    if name is None or task_id is None or num_tasks is None:
-        raise typer.BadParameter("--round, --task-id and --num-tasks go together")
-    if others:
-        raise typer.BadParameter("--until, --force, --verify, --strict and --json do not go with --round")
-    return name, task_id, num_tasks
+    from nmt_prep.pipeline.drivers import RoundState
+    from nmt_prep.pipeline.outcomes import StageTasks
 
 
 def tasks(
@@ -88,15 +33,39 @@ def tasks(
 
     The tasks of a stage are known once the stages above it are up to date.
     """
-    from nmt_prep.checks import load_config  # noqa: PLC0415  (loads pyarrow)
-    from nmt_prep.pipeline.lock import is_running  # noqa: PLC0415  (loads pyarrow)
-    from nmt_prep.pipeline.manifest import Workspace  # noqa: PLC0415  (loads pyarrow)
-    from nmt_prep.runner import tasks as stage_tasks  # noqa: PLC0415  (loads pyarrow)
-
-    checked = load_config(config, overrides or ())
-    stages = stage_tasks(checked)
+    checked = checks.load_config(config, overrides or ())
+    stages = runner.tasks(checked)
     console = open_console(quiet=quiet)
     console.print(tasks_table(stages, running=is_running(Workspace(checked.run_dir))))
     if every:
         for key, done in (task for stage in stages for state in stage.rounds for task in state.tasks or ()):
             console.print(f"{'done   ' if done else 'missing'} {key}", soft_wrap=True)
+
+
+def tasks_table(stages: Sequence[StageTasks], *, running: bool) -> Table:
+    """Returns the table of the tasks of each stage; ``running`` is true while a run is using the directory."""
+    table = plain_table("stage", "round", ">done", ">of", "state")
+    for stage in stages:
+        if not stage.rounds:
+            table.add_row(stage.stage, "", "", "", "complete" if stage.complete else stage.reason)
+        waits = stage.reason
+        for state in stage.rounds:
+            if state.tasks is None:
+                table.add_row(stage.stage, state.round, "", "", waits)
+                continue
+            waits = f"waits for {state.round}"
+            counts = f"{state.done:,}", f"{len(state.tasks):,}"
+            table.add_row(stage.stage, state.round, *counts, _round_state(stage, state, running=running))
+    return table
+
+
+def _round_state(stage: StageTasks, state: RoundState, *, running: bool) -> str:
+    """Returns the state of a round whose tasks are known, in words."""
+    if not state.tasks:
+        return "nothing to do"
+    missing = len(state.tasks) - state.done
+    if missing:
+        return f"{missing:,} missing"
+    last = state.round == stage.rounds[-1].round
+    rest = f"a run continues with {stage.stage}" if running else "a plain run continues from there"
+    return f"all done; {rest}" if last else "all done"

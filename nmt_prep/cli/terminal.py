@@ -1,4 +1,7 @@
-"""Consoles for the command line. They escape control characters, so that no text can control the terminal."""
+"""Consoles and tables for the command line.
+
+Consoles escape control characters, so that no text can control the terminal.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,19 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from rich.table import Table
 from rich.text import Text
 
 from nmt_prep.cli.streams import READER_GONE, abandon_output
 
 _LOG_WIDTH = 160
+"""Columns of tables in a log, where they are not wrapped."""
 
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 r"""Control characters (C0 except ``\t`` and ``\n``, C1, bidirectional), and bytes of names that are not UTF-8."""
-
 
 _UNSAFE_IN_JSON = re.compile(f"{_UNSAFE.pattern[:-1]}\u2028\u2029]")
 
@@ -69,19 +74,36 @@ class SafeConsole(Console):
             raise SystemExit(READER_GONE)
 
 
-def open_console(*, quiet: bool = False) -> SafeConsole:
-    """Returns a console on standard output; if that is not a terminal, wide enough for tables in a log."""
-    width = None if sys.stdout.isatty() else _LOG_WIDTH
-    return SafeConsole(quiet=quiet, width=width)
+def open_console(*, quiet: bool = False, log_width: int = _LOG_WIDTH) -> SafeConsole:
+    """Returns a console on standard output, with ``log_width`` columns if that is not a terminal."""
+    return SafeConsole(quiet=quiet, width=None if sys.stdout.isatty() else log_width)
 
 
 def print_error(message: str) -> None:
     """Prints an error message to standard error, with a red label if that is a terminal with colours."""
-    text = Text.assemble(("nmt-prep: error:", "bold red"), f" {message}")
-    print_remark(text)
+    print_remark(Text.assemble(("nmt-prep: error:", "bold red"), f" {message}"))
 
 
 def print_remark(message: str | Text) -> None:
     """Prints a message to standard error; does nothing if that cannot be written."""
     with suppress(OSError):
         SafeConsole(stderr=True).print(message, soft_wrap=True)
+
+
+def plain_table(*headers: str) -> Table:
+    """Returns an empty table without lines. A column is justified to the right if its header begins with ``>``."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for header in headers:
+        name = header.removeprefix(">")
+        table.add_column(name, justify="left" if name == header else "right", overflow="fold")
+    return table
+
+
+def cell(text: str, width: int) -> str:
+    """Returns a text for a cell of a table, cut and ended by an ellipsis if it is too wide.
+
+    Control characters, tabs and line ends are escaped. A Chinese character is two columns wide.
+    """
+    safe = printable(text).replace("\t", "\\t").replace("\n", "\\n")
+    safe = safe.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return safe if cell_len(safe) <= width else f"{set_cell_size(safe, width - 1).rstrip()}…"

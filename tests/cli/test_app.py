@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from nmt_prep import __version__
-from nmt_prep.cli.app import run_app
+from nmt_prep.cli.app import COMMANDS, Commands, run_app
 from tests.cli.program import nmt_prep
 from tests.corpus import corpus_config, tree, write_corpus, write_tgz
 from tests.guard import PATIENCE
@@ -60,6 +60,21 @@ def test_an_output_that_cannot_be_written_is_named_once(
     monkeypatch.setattr(sys, "stdout", FullOutput())
     assert run_app() == 1
     assert capsys.readouterr().err == "nmt-prep: error: No space left on device\n"
+
+
+def test_all_commands_are_listed_in_order_in_the_help_text() -> None:
+    lines = nmt_prep("--help").stdout.splitlines()
+    assert [line.split()[0] for line in lines[lines.index("Commands:") + 1 :] if line[2:3].strip()] == [*COMMANDS]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_has_its_name_and_a_help_text(name: str) -> None:
+    command = Commands()[name]
+    assert (command.name, bool(command.help)) == (name, True)
+
+
+def test_a_command_that_does_not_exist() -> None:
+    assert "No such command 'ru'. Did you mean 'run'?" in nmt_prep("ru").stderr
 
 
 def test_the_version_is_printed() -> None:

@@ -3,18 +3,22 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nmt_prep.checks import load_config
-from nmt_prep.cli.summary import show_summary
+from nmt_prep.cli.summary import batch_preview, outcome_table, show_summary
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.outcomes import Outcome
+from nmt_prep.runner import run
+from nmt_prep.subwords import load_tokenizer
 from tests.cli.program import nmt_prep
-from tests.corpus import write_config
+from tests.corpus import corpus_config, write_config
 
+SENTENCEPIECE = {"kind": "sentencepiece", "size": 60, "model_type": "bpe", "shared": True}
 SMALL = (
     "the source vocabulary has 112 pieces, but 200 were asked for (vocab.size): the sample gives no more; "
     "sample more text (sample.bytes_per_corpus) or ask for fewer"
@@ -102,9 +106,48 @@ def test_json_of_a_run_that_stops_early_has_no_splits(config: Path) -> None:
     assert (summary["complete"], summary["warnings"], summary["splits"]) == (False, [], {})
 
 
-def test_json_and_strict_are_for_whole_runs(config: Path) -> None:
-    share = ("--round", "encode", "--task-id", "0", "--num-tasks", "1")
-    for option in ("--json", "--strict"):
-        result = nmt_prep("run", config, *share, option)
-        assert result.returncode == 2
-        assert "--strict and --json do not go with --round" in result.stderr
+def test_drops_are_coloured_on_a_colour_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    table = outcome_table([Outcome("compile", ran=True, reason="", seconds=1.0, counts=Counts(10, 7, {"empty": 3}))])
+
+    def printed(**options: bool) -> str:
+        stream = io.StringIO()
+        SafeConsole(file=stream, width=120, **options).print(table)
+        return stream.getvalue()
+
+    assert "\x1b[33mempty 3\x1b[0m" in printed(force_terminal=True)
+    assert "\x1b" not in printed()
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "[33m" not in printed(force_terminal=True)
+
+
+@pytest.mark.parametrize(
+    "vocab",
+    [
+        {"size": 120, "shared": True, "reserved": ["<2zh>"]},
+        {**SENTENCEPIECE, "options": {"hard_vocab_limit": False, "control_symbols": ["<2zh>"]}},
+    ],
+    ids=["t2t", "sentencepiece"],
+)
+def test_tags_are_shown_by_their_names(tmp_path: Path, vocab: dict[str, Any]) -> None:
+    (tmp_path / "a.tsv").write_text("the cat\t猫\n" * 20, encoding="utf-8")
+    corpus = {"name": "a", "url": "a.tsv", "tag": {"source": "<2zh>"}}
+    config = corpus_config(tmp_path / "run", splits={"train": [corpus]}, vocab=vocab)
+    run(config, base_dir=tmp_path)
+    [head, ids, source, _, target, *_] = batch_preview(config).splitlines()
+    assert head.startswith("a batch: source [")
+    [path] = (tmp_path / "run" / "vocab").glob("vocab.small.*")
+    assert ids.split()[2] == str(load_tokenizer(path).piece_id("<2zh>"))
+    assert (source, target) == ("  source:     <2zh> the cat", "  target:     猫")
+
+
+@pytest.mark.parametrize("layout", ["example", "chunk", "packed"])
+def test_preview_of_every_layout(tmp_path: Path, layout: str) -> None:
+    (tmp_path / "a.tsv").write_text("the cat\t猫\n" * 20, encoding="utf-8")
+    splits = {"train": [{"name": "a", "url": "a.tsv"}]}
+    config = corpus_config(tmp_path / "run", splits=splits, vocab={"size": 120}, records={"layout": layout})
+    run(config, base_dir=tmp_path)
+    head, ids, source, _, target, *_ = batch_preview(config).splitlines()
+    assert head == f"a batch: source [20, {len(ids.split()[2:])}], target [20, 2], int32"
+    assert (source, target) == ("  source:     the cat", "  target:     猫")

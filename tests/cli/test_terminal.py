@@ -8,8 +8,8 @@ import pytest
 from rich.table import Table
 from rich.text import Text
 
-from nmt_prep.cli.console import describe
-from nmt_prep.cli.terminal import SafeConsole, json_line, printable
+from nmt_prep.cli.events import describe
+from nmt_prep.cli.terminal import SafeConsole, cell, json_line, plain_table, printable
 from nmt_prep.progress import BarListener, LineListener, Progress
 
 HOSTILE = "a\x1b]0;owned\x07b\x9b31mc\u202ed\rfe"
@@ -82,3 +82,16 @@ def test_json_on_one_line_has_no_control_characters_and_can_be_read_back() -> No
     line = json_line(value)
     assert line == r'{"text": "a\u001b[0m\u007f\u009b\u202e\u2028\n\tü字"}'
     assert json.loads(line) == value
+
+
+def test_texts_of_cells_are_cut_to_their_width() -> None:
+    assert cell("x" * 66, 66) == "x" * 66
+    assert cell("x" * 67, 66) == "x" * 65 + "…"
+    assert cell("猫" * 33, 66) == "猫" * 33
+    assert cell("猫" * 34, 66) == "猫" * 32 + "…"
+    assert cell("a\tb\nc\u2028\x1b", 66) == r"a\tb\nc\u2028\x1b"
+
+
+def test_headers_of_numbers() -> None:
+    columns = plain_table("stage", ">time").columns
+    assert [(column.header, column.justify) for column in columns] == [("stage", "left"), ("time", "right")]

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from nmt_prep.cli.view_print import shown
 from tests.cli.program import nmt_prep
 
 CONFIG = """
@@ -84,12 +83,6 @@ def test_the_table_fits_80_columns_and_escapes_control_characters(config: Path) 
     assert not any(character in result.stdout for character in "\x1b\x9b\u202e\u2069\u2028\t")
     assert "…" in result.stdout
     assert sum("坏" in line for line in lines) <= 15
-
-
-def test_shown_cuts_by_cells_and_escapes() -> None:
-    assert shown("a\tb\nc\x00\u200e\u2029") == r"a\tb\nc\x00\u200e\u2029"
-    assert shown("字" * 300) == "字" * 199 + "…"
-    assert shown("x" * 400) == "x" * 400
 
 
 def test_random_pairs_depend_on_the_seed_alone(config: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import nmt_prep
 from nmt_prep.checks import check_config
-from nmt_prep.cli.view_pairs import outputs_of
+from nmt_prep.cli.view.pairs import outputs_of
 from nmt_prep.config import Config
 from nmt_prep.errors import ArgumentError
 from nmt_prep.records.reader import read_shard

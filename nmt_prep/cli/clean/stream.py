@@ -28,8 +28,8 @@ from nmt_prep.cleaning.decontamination.finder import LeakFinder, Verdict, verdic
 from nmt_prep.cleaning.decontamination.leaks import EvaluationSet, total_leaks
 from nmt_prep.cleaning.decontamination.sets import FILE
 from nmt_prep.cleaning.rule import Context, Values
-from nmt_prep.cli.evaluation_sets import finder_of, leak_line, segments_for_stream
-from nmt_prep.cli.overwriting import STANDARD_INPUT, STANDARD_OUTPUT, check_outputs
+from nmt_prep.cli.clean.evaluation_sets import finder_of, leak_line, segments_for_stream
+from nmt_prep.cli.options import STANDARD_INPUT, STANDARD_OUTPUT, check_outputs
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.cli.text_stream import InputLines, carriage_return_hint, input_lines, write_lines
 from nmt_prep.columns import TextColumn, joined_lines

@@ -1,18 +1,58 @@
-"""Keeps commands from overwriting what they read."""
+"""Arguments and options that several commands take, and their checks."""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nmt_prep.cli.delayed import delayed_imports
+
+with delayed_imports():
+    from nmt_prep import stages
+
+
 if TYPE_CHECKING:
     from nmt_prep.config import Config
+
+ConfigArgument = Annotated[
+    Path, typer.Argument(metavar="CONFIG", help="The YAML file.", exists=True, dir_okay=False, readable=False)
+]
+"""A file that does not exist is wrong usage; one that cannot be read is an error."""
+
+
+def assignments(example: str) -> Callable[[list[str] | None], list[str] | None]:
+    """Returns a callback that checks that all values of an option are assignments such as the example."""
+
+    def check(values: list[str] | None) -> list[str] | None:
+        for value in values or ():
+            if not all(value.partition("=")[0].strip().split(".")) or "=" not in value:
+                raise typer.BadParameter(f"{value!r}: expected KEY=VALUE, such as {example}")
+        return values
+
+    return check
+
+
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Override a key of the config, such as vocab.size=4096.",
+        callback=assignments("vocab.size=4096"),
+    ),
+]
+CorpusOption = Annotated[str | None, typer.Option("--corpus", metavar="NAME", help="Only pairs of this corpus.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, an object a line, instead of tables.")]
+ThreadsOption = Annotated[
+    int | None, typer.Option("--threads", min=1, help="Number of threads; by default, one per core.")
+]
 
 STANDARD_INPUT = {"standard input": 0}
 STANDARD_OUTPUT = {"standard output": 1}
@@ -22,9 +62,9 @@ def check_outputs(outputs: Mapping[str, Path | int | None], inputs: Mapping[str,
     """Checks that a command writes no file that it reads, and no file twice.
 
     Args:
-        outputs: what is written, by names for messages: a path, the number of a standard stream, or None for nothing.
+        outputs: files to write, by names for messages: a path, the number of a standard stream, or None for nothing.
             ``/dev/null`` may be named repeatedly.
-        inputs: what is read. Only regular files are compared with outputs: a terminal may be both.
+        inputs: files to read. Only regular files are compared with outputs: a terminal may be both.
 
     Raises:
         BadParameter: an output is an input, or another output.
@@ -50,7 +90,7 @@ def _status(file: Path | int) -> os.stat_result | None:
 
 
 def _identity(file: Path | int) -> object:
-    """Returns what all names of a file have in common; None for /dev/null and closed streams."""
+    """Returns a value that is equal for all names of a file; None for /dev/null and closed streams."""
     status = _status(file)
     if status is None:
         return None if isinstance(file, int) else file.resolve()
@@ -65,10 +105,8 @@ def _is_regular(file: Path | int) -> bool:
 
 def files_of_run(config: Config, path: Path) -> dict[str, Path]:
     """Returns the local files that a run of a config reads, the config included, by names for messages."""
-    from nmt_prep.stages import STAGES  # noqa: PLC0415  (loads pyarrow)
-
     files = {"the config": path}
-    for stage in STAGES:
+    for stage in stages.STAGES:
         if stage.applies(config):
             files |= stage.local_files(config)
     return files

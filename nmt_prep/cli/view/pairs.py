@@ -6,7 +6,7 @@ import random
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from nmt_prep.cli.plan import check_current
 from nmt_prep.columns import Ragged
 from nmt_prep.config import Config
 from nmt_prep.corpora import iter_pairs, row_groups
@@ -24,10 +25,10 @@ from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.pipeline.stage import AnyStage, Outputs
 from nmt_prep.records import DatasetInfo, ShardIndex, load_dataset_info
 from nmt_prep.records.reader import read_span
-from nmt_prep.runner import plan
 from nmt_prep.sides import SIDES, Side
-from nmt_prep.stages import STAGES, Clean, Compile, Encode, Vocabulary
+from nmt_prep.stages import STAGES, Clean, Compile, Encode, Extract, Vocabulary
 from nmt_prep.stages.corpus_rows import CorpusRows, corpus_of
+from nmt_prep.stages.lineage import Lineage
 from nmt_prep.stages.pair_files import compiled_files, pair_files
 from nmt_prep.stages.vocab import built_vocabularies
 from nmt_prep.subwords import Tokenizer
@@ -79,35 +80,52 @@ def require(outputs: Outputs, *stages: type[AnyStage]) -> None:
             raise OutputError(f"the stage {stage.name} has not run yet in {outputs.root}; run it --until {stage.name}")
 
 
-def check_current(config: Config, path: Path, last: type[AnyStage], what: str) -> None:
-    """Checks that what a stage made is what the config asks for.
+def chosen(config: Config, path: Path, stage: str | None, wanted: Wanted) -> Iterator[Row]:
+    """Yields pairs of a run as a stage left them.
 
     Args:
-        config: the config.
+        config: the config of the run.
         path: its file.
-        last: the stage.
-        what: what the stage made, in the plural, for the message.
-
-    Raises:
-        OutputError: the stage or an earlier one would run again.
-    """
-    for step in plan(config):
-        if not step.fresh:
-            raise OutputError(
-                f"{what} are not those of {path}: {step.stage} would run again ({step.reason}); run it first"
-            )
-        if step.stage == last.name:
-            return
-
-
-def chosen_texts(outputs: Outputs, stage: type[AnyStage], wanted: Wanted) -> Iterator[Row]:
-    """Yields chosen pairs of the parts of compile or clean.
+        stage: compile, clean or encode; None for the last one that has text.
+        wanted: the pairs to choose.
 
     Raises:
         ArgumentError: there is no such split, corpus or row, or the row was dropped.
         OutputError: the stage has not run yet.
         CorpusError: a part cannot be read.
+        RecordsError: a shard is damaged.
     """
+    outputs = outputs_of(config)
+    if stage == "encode":
+        return _chosen_records(outputs, wanted)
+    cleaned = stage == "clean" or (stage is None and config.cleans(wanted.split))
+    return _chosen_texts(outputs, Clean if cleaned else Compile, wanted)
+
+
+def trace(config: Config, path: Path, split: str, where: str, *, pieces: bool) -> tuple[Row, int]:
+    """Returns where a record comes from, and the number of records of its split.
+
+    Args:
+        config: the config of the run.
+        path: its file.
+        split: the split.
+        where: the record, as :meth:`nmt_prep.stages.lineage.Lineage.record` takes it.
+        pieces: true to add the pieces of each side.
+
+    Raises:
+        ArgumentError: there is no such record or row, or the row was dropped.
+        OutputError: the records have not been made yet, or the config has changed since.
+    """
+    outputs = outputs_of(config)
+    require(outputs, Extract, Compile, Vocabulary, Encode)
+    check_current(config, path, Encode, "the records")
+    lineage = Lineage(outputs, split)
+    row = asdict(lineage.trace(lineage.record(where)))
+    return next(_with_pieces(outputs, [row])) if pieces else row, lineage.pairs
+
+
+def _chosen_texts(outputs: Outputs, stage: type[AnyStage], wanted: Wanted) -> Iterator[Row]:
+    """Yields chosen pairs of the parts of compile or clean."""
     parts = _parts(outputs, stage, wanted.split)
     if wanted.corpus is not None:
         corpus_of(outputs.config, wanted.split, wanted.corpus)
@@ -120,18 +138,12 @@ def chosen_texts(outputs: Outputs, stage: type[AnyStage], wanted: Wanted) -> Ite
             if wanted.corpus in (None, part.corpus):
                 files.append(_PartPairs(part, numbers[part.corpus]))
             numbers[part.corpus] += part.pairs
-        rows = _chosen(wanted, files)
+        rows = _picked(wanted, files)
     return _with_pieces(outputs, rows) if wanted.pieces else rows
 
 
-def chosen_records(outputs: Outputs, wanted: Wanted) -> Iterator[Row]:
-    """Yields chosen pairs of the shards, decoded.
-
-    Raises:
-        ArgumentError: there is no such split or corpus.
-        OutputError: the records have not been made yet.
-        RecordsError: a shard is damaged.
-    """
+def _chosen_records(outputs: Outputs, wanted: Wanted) -> Iterator[Row]:
+    """Yields chosen pairs of the shards, decoded."""
     require(outputs, Vocabulary, Encode)
     directory = outputs.directory_of(Encode)
     info = load_dataset_info(directory)
@@ -152,7 +164,7 @@ def chosen_records(outputs: Outputs, wanted: Wanted) -> Iterator[Row]:
     for shard in info.splits[wanted.split].shards:
         shards.append(_ShardPairs(directory / shard.file, first, decoder))
         first += shard.pairs
-    return _chosen(wanted, shards)
+    return _picked(wanted, shards)
 
 
 def _parts(outputs: Outputs, stage: type[AnyStage], split: str) -> list[PairFile]:
@@ -176,8 +188,8 @@ def _one_row(outputs: Outputs, parts: list[PairFile], wanted: Wanted) -> Iterato
     corpus = wanted.corpus or corpora[0]
     assert wanted.row is not None
     part, number = CorpusRows(outputs, wanted.split, corpus).find(parts, wanted.row)
-    for found in _PartPairs(parts[part]).take([number]):
-        yield {"corpus": corpus, "row": wanted.row, **{name: found[name] for name in SIDES}}
+    [pair] = _PartPairs(parts[part]).take([number])
+    yield {"corpus": corpus, "row": wanted.row, **{side: pair[side] for side in SIDES}}
 
 
 class _Pairs(ABC):
@@ -190,10 +202,6 @@ class _Pairs(ABC):
     @abstractmethod
     def read(self, batch: int) -> pa.Table:
         """Returns a batch."""
-
-    @abstractmethod
-    def count(self) -> int:
-        """Returns the number of pairs."""
 
     def batches(self) -> Iterator[pa.Table]:
         """Yields all batches."""
@@ -220,9 +228,6 @@ class _PartPairs(_Pairs):
     def sizes(self) -> list[int]:
         return row_groups(self._part.path)
 
-    def count(self) -> int:
-        return self._part.pairs
-
     def read(self, batch: int) -> pa.Table:
         table = pa.Table.from_batches(list(iter_pairs(self._part.path, [batch])))
         named = {name: table[name] for name in table.schema.names}
@@ -247,9 +252,6 @@ class _ShardPairs(_Pairs):
 
     def sizes(self) -> list[int]:
         return [int(pairs) for pairs in self._index.blocks[:, 2]]
-
-    def count(self) -> int:
-        return len(self._index.pairs)
 
     def read(self, batch: int) -> pa.Table:
         starts = [*self._index.blocks[:, 0].tolist(), self._path.stat().st_size]
@@ -307,7 +309,7 @@ class _Decoder:
         return tokenizer.decode(list(ids if inside is None else inside))
 
 
-def _chosen(wanted: Wanted, files: Sequence[_Pairs]) -> Iterator[Row]:
+def _picked(wanted: Wanted, files: Sequence[_Pairs]) -> Iterator[Row]:
     """Yields the first pairs that match, or a random choice of those that match, in their order."""
     if wanted.seed is not None and wanted.pattern is None and all(isinstance(file, _PartPairs) for file in files):
         return _random_numbers(wanted, wanted.seed, files)  # the parts are those of the corpus that is wanted
@@ -335,14 +337,14 @@ def _matching(table: pa.Table, wanted: Wanted) -> list[Row]:
 
 def _random_numbers(wanted: Wanted, seed: int, files: Sequence[_Pairs]) -> Iterator[Row]:
     """Yields a random choice of all pairs; reads only the batches that they are in."""
-    total = sum(file.count() for file in files)
-    numbers = sorted(random.Random(seed).sample(range(total), min(wanted.number, total)))  # noqa: S311
+    counts = [sum(file.sizes()) for file in files]
+    numbers = sorted(random.Random(seed).sample(range(sum(counts)), min(wanted.number, sum(counts))))  # noqa: S311
     first = 0
-    for file in files:
-        own = [number - first for number in numbers if first <= number < first + file.count()]
-        if own:
-            yield from file.take(own)
-        first += file.count()
+    for file, count in zip(files, counts, strict=True):
+        inside = [number - first for number in numbers if first <= number < first + count]
+        if inside:
+            yield from file.take(inside)
+        first += count
 
 
 def _reservoir(wanted: Wanted, seed: int, rows: Iterable[Row]) -> list[Row]:
@@ -354,7 +356,7 @@ def _reservoir(wanted: Wanted, seed: int, rows: Iterable[Row]) -> list[Row]:
             held.append((number, row))
         elif (place := choice.randrange(number + 1)) < wanted.number:
             held[place] = (number, row)
-    return [row for _, row in sorted(held, key=lambda each: each[0])]
+    return [row for _, row in sorted(held, key=lambda numbered: numbered[0])]
 
 
 def _with_pieces(outputs: Outputs, rows: Iterable[Row]) -> Iterator[Row]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from nmt_prep.cli.overwriting import check_outputs
+from nmt_prep.cli.options import check_outputs
 from tests.align.corpus import SOURCE, TARGET
 from tests.cli.program import nmt_prep
 from tests.cli.test_streams import shell

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from nmt_prep.cli import align_spool, align_stream
-from nmt_prep.cli.align_spool import Spool, copies_of
+from nmt_prep.cli.align.stream import Spool, copies_of
 from nmt_prep.columns import TextColumn
 from tests.align.corpus import SOURCE, TARGET
 from tests.cli.program import nmt_prep
@@ -160,7 +159,7 @@ def test_models_of_other_words_and_languages(tmp_path: Path, monkeypatch: pytest
     assert aligned("Haus\tthe\n", "--model", path)[1].startswith("warning: the model knows 0% of the source words")
     other = "quelque chose d'autre\tniente di simile\n"
     assert aligned(other, "--model", path)[1].startswith("warning: the model knows 0% of the source words")
-    monkeypatch.setattr(align_stream, "_SMALL_VOCABULARY", 1)
+    monkeypatch.setattr("nmt_prep.cli.align.stream._SMALL_VOCABULARY", 1)
     assert aligned(other, "--model", path)[1].startswith("warning: the model knows 0% of the source words")
     assert refused(other * 5, "--model", path).endswith("use a model of these languages, or learn one without --model")
 
@@ -203,7 +202,7 @@ def test_a_full_temporary_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_copies_are_counted_in_shares_of_the_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(align_spool, "_KEYS_AT_A_TIME", 2)
+    monkeypatch.setattr("nmt_prep.cli.align.stream._KEYS_AT_A_TIME", 2)
     with Spool(tmp_path / "text") as spool:
         for line in ("a", "b", "A!", "c", "a.", "c"):
             column = TextColumn.from_strings([line])

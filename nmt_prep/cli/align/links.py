@@ -17,9 +17,9 @@ from nmt_prep.align.subwords import piece_links, pieces_of
 from nmt_prep.align.words import words_of
 from nmt_prep.artefacts import output_file, writing
 from nmt_prep.checks import load_config
-from nmt_prep.cli.overwriting import STANDARD_OUTPUT, check_outputs, files_of_run
+from nmt_prep.cli.options import STANDARD_OUTPUT, check_outputs, files_of_run
+from nmt_prep.cli.plan import check_current
 from nmt_prep.cli.terminal import SafeConsole
-from nmt_prep.cli.view_pairs import check_current
 from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.corpora import iter_pairs, strip_lines
 from nmt_prep.errors import ArgumentError, OutputError

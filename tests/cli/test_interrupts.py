@@ -31,9 +31,9 @@ def f(source):
 
 IMPATIENT = """
 from nmt_prep.__main__ import main
-from nmt_prep.cli import common
+from nmt_prep.cli import interrupts
 
-common._PATIENCE = 0.1
+interrupts._PATIENCE = 0.1
 main()
 """
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import tempfile
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, Self, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from _nmt_prep_core import ALIGN_MOST_CELLS, ALIGN_MOST_WORDS, NumberedPairs, split_columns
@@ -20,14 +22,19 @@ from nmt_prep.align.settings import Settings, rounds
 from nmt_prep.align.training import Counter, updated
 from nmt_prep.align.vocabulary import Integers
 from nmt_prep.artefacts import check_writable, output_file, writing
-from nmt_prep.cli.align_spool import Spool, copies_of, numbered, text_columns
+from nmt_prep.cleaning.dedup.keys import keys_of_pairs
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.cli.text_stream import carriage_return_hint, input_blocks, name_of, write_text
 from nmt_prep.columns import TextColumn, joined_lines
-from nmt_prep.errors import AlignmentModelError, CorpusError
+from nmt_prep.errors import AlignmentModelError, CorpusError, OutputError
 from nmt_prep.lines.blocks import Block
 from nmt_prep.progress import Progress
 from nmt_prep.runtime import available_cores
+
+Batch: TypeAlias = "tuple[npt.NDArray[Any], Integers, npt.NDArray[Any], Integers]"
+"""The lines of the source side, their offsets, and the same of the target side: text, or numbers of words."""
+
+_KEYS_AT_A_TIME = 1 << 22
 
 _FEW_KNOWN = 0.75
 """Share of known words below which a model is remarked on. Text in the languages of a model has 0.9 or more, text in
@@ -240,3 +247,109 @@ def _check_languages(model: Model, source: TextColumn, target: TextColumn, threa
         raise AlignmentModelError(f"{shares}; use a model of these languages, or learn one without --model")
     if min(known) < _FEW_KNOWN:
         console.print(f"warning: {shares}; it may be of other languages or of other text", soft_wrap=True)
+
+
+@contextmanager
+def _temporary(path: Path) -> Iterator[None]:
+    """Converts an OSError raised in the block into an OutputError that names the directory of temporary files."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(
+            f"cannot write the temporary file {path}: {error.strerror or error}; set TMPDIR to a directory with enough "
+            "space, about twice the size of the input, and run again"
+        ) from error
+
+
+class Spool:
+    """Batches of pairs in a temporary file.
+
+    Attributes:
+        rows: number of pairs.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Opens a new file."""
+        self.rows = 0
+        self.path = path
+        self._shapes: list[list[tuple[np.dtype[Any], int]]] = []  # of the arrays of each batch
+        with _temporary(path):
+            self._file = path.open("wb", buffering=0)
+
+    def write(self, batch: Batch) -> None:
+        """Appends a batch.
+
+        Raises:
+            OutputError: the file cannot be written.
+        """
+        with _temporary(self.path):
+            for array in batch:
+                rest = array.view(np.uint8).data
+                while rest:
+                    rest = rest[self._file.write(rest) :]
+        self._shapes.append([(array.dtype, len(array)) for array in batch])
+        self.rows += len(batch[1]) - 1
+
+    def batches(self) -> Iterator[Batch]:
+        """Yields the batches in order."""
+        with self.path.open("rb", buffering=0) as file:
+            for shapes in self._shapes:
+                source, source_offsets, target, target_offsets = (np.fromfile(file, *shape) for shape in shapes)
+                yield source, source_offsets, target, target_offsets
+
+    def remove(self) -> None:
+        """Removes the file."""
+        self._file.close()
+        self.path.unlink(missing_ok=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+
+def copies_of(text: Spool) -> Integers:
+    """Returns the number of pairs with the same normalized text as each, itself included: int64, shape ``[rows]``.
+
+    The numbers, and the keys that are compared, are in files beside that of the text.
+
+    Raises:
+        OutputError: a file cannot be written.
+    """
+    keys_path = text.path.with_suffix(".keys")
+    with _temporary(keys_path), keys_path.open("wb") as file:
+        for batch in text.batches():
+            file.write(keys_of_pairs(*text_columns(batch), "normalized").tobytes())
+    if not text.rows:
+        return np.empty(0, np.int64)
+    keys = np.memmap(keys_path, np.uint64, "r", shape=(text.rows, 2))
+    copies_path = text.path.with_suffix(".copies")
+    with _temporary(copies_path), copies_path.open("wb") as file:
+        for first in range(0, text.rows, _KEYS_AT_A_TIME):  # once mapped, a full disk would kill the process
+            file.write(bytes(8 * min(_KEYS_AT_A_TIME, text.rows - first)))
+    copies = np.memmap(copies_path, np.int64, "r+", shape=(text.rows,))
+    shares = -(-text.rows // _KEYS_AT_A_TIME)
+    for share in range(shares):
+        mine = [
+            first + np.flatnonzero(keys[first : first + _KEYS_AT_A_TIME, 0] % np.uint64(shares) == share)
+            for first in range(0, text.rows, _KEYS_AT_A_TIME)
+        ]
+        rows = np.concatenate(mine)
+        _, places, counts = np.unique(keys[rows, 1], return_inverse=True, return_counts=True)
+        copies[rows] = counts[places]
+    return copies
+
+
+def text_columns(batch: Batch) -> tuple[TextColumn, TextColumn]:
+    """Returns the sides of a batch of text."""
+    return TextColumn(*batch[:2]), TextColumn(*batch[2:])
+
+
+def numbered(model: Model, source: TextColumn, target: TextColumn, threads: int) -> Batch:
+    """Returns the numbers of the words of pairs, as :class:`NumberedPairs` takes them."""
+    first, second = (
+        vocabulary.numbers(lines, model.settings, threads)
+        for vocabulary, lines in zip(model.vocabularies, (source, target), strict=True)
+    )
+    return *first, *second

@@ -1,0 +1,128 @@
+"""The commands align and shortlist: links of words, from standard input or of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from nmt_prep.align.settings import MOST, Settings
+from nmt_prep.cli.delayed import delayed_imports
+from nmt_prep.cli.events import progress_on
+from nmt_prep.cli.interrupts import interruptible
+from nmt_prep.cli.options import (
+    STANDARD_INPUT,
+    STANDARD_OUTPUT,
+    QuietOption,
+    SetOption,
+    ThreadsOption,
+    check_outputs,
+)
+from nmt_prep.cli.terminal import SafeConsole
+
+with delayed_imports():
+    from nmt_prep.cli.align import links as run_links
+    from nmt_prep.cli.align import stream
+
+_DEFAULTS = Settings()
+_Joined = Literal["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and", "forward", "backward"]
+_CONFIG = "Instead, write the links of the run of this config, which has a section align."
+_LINKS = "With CONFIG: the file for the links; standard output by default."
+_MODEL = "Use this model, which --save wrote, instead of learning from the input."
+_PRIOR = "Learn from the input, and start from what this model knows."
+_SCORES = "Write a line for each pair: how well its sides translate each other; higher is better."
+_STEM = f"Learn words by their first N characters; 0: whole words. By default, {_DEFAULTS.stem}."
+_TABLE = f"Most pairs of words to learn; each takes about 140 bytes of memory. By default, {_DEFAULTS.table}."
+
+
+def align(
+    config: Annotated[Path | None, typer.Argument(metavar="CONFIG", help=_CONFIG, exists=True, dir_okay=False)] = None,
+    links: Annotated[Path | None, typer.Option(metavar="FILE", help=_LINKS, dir_okay=False)] = None,
+    split: Annotated[
+        str | None, typer.Option(metavar="SPLIT", help="With CONFIG: the split; train by default.")
+    ] = None,
+    overrides: SetOption = None,
+    model: Annotated[Path | None, typer.Option(metavar="FILE", help=_MODEL, exists=True, dir_okay=False)] = None,
+    prior: Annotated[Path | None, typer.Option(metavar="FILE", help=_PRIOR, exists=True, dir_okay=False)] = None,
+    save: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the model that was learned.", dir_okay=False)
+    ] = None,
+    scores: Annotated[Path | None, typer.Option(metavar="FILE", help=_SCORES, dir_okay=False)] = None,
+    symmetrize: Annotated[
+        _Joined, typer.Option(help="How the links of both directions are joined.")
+    ] = "grow-diag-final-and",
+    pretokenized: Annotated[
+        bool, typer.Option("--pretokenized", help="Words are what spaces separate, as in tokenized text.")
+    ] = False,
+    stem: Annotated[int | None, typer.Option(min=0, max=MOST, metavar="N", help=_STEM)] = None,
+    table: Annotated[int | None, typer.Option(min=1000, max=MOST, metavar="N", help=_TABLE)] = None,
+    threads: ThreadsOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Link the words of pairs from standard input; write links such as 0-0 1-2 to standard output, a line a pair.
+
+    A line of the input is source, tab, target, or source ||| target. Words count from 0. A pair with an empty side
+    has an empty line.
+
+    With CONFIG, the links of the pairs of a split are written, in the order of its parts; nothing is read.
+
+    Without --model, it learns from the input, which it keeps in a temporary file. Pairs learned from are scored without
+    the counts that they and their copies brought.
+    """
+    if config is not None:
+        if any((model, prior, save, scores, pretokenized, stem is not None, table is not None)):
+            raise typer.BadParameter(
+                f"{config}: the links of a run exist already; options of learning do not go with it"
+            )
+        with interruptible("interrupted"):
+            run_links.write_links(config, overrides or (), split or "train", links)
+        return
+    if links is not None or split is not None or overrides:
+        raise typer.BadParameter("--links, --split and --set are for the links of a run: name its config first")
+    if model is not None and (prior is not None or save is not None):
+        raise typer.BadParameter("--model goes with neither --prior nor --save: nothing is learned from the input")
+    if model is not None and (stem is not None or table is not None):
+        raise typer.BadParameter("--model goes with neither --stem nor --table, which it was learned with")
+    check_outputs(
+        {**STANDARD_OUTPUT, "--save": save, "--scores": scores},
+        {**STANDARD_INPUT, "--model": model, "--prior": prior},
+    )
+    settings = Settings(
+        pretokenized,
+        _DEFAULTS.stem if stem is None else stem,
+        _DEFAULTS.table if table is None else table,
+    )
+    console = SafeConsole(stderr=True, quiet=quiet)
+    with interruptible("interrupted"), progress_on(console) as progress:
+        options = stream.StreamOptions(model, prior, save, scores, symmetrize, settings, threads)
+        stream.align_stream(options, console, progress)
+
+
+def shortlist(
+    run: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN", help="Directory of a run whose config has a section align.", exists=True, file_okay=False
+        ),
+    ],
+    split: Annotated[str, typer.Option(metavar="SPLIT", help="The split whose links are counted.")] = "train",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIRECTORY", help="Where to write the two files; RUN/shortlist by default.", file_okay=False
+        ),
+    ] = None,
+    best: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Keep the N most frequent pieces for each.")
+    ] = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Write lex.s2t and lex.t2s: which pieces of the vocabularies are linked, and how probably.
+
+    Marian and Bergamot read these files as lexical shortlists. The links of words become links of the pieces that they
+    consist of.
+    """
+    console = SafeConsole(stderr=True, quiet=quiet)
+    with interruptible("interrupted"), progress_on(console) as progress:
+        run_links.write_shortlists(run, split, output, best, console, progress)

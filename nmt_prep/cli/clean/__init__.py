@@ -1,0 +1,66 @@
+"""The command clean: a filter from standard input to standard output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nmt_prep.cli.delayed import delayed_imports
+from nmt_prep.cli.events import progress_on
+from nmt_prep.cli.interrupts import interruptible
+from nmt_prep.cli.options import QuietOption, SetOption, ThreadsOption
+from nmt_prep.cli.terminal import SafeConsole
+
+with delayed_imports():
+    from nmt_prep.cli.clean import stream
+
+_CONFIG = "A YAML file with the sections languages and clean; others are not read."
+_OPUSFILTER = "Apply the filters of this OpusFilter config instead of the preset and the rules of CONFIG."
+_REJECTED = "Write the dropped lines here, each followed by rule, value, threshold and line number."
+_SCORE = "A column with a score for the rules, such as bicleaner=2; columns count from 0."
+
+
+def _score_columns(assignments: list[str] | None) -> list[str] | None:
+    for assignment in assignments or ():
+        name, _, column = assignment.partition("=")
+        if not (name and column.isdecimal() and int(column) > 1):
+            raise typer.BadParameter(
+                f"{assignment!r}: expected NAME=COLUMN with a column from 2 on, such as bicleaner=2"
+            )
+    return assignments
+
+
+def clean(
+    config: Annotated[Path, typer.Option(metavar="CONFIG", help=_CONFIG, exists=True, dir_okay=False, readable=False)],
+    overrides: SetOption = None,
+    corpus: Annotated[str | None, typer.Option(metavar="NAME", help="Apply the overrides of this corpus.")] = None,
+    opusfilter: Annotated[
+        Path | None, typer.Option(metavar="FILE", help=_OPUSFILTER, exists=True, dir_okay=False)
+    ] = None,
+    score: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=COLUMN", help=_SCORE, callback=_score_columns)
+    ] = None,
+    rejected: Annotated[Path | None, typer.Option(metavar="FILE", help=_REJECTED, dir_okay=False)] = None,
+    threads: ThreadsOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Clean lines of source, tab, target from standard input to standard output. Further columns are kept.
+
+    The number of lines dropped by each rule is printed to standard error.
+    """
+    console = SafeConsole(stderr=True, quiet=quiet)
+    columns = {name: int(column) for name, _, column in (text.partition("=") for text in score or ())}
+    with interruptible("interrupted"), progress_on(console) as progress:
+        stream.clean_stream(
+            config,
+            overrides or (),
+            corpus=corpus,
+            opusfilter=opusfilter,
+            scores=columns,
+            rejected=rejected,
+            threads=threads,
+            console=console,
+            progress=progress,
+        )

@@ -1,0 +1,204 @@
+"""The command plan, with its estimates and its view of the rules of cleaning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+import yaml
+from rich import filesize
+
+from nmt_prep.cli.delayed import delayed_imports
+from nmt_prep.cli.options import ConfigArgument, SetOption
+from nmt_prep.cli.terminal import SafeConsole, open_console, plain_table
+from nmt_prep.config import Config, DaskSettings, ExistingVocab
+from nmt_prep.errors import OutputError
+from nmt_prep.pipeline.manifest import Workspace
+from nmt_prep.runtime import available_cores
+from nmt_prep.sources.lockfile import lock_of
+
+with delayed_imports():
+    from nmt_prep import checks, estimates, runner, stages, subwords
+    from nmt_prep.cleaning import in_full
+    from nmt_prep.stages import hub_sources
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from nmt_prep.pipeline.outcomes import Step
+    from nmt_prep.pipeline.stage import AnyStage
+    from nmt_prep.stages.hub_sources import HubSource
+
+
+def check_stages(names: list[str] | None) -> list[str] | None:
+    """Checks the names of stages, and returns them.
+
+    Raises:
+        BadParameter: there is no stage of one of the names.
+    """
+    known = [stage.name for stage in stages.STAGES] if names else []
+    unknown = next((name for name in names or () if name not in known), None)
+    if unknown is not None:
+        raise typer.BadParameter(f"there is no stage {unknown!r}; the stages are {', '.join(known)}")
+    return names
+
+
+ForceOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--force", metavar="STAGE", help="Run this stage even if it is fresh, from its start.", callback=check_stages
+    ),
+]
+VerifyOption = Annotated[
+    bool, typer.Option("--verify", help="Read every published file again instead of trusting its size and times.")
+]
+_ESTIMATE = "Instead, predict time, memory and disk space of a whole run."
+_CORES = "With --estimate: cores of each machine; if there are more workers, several machines are assumed."
+_RULES = "Instead, print the cleaning rules of every corpus in full."
+
+
+def plan(
+    config: ConfigArgument,
+    overrides: SetOption = None,
+    force: ForceOption = None,
+    verify: VerifyOption = False,
+    estimate: Annotated[bool, typer.Option("--estimate", help=_ESTIMATE)] = False,
+    pairs: Annotated[
+        int | None, typer.Option(min=1, max=2**40, help="With --estimate: number of training pairs.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="With --estimate: number of parallel tasks.")] = None,
+    cores: Annotated[int | None, typer.Option(min=1, help=_CORES)] = None,
+    show_rules: Annotated[bool, typer.Option("--show-rules", help=_RULES)] = False,
+) -> None:
+    """List the stages: which are fresh, and which would run and why. Runs nothing.
+
+    With --show-rules, print what the section clean of CONFIG stands for: its preset written out, with all options of
+    all rules, and what differs for single corpora. It is a section that cleans in the same way.
+
+    With --estimate, print the time, memory and disk space that each stage of a run from the start would need. The
+    figures of earlier runs on this machine, or built-in rates, are scaled by the corpora's sizes or --pairs.
+    """
+    if show_rules and (force or verify or estimate):
+        raise typer.BadParameter("--show-rules does not go with --force, --verify and --estimate")
+    if estimate and (force or verify):
+        raise typer.BadParameter("--force and --verify do not go with --estimate, which predicts a run from the start")
+    for name, value in (("--pairs", pairs), ("--workers", workers), ("--cores", cores)):
+        if value is not None and not estimate:
+            raise typer.BadParameter(f"{name} goes with --estimate")
+    checked, console = checks.load_config(config, overrides or ()), open_console()
+    if show_rules:
+        console.print(_rules_as_yaml(checked), soft_wrap=True)
+    elif estimate:
+        _print_estimate(console, checked, pairs, workers, cores)
+    else:
+        steps = runner.plan(checked, force=force or (), verify=verify)
+        print_new_directory(console, checked)
+        console.print(plan_table(steps))
+        _print_notes(console, checked)
+
+
+def print_new_directory(console: SafeConsole, config: Config) -> None:
+    """Prints the output directory if no run has published anything in it, because its path may be a mistake."""
+    root = config.run_dir.absolute()
+    if not any(Workspace(root).manifest("any").parent.glob("*.json")):
+        console.print(f"output directory: {root} (no earlier run found there)", soft_wrap=True)
+
+
+def check_current(config: Config, path: Path, last: type[AnyStage], what: str) -> None:
+    """Checks that the output of a stage is the one that the config asks for.
+
+    Args:
+        config: the config.
+        path: its file.
+        last: the stage.
+        what: name of the output in the plural, for the message.
+
+    Raises:
+        OutputError: the stage or an earlier one would run again.
+    """
+    for step in runner.plan(config):
+        if not step.fresh:
+            raise OutputError(
+                f"{what} are not those of {path}: {step.stage} would run again ({step.reason}); run it first"
+            )
+        if step.stage == last.name:
+            return
+
+
+def plan_table(steps: Sequence[Step]) -> Table:
+    """Returns the table of the stages of a plan."""
+    table = plain_table("stage", "state", "why")
+    for step in steps:
+        table.add_row(step.stage, "fresh" if step.fresh else "would run", step.reason)
+    return table
+
+
+def _print_notes(console: SafeConsole, config: Config) -> None:
+    """Prints a note about the training of the vocabulary, and the files that ids of the Hugging Face Hub stand for."""
+    vocab = config.vocab
+    if not isinstance(vocab, ExistingVocab) and (note := subwords.dialect_of(vocab).training_note(vocab)):
+        console.print(f"- {note}", soft_wrap=True)
+    for source in hub_sources.hub_sources(config, lock_of(config)):
+        console.print(f"{source.key}: {source.address} {_known(source)}", soft_wrap=True)
+
+
+def _known(source: HubSource) -> str:
+    if source.commit is None:
+        return "(its commit is looked up when it is downloaded)"
+    if not source.files:
+        return f"at commit {source.commit}"
+    names = [file.name for file in source.files]
+    listed = f"{names[0]} to {names[-1]}, {len(names)} files" if len(names) > 1 else names[0]
+    licence = "" if source.licence is None else f", licence {source.licence} (as its card says)"
+    size = filesize.decimal(sum(file.size for file in source.files))
+    return f"at commit {source.commit}: {listed}, {size}{licence}"
+
+
+def _rules_as_yaml(config: Config) -> str:
+    """Returns the section ``clean`` of a config in full, as YAML; a YAML comment if the config has no such section."""
+    if config.clean is None:
+        return "# The config has no section clean: nothing is cleaned."
+    section = {"clean": in_full.section_in_full(config, config.clean)}
+    text = yaml.safe_dump(section, sort_keys=False, allow_unicode=True, width=100, default_flow_style=None)
+    return str(text).rstrip()
+
+
+def _print_estimate(
+    console: SafeConsole, config: Config, pairs: int | None, workers: int | None, cores: int | None
+) -> None:
+    """Prints the estimate for a config; values that are not given come from the config or from this machine."""
+    gigabytes = estimates.gigabytes
+    cores, engine = cores or available_cores(), config.engine
+    if isinstance(engine, DaskSettings):
+        workers = workers or (engine.cluster.workers if engine.cluster is not None else None)
+        if workers is None:
+            raise typer.BadParameter("give the number of workers of engine.scheduler: --workers")
+    else:
+        workers = workers or (cores if engine.workers == "auto" else min(engine.workers, cores))
+    machines = estimates.Machines(workers, cores, engine.memory, dask=isinstance(engine, DaskSettings))
+    if pairs is None:
+        corpora = estimates.configured_corpora(config, lock_of(config))
+    else:
+        corpora = estimates.given_corpora(config, pairs)
+    needs, text = estimates.estimate(config, corpora, machines), estimates.total(corpora)
+    several = f"{machines.count:,} machines of {cores} cores" if machines.count > 1 else "one machine"
+    pairs = round(text / estimates.BYTES_PER_PAIR)
+    console.print(f"about {pairs:,} pairs, {gigabytes(text)} of text; {workers:,} workers on {several}", soft_wrap=True)
+    table = plain_table("stage", ">time", ">memory of a machine", ">scratch", ">output", "rate")
+    for need in needs:
+        disk = [gigabytes(size) if size else "" for size in (need.scratch, need.output)]
+        table.add_row(need.stage, _duration(need.seconds), gigabytes(need.memory), *disk, need.origin)
+    seconds, memory = sum(need.seconds for need in needs), max(need.memory for need in needs)
+    peak = f"{gigabytes(estimates.peak_disk(needs))} at once"
+    table.add_row("total", _duration(seconds), gigabytes(memory), "", peak, "")
+    console.print(table)
+    for line in estimates.advice(config, needs, machines):
+        console.print(f"- {line}", soft_wrap=True)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:,.1f} s"
+    return f"{seconds / 60:,.0f} min" if seconds < 2 * 3600 else f"{seconds / 3600:,.1f} h"

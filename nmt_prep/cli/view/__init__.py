@@ -1,0 +1,145 @@
+"""The command view: pairs as a stage left them, and the way of a pair from its file to its record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from rich.table import Table
+
+from nmt_prep.cli.delayed import delayed_imports
+from nmt_prep.cli.options import ConfigArgument, CorpusOption, JsonOption, SetOption
+from nmt_prep.cli.terminal import cell, json_line, open_console, print_remark
+from nmt_prep.sides import SIDES
+
+if TYPE_CHECKING:
+    from nmt_prep.config import Config
+
+with delayed_imports():
+    from nmt_prep import checks
+    from nmt_prep.cli.view import pairs
+
+_CUT = 400
+"""Columns of a text in a table; JSON has all of it."""
+
+_STAGE = "The pairs as this stage left them; by default, as text that goes into the records."
+_WHERE = "Show where a record comes from: its number, SHARD:POSITION, or the CORPUS:ROW that it was made from."
+_REGEX = "Only pairs with a side that matches (RE2; (?i) ignores case)."
+
+
+def view(
+    config: ConfigArgument,
+    overrides: SetOption = None,
+    stage: Annotated[Literal["compile", "clean", "encode"] | None, typer.Option(help=_STAGE)] = None,
+    split: Annotated[str, typer.Option(metavar="SPLIT", help="The split.")] = "train",
+    corpus: CorpusOption = None,
+    row: Annotated[int | None, typer.Option(min=0, help="The row of the corpus, counted from 0.")] = None,
+    pattern: Annotated[str | None, typer.Option("--grep", metavar="REGEX", help=_REGEX)] = None,
+    number: Annotated[
+        int | None, typer.Option("-n", min=1, help="The number of pairs to show; by default, 10.")
+    ] = None,
+    choice: Annotated[
+        int | None, typer.Option("--random", min=1, metavar="N", help="Show N pairs at random instead.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Seed of --random; by default, that of the config.")
+    ] = None,
+    pieces: Annotated[bool, typer.Option("--pieces", help="Also show the pieces of the vocabularies.")] = False,
+    trace: Annotated[str | None, typer.Option(metavar="WHERE", help=_WHERE)] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show pairs as a stage left them, or follow one from its file to its record. All numbers count from 0.
+
+    Long texts are cut in the table, and whole in JSON. With --stage encode, the records are decoded.
+    """
+    if trace is not None:
+        _check_trace(
+            {
+                "--stage": stage,
+                "--corpus": corpus,
+                "--row": row,
+                "--grep": pattern,
+                "-n": number,
+                "--random": choice,
+                "--seed": seed,
+            }
+        )
+    if seed is not None and choice is None:
+        raise typer.BadParameter("--seed goes with --random")
+    if row is not None and (pattern is not None or choice is not None):
+        raise typer.BadParameter("--row does not go with --grep and --random")
+    checked = checks.load_config(config, overrides or ())
+    if trace is not None:
+        _print_trace(checked, config, split, trace, pieces=pieces, as_json=as_json)
+        return
+    drawn = None if choice is None else checked.seed if seed is None else seed
+    wanted = pairs.Wanted(split, corpus, row, pattern, choice or number or 10, drawn, pieces)
+    rows = pairs.chosen(checked, config, stage, wanted)
+    console = open_console(log_width=80)
+    first = next(rows, None)
+    if first is None:
+        print_remark("no pair fits")
+    elif as_json:
+        for pair in chain([first], rows):
+            console.print(json_line({"split": split, **pair}), soft_wrap=True)
+    else:
+        console.print(_table([first, *rows]))
+
+
+def _check_trace(given: Mapping[str, object]) -> None:
+    """Checks that no option is given that chooses pairs; the value of an option that is not given is None.
+
+    Raises:
+        BadParameter: one is given.
+    """
+    for option, value in given.items():
+        if value is not None:
+            instead = "; give --trace CORPUS:ROW" if option == "--row" else ", which shows one pair"
+            raise typer.BadParameter(f"{option} does not go with --trace{instead}")
+
+
+def _print_trace(config: Config, path: Path, split: str, where: str, *, pieces: bool, as_json: bool) -> None:
+    """Prints where a record comes from; the errors are those of :func:`nmt_prep.cli.view.pairs.trace`."""
+    traced, total = pairs.trace(config, path, split, where, pieces=pieces)
+    console = open_console(log_width=80)
+    if as_json:
+        console.print(json_line(traced), soft_wrap=True)
+        return
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row("record", f"{traced['record']:,} of {total:,} in {split}")
+    table.add_row("shard", f"records/{traced['shard']}, position {traced['position']:,}")
+    table.add_row("corpus", f"{traced['corpus']}, row {traced['row']:,}")
+    for place in traced["files"]:
+        table.add_row("file", f"{cell(place['file'], _CUT)}, {place['unit']} {place['number']:,}")
+    for name in (*SIDES, *(name for name in traced if name.endswith("_pieces"))):
+        table.add_row(name.replace("_", " "), _text(traced[name]))
+    console.print(table)
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Returns rows as a table: numbers, then the sides next to each other, with their pieces below."""
+    numbers = [name for name in rows[0] if name in ("record", "packed", "corpus", "row", "pair")]
+    if len({row["corpus"] for row in rows}) == 1 and len(rows) > 1:
+        numbers.remove("corpus")
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for name in numbers:
+        named = name == "corpus"
+        table.add_column(name, no_wrap=not named, overflow="fold", justify="left" if named else "right")
+    for side in SIDES:
+        table.add_column(side, ratio=1, overflow="fold")
+    for row in rows:
+        table.add_row(*(str(row[name]) for name in numbers), *(_text(row[side]) for side in SIDES))
+        if "source_pieces" in row:
+            texts = (_text(row[f"{side}_pieces"]) for side in SIDES)
+            table.add_row(*("" for _ in numbers), *texts, style="dim")
+    return table
+
+
+def _text(text: str | list[str]) -> str:
+    """Returns a text, or pieces, for a cell of a table."""
+    return cell(text if isinstance(text, str) else " ".join(text), _CUT)

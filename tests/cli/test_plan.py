@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from nmt_prep.cleaning.presets import PRESET_FIXES, PRESETS
+from nmt_prep.pipeline import measured
+from tests.cli.program import nmt_prep
+from tests.corpus import tree, write_config
+
+
+def test_reasons_are_given_and_nothing_runs(tmp_path: Path) -> None:
+    config = write_config(tmp_path, pairs=30)
+    assert "never run here" in nmt_prep("plan", config).stdout
+    assert not (tmp_path / "run").exists()
+    nmt_prep("run", config, "--until", "encode", "--quiet")
+    before = tree(tmp_path / "run")
+    plan = nmt_prep("plan", config, "--set", "vocab.size=150").stdout.splitlines()
+    assert [line.split(maxsplit=1) for line in (" ".join(line.split()) for line in plan)] == [
+        ["stage", "state why"],
+        ["download", "fresh nothing changed"],
+        ["extract", "fresh nothing changed"],
+        ["compile", "fresh nothing changed"],
+        ["sample", "fresh nothing changed"],
+        ["vocab", "would run config vocab.size changed 200 → 150"],
+        ["encode", "would run follows vocab"],
+        ["report", "would run follows vocab and encode"],
+    ]
+    assert tree(tmp_path / "run") == before
+
+
+def test_estimate_from_an_earlier_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = write_config(tmp_path, pairs=3_000)
+    monkeypatch.setattr(measured, "LEAST_WORK", 1)
+    assert nmt_prep("run", config, "--no-preview", "--set", "vocab.size=300").returncode == 0
+    estimated = nmt_prep("plan", config, "--estimate", "--workers", "2", "--cores", "2")
+    assert estimated.returncode == 0, estimated.stderr
+    rows = [line.split() for line in estimated.stdout.splitlines()][1:]
+    assert [row[0] for row in rows] == [
+        *("stage", "download", "extract", "compile", "sample", "vocab", "encode", "report", "total")
+    ]
+    assert {row[0] for row in rows if "measured" in row} == {"extract", "compile", "sample", "vocab", "encode"}
+
+
+def test_estimate_for_given_pairs_and_machines(tmp_path: Path) -> None:
+    options = ("--estimate", "--pairs", "1000000000", "--workers", "64", "--cores", "32")
+    ended = nmt_prep("plan", write_config(tmp_path, pairs=30), *options)
+    assert ended.returncode == 0, ended.stderr
+    assert (
+        ended.stdout.splitlines()[0]
+        == "about 1,000,000,000 pairs, 150.0 GB of text; 64 workers on 2 machines of 32 cores"
+    )
+    assert ended.stdout.count("built-in") == 7
+    assert "- 3 shards are 3 tasks for 64 workers; raise records.shards.train" in ended.stdout
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "message"),
+    [
+        (["--pairs", "5"], 2, "--pairs goes with --estimate"),
+        (["--cores", "5"], 2, "--cores goes with --estimate"),
+        (["--estimate", "--verify"], 2, "--force and --verify do not go with --estimate"),
+        (["--estimate", "--pairs", "0"], 2, "Input should be greater than or equal to 1"),
+        (
+            ["--estimate", "--set", "engine.kind=dask", "--set", "engine.scheduler=tcp://h:1"],
+            2,
+            "give the number of workers of engine.scheduler: --workers",
+        ),
+        (
+            ["--estimate", "--set", "splits.train.0.url=http://example.org/x.tgz"],
+            1,
+            "the sizes of 1 files are unknown",
+        ),
+        (["--show-rules", "--verify"], 2, "--show-rules does not go with"),
+        (["--show-rules", "--force", "clean"], 2, "--show-rules does not go with"),
+        (["--show-rules", "--estimate"], 2, "--show-rules does not go with"),
+    ],
+)
+def test_wrong_options(tmp_path: Path, options: list[str], status: int, message: str) -> None:
+    ended = nmt_prep("plan", write_config(tmp_path, pairs=10), *options)
+    assert (ended.returncode, message in " ".join(ended.stderr.split())) == (status, True)
+
+
+def rules(directory: Path, clean: dict[str, Any] | None) -> str:
+    """Returns what ``--show-rules`` prints for a section ``clean``; None for no section."""
+    path = write_config(directory, pairs=10)
+    data = yaml.safe_load(path.read_text())
+    path.write_text(yaml.safe_dump(data if clean is None else {**data, "clean": clean}, sort_keys=False))
+    ended = nmt_prep("plan", path, "--show-rules")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    return ended.stdout
+
+
+def test_the_rules_are_printed_in_full_as_a_section_that_does_the_same(tmp_path: Path) -> None:
+    override = {"fix": ["nfc"], "rules": {"length": {"max": {"source": 5, "target": 6}}, "html": "off"}}
+    clean = {"preset": "light", "rules": {"html": {}}, "overrides": {"x": override}, "rejects": "all"}
+    printed = rules(tmp_path, clean)
+    section = yaml.safe_load(printed)["clean"]
+    assert section["preset"] == "none"
+    assert section["fix"] == [*PRESET_FIXES["light"]]
+    assert list(section["rules"]) == [*PRESETS["light"], *({"html"} - {*PRESETS["light"]})]
+    assert section["rules"]["length"] == {"unit": "word", "min": 1.0, "max": 250.0}
+    length = {"unit": "word", "min": 1.0, "max": {"source": 5.0, "target": 6.0}}
+    assert section["overrides"] == {"x": {"fix": ["nfc"], "rules": {"length": length, "html": "off"}}}
+    assert rules(tmp_path, section) == printed
+
+
+def test_a_rule_that_only_one_corpus_has_keeps_its_place_in_the_order(tmp_path: Path) -> None:
+    off = {"only_symbols": "off", "html": "off"}
+    clean = {"preset": "light", "rules": off, "overrides": {"x": {"rules": {"only_symbols": {"min": 0.4}}}}}
+    section = yaml.safe_load(rules(tmp_path, clean))["clean"]
+    assert [*section["rules"]] == [*PRESETS["light"]]
+    assert section["rules"]["only_symbols"] == "off"
+    assert section["overrides"] == {"x": {"rules": {"only_symbols": {"min": 0.4}}}}
+
+
+def test_a_config_without_cleaning_has_no_rules_to_show(tmp_path: Path) -> None:
+    assert rules(tmp_path, None) == "# The config has no section clean: nothing is cleaned.\n"
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_can_be_shown(tmp_path: Path, preset: str) -> None:
+    printed = rules(tmp_path, {"preset": preset})
+    section = yaml.safe_load(printed)["clean"]
+    assert list(section["rules"]) == [*PRESETS[preset]]
+    assert rules(tmp_path, section) == printed

@@ -177,6 +177,7 @@ class _Rounds:
         fields = fields or {"stage": ""}
         self._stage = str(fields["stage"])
         self._names = [str(name) for name in cast("list[object]", fields.get("rounds", []))]
+        self._words = cast("list[str] | None", fields.get("words")) or self._names
         shares = cast("list[float] | None", fields.get("shares"))
         self._shares = shares or [1.0] * len(self._names)
         self._later = cast("float | None", fields.get("later"))
@@ -184,10 +185,12 @@ class _Rounds:
         self._worked = 0.0
 
     def label(self, meter: Meter) -> str:
-        """Returns the name of a meter, and which round it is for."""
-        if len(self._names) < 2 or meter.label not in self._names:
+        """Returns what a meter is for, and in which round."""
+        if meter.label not in self._names:
             return meter.label
-        return f"{meter.label}, round {self._names.index(meter.label) + 1} of {len(self._names)}"
+        place = self._names.index(meter.label)
+        place_in_words = f", round {place + 1} of {len(self._names)}" if len(self._names) > 1 else ""
+        return f"{self._words[place]}{place_in_words}"
 
     def end(self, meter: Meter) -> None:
         """Counts the work of a meter that has ended."""

@@ -102,8 +102,9 @@ def test_lines_of_rounds_say_which(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_time_left_is_that_of_the_stage_and_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, stream = Clock(monkeypatch), io.StringIO()
     shares = {"rounds": [*ROUNDS, "clean-dropped"], "shares": [1.0, 3.0, 4.0, 2.0]}
+    words = ["reading", "applying rules", "comparing pairs", "marking pairs"]
     with Progress(LineListener(Console(file=stream, width=200), lambda *_: None)) as told:
-        told.event("stage_started", stage="clean", later=1000.0, **shares)
+        told.event("stage_started", stage="clean", later=1000.0, words=words, **shares)
         with told.meter("clean-first", 100) as meter:  # its tasks were done by an earlier run
             meter.count_tasks(4, 4, 0)
         with told.meter("clean", 100) as meter:
@@ -122,10 +123,10 @@ def test_time_left_is_that_of_the_stage_and_of_the_run(monkeypatch: pytest.Monke
             clock.now += 10
             meter.advance(1)
     assert stream.getvalue().splitlines() == [
-        "clean, round 2 of 4: 100% of 100 pairs, 3/s, 0:01:00 left in clean, 0:17:40 in all",
-        "clean-pairs, round 3 of 4: 50% of 100 pairs, 2/s, 0:00:40 left in clean, 0:17:20 in all",
+        "applying rules, round 2 of 4: 100% of 100 pairs, 3/s, 0:01:00 left in clean, 0:17:40 in all",
+        "comparing pairs, round 3 of 4: 50% of 100 pairs, 2/s, 0:00:40 left in clean, 0:17:20 in all",
         "a file: 50% of 100 pairs, 5/s, 0:00:10 left",
-        "clean-pairs, round 3 of 4: 50% of 100 pairs, 2/s, 0:00:48 left in clean, 0:17:28 in all",
+        "comparing pairs, round 3 of 4: 50% of 100 pairs, 2/s, 0:00:48 left in clean, 0:17:28 in all",
         "encode: 1% of 1,000 pairs, 1/s",
         "encode: 1% of 1,000 pairs, 0/s, 0:33:00 left in encode",
     ]

@@ -213,11 +213,15 @@ class Pipeline:
         return outcomes
 
     def _forecast(self, stage: AnyStage, last: int | None, engine: Engine) -> dict[str, object]:
-        """Returns the rounds of a stage, their shares of its time, and the seconds of the stages after it, if known."""
+        """Returns what is known at the start of a stage.
+
+        That is its rounds, what they do, their shares of its time, and the seconds of the stages after it.
+        """
         rounds = [round_ for round_ in stage.rounds_for(self.config) if not round_.by_all]
         later = self.stages[self.stages.index(stage) + 1 : last]
         return {
             "rounds": [round_.name for round_ in rounds],
+            "words": [round_.words or round_.name for round_ in rounds],
             "shares": shares_of(stage, self.config, rounds),
             "later": seconds_of(later, self.config, self.workspace, engine.workers),
         }

@@ -26,7 +26,7 @@ class Round(Generic[T, R]):
     """The declaration of a round: its name, and the function that computes the result of a task.
 
     Attributes:
-        name: name of the round: on the progress bar, in ``nmt-prep tasks``, and for ``--round``.
+        name: name of the round: in ``nmt-prep tasks``, and for ``--round``.
         work: a module-level function from a task (plain data that can be pickled) to its result. Its second argument
             is a callback for progress in ``unit``; if ``here`` is set, it is the round's meter.
         result: the type of the results, a dataclass that can be stored as JSON.
@@ -36,6 +36,7 @@ class Round(Generic[T, R]):
         by_all: True if each process that needs the results runs the tasks itself unless their results are noted; they
             must be quick and idempotent. If ``valid`` is not given, they must be pure functions of the task; of several
             results the first one noted is kept, so that all processes agree on it.
+        words: what it does, for the progress; its name if this is empty.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Round(Generic[T, R]):
     made: Callable[[T, R], Iterable[Path]] | None = None
     here: bool = False
     by_all: bool = False
+    words: str = ""
 
     def run(
         self, tasks: Iterable[T], total: int | None = None, valid: Callable[[R], bool] | None = None

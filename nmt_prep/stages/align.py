@@ -150,7 +150,7 @@ def links_of(batch: pa.RecordBatch) -> Links:
 
 
 SAMPLE, LEARN = SampleRounds("align"), LearningRounds("align", SETTINGS)
-LINK = Round("align", link_part, Linked, made=lambda task, _: [task.output])
+LINK = Round("align", link_part, Linked, made=lambda task, _: [task.output], words="linking words")
 
 
 @dataclass(frozen=True)

@@ -184,10 +184,15 @@ class LearningRounds:
         self._prefix = prefix
         self._settings = settings
         self._names = rounds(settings)
-        self._start = Round(f"{prefix}-start", start_model, Done, unit="models", made=_output)
-        self._count = {name: Round(f"{prefix}-{name}", count_shard, Done, made=_output) for name in self._names}
+        self._start = Round(
+            f"{prefix}-start", start_model, Done, unit="models", made=_output, words="beginning to learn alignment"
+        )
+        words = {name: f"learning alignment, pass {number}" for number, name in enumerate(self._names, 1)}
+        self._count = {
+            name: Round(f"{prefix}-{name}", count_shard, Done, made=_output, words=words[name]) for name in self._names
+        }
         self._update = {
-            name: Round(f"{prefix}-{name}-model", update_model, Done, unit="files", made=_output)
+            name: Round(f"{prefix}-{name}-model", update_model, Done, unit="files", made=_output, words=words[name])
             for name in self._names
         }
 

@@ -131,7 +131,7 @@ def _count(lines: pa.Array, wanted: Sequence[int], counts: dict[int, int], texts
         texts.setdefault(value, lines[int(found[first])].as_py().strip()[:_KEPT_CHARACTERS])
 
 
-RECOUNT = Round("recount", recount, LineCounts)
+RECOUNT = Round("recount", recount, LineCounts, words="counting frequent lines")
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,9 @@ def _keys(path: Path) -> Iterator[npt.NDArray[np.uint64]]:
         ) from error
 
 
-IN_TRAIN = Round("in_train", look_in_train, InTrain, unit="corpora", here=True)
+IN_TRAIN = Round(
+    "in_train", look_in_train, InTrain, unit="corpora", here=True, words="looking for pairs of other splits in train"
+)
 
 
 @dataclass(frozen=True)

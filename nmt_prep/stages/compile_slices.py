@@ -137,7 +137,7 @@ def count_lines(task: LinesTask, tick: Tick) -> RangeCounts:
         raise task.source.explained(error) from error
 
 
-LINES = Round("lines", count_lines, RangeCounts, unit="bytes")
+LINES = Round("lines", count_lines, RangeCounts, unit="bytes", words="counting lines")
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ def count_rows(task: RowsTask, tick: Tick) -> RowCount:
     return RowCount(rows)
 
 
-ROWS = Round("rows", count_rows, RowCount, unit="bytes")
+ROWS = Round("rows", count_rows, RowCount, unit="bytes", words="counting rows")
 
 
 def slice_corpora(

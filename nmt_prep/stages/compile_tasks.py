@@ -133,6 +133,7 @@ COMPILE = Round(
     compile_slice,
     CompiledSlice,
     unit="bytes",
+    words="reading pairs",
     made=lambda task, result: (
         *(task.directory.parent / file for file in result.digests),
         *filter(None, [task.keys]),

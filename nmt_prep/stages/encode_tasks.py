@@ -205,10 +205,13 @@ def order_shards(task: ShardTask, tick: Tick) -> WrittenShards:
 
 
 PLAN = Round("plan", plan_buckets, BucketCount, by_all=True)
-ENCODE = Round("encode", encode_part, PairStats, made=lambda task, _: [task.spill, task.sampled])
+ENCODE = Round(
+    "encode", encode_part, PairStats, made=lambda task, _: [task.spill, task.sampled], words="encoding pairs"
+)
 SHUFFLE = Round(
     "shuffle",
     order_shards,
     WrittenShards,
+    words="shuffling pairs",
     made=lambda task, _: [path for output in task.outputs for path in (output, index_path(output))],
 )

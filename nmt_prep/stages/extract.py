@@ -249,6 +249,7 @@ EXTRACT = Round(
     extract_archive,
     ExtractedMembers,
     unit="bytes",
+    words="extracting files",
     made=lambda task, result: (task.directory / stored.file for files in result.files.values() for stored in files),
 )
 

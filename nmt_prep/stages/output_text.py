@@ -81,7 +81,7 @@ def spill_text(task: TextTask, tick: Tick) -> Spilled:
 
 
 PLAN_TEXT = Round("plan-text", plan_buckets, BucketCount, by_all=True)
-SPILL_TEXT = Round("spill-text", spill_text, Spilled, made=lambda task, _: [task.spill])
+SPILL_TEXT = Round("spill-text", spill_text, Spilled, made=lambda task, _: [task.spill], words="shuffling text")
 
 
 LINE_SIZES: Mapping[Form, int] = {"text": 1, "linked_text": 2, "linked_tsv": 2, "linked_pieces": 4}

@@ -67,7 +67,7 @@ def _written(task: ShardTask[Any], made: ShardMade) -> Iterator[Path]:
     yield from map(Path, made.scratch)
 
 
-WRITE = Round("outputs", write_output, ShardMade, made=_written)
+WRITE = Round("outputs", write_output, ShardMade, made=_written, words="writing files")
 
 
 @dataclass(frozen=True)

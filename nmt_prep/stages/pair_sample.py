@@ -185,8 +185,16 @@ class SampleRounds:
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
-        self.select = Round(f"{prefix}-select", select_pairs, Selected, made=_selected_file)
-        self.join = Round(f"{prefix}-shards", join_shard, SampleShard, made=lambda task, _: [task.output])
+        self.select = Round(
+            f"{prefix}-select", select_pairs, Selected, made=_selected_file, words="choosing pairs to learn from"
+        )
+        self.join = Round(
+            f"{prefix}-shards",
+            join_shard,
+            SampleShard,
+            made=lambda task, _: [task.output],
+            words="shuffling pairs to learn from",
+        )
 
     @property
     def rounds(self) -> tuple[Round[SelectTask, Selected], Round[ShardTask, SampleShard]]:

@@ -111,7 +111,7 @@ def upload_file(task: UploadTask, tick: Tick) -> Uploaded:
 
 
 ANNOUNCE = Round("announce", announce_publication, Announced, unit="steps", by_all=True)
-PUBLISH = Round("publish", upload_file, Uploaded, unit="bytes")
+PUBLISH = Round("publish", upload_file, Uploaded, unit="bytes", words="uploading files")
 
 
 class Publish(Stage[NoOutput, int]):

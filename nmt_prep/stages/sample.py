@@ -156,7 +156,9 @@ def sample_corpus(task: SampleTask, tick: Tick) -> SampleSize:
     return SampleSize(lines, size)
 
 
-SAMPLE = Round("sample", sample_corpus, SampleSize, unit="lines", made=lambda task, _: [task.output])
+SAMPLE = Round(
+    "sample", sample_corpus, SampleSize, unit="lines", made=lambda task, _: [task.output], words="sampling lines"
+)
 
 
 @dataclass(frozen=True)

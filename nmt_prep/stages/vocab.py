@@ -202,7 +202,13 @@ def _lines(task: VocabularyTask, meter: Meter) -> Iterator[pa.Array]:
 
 
 TRAIN = Round(
-    "train", build_vocabulary, DescribedVocabulary, unit="steps", made=lambda task, _: [task.output], here=True
+    "train",
+    build_vocabulary,
+    DescribedVocabulary,
+    unit="steps",
+    made=lambda task, _: [task.output],
+    here=True,
+    words="training the vocabulary",
 )
 
 

@@ -84,4 +84,6 @@ def count_slice(task: CountTask, tick: Tick) -> CountedTexts:
     return CountedTexts(len(columns.counts))
 
 
-COUNT = Round("count", count_slice, CountedTexts, unit="bytes", made=lambda task, _: [task.output])
+COUNT = Round(
+    "count", count_slice, CountedTexts, unit="bytes", made=lambda task, _: [task.output], words="counting words"
+)

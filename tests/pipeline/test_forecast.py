@@ -35,6 +35,11 @@ def test_shares_of_rounds_are_those_of_the_last_run(tmp_path: Path) -> None:
     assert shares_of(BY_NAME["vocab"], config, [count, train]) == [1.0, 0.02]
 
 
+def test_every_round_says_in_words_what_it_does() -> None:
+    rounds = [round_ for stage in STAGES for round_ in stage.rounds if not round_.by_all]
+    assert [round_.name for round_ in rounds if round_.words.partition(" ")[0][-3:] != "ing"] == []
+
+
 class Starts(Listener):
     """Keeps what is known at the start of each stage."""
 

@@ -197,24 +197,32 @@ class Step:
     mark: Round[MarkTask, Marked]
 
     @classmethod
-    def of(cls, name: str, reason: str) -> Step:
-        """Returns a step whose rounds have the given name."""
-        return cls(reason, Round(name, decide, Decided, made=lambda task, _: [task.output]), _mark_round(name))
+    def of(cls, name: str, reason: str, words: str) -> Step:
+        """Returns a step whose rounds have the given name, and compare what the words say."""
+        made = Round(name, decide, Decided, made=lambda task, _: [task.output], words=f"comparing {words}")
+        return cls(reason, made, _mark_round(name, words))
 
 
-def _mark_round(name: str) -> Round[MarkTask, Marked]:
-    return Round(f"{name}-dropped", mark_part, Marked, unit="parts", made=lambda task, _: [task.output])
+def _mark_round(name: str, words: str) -> Round[MarkTask, Marked]:
+    return Round(
+        f"{name}-dropped",
+        mark_part,
+        Marked,
+        unit="parts",
+        made=lambda task, _: [task.output],
+        words=f"marking equal {words}",
+    )
 
 
 STEPS: Mapping[Compared, Step] = {
-    "pair": Step.of("clean-pairs", "duplicate_pair"),
-    "source": Step.of("clean-sources", "too_many_targets"),
-    "target": Step.of("clean-targets", "too_many_sources"),
+    "pair": Step.of("clean-pairs", "duplicate_pair", "pairs"),
+    "source": Step.of("clean-sources", "too_many_targets", "sources"),
+    "target": Step.of("clean-targets", "too_many_sources", "targets"),
 }
-NEAR_MARK = _mark_round("clean-near")
+NEAR_MARK = replace(_mark_round("clean-near", "pairs"), words="marking similar pairs")
 DROP: Mapping[DedupPass, Round[DropTask, PartResult]] = {
-    "dedup": part_round("clean-dedup", drop_pairs),
-    "limits": part_round("clean-limits", drop_pairs),
+    "dedup": part_round("clean-dedup", drop_pairs, "dropping duplicates"),
+    "limits": part_round("clean-limits", drop_pairs, "dropping duplicates"),
 }
 DEDUP_ROUNDS: tuple[Round[Any, Any], ...] = (
     *(STEPS["pair"].decide, STEPS["pair"].mark),

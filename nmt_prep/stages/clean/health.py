@@ -70,7 +70,9 @@ def look(task: LookTask, tick: Tick) -> PairFacts:
     return observer.result()
 
 
-LOOK = Round("clean-look", look, PairFacts, made=lambda task, _: filter(None, [task.keys]))
+LOOK = Round(
+    "clean-look", look, PairFacts, made=lambda task, _: filter(None, [task.keys]), words="looking at kept pairs"
+)
 CLEAN_RECOUNT = replace(RECOUNT, name="clean-recount")
 CLEAN_IN_TRAIN = replace(IN_TRAIN, name="clean-in-train")
 

@@ -122,7 +122,12 @@ def _segments_of(source: SetSource, task: SegmentsTask) -> Iterator[PairBatch]:
 
 
 SEGMENTS = Round(
-    "clean-segments", gather_segments, GatheredSegments, unit="segments", made=lambda task, _: [task.output]
+    "clean-segments",
+    gather_segments,
+    GatheredSegments,
+    unit="segments",
+    made=lambda task, _: [task.output],
+    words="gathering evaluation sets",
 )
 
 

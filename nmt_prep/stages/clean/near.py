@@ -296,17 +296,28 @@ def count_clusters(task: NearTask, tick: Tick) -> Clusters:
     return Clusters(cluster_sizes(np.unique(np.concatenate(survivors), return_counts=True)[1]))
 
 
-BANDS = Round("clean-near-bands", write_bands, Written, made=lambda task, _: [task.file("bands")])
+BANDS = Round(
+    "clean-near-bands", write_bands, Written, made=lambda task, _: [task.file("bands")], words="computing signatures"
+)
 BUCKETS = Round(
     "clean-near-buckets",
     find_candidates,
     Bucketed,
     unit="records",
+    words="comparing signatures",
     made=lambda task, _: [task.file("edges"), task.file("requests")],
 )
-TEXTS = Round("clean-near-texts", answer_requests, Written, made=lambda task, _: [task.file("texts")])
-VERIFY = Round("clean-near", verify_part, Verified, made=lambda task, _: [task.file("drops")])
-CLUSTERS = Round("clean-near-clusters", count_clusters, Clusters, unit="parts")
+TEXTS = Round(
+    "clean-near-texts",
+    answer_requests,
+    Written,
+    made=lambda task, _: [task.file("texts")],
+    words="gathering candidates",
+)
+VERIFY = Round(
+    "clean-near", verify_part, Verified, made=lambda task, _: [task.file("drops")], words="comparing similar pairs"
+)
+CLUSTERS = Round("clean-near-clusters", count_clusters, Clusters, unit="parts", words="counting similar pairs")
 NEAR_ROUNDS = (BANDS, BUCKETS, TEXTS, VERIFY, CLUSTERS)
 
 

@@ -113,9 +113,9 @@ class PartResult:
 T = TypeVar("T", bound=PartTask)
 
 
-def part_round(name: str, work: Callable[[T, Tick], PartResult]) -> Round[T, PartResult]:
-    """Returns the round of a pass, given its name and the function that computes the result of a task."""
-    return Round(name, work, PartResult, made=_made_files)
+def part_round(name: str, work: Callable[[T, Tick], PartResult], words: str) -> Round[T, PartResult]:
+    """Returns the round of a pass: its name, the function that computes the result of a task, and what it does."""
+    return Round(name, work, PartResult, made=_made_files, words=words)
 
 
 def _made_files(task: PartTask, result: PartResult) -> Iterator[Path]:
@@ -273,4 +273,6 @@ def sample_rejects(task: RejectsTask, tick: Tick) -> PairFile:
     return written
 
 
-REJECTS = Round("clean-rejects", sample_rejects, PairFile, made=lambda task, _: [task.output])
+REJECTS = Round(
+    "clean-rejects", sample_rejects, PairFile, made=lambda task, _: [task.output], words="sampling dropped pairs"
+)

@@ -80,7 +80,8 @@ def _with_text(batch: pa.RecordBatch, judged: Judged) -> pa.RecordBatch:
     return pa.record_batch(columns, schema=batch.schema)
 
 
-FIRST, CLEAN = part_round("clean-first", clean_part), part_round("clean", clean_part)
+FIRST = part_round("clean-first", clean_part, "applying rules to the first pairs")
+CLEAN = part_round("clean", clean_part, "applying rules")
 
 
 @dataclass(frozen=True)

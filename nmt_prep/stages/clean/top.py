@@ -87,8 +87,10 @@ class Top(CorpusRule):
     def __init__(self, this: str, rounds: str, *, computed: bool) -> None:
         """Makes a pass; ``rounds`` is the start of the names of its rounds."""
         self.this, self._computed = this, computed
-        self._find = Round(f"{rounds}-threshold", find_threshold, Threshold, unit="parts")
-        self._keep = part_round(f"{rounds}-top", keep_top)
+        self._find = Round(
+            f"{rounds}-threshold", find_threshold, Threshold, unit="parts", words="finding the best pairs"
+        )
+        self._keep = part_round(f"{rounds}-top", keep_top, "keeping the best pairs")
         self.rounds = (self._find, self._keep)
 
     def applies(self, corpus: CleanedCorpus) -> bool:

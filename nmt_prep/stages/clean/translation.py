@@ -193,10 +193,12 @@ def _repaired_files(task: RepairTask, result: Repaired) -> list[Path]:
 
 
 SAMPLE, LEARN = SampleRounds(TRANSLATION), LearningRounds(TRANSLATION, SCORE_SETTINGS)
-REPAIR = Round("translation-repair", exchange_targets, Repaired, made=_repaired_files)
-NULL = Round("translation-repaired", score_repaired, NullScores)
-SCORE = Round("translation-scores", score_part, Scored, made=lambda task, _: [task.output])
-DROP = part_round("translation", drop_misaligned)
+REPAIR = Round("translation-repair", exchange_targets, Repaired, made=_repaired_files, words="exchanging targets")
+NULL = Round("translation-repaired", score_repaired, NullScores, words="scoring exchanged targets")
+SCORE = Round(
+    "translation-scores", score_part, Scored, made=lambda task, _: [task.output], words="scoring translations"
+)
+DROP = part_round("translation", drop_misaligned, "dropping misaligned pairs")
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def news() -> list[Pair]:
 
 def tokenized(pairs: list[Pair]) -> list[Pair]:
     """Returns lower-cased pairs with spaces between words."""
-    from nmt_prep.align.words import words_of  # noqa: PLC0415
+    from nmt_prep.align.vocabulary import words_of  # noqa: PLC0415
     from nmt_prep.columns import TextColumn  # noqa: PLC0415
 
     sides = []

@@ -1,25 +1,25 @@
-"""Digests of files, cached so that a second run is quick."""
+"""Digests of files, cached so that a second run is quick, and hashes of the steps of files."""
 
 from __future__ import annotations
 
 import errno
 import hashlib
+import io
 import json
 import os
 import stat
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from _nmt_prep_core import block_facts, sha256_each, sha256_lanes_pay
+from _nmt_prep_core import block_facts, block_hash, sha256_each, sha256_lanes_pay
 
 from nmt_prep.artefacts import parse_json, write_json
 from nmt_prep.errors import OutputError
-from nmt_prep.file_steps import FileSteps, steps_of
 from nmt_prep.typed_json import as_json, parse_json_as
 
 
@@ -32,10 +32,10 @@ def cache_directory() -> Path:
 
 
 def check_regular(path: Path) -> None:
-    """Raises if a path is a device, pipe or socket, which may never end or may wait for a writer.
+    """Checks that a path is a file or directory; a device, pipe or socket may never end, or may wait for a writer.
 
     Raises:
-        OSError: the path is one of these, or does not exist.
+        OSError: the path is something else, or does not exist.
     """
     mode = path.stat().st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
@@ -54,7 +54,7 @@ def sha256_of(path: Path) -> str:
 
 
 def sha256_of_each(contents: Sequence[npt.NDArray[np.uint8]]) -> list[str]:
-    """Returns the SHA-256 of the bytes of each array; of many arrays of similar size, all in one pass."""
+    """Returns the SHA-256 of the bytes of each array; digests many arrays of similar size side by side."""
     if len(contents) < _LEAST_LANES or not sha256_lanes_pay():
         return [hashlib.sha256(content.data).hexdigest() for content in contents]
     return [digest.hex() for digest in sha256_each(contents)]
@@ -67,10 +67,78 @@ def digest_of(value: object) -> str:
 
 
 _LEAST_LANES = 4
-"""Number of arrays from which on digesting them side by side is faster."""
+"""Least number of arrays that are digested faster side by side."""
 
 STEP_BYTES = 1 << 20
-"""Size of the steps that files of lines are counted and checked in, which bounds the search for a line."""
+"""Size of a step. Lines are counted and files are checked by steps, so the size bounds the search for a line."""
+
+
+@dataclass(frozen=True)
+class FileSteps:
+    """The steps of a file: blocks of equal size with their hashes, by which later passes divide and check the file.
+
+    Attributes:
+        size: size of the file in bytes.
+        step: size of a step in bytes; the last step may be shorter.
+        newlines: number of newlines in each step.
+        hashes: hash of each step, 64 bits.
+        unended: true if the file ends in a line without a newline.
+    """
+
+    size: int
+    step: int
+    newlines: tuple[int, ...]
+    hashes: tuple[int, ...]
+    unended: bool
+
+    def of_range(self, start: int, end: int) -> StepRange:
+        """Returns the hashes of the steps that contain the bytes from ``start`` to ``end``."""
+        first = start // self.step
+        return StepRange(self.step, first, self.hashes[first : -(-end // self.step)])
+
+
+@dataclass(frozen=True)
+class StepRange:
+    """The hashes of consecutive steps of a file: size of a step, number of the first step, and hashes."""
+
+    step: int
+    first: int
+    hashes: tuple[int, ...]
+
+    def containing(self, begin: int, end: int) -> StepRange:
+        """Returns the steps that contain a range of bytes."""
+        first = begin // self.step
+        return StepRange(self.step, first, self.hashes[first - self.first : -(-end // self.step) - self.first])
+
+
+def checked_steps(path: Path, steps: StepRange) -> Iterator[tuple[int, memoryview]]:
+    """Yields offset and bytes of consecutive steps of a file. The next step overwrites the bytes.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: a step has changed since the file was digested.
+    """
+    with path.open("rb", buffering=0) as file:
+        file.seek(steps.first * steps.step)
+        blocks = steps_of(file, steps.step)
+        for number, expected in enumerate(steps.hashes, steps.first):
+            block = next(blocks, None)
+            if block is None or block_hash(block) != expected:
+                raise ValueError(f"{path} has changed")
+            yield number * steps.step, block
+
+
+def steps_of(file: io.FileIO, size: int) -> Iterator[memoryview]:
+    """Yields the bytes of a file in steps of ``size`` bytes. The buffer is reused."""
+    buffer = memoryview(bytearray(size))
+    filled = 0
+    while count := file.readinto(buffer[filled:]):
+        filled += count
+        if filled == size:
+            yield buffer
+            filled = 0
+    if filled:
+        yield buffer[:filled]
 
 
 def _digest_with_steps(path: Path) -> tuple[str, FileSteps]:
@@ -85,13 +153,13 @@ def _digest_with_steps(path: Path) -> tuple[str, FileSteps]:
             size += len(block)
             facts.append(block_facts(block))
             unended = block[-1] != ord("\n")
-    newlines, hashes = tuple(count for count, _ in facts), tuple(each for _, each in facts)
+    newlines, hashes = tuple(count for count, _ in facts), tuple(hashed for _, hashed in facts)
     return digest.hexdigest(), FileSteps(size, STEP_BYTES, newlines, hashes, unended)
 
 
 @dataclass(frozen=True)
 class _Entry:
-    """A file in the cache: size, times and inode, SHA-256, and its steps, if they were noted."""
+    """A file in the cache: size, times and inode; SHA-256; steps, or None."""
 
     stamp: list[int]
     digest: str
@@ -99,11 +167,11 @@ class _Entry:
 
 
 class DigestCache:
-    """Cache of the digests of files; an entry is valid while the file's size, times and inode are unchanged.
+    """Cache of the digests of files.
 
-    The cache is a file in the cache directory, one per working directory. It must not lie among the artefacts, which
-    have the same bytes in every run. If it is lost, files are read again. A changed file counts as unchanged only if
-    its size, modification time, change time and inode are all the same.
+    An entry is valid while size, modification time, change time and inode of the file are unchanged. The cache is a
+    file in the cache directory, one per working directory; it must not be among the artefacts, which have the same
+    bytes in every run. Without the cache, files are read again.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -117,9 +185,12 @@ class DigestCache:
             self._known = {str(name): parse_json_as(_Entry, entry) for name, entry in stored.items()}
 
     def digest(self, path: Path, *, trust: bool = True, steps: bool = False) -> str:
-        """Returns the SHA-256 of a file, from the cache if ``trust`` is true and the entry is valid.
+        """Returns the SHA-256 of a file.
 
-        If ``steps`` is true, the same pass notes the steps of the file for :meth:`steps`.
+        Args:
+            path: the file.
+            trust: True to return a valid entry of the cache without reading the file.
+            steps: True to compute the steps of the file too, for :meth:`steps`.
 
         Raises:
             OSError: the file cannot be read.
@@ -161,7 +232,7 @@ class DigestCache:
             self._changed = True
 
     def save(self) -> None:
-        """Writes the cache file; errors are ignored, since the cache is optional."""
+        """Writes the cache file; ignores errors, since the cache is optional."""
         with self._lock, suppress(OSError, OutputError):
             if self._changed:
                 alive = {name: as_json(entry) for name, entry in self._known.items() if Path(name).exists()}
@@ -175,8 +246,8 @@ class DigestCache:
 
 
 def _name(path: Path) -> str:
-    """Returns the name of a file in the cache; links have that of the file that they point to."""
+    """Returns the name of a file in the cache; for a link, the name of its target."""
     path = path.absolute()
-    while path.is_symlink():  # a circle of links cannot be read, which is noticed before
+    while path.is_symlink():  # reading a circle of links has failed before
         path = path.parent / path.readlink()
     return str(path)

@@ -22,9 +22,9 @@ def parse_json_as(kind: type[_T], value: object) -> _T:
         adapter: TypeAdapter[_T] = _adapter(kind)
         return adapter.validate_python(value)
     except ValidationError as error:
-        found = error.errors(include_url=False)[0]
-        where = ".".join(map(str, found["loc"]))
-        raise ValueError(f"{where}: {found['msg']}" if where else found["msg"]) from None
+        problem = error.errors(include_url=False)[0]
+        where = ".".join(map(str, problem["loc"]))
+        raise ValueError(f"{where}: {problem['msg']}" if where else problem["msg"]) from None
 
 
 def as_json(value: object) -> Any:

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from nmt_prep import digests
-from nmt_prep.digests import DigestCache, cache_directory, digest_of, sha256_of, sha256_of_each
-from nmt_prep.file_steps import StepRange
+from nmt_prep.digests import DigestCache, StepRange, cache_directory, digest_of, sha256_of, sha256_of_each
 from tests.reference.line_ends import hash_block
 
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"

@@ -1,4 +1,4 @@
-"""Word alignment: learns from pairs of lines which words translate each other; links words, and scores pairs.
+"""Word alignment: learns translations of words from pairs of lines, links the words of pairs, and scores pairs.
 
-:mod:`nmt_prep.align.model` describes the model and how it is trained; docs/alignment.md the method.
+docs/alignment.md describes the method.
 """

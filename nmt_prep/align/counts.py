@@ -1,4 +1,4 @@
-"""Counts of a round of training: whole numbers, so that their sums do not depend on how the text is divided."""
+"""Counts of a round of training: whole numbers, whose sums are the same for any division of the text."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _DTYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Counts of some pairs.
+    """Counts of pairs.
 
     Attributes:
-        round: the round of training that they belong to.
-        pairs: number of pairs that were counted.
+        round: name of the round of training.
+        pairs: number of counted pairs.
         arrays: sums by name; see :mod:`nmt_prep.align.model`.
     """
 
@@ -43,7 +43,7 @@ class Counts:
         """Writes the counts to a file.
 
         Raises:
-            OutputError: it cannot be written.
+            OutputError: the file cannot be written.
         """
         arrays = dict(self.arrays)
         facts: dict[str, Any] = {"round": self.round, "pairs": self.pairs}
@@ -59,8 +59,8 @@ class Counts:
         """Reads counts.
 
         Raises:
-            AlignmentModelError: the file does not hold counts, or is damaged.
-            OSError: it cannot be read.
+            AlignmentModelError: the file has no counts, or is damaged.
+            OSError: the file cannot be read.
         """
         facts, arrays = read_arrays(path, "counts", _DTYPES)
         try:
@@ -77,7 +77,7 @@ def merge(counts: Iterable[Counts], threads: int = 1) -> Counts:
     """Adds up the counts of a round. Their order, and the number of threads, do not matter.
 
     Raises:
-        ValueError: there are none, or they are of different rounds.
+        ValueError: there are no counts, or counts of different rounds.
     """
     return reduce(lambda first, second: _added(first, second, threads), counts)
 
@@ -99,10 +99,10 @@ def _added(first: Counts, second: Counts, threads: int) -> Counts:
 def _added_words(a: Arrays, b: Arrays) -> dict[str, npt.NDArray[Any]]:
     arrays = {"combinations": a["combinations"] + b["combinations"]}
     for side in SIDES:
-        wholes, at = np.unique(np.concatenate([each[f"{side}.wholes"] for each in (a, b)]), return_index=True)
+        wholes, at = np.unique(np.concatenate([a[f"{side}.wholes"], b[f"{side}.wholes"]]), return_index=True)
         arrays[f"{side}.wholes"] = wholes
-        arrays[f"{side}.stems"] = np.concatenate([each[f"{side}.stems"] for each in (a, b)])[at]
+        arrays[f"{side}.stems"] = np.concatenate([a[f"{side}.stems"], b[f"{side}.stems"]])[at]
         arrays[f"{side}.counts"] = np.zeros(len(wholes), np.int64)
-        for each in (a, b):
-            arrays[f"{side}.counts"][np.searchsorted(wholes, each[f"{side}.wholes"])] += each[f"{side}.counts"]
+        for part in (a, b):
+            arrays[f"{side}.counts"][np.searchsorted(wholes, part[f"{side}.wholes"])] += part[f"{side}.counts"]
     return arrays

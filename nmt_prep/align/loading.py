@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Lock
 
 from nmt_prep.align.model import Model
-from nmt_prep.align.words import words_of
+from nmt_prep.align.vocabulary import words_of
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import AlignmentModelError
 from nmt_prep.sides import SIDES

@@ -1,6 +1,6 @@
-"""Models of word alignment: what they know, and their files; links and scores of pairs.
+"""Models of word alignment, which link the words of pairs and score pairs; their files.
 
-:mod:`nmt_prep.align.training` makes models.
+:mod:`nmt_prep.align.training` trains models.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ Scores: TypeAlias = "npt.NDArray[np.float64]"
 Weights: TypeAlias = "npt.NDArray[np.float32]"
 
 _NO_LINK = 0.3
-"""Probability that a word has no link, before the words are seen."""
+"""Probability that a word has no link, whatever the word."""
 
 _UNSEEN = 0.03
-"""Probability of a word given one that the table does not pair it with, as a multiple of its share in the text."""
+"""Probability of a word given a word that the table does not pair with it, as a multiple of its share in the text."""
 
 _STEEPNESS = 2.0
 """Factor by which the logarithm of a link's weight falls with its distance from the diagonal."""
 
 _PSEUDO_COUNT = 2.0
-"""Count that scoring adds to each word, spread over the words of the other side by their shares: a word with few counts
-is weak evidence, and one without counts is none."""
+"""Count that scoring adds to each word, spread over the words of the other side by their shares. It makes words with
+few counts weak evidence, and words without counts no evidence."""
 
 _MIXED = 1e-3
-"""The part of a word's share in the text that its probability in a pair has at least."""
+"""Least probability of a word in a pair, as a multiple of its share in the text."""
 
 _LEAST_VALUE = -3.0
 """Least value of a word in the score of a pair."""
@@ -63,7 +63,7 @@ _DTYPES = {
 
 
 def first_jumps() -> Weights:
-    """Returns the weights of jumps before anything is learned: a step to the next word is the most probable."""
+    """Returns the initial weights of jumps, with which a step to the next word is the most probable."""
     half = ALIGN_JUMPS // 2
     near = [0.5 ** abs(width - 1) for width in range(-half, half + 1)]
     return np.array([*near, min(near) / 2], np.float32)
@@ -76,8 +76,8 @@ class Lexicon:
     Attributes:
         table: pairs of words with their probabilities.
         forward: weights of the jumps of target words within the source side, from the longest jump back to the longest
-            jump ahead, then that of any longer one: float32, shape ``[ALIGN_JUMPS + 1]``.
-        backward: the same for source words within the target side.
+            jump ahead, then the weight of any longer jump: float32, shape ``[ALIGN_JUMPS + 1]``.
+        backward: weights of the jumps of source words within the target side, likewise.
     """
 
     table: LexicalTable
@@ -90,14 +90,14 @@ class Model:
     """A model, finished or in training.
 
     Attributes:
-        settings: what it is made for.
-        rounds_done: number of rounds of training that it has had.
+        settings: settings of the model.
+        rounds_done: number of completed rounds of training.
         vocabularies: the known words of source and target; none before the first round.
-        share: the share of pairs that the lexical table is made from.
+        share: share of pairs in the sample from which the lexical table is made.
         lexicon: the lexical table; None before the second round.
-        evidence: counts of links in the order of the table's slots: int64. In a finished model, those of the text; in
-            one that is in training, those of the prior, or none.
-        prior: what training starts from; None if it starts from nothing, or has used it up.
+        evidence: counts of links in the order of the table's slots: int64. A finished model has the counts of the text;
+            a model in training has the counts of the prior, or none.
+        prior: the model from which training starts; None for no prior, and after the round that uses it.
     """
 
     settings: Settings
@@ -110,19 +110,19 @@ class Model:
 
     @classmethod
     def start(cls, settings: Settings, prior: Model | None = None) -> Model:
-        """Returns a model that knows nothing yet.
+        """Returns a model before its first round of training.
 
         Args:
-            settings: what it is made for.
-            prior: a finished model, whose counts are added to those of the text.
+            settings: settings of the model.
+            prior: a finished model, whose counts are added to the counts of the text.
 
         Raises:
-            AlignmentModelError: the prior is not finished, or has other words.
+            AlignmentModelError: the prior is not finished, or divides lines into other words.
         """
         if prior is not None:
             if not prior.finished:
                 raise AlignmentModelError("the prior is a model that is not finished; finish its training first")
-            ours, theirs = ((each.pretokenized, each.stem) for each in (settings, prior.settings))
+            ours, theirs = (settings.pretokenized, settings.stem), (prior.settings.pretokenized, prior.settings.stem)
             if ours != theirs:
                 raise AlignmentModelError(
                     "the prior divides lines into other words (pretokenized, stem): "
@@ -132,7 +132,7 @@ class Model:
 
     @property
     def round(self) -> str | None:
-        """Name of the round of training that comes next; None if the model is finished."""
+        """Name of the next round of training; None for a finished model."""
         names = rounds(self.settings)
         return names[self.rounds_done] if self.rounds_done < len(names) else None
 
@@ -142,11 +142,11 @@ class Model:
         return self.round is None
 
     def numbered(self, source: TextColumn, target: TextColumn, threads: int = 1) -> NumberedPairs:
-        """Returns pairs as numbers of words, which :meth:`align_numbered` and others take.
+        """Returns pairs as numbers of words, for :meth:`align_numbered` and :meth:`score_numbered`.
 
         Raises:
             InvalidTextError: a line is not UTF-8.
-            ValueError: the sides have different numbers of lines, or the model does not know any words yet.
+            ValueError: the sides have different numbers of lines, or the model has not had its first round.
         """
         if not self.vocabularies:
             raise ValueError("the model has not counted words yet")
@@ -158,7 +158,7 @@ class Model:
         """Returns the share of the words of each side that the model knows; 1.0 for a side without words."""
         columns = zip(self.vocabularies, (source, target), strict=True)
         numbers = [vocabulary.numbers(lines, self.settings, threads)[0] for vocabulary, lines in columns]
-        first, second = (float(np.count_nonzero(each)) / len(each) if len(each) else 1.0 for each in numbers)
+        first, second = (float(np.count_nonzero(words)) / len(words) if len(words) else 1.0 for words in numbers)
         return first, second
 
     def align(
@@ -173,7 +173,7 @@ class Model:
         Args:
             source: the source lines.
             target: the target lines.
-            symmetrize: how the links of both directions are joined.
+            symmetrize: method of joining the links of both directions.
             threads: number of threads; it does not change the result.
 
         Raises:
@@ -185,20 +185,20 @@ class Model:
     def align_numbered(
         self, pairs: NumberedPairs, symmetrize: Symmetrization = "grow-diag-final-and", threads: int = 1
     ) -> Links:
-        """Links the words of pairs that :meth:`numbered` made; see :meth:`align`."""
+        """Links the words of numbered pairs; see :meth:`align`."""
         links, offsets, too_long = self.aligner.link(pairs, SYMMETRIZATIONS.index(symmetrize), threads)
         return Links(links.reshape(-1, 2), offsets, too_long)
 
-    def score(self, source: TextColumn, target: TextColumn, own: Integers | int = 0, threads: int = 1) -> Scores:
-        """Returns how well the sides of each pair translate each other.
+    def score(self, source: TextColumn, target: TextColumn, copies: Integers | int = 0, threads: int = 1) -> Scores:
+        """Returns a score for each pair, which is higher the better the sides translate each other.
 
-        The score is the mean over words of log(p(word | other side) / p(word)), for each direction; both are added.
+        The score is the sum over both directions of the mean over words of log(p(word | other side) / p(word)).
 
         Args:
             source: the source lines.
             target: the target lines.
-            own: number of pairs of the training text that are equal to each pair, itself included, whose counts are
-                left out: int64, shape ``[pairs]``, or one number for all pairs; 0 for text that is new to the model.
+            copies: for each pair the number of equal pairs in the training text, itself included, whose counts are left
+                out: int64, shape ``[pairs]``, or one number for all pairs; 0 for text that is new to the model.
             threads: number of threads; it does not change the result.
 
         Returns:
@@ -208,13 +208,14 @@ class Model:
             InvalidTextError: a line is not UTF-8.
             ValueError: the sides have different numbers of lines.
         """
-        return self.score_numbered(self.numbered(source, target, threads), own, threads)
+        return self.score_numbered(self.numbered(source, target, threads), copies, threads)
 
-    def score_numbered(self, pairs: NumberedPairs, own: Integers | int = 0, threads: int = 1) -> Scores:
-        """Scores pairs that :meth:`numbered` made; see :meth:`score`."""
+    def score_numbered(self, pairs: NumberedPairs, copies: Integers | int = 0, threads: int = 1) -> Scores:
+        """Scores numbered pairs; see :meth:`score`."""
         if not self.finished:
             raise ValueError(f"the model needs its round {self.round} before it can score pairs")
-        copies = np.full(len(pairs), own, np.int64) if isinstance(own, int) else own
+        if isinstance(copies, int):
+            copies = np.full(len(pairs), copies, np.int64)
         options = (_PSEUDO_COUNT, _MIXED, _LEAST_VALUE)
         return self.aligner.score(pairs, self._evidence, copies, *options, threads)
 
@@ -237,7 +238,7 @@ class Model:
         """Writes the model to a file. The same model gives the same bytes.
 
         Raises:
-            OutputError: it cannot be written.
+            OutputError: the file cannot be written.
         """
         facts, arrays = self._stored("")
         if self.prior is not None:
@@ -251,7 +252,7 @@ class Model:
 
         Raises:
             AlignmentModelError: the file is not a model, or is damaged.
-            OSError: it cannot be read.
+            OSError: the file cannot be read.
         """
         facts, arrays = read_arrays(path, "model", _DTYPES)
         try:
@@ -277,11 +278,11 @@ class Model:
 
 
 def _restored(facts: object, arrays: Mapping[str, npt.NDArray[Any]], prefix: str) -> Model:
-    """Returns a model from what its file holds: it can be used, or trained further, whatever the file holds.
+    """Returns the model in a file; checks everything that its use or further training relies on.
 
     Raises:
-        KeyError: something is missing.
-        ValueError: something does not fit together.
+        KeyError: a fact or an array is missing.
+        ValueError: facts or arrays do not fit together.
     """
     mine = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
     match facts:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 DIAGONAL_ROUNDS = 3
 JUMP_ROUNDS = 3
 DIAGONAL_ROUNDS_OF_SCORES = 2
-"""Rounds of a model that only scores. One more round, or jumps, do not find more misaligned pairs."""
+"""Rounds of a model that only scores. Neither a further round nor jumps find more misaligned pairs."""
 
 MOST = 2**31 - 1
 """The largest ``stem`` and ``table``."""
@@ -18,12 +18,12 @@ class Settings:
     """Settings of a model: its words, their stems, and its size.
 
     Attributes:
-        pretokenized: words are what white space in ASCII separates.
-        stem: number of characters that words are cut to, except frequent ones, so that their forms share counts; 0 to
-            keep all whole.
-        table: the most pairs of words that the lexical table has. It bounds the memory of training, about 40 bytes for
-            each, and does not depend on the number of pairs of lines.
-        jumps: learn the jumps from link to link. Links are better with them; scores are not.
+        pretokenized: True for words separated by ASCII white space.
+        stem: number of characters to which rare words are cut, so that their forms share counts; 0 to keep all words
+            whole.
+        table: most pairs of words in the lexical table. It bounds the memory of training, at about 40 bytes for each
+            pair of words, whatever the number of pairs of lines.
+        jumps: True to learn the jumps from link to link, which improves links, but not scores.
     """
 
     pretokenized: bool = False
@@ -33,10 +33,10 @@ class Settings:
 
     @classmethod
     def restored(cls, facts: object) -> Settings:
-        """Returns the settings that a file holds.
+        """Returns the settings in a file.
 
         Raises:
-            ValueError: they are not settings.
+            ValueError: ``facts`` are not settings.
         """
         match facts:
             case {"pretokenized": bool(spaces), "stem": int(stem), "table": int(table), "jumps": bool(jumps), **others}:

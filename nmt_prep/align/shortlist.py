@@ -1,8 +1,8 @@
-"""Lexical shortlists: which pieces of the other language a piece is linked to, and how often.
+"""Lexical shortlists: for each piece the linked pieces of the other language, with their shares.
 
-The files are those of the program extract-lex, which Marian and Bergamot read: in ``lex.s2t`` a line ``target source
-p(target | source)``, in ``lex.t2s`` a line ``source target p(source | target)``. Pieces without a link count as linked
-to ``NULL``.
+The files are those of the program extract-lex, which Marian and Bergamot read: lines ``target source p(target |
+source)`` in ``lex.s2t``, and lines ``source target p(source | target)`` in ``lex.t2s``. Pieces without a link count as
+linked to ``NULL``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Numbers: TypeAlias = "npt.NDArray[np.int64]"
 
 
 class LexicalCounts:
-    """Counts how often pieces are linked. Numbers of pieces count from 1; 0 is ``NULL``."""
+    """Counts the links between pieces, which are numbered from 1; 0 is ``NULL``."""
 
     def __init__(self, source_pieces: int, target_pieces: int) -> None:
         """Takes the sizes of the two vocabularies."""
@@ -37,7 +37,7 @@ class LexicalCounts:
         self._size = 0
 
     def add(self, links: Links, source: Ragged, target: Ragged) -> None:
-        """Adds pairs: the links of their pieces, and the ids of both sides."""
+        """Adds pairs, given the links of their pieces and the ids of both sides."""
         pair = np.repeat(np.arange(len(links)), np.diff(links.offsets))
         places = [rows.offsets[pair] + links.links[:, side] for side, rows in enumerate((source, target))]
         alone = []
@@ -55,13 +55,13 @@ class LexicalCounts:
             self._settle()
 
     def rows(self, *, backward: bool = False, best: int | None = None) -> tuple[Numbers, Numbers, Numbers, Numbers]:
-        """Returns, for each pair of linked pieces: given piece, other piece, count, and count of the given piece.
+        """Returns for each pair of linked pieces: given piece, other piece, count, and count of the given piece.
 
-        They are ordered by the given piece, then by descending count, then by the other piece.
+        The order is by given piece, then by descending count, then by other piece.
 
         Args:
             backward: true if the target piece is given.
-            best: the most other pieces for each given one; None for all.
+            best: most other pieces of a given piece; None for all.
         """
         self._settle()
         sources, targets = self._keys // self._targets, self._keys % self._targets
@@ -98,7 +98,7 @@ def write_shortlist(
         path: the file.
         pieces: texts of the pieces of the source and the target vocabulary, without white space.
         backward: true if the target piece is given.
-        best: the most other pieces for each given one; None for all.
+        best: most other pieces of a given piece; None for all.
 
     Raises:
         OutputError: the file cannot be written.
@@ -111,5 +111,5 @@ def write_shortlist(
 
 
 def _lines(given: Sequence[str], other: Sequence[str], rows: tuple[Numbers, ...]) -> Iterator[str]:
-    for each, to, count, total in zip(*(column.tolist() for column in rows), strict=True):
-        yield f"{other[to]} {given[each]} {count / total:.7f}\n"
+    for piece, linked, count, total in zip(*(column.tolist() for column in rows), strict=True):
+        yield f"{other[linked]} {given[piece]} {count / total:.7f}\n"

@@ -1,17 +1,17 @@
 """Trains models of word alignment in rounds.
 
-Each round counts the whole text, in any division into batches: a :class:`Counter` counts some of them,
-:func:`~nmt_prep.align.counts.merge` adds up the counts, and :func:`updated` makes the next model from the sum. The
-rounds are
+Each round counts the whole text, in any division into batches: a :class:`Counter` counts batches,
+:func:`~nmt_prep.align.counts.merge` adds up counts, and :func:`updated` makes the next model from the sum. The rounds
+are
 
 - ``words``: counts the words of both sides, and their combinations within pairs;
-- ``cells``: finds the pairs of words that occur together in a sample of the pairs; they become the lexical table;
-- ``diagonal-…``: counts expected links, where they depend on words and on the distance from the diagonal;
-- ``jumps-…``: the same for hidden Markov models over the jumps from link to link;
+- ``cells``: finds the pairs of words that occur together in a sample of the pairs, for the lexical table;
+- ``diagonal-…``: counts expected links by a model of words and distances from the diagonal;
+- ``jumps-…``: counts expected links by hidden Markov models over the jumps from link to link;
 - ``evidence``: counts expected links near the diagonal, from which scores are computed.
 
-A link counts as far as both directions expect it: the product of their probabilities (Liang, Taskar and Klein,
-"Alignment by Agreement", 2006). Expected counts are multiples of ``1 / ALIGN_ONE``: whole numbers, whose sums do not
+The expected count of a link is the product of its probabilities in both directions (Liang, Taskar and Klein, "Alignment
+by Agreement", 2006). Expected counts are multiples of ``1 / ALIGN_ONE``, stored as whole numbers, whose sums do not
 depend on the order of the terms.
 """
 
@@ -48,39 +48,39 @@ _FIRST_STEEPNESS = 2.0
 """Factor by which the logarithm of a weight falls with the distance from the diagonal, in the round ``cells``."""
 
 _COMBINATIONS_PER_CELL = 8
-"""The lexical table is made from a sample with at most this many combinations of words for each cell it may have."""
+"""Most combinations of words in the sample for the lexical table, as a multiple of the number of cells of the table."""
 
 _LEAST_ASSOCIATION = 2.0**-19
-"""Cells are left out of the table if the product of their shares in row and column is smaller: no later round would
-link their words."""
+"""Least product of the shares of a cell in its row and its column. No later round would link the words of other cells,
+so the table leaves them out."""
 
 _LEAST_CELL = ALIGN_ONE // 1024
-"""Cells with smaller counts after a diagonal round are dropped."""
+"""Least count of a cell after a diagonal round; other cells are dropped."""
 
 _EQUAL_WORDS = 0.5
-"""Counts of links that are added for words that are equal on both sides, such as names and numbers."""
+"""Count of links that is added for equal words on both sides, such as names and numbers."""
 
 _FREQUENT = 100
-"""Words with at least this count are learned whole, not by their stems."""
+"""Least count of a word that is learned whole, not by its stem."""
 
 _CELL_NAMES = ("offsets", "targets", "counts")
 
 
 class Counter:
-    """Counts batches of pairs for the next round of a model. Its memory does not grow with their number."""
+    """Counts batches of pairs for the next round of a model, in memory that does not grow with their number."""
 
     def __init__(self, model: Model, threads: int = 1) -> None:
         """Prepares for counting.
 
         Args:
-            model: a model that is not finished.
+            model: an unfinished model.
             threads: number of threads; it does not change the counts.
         """
         if model.round is None:
             raise ValueError("the model is finished")
         self._model, self._round, self._threads = model, model.round, threads
         self._sum: Counts | None = None
-        self._parts: list[tuple[int, Counts]] = []  # batches that each counts; merged in pairs of equal numbers
+        self._parts: list[tuple[int, Counts]] = []  # number of batches and their counts; equal numbers are merged
 
     def add(self, source: TextColumn, target: TextColumn) -> None:
         """Counts a batch.
@@ -95,7 +95,7 @@ class Counter:
             self.add_numbered(self._model.numbered(source, target, self._threads))
 
     def add_numbered(self, pairs: NumberedPairs) -> None:
-        """Counts a batch that :meth:`Model.numbered` made, in any round but the first."""
+        """Counts a batch of numbered pairs, in any round but the first."""
         if self._round == "cells":
             self._include(_count_cells(self._model, pairs, self._threads))
             return
@@ -136,7 +136,7 @@ def updated(model: Model, counts: Counts, threads: int = 1) -> Model:
     """Returns the model after its next round.
 
     Args:
-        model: the model that was counted with.
+        model: the model with which the text was counted.
         counts: the counts of the whole text.
         threads: number of threads; it does not change the model.
 
@@ -231,23 +231,20 @@ def _with_links(model: Model, arrays: Arrays, threads: int) -> Model:
 
 
 def _jumps(counts: Integers) -> Weights:
-    """Returns the weights of jumps, with one more of each; longer ones have half of the least."""
+    """Returns the weights of jumps from counts, each increased by 1; longer jumps have half of the least weight."""
     near = counts[:-1] / ALIGN_ONE + 1.0
-    near /= float(np.add.accumulate(near)[-1])  # the order of the sum is fixed
+    near /= float(np.add.accumulate(near)[-1])  # a sum in fixed order
     return np.append(near, near.min() / 2).astype(np.float32)
 
 
 def _pruned(cells: _CellArrays, columns: int, most: int) -> _CellArrays:
-    """Returns the associated cells with the highest counts.
-
-    Cells that equal the highest count dropped are dropped too.
-    """
+    """Returns the associated cells with the highest counts. Cells of one count are kept or dropped together."""
     least = 0 if len(cells[2]) <= most else int(np.partition(cells[2], -most - 1)[-most - 1]) + 1
     return prune_cells(*cells, columns, least, _LEAST_ASSOCIATION)
 
 
 def _cells_of(model: Model, vocabularies: tuple[Vocabulary, ...]) -> _CellArrays:
-    """Returns the evidence of a model as rows of cells, with the numbers that words have in other vocabularies."""
+    """Returns the evidence of a model as rows of cells, with the numbers of words in other vocabularies."""
     assert model.lexicon is not None
     offsets, targets, counts = model.lexicon.table.rows_of(model.evidence, 1)
     rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
@@ -259,7 +256,7 @@ def _cells_of(model: Model, vocabularies: tuple[Vocabulary, ...]) -> _CellArrays
 
 
 def _equal_words(vocabularies: tuple[Vocabulary, ...]) -> _CellArrays:
-    """Returns a cell for each word that both sides have."""
+    """Returns a cell for each word of both sides."""
     hashes = np.intersect1d(vocabularies[0].hashes, vocabularies[1].hashes)
     source, target = (vocabulary.numbers_of(hashes) for vocabulary in vocabularies)
     counts = np.full(len(hashes), int(_EQUAL_WORDS * ALIGN_ONE), np.int64)
@@ -267,7 +264,7 @@ def _equal_words(vocabularies: tuple[Vocabulary, ...]) -> _CellArrays:
 
 
 def _rows(source: Integers, target: Integers, counts: Integers, rows: int) -> _CellArrays:
-    """Returns cells as rows; leaves out those of unknown words."""
+    """Returns cells as rows, without cells of unknown words."""
     known = (source > 0) & (target > 0)
     source, target, counts = source[known], target[known], counts[known]
     order = np.lexsort((target, source))
@@ -276,6 +273,6 @@ def _rows(source: Integers, target: Integers, counts: Integers, rows: int) -> _C
 
 
 def _joined(first: _CellArrays, second: _CellArrays) -> _CellArrays:
-    counts = merge(Counts("cells", 0, dict(zip(_CELL_NAMES, each, strict=True))) for each in (first, second))
+    counts = merge(Counts("cells", 0, dict(zip(_CELL_NAMES, cells, strict=True))) for cells in (first, second))
     arrays = counts.arrays
     return arrays["offsets"], arrays["targets"], arrays["counts"]

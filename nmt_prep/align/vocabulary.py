@@ -1,4 +1,4 @@
-"""The words of one side that a model knows, numbered from 1 by falling count; 0 is any other word."""
+"""Words of lines, and the words that a model knows, numbered from 1 by falling count; 0 is any other word."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from _nmt_prep_core import WordNumbers
+from _nmt_prep_core import WordNumbers, word_spans
 
 from nmt_prep.align.settings import Settings
 from nmt_prep.columns import TextColumn
@@ -20,7 +20,40 @@ _UNKNOWN_COUNT = 0.5
 MOST_WORDS = 1 << 22
 
 _MOST_COUNTED = 1 << 53
-"""Most words of a text: their number is exact as a float."""
+"""Most words of a text; the number is still exact as a float."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Places of the words of lines: words ``offsets[i]`` to ``offsets[i + 1]`` are in line i.
+
+    Attributes:
+        begins: position of the first byte of each word in its line: int32, shape ``[words]``.
+        ends: position after the last byte of each word: int32, shape ``[words]``.
+        offsets: int64, shape ``[lines + 1]``.
+    """
+
+    begins: npt.NDArray[np.int32]
+    ends: npt.NDArray[np.int32]
+    offsets: npt.NDArray[np.int64]
+
+
+def words_of(lines: TextColumn, *, pretokenized: bool = False) -> Words:
+    """Splits lines into words.
+
+    By default, a word is a run of letters, marks, numbers and underscores. A point or comma between digits belongs to
+    the number. A Chinese or Hiragana character is a word, and so is a run of Katakana; Thai, Lao, Khmer and Burmese are
+    divided into clusters of a consonant with its vowels and marks. A punctuation mark or symbol is a word, together
+    with equal ones that follow it. Spaces belong to no word.
+
+    Args:
+        lines: the lines.
+        pretokenized: true for words separated by ASCII white space.
+
+    Raises:
+        InvalidTextError: a line is not UTF-8.
+    """
+    return Words(*word_spans(lines.data, lines.offsets, pretokenized))
 
 
 @dataclass(frozen=True)
@@ -28,8 +61,8 @@ class Vocabulary:
     """The known words of a side.
 
     Attributes:
-        hashes: of the word with each number, from 1: uint64, shape ``[words]``.
-        counts: how often each is in the text: int64, shape ``[words]``.
+        hashes: hashes of the words, in order of their numbers: uint64, shape ``[words]``.
+        counts: number of occurrences of each word in the text: int64, shape ``[words]``.
     """
 
     hashes: Hashes
@@ -37,11 +70,11 @@ class Vocabulary:
 
     @classmethod
     def of(cls, stems: Hashes, counts: Integers) -> Vocabulary:
-        """Numbers stems, which need not be distinct; keeps the most frequent.
+        """Numbers the most frequent stems.
 
         Args:
-            stems: hashes: uint64, shape ``[n]``.
-            counts: of the stems: int64, shape ``[n]``.
+            stems: hashes of stems, perhaps with repetitions: uint64, shape ``[n]``.
+            counts: counts of the stems: int64, shape ``[n]``.
         """
         hashes, places = np.unique(stems, return_inverse=True)
         totals = np.zeros(len(hashes), np.int64)
@@ -51,10 +84,10 @@ class Vocabulary:
 
     @classmethod
     def restored(cls, hashes: Hashes, counts: Integers) -> Vocabulary:
-        """Returns the words that a file holds.
+        """Returns the words in a file.
 
         Raises:
-            ValueError: they cannot be the words of a text.
+            ValueError: these cannot be the words of a text.
         """
         if len(hashes) != len(counts) or not len(np.unique(hashes)) == len(hashes) <= MOST_WORDS:
             raise ValueError("its words are not distinct, too many, or not as many as their counts")
@@ -63,7 +96,7 @@ class Vocabulary:
         return cls(hashes, counts)
 
     def __len__(self) -> int:
-        """Returns the size of arrays by word: one more than there are known words."""
+        """Returns the size of arrays by number of word: the number of known words and 1."""
         return len(self.hashes) + 1
 
     @cached_property
@@ -87,7 +120,7 @@ class Vocabulary:
         return self._numbers.encode(lines.data, lines.offsets, settings.pretokenized, settings.stem, threads)
 
     def numbers_of(self, hashes: Hashes) -> npt.NDArray[np.int64]:
-        """Returns the numbers of words given by their hashes, 0 for those that are not known."""
+        """Returns the numbers of words, given their hashes; 0 for an unknown word."""
         order = np.argsort(self.hashes)
         if not len(order):
             return np.zeros(len(hashes), np.int64)

@@ -86,7 +86,7 @@ def _corpus_lines(corpus: CorpusFacts, languages: Languages) -> Iterator[str | T
             yield f"    {_label(part)}and {len(members) - _MEMBERS} more {what}s"
     for side, seen in corpus.languages.items():
         if seen.lines:
-            shares = ", ".join(f"{name} {share:.0%}" for name, share in seen.found.items())
+            shares = ", ".join(f"{name} {share:.0%}" for name, share in seen.shares.items())
             unknown = "" if seen.fitting is not None else f" (the model does not know {seen.language})"
             yield f"  languages of {side}: {shares} of {seen.lines} lines{unknown}"
     if corpus.first:

@@ -21,8 +21,8 @@ import pyarrow as pa
 from _nmt_prep_core import block_hash, split_lines
 
 from nmt_prep.artefacts import atomic_write, parse_json
+from nmt_prep.digests import StepRange
 from nmt_prep.errors import CorpusError
-from nmt_prep.file_steps import StepRange
 from nmt_prep.lines.chunks import unreadable_in_place
 from nmt_prep.sides import Side
 from nmt_prep.typed_json import as_json, parse_json_as

@@ -8,8 +8,8 @@ from types import MappingProxyType
 
 from _nmt_prep_core import LineSampler
 
+from nmt_prep.digests import StepRange
 from nmt_prep.errors import InvalidTextError
-from nmt_prep.file_steps import StepRange
 from nmt_prep.lines.chunks import UTF8_MARK, changed, checked, unreadable
 
 READ_BYTES = 1 << 20

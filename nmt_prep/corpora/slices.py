@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt_prep import digests
-from nmt_prep.file_steps import FileSteps, StepRange
+from nmt_prep.digests import FileSteps, StepRange
 from nmt_prep.lines.chunks import UTF8_MARK, LineSlice, changed, one_byte_newlines, unreadable
 
 SLICE_BYTES = 64 << 20

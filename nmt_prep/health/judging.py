@@ -1,4 +1,4 @@
-"""Turns the counts of a corpus into warnings. The limits are such that clean corpora give none."""
+"""Turns counts of pairs and records into warnings. The limits are such that clean corpora give no warnings."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from nmt_prep.cleaning.expansion import expansion
 from nmt_prep.config import Languages
 from nmt_prep.health.pairs import PairFacts
 from nmt_prep.health.warning import HealthWarning
+from nmt_prep.records import DatasetInfo
 from nmt_prep.sides import Side
 
 _LEAST_COUNT = 10
-"""Counts below this limit may be chance."""
+"""Smaller counts may be chance."""
 
 _EQUAL_SHARE = 0.05
 _SCRIPT_SHARE = 0.1
@@ -20,13 +21,15 @@ _UNEVEN_SHARE = 0.1
 _MEAN_RATIO = 2.0
 _TRAIN_SHARE = 0.001
 _LOST_SHARE = 0.5
+_TOKEN_RATIO = 3.0
+_LONG_SHARE = 0.01
 _SHOWN_LINES = 3
 _SHOWN_CHARACTERS = 60
 
 
 @dataclass(frozen=True)
 class FrequentLine:
-    """A line that makes up more than 1 % of a side: its text, cut if it is long, and the number of its occurrences."""
+    """A line that makes up more than 1 % of a side: its text, cut if long, and its number of occurrences."""
 
     text: str
     count: int
@@ -95,7 +98,7 @@ def _length_warnings(split: str, corpus: str, languages: Languages, facts: PairF
 
 
 def relative_length(languages: Languages, characters: Mapping[Side, int]) -> float:
-    """Returns the ratio source / target of the lengths, divided by the usual ratio for the languages."""
+    """Returns the ratio of the lengths of source and target, divided by the usual ratio of the languages."""
     usual = expansion(languages.source, "char") / expansion(languages.target, "char")
     return characters["source"] / (characters["target"] * usual) if characters["target"] else float("inf")
 
@@ -107,8 +110,8 @@ def leak_warning(split: str, corpus: str, pairs: int, leaks: int, by_corpus: Map
         split: name of the split.
         corpus: name of the corpus.
         pairs: number of pairs of the corpus.
-        leaks: number of its pairs that are also in train.
-        by_corpus: number of its pairs that are also in a corpus of train, by name.
+        leaks: number of pairs of the corpus that are also in train.
+        by_corpus: number of pairs of the corpus that are also in a corpus of train, by name of that corpus.
     """
     if not leaks or leaks < _TRAIN_SHARE * pairs:
         return None
@@ -119,7 +122,7 @@ def leak_warning(split: str, corpus: str, pairs: int, leaks: int, by_corpus: Map
 
 
 def drops_most(pairs: int, dropped: Mapping[str, int], share: float = _LOST_SHARE) -> bool:
-    """Returns true if more than a share of the pairs of a corpus was dropped."""
+    """Returns True if more than a share of the pairs of a corpus was dropped."""
     lost = sum(dropped.values())
     return lost >= _LEAST_COUNT and lost > share * pairs
 
@@ -141,9 +144,9 @@ def loss_warning(
         corpus: name of the corpus.
         pairs: number of pairs of the corpus.
         dropped: number of dropped pairs by reason.
-        what: name of the stage that dropped them.
+        what: name of the stage that dropped the pairs.
         explained: an explanation of the loss.
-        first: True for counts of the first pairs of the corpus only.
+        first: True if only the first pairs of the corpus were counted.
     """
     lost = sum(dropped.values())
     reasons = sorted(dropped.items(), key=lambda item: (-item[1], item[0]))
@@ -168,3 +171,34 @@ def _frequent_text(lines: Sequence[FrequentLine], side: Side, total: int) -> str
 def quoted(text: str) -> str:
     """Returns the beginning of a text in quotation marks."""
     return f"“{text if len(text) <= _SHOWN_CHARACTERS else f'{text[: _SHOWN_CHARACTERS - 1]}…'}”"
+
+
+def encoded_warnings(info: DatasetInfo, max_length: int) -> Iterator[HealthWarning]:
+    """Yields the warnings about the splits of a dataset.
+
+    Args:
+        info: content of ``dataset.json``.
+        max_length: ``input.max_length`` of the config; replaced by the length of a row in layout ``packed``.
+    """
+    limit, key = (
+        (max_length, "input.max_length") if info.row_length is None else (info.row_length, "records.row_length")
+    )
+    for name, split in info.splits.items():
+        if split.pairs < _LEAST_COUNT:
+            continue
+        ratio = split.source_tokens / max(split.target_tokens, 1)
+        if not 1 / _TOKEN_RATIO <= ratio <= _TOKEN_RATIO:
+            longer, times = ("source", ratio) if ratio > 1 else ("target", 1 / ratio if ratio else float("inf"))
+            text = (
+                f"the {longer} side of {name} has {times:.1f} times as many tokens as the other; check that the "
+                "vocabularies and the tags are those of their sides"
+            )
+            yield HealthWarning("token_ratio", text, None, name, None, round(ratio, 4))
+        dropped = sum(count for length, count in split.max_lengths if length > limit)
+        if dropped >= max(_LEAST_COUNT, _LONG_SHARE * split.pairs):
+            share = dropped / split.pairs
+            text = (
+                f"training leaves out {dropped:,} of {split.pairs:,} pairs of {name} ({share:.1%}), because a side has "
+                f"more than {limit} tokens ({key}); raise it, or use a larger vocabulary"
+            )
+            yield HealthWarning("max_length_drops", text, None, name, None, dropped, share)

@@ -37,20 +37,20 @@ class SideFacts:
 
     Attributes:
         language: the language of the config.
-        lines: number of lines that are long enough to tell their language.
-        found: share of these lines by language, the most frequent first.
+        lines: number of lines that are long enough to identify their language.
+        shares: share of these lines by language, the most frequent first.
         fitting: share of these lines in the language of the config or a similar one; None if the model does not know
             the language.
     """
 
     language: str
     lines: int
-    found: dict[str, float]
+    shares: dict[str, float]
     fitting: float | None
 
 
 def installed_identifier() -> tuple[str, LanguageIdentifier] | None:
-    """Returns the first model of language identification that is installed, and its name; None if there is none."""
+    """Returns name and model of the first installed model of language identification; None if none is installed."""
     for model in (LID_176, ELDC):
         try:
             return model, load_identifier(model)
@@ -88,7 +88,7 @@ def side_facts(lines: pa.Array, identifier: LanguageIdentifier, tag: str, other:
 
 
 def language_warnings(facts: Mapping[Side, SideFacts]) -> Iterator[str]:
-    """Yields a warning for each side of which most lines are not in its language."""
+    """Yields a warning for each side with most lines in other languages than its own."""
     for side, languages in facts.items():
         if warning := language_warning(side, languages, facts.get(SIDES[side == "source"])):
             yield warning
@@ -103,18 +103,18 @@ def facts_by_side(
 
 
 def language_warning(side: str, facts: SideFacts, other: SideFacts | None) -> str | None:
-    """Returns a warning if most of the lines of a side are not in its language; else None.
+    """Returns a warning if most lines of a side are in other languages than its own; None otherwise.
 
     Args:
         side: the side.
-        facts: the facts about its lines.
-        other: the facts about the lines of the other side; None if it has no lines.
+        facts: the languages of the side.
+        other: the languages of the other side; None for a side without lines.
     """
     if facts.lines < _LEAST_LINES or facts.fitting is None or facts.fitting >= _LEAST_FITTING:
         return None
-    name, share = next(iter(facts.found.items()))
+    name, share = next(iter(facts.shares.items()))
     advice = "check languages, and what the corpus names as this side"
-    if other is not None and name == other.language and facts.language == next(iter(other.found), None):
+    if other is not None and name == other.language and facts.language == next(iter(other.shares), None):
         advice = "the sides may be the wrong way round: exchange what names them, or set swap"
     return f"{share:.0%} of the first {side} lines look like {name}, not {facts.language}; {advice}"
 

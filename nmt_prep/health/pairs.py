@@ -1,7 +1,7 @@
 """Counts signs of faults in the pairs of a corpus, batch by batch.
 
-The memory does not depend on the number of pairs. Frequent lines and equal sides are counted in all pairs. Scripts and
-lengths are counted in a sample: the first :data:`SAMPLED` of every :data:`SAMPLED_OF` pairs.
+Memory does not depend on the number of pairs. Frequent lines and equal sides are counted in all pairs, scripts and
+lengths in a sample: the first :data:`SAMPLED` of every :data:`SAMPLED_OF` pairs.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import pyarrow as pa
 from _nmt_prep_core import FrequentHashes, Lines, line_hashes, line_lengths, script_weights
 
 from nmt_prep.cleaning.expansion import expansion
+from nmt_prep.cleaning.scripts import script_number, scripts_of_language
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import Languages
-from nmt_prep.health.scripts import scripts_in_use
 from nmt_prep.sides import Side
 
 Hashes: TypeAlias = "npt.NDArray[np.uint64]"
@@ -30,14 +30,30 @@ SAMPLED = 4096
 SAMPLED_OF = 65_536
 
 LEAST_LENGTH = 20
-"""Pairs of which both sides are shorter are not compared, because short texts coincide or differ by chance.
+"""Pairs with two shorter sides are not compared, because short texts coincide or differ by chance.
 
-The unit is a character of English for lengths of sides, and a byte for pairs that are in two splits.
+The unit is a character of English for the lengths of sides, and a byte for pairs that are in two splits.
 """
 
 _LARGEST_RATIO = 3.0
 _LEAST_LETTERS = 5
 _COUNTERS = 512
+
+_MORE_LANGUAGES = {
+    "Latin": "az be ber bs cnr crh ff ha hbs iu kab kk kok ku ky lad mn ms sh shi sr tg tk tt ug uz wo yi zgh",
+    "Cyrillic": "az bs cnr crh hbs kk ku mo ro sh sr tk tt ug uz",
+    "Arabic": "az ber ha kab kk ks ku ky ms pa sd shi tg tk uz wo zgh",
+    "Devanagari": "kok ks pi sa sat sd",
+    "Gurmukhi": "pa",
+    "Bengali": "mni sat",
+    "Meetei Mayek": "mni",
+    "Mongolian": "mn",
+    "Tifinagh": "ber kab shi zgh",
+    "Canadian Aboriginal": "cr iu",
+    "Adlam": "ff",
+    "Hebrew": "lad",
+}
+"""Languages that are also written in a script that their tags do not imply, by script."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +62,11 @@ class SideFacts:
 
     Attributes:
         lines: number of lines.
-        frequent: upper limits of the numbers of occurrences, by hash of the line; all frequent lines are among them.
+        frequent: upper limits of the numbers of occurrences of lines, by hash; for frequent lines and perhaps others.
         examined: number of lines in the sample.
-        other_script: number of lines in the sample whose letters are mostly of a script of another language. Lines that
-            equal the other side are not counted.
-        characters: number of code points of the lines in the sample.
+        other_script: number of lines in the sample mostly in a script of another language, without lines that equal the
+            other side.
+        characters: number of code points in the sample.
     """
 
     lines: int = 0
@@ -80,14 +96,14 @@ class SideFacts:
 
 @dataclass(frozen=True)
 class PairFacts:
-    """Counts of the pairs of a corpus, or of a slice of one. They add up in any order.
+    """Counts of the pairs of a corpus, or of a slice of one. Counts of slices add up in any order.
 
     Attributes:
         pairs: number of pairs.
-        equal: number of pairs of which both sides are the same text.
+        equal: number of pairs with the same text on both sides.
         compared: number of pairs in the sample that are long enough to compare the lengths of their sides.
-        uneven: number of compared pairs with one side more than three times as long as the other, in characters,
-            allowing for the languages.
+        uneven: number of compared pairs with one side more than three times as long as the other, in characters and
+            relative to the usual ratio of the languages.
         sides: the counts of the lines, by side.
     """
 
@@ -130,8 +146,8 @@ class PairObserver:
             keys: True to return the keys of the pairs.
 
         Returns:
-            The keys of the pairs of which a side has :data:`LEAST_LENGTH` bytes or more; None without ``keys``, or if
-            only one side is counted.
+            The keys of the pairs with a side of :data:`LEAST_LENGTH` bytes or more; None without ``keys``, or if only
+            one side is counted.
         """
         columns = {side: TextColumn.from_arrow(text[side]) for side in self._frequent}
         hashes = {side: line_hashes(column.data, column.offsets) for side, column in columns.items()}
@@ -159,7 +175,7 @@ class PairObserver:
         return replace(self._facts, sides=sides)
 
     def _look_at(self, text: Mapping[Side, pa.Array], equal: npt.NDArray[np.bool_]) -> None:
-        """Counts the sampled pairs of a batch; ``equal`` is true for pairs of which both sides are the same."""
+        """Counts the sampled pairs of a batch; ``equal`` is true for pairs with the same text on both sides."""
         lengths, sides = {}, {}
         for side, scripts in self._scripts.items():
             column = TextColumn.from_arrow(text[side])
@@ -183,7 +199,7 @@ class PairObserver:
 
 
 def _sampled_ranges(first: int, pairs: int) -> Iterator[tuple[int, int]]:
-    """Yields begin and end of the sampled ranges of a batch; ``first`` is the row of its first pair in the corpus."""
+    """Yields begin and end of the sampled ranges of a batch; ``first`` is the row of the first pair of the batch."""
     for block in range(first - first % SAMPLED_OF, first + pairs, SAMPLED_OF):
         begin, end = max(block - first, 0), min(block + SAMPLED - first, pairs)
         if begin < end:
@@ -191,6 +207,29 @@ def _sampled_ranges(first: int, pairs: int) -> Iterator[tuple[int, int]]:
 
 
 def _pair_keys(source: Hashes, target: Hashes) -> Hashes:
-    """Returns a hash of each pair, given the hashes of its sides; exchanged sides give another hash."""
+    """Returns the hash of each pair, given the hashes of its sides; exchanged sides give another hash."""
     keys: Hashes = (source * np.uint64(0x9E3779B97F4A7C15)) ^ (target >> np.uint64(32)) ^ (target << np.uint64(32))
     return keys
+
+
+def scripts_in_use(tag: str) -> list[int]:
+    """Returns the numbers of the scripts of a language; empty if they are unknown.
+
+    A script in the tag excludes all others: ``sr`` is Cyrillic or Latin, ``sr-Latn`` is Latin.
+    """
+    import langcodes  # noqa: PLC0415  (langcodes takes 0.1 s to load)
+
+    try:
+        language = langcodes.Language.get(tag)
+        scripts = scripts_of_language(tag)
+    except ValueError:
+        return []
+    likely = language.maximize()
+    if language.script is None and likely.language != "en" and (likely.script, likely.territory) == ("Latn", "US"):
+        return []  # CLDR does not know the language, and answers with American English
+    if language.script is not None:
+        return scripts
+    return [
+        *scripts,
+        *(script_number(name) for name, tags in _MORE_LANGUAGES.items() if language.language in tags.split()),
+    ]

@@ -14,10 +14,10 @@ class HealthWarning:
     Attributes:
         code: a short identifier that does not change, such as ``frequent_line``.
         text: a sentence for people, perhaps with text of a corpus.
-        corpus: name of the corpus; None if the warning is not about a single one.
-        split: split of the corpus; None if the warning is not about a single one.
+        corpus: name of the corpus; None if the warning is not about a single corpus.
+        split: name of the split; None if the warning is not about a single split.
         side: the side; None if the warning is about both.
-        value: the number that gave rise to the warning, such as a count or a ratio.
+        value: the number that caused the warning, such as a count or a ratio.
         share: the affected share of the corpus or the side, from 0 to 1; None if there is no such share.
     """
 

@@ -15,8 +15,8 @@ import numpy as np
 from _nmt_prep_core import count_newlines
 
 from nmt_prep.columns import LINES_PER_CHUNK
+from nmt_prep.digests import StepRange, checked_steps
 from nmt_prep.errors import CorpusError, InvalidTextError
-from nmt_prep.file_steps import StepRange, checked_steps
 
 BLOCK_BYTES = 2 << 20
 """Bytes of a block, in which files are read; a longer line is a run by itself."""

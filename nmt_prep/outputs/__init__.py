@@ -1,4 +1,4 @@
-"""The encoded splits in the files of other trainers: one module per kind of output."""
+"""Outputs: the prepared pairs in the files of other trainers, one module per kind."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def kind_of(options: OutputOptions) -> Output[Any]:
 
 
 def wanted_outputs(config: Config) -> Mapping[str, OutputOptions]:
-    """Returns the outputs that a config asks for, by the names of their directories."""
+    """Returns the outputs of a config, by the names of their directories."""
     return {options.directory: options for options in config.outputs}
 
 

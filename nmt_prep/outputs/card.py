@@ -29,10 +29,10 @@ class Card:
         languages: tags of the source and the target language.
         pairs: number of pairs by split.
         corpora: names of the corpora by split.
-        licences: licences of corpora by name, as far as the config states them.
+        licences: the licences that the config states, by name of the corpus.
         columns: description of each column.
-        signature: one line that identifies how the data were made.
-        folder: path of the Parquet files, relative to the card; empty if they are beside it.
+        signature: one line that identifies the data.
+        folder: path of the directory of the Parquet files, relative to the card; empty for the directory of the card.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Card:
 
 
 def dataset_card(card: Card) -> str:
-    """Returns a card as Markdown with a YAML header, from which the Hub and ``load_dataset`` know splits and files."""
+    """Returns a card as Markdown with a YAML header, which tells the Hub and ``load_dataset`` splits and files."""
     place = f"{card.folder}/" if card.folder else ""
     files = [{"split": split, "path": f"{place}{split}-*.parquet"} for split in card.pairs]
     header = {
@@ -71,7 +71,7 @@ def dataset_card(card: Card) -> str:
 
 
 def plain_markdown(text: str) -> str:
-    """Returns text on one line in which Markdown, as Hugging Face renders it, finds no markup."""
+    """Returns text on one line, with escapes so that Hugging Face sees no Markdown in it."""
     return re.sub(r"([\\`*_~|<>&$!#\[\]])", r"\\\1", " ".join(text.split()))
 
 

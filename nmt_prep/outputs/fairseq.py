@@ -1,7 +1,7 @@
 """fairseq: a binarized data directory with dictionaries, as ``fairseq-preprocess`` makes it.
 
-fairseq numbers its pieces: 0 ``<s>``, 1 ``<pad>``, 2 ``</s>``, 3 ``<unk>``, then the lines of the dictionary. The ids
-of the records are mapped to these, special piece to special piece, and the others in their order.
+fairseq numbers its pieces: 0 ``<s>``, 1 ``<pad>``, 2 ``</s>``, 3 ``<unk>``, then the lines of the dictionary. Ids of
+special pieces are mapped to the ids of fairseq's special pieces, all other ids to the lines, in the same order.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from nmt_prep.subwords.piece_text import PieceText
 
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")
 _MULTIPLE = 8
-"""The size of a dictionary, with the special pieces, is a multiple of this."""
+"""Divisor of the size of every dictionary, special pieces included."""
 
 
 class Fairseq(Output[FairseqOptions]):
     """Writes ``train.en-zh.en.bin``, ``train.en-zh.en.idx``, the same for zh, and ``dict.en.txt``, ``dict.zh.txt``.
 
-    The next shards are ``train1.en-zh.…`` and so on, which fairseq joins for the training split only.
+    Further shards are ``train1.en-zh.…`` and so on; fairseq joins the shards of the training split only.
     """
 
     kind = "fairseq"
@@ -91,7 +91,7 @@ class Fairseq(Output[FairseqOptions]):
                 for (file, _), text, table, rows in zip(
                     opened, texts, tables, (batch.sources, batch.targets), strict=True
                 ):
-                    text.check(rows.values)  # the dictionary spells such a piece in another way
+                    text.check(rows.values)  # the dictionary could not spell a piece with white space
                     file.add(table.take(rows.values), rows.offsets)
                 if counts is not None:
                     counts.add(batch.sources.values, batch.targets.values)
@@ -121,9 +121,9 @@ def new_ids(tokenizer: Tokenizer) -> npt.NDArray[np.int64]:
 
 
 def dictionary(tokenizer: Tokenizer, counts: npt.NDArray[np.int64]) -> list[str]:
-    """Returns the lines of a dictionary: each piece that is not special with its count, then padding.
+    """Returns the lines of a dictionary: the pieces with their counts, without special pieces, then padding.
 
-    A piece that is spelt like an earlier one or like a special piece is marked, so that it keeps its place.
+    A piece with the spelling of an earlier piece or of a special piece is marked, so that it keeps its place.
     """
     ids, seen, lines = new_ids(tokenizer), set(SPECIALS), list[str]()
     for new, piece, count in zip(ids.tolist(), PieceText(tokenizer).words(), counts.tolist(), strict=True):

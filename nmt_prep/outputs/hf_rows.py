@@ -1,4 +1,4 @@
-"""Rows of the output huggingface: translations, conversations and ids, as Arrow record batches."""
+"""Rows of the output huggingface as Arrow record batches: translations, conversations with prompts, and ids."""
 
 from __future__ import annotations
 
@@ -30,6 +30,24 @@ _ROW_BYTES = 16
 _PLACE = re.compile(r"\{([^{}]*)\}")
 _PLACES = ("source", "source_language", "target_language")
 
+_LANGUAGES = {
+    "af": "Afrikaans", "am": "Amharic", "ar": "Arabic", "az": "Azerbaijani", "be": "Belarusian", "bg": "Bulgarian",
+    "bn": "Bengali", "bs": "Bosnian", "ca": "Catalan", "cs": "Czech", "cy": "Welsh", "da": "Danish", "de": "German",
+    "el": "Greek", "en": "English", "eo": "Esperanto", "es": "Spanish", "et": "Estonian", "eu": "Basque",
+    "fa": "Persian", "fi": "Finnish", "fr": "French", "ga": "Irish", "gl": "Galician", "gu": "Gujarati", "ha": "Hausa",
+    "he": "Hebrew", "hi": "Hindi", "hr": "Croatian", "hu": "Hungarian", "hy": "Armenian", "id": "Indonesian",
+    "ig": "Igbo", "is": "Icelandic", "it": "Italian", "ja": "Japanese", "ka": "Georgian", "kk": "Kazakh", "km": "Khmer",
+    "kn": "Kannada", "ko": "Korean", "ky": "Kyrgyz", "lb": "Luxembourgish", "lo": "Lao", "lt": "Lithuanian",
+    "lv": "Latvian", "mg": "Malagasy", "mk": "Macedonian", "ml": "Malayalam", "mn": "Mongolian", "mr": "Marathi",
+    "ms": "Malay", "mt": "Maltese", "my": "Burmese", "nb": "Norwegian Bokmål", "ne": "Nepali", "nl": "Dutch",
+    "nn": "Norwegian Nynorsk", "no": "Norwegian", "oc": "Occitan", "pa": "Punjabi", "pl": "Polish", "ps": "Pashto",
+    "pt": "Portuguese", "ro": "Romanian", "ru": "Russian", "sd": "Sindhi", "si": "Sinhala", "sk": "Slovak",
+    "sl": "Slovenian", "so": "Somali", "sq": "Albanian", "sr": "Serbian", "sv": "Swedish", "sw": "Swahili",
+    "ta": "Tamil", "te": "Telugu", "tg": "Tajik", "th": "Thai", "tl": "Tagalog", "tr": "Turkish", "tt": "Tatar",
+    "uk": "Ukrainian", "ur": "Urdu", "uz": "Uzbek", "vi": "Vietnamese", "xh": "Xhosa", "yo": "Yoruba", "zh": "Chinese",
+    "zu": "Zulu",
+}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Prompt:
@@ -48,19 +66,24 @@ class Prompt:
 
 
 def parse_prompt(text: str) -> Prompt:
-    """Splits a prompt at its place for the source.
+    """Splits a prompt at ``{source}``.
 
     Raises:
-        ValueError: it has not exactly one such place, or another place than the known ones.
+        ValueError: the prompt does not have ``{source}`` exactly once, or has an unknown place.
     """
     places = _PLACE.findall(text)
     for name in places:
         if name not in _PLACES:
-            raise ValueError(f"{{{name}}} is not one of {', '.join(f'{{{each}}}' for each in _PLACES)}")
+            raise ValueError(f"{{{name}}} is not one of {', '.join(f'{{{place}}}' for place in _PLACES)}")
     if places.count("source") != 1:
         raise ValueError("must have {source} once")
     before, after = text.split("{source}")
     return Prompt(before, after)
+
+
+def english_name(code: str) -> str | None:
+    """Returns the English name of a language, given its tag; None for an unknown language."""
+    return _LANGUAGES.get(code.replace("_", "-").partition("-")[0].lower())
 
 
 class IdRows:
@@ -90,7 +113,7 @@ class IdRows:
 
 
 class TextRows:
-    """Rows ``translation``, or ``messages`` if there are prompts."""
+    """Rows ``translation``, or with prompts rows ``messages``."""
 
     ids: ClassVar[tuple[str, ...]] = ()
     """Columns of lists of ids."""
@@ -139,21 +162,21 @@ class TextRows:
     def _messages(self, batch: TextBatch, position: int) -> pa.Array:
         choice = pa.array(drawn(self._task.run.seed, self._task.split, position, len(batch), len(self._before)))
         nothing = pa.scalar("", pa.large_string())
-        asked = pc.binary_join_element_wise(
+        questions = pc.binary_join_element_wise(
             pc.take(self._before, choice), batch.sources, pc.take(self._after, choice), nothing
         )
         pairs = len(batch)
         order = np.arange(2 * pairs).reshape(2, pairs).T.ravel()  # question, answer, question, answer, …
-        contents = pc.take(pa.concat_arrays([asked, batch.targets]), pa.array(order)).cast(pa.string())
+        contents = pc.take(pa.concat_arrays([questions, batch.targets]), pa.array(order)).cast(pa.string())
         roles = pc.take(pa.array(["user", "assistant"]), pa.array(np.tile([0, 1], pairs)))
         messages = pa.StructArray.from_arrays([roles, contents], ["role", "content"])
         return pa.ListArray.from_arrays(pa.array(np.arange(0, 2 * pairs + 1, 2, dtype=np.int32)), messages)
 
 
 def drawn(seed: int, split: str, position: int, count: int, choices: int) -> npt.NDArray[np.int64]:
-    """Draws a number below ``choices`` for each of consecutive positions of a split; int64, shape ``[count]``.
+    """Draws numbers below ``choices`` for consecutive positions of a split; int64, shape ``[count]``.
 
-    A number depends on its position, the seed and the split only (SplitMix64, keyed by a digest).
+    A number depends only on position, seed and split (SplitMix64, keyed by a digest).
     """
     key = hashlib.sha256(f"nmt_prep prompts 1\n{seed}\n{split}".encode()).digest()
     step, first, second = (np.uint64(value) for value in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))

@@ -12,11 +12,10 @@ from nmt_prep.config import Config
 from nmt_prep.config.outputs import HuggingFaceOptions
 from nmt_prep.engines import Tick
 from nmt_prep.outputs.card import Card, dataset_card
-from nmt_prep.outputs.hf_rows import CORPUS, IdRows, Prompt, TextRows, parse_prompt
-from nmt_prep.outputs.languages import english_name
+from nmt_prep.outputs.files import parquet_file
+from nmt_prep.outputs.hf_rows import CORPUS, IdRows, Prompt, TextRows, english_name, parse_prompt
 from nmt_prep.outputs.output import Form, Made, Output, ShardMade, ShardTask
 from nmt_prep.outputs.pairs import IdPairs
-from nmt_prep.outputs.parquet import parquet_file
 from nmt_prep.outputs.vocabulary import copy_vocabularies, write_text
 from nmt_prep.sides import SIDES
 
@@ -66,7 +65,7 @@ class HuggingFace(Output[HuggingFaceOptions]):
 
 
 def _prompts(options: HuggingFaceOptions, task: ShardTask[HuggingFaceOptions]) -> tuple[Prompt, ...]:
-    """Returns the prompts of chat rows with the names of the languages; none for other rows."""
+    """Returns the prompts of chat rows, with the names of the languages; no prompts for other rows."""
     if options.rows != "chat":
         return ()
     given = options.language_names

@@ -22,7 +22,7 @@ from nmt_prep.subwords.piece_text import PieceText
 
 
 def line_batches(task: ShardTask[Any]) -> Iterator[TextBatch]:
-    """Yields the pairs of a task as lines: of text if it has text, of pieces without eos if it has ids.
+    """Yields the pairs of a task as lines: lines of text, or for ids lines of pieces without eos.
 
     Raises:
         EncodeError: a piece of the text contains white space.
@@ -37,7 +37,7 @@ def line_batches(task: ShardTask[Any]) -> Iterator[TextBatch]:
 
 
 def link_problems(config: Config) -> Iterator[tuple[str, str]]:
-    """Yields why a config gives no links of pieces of the training split: a key of the output, and what is wrong."""
+    """Yields the keys of an output and the reasons why a config gives no links for pieces of the training split."""
     if config.align is None:
         yield "alignments", "the run has no links of words; add a section align"
     elif config.align.splits is not None and "train" not in config.align.splits:
@@ -45,7 +45,7 @@ def link_problems(config: Config) -> Iterator[tuple[str, str]]:
 
 
 def unlinked(batch: TextBatch) -> int:
-    """Returns the number of pairs without any link, if the pairs have links."""
+    """Returns the number of pairs without a link; 0 for a batch without links."""
     return 0 if batch.links is None else pc.sum(pc.equal(pc.binary_length(batch.links), 0)).as_py() or 0
 
 
@@ -69,7 +69,7 @@ class Pieces:
         return arrow_lines(*self._table.lines(rows.values, rows.offsets, self._eos))
 
     def column(self, rows: Ragged) -> PieceColumn:
-        """Returns rows as :func:`piece_rows` takes them.
+        """Returns rows for :func:`piece_rows`.
 
         Raises:
             EncodeError: a piece of the text contains white space.
@@ -79,7 +79,7 @@ class Pieces:
 
 
 PieceColumn: TypeAlias = "tuple[PieceTable, npt.NDArray[np.int32], npt.NDArray[np.int64], int]"
-"""Rows of ids, and how to write them as pieces."""
+"""A table of pieces, the values and offsets of rows of ids, and the id of eos."""
 
 
 def piece_rows(*columns: PieceColumn) -> memoryview:
@@ -95,7 +95,7 @@ def task_pieces(task: ShardTask[Any]) -> tuple[Pieces, Pieces]:
 
 @functools.lru_cache(maxsize=2)
 def pieces_of(tokenizer: Tokenizer) -> Pieces:
-    """Returns the pieces of a tokenizer; each process converts them only once."""
+    """Returns the pieces of a tokenizer, which each process converts only once."""
     return Pieces(tokenizer)
 
 

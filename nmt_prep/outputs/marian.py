@@ -1,8 +1,8 @@
 """marian: TSV files with both sides of a pair on a line, and the vocabularies that Marian reads.
 
-Marian segments text itself, by a SentencePiece model. With other vocabularies the lines are pieces, and the vocabulary
-is a plain list. A tab in the text would start another column, so it becomes a space. A third column may have the links
-of pieces, for guided alignment.
+Marian segments text itself, with a SentencePiece model. With other vocabularies the lines are pieces, and the
+vocabulary is a plain list. A tab in the text would start another column, so that tabs become spaces. A third column may
+have the links of pieces, for guided alignment.
 """
 
 from __future__ import annotations
@@ -72,9 +72,9 @@ class Marian(Output[MarianOptions]):
 
 
 def vocabulary_names(run: RunFacts) -> dict[Side, str]:
-    """Returns the file names of the vocabularies by side, of one side only if both share it.
+    """Returns the file names of the vocabularies by side; one name if both sides share the vocabulary.
 
-    Marian goes by the suffix: ``.spm`` is a SentencePiece model, and ``.txt`` a list.
+    The suffix tells Marian the format: ``.spm`` is a SentencePiece model, and ``.txt`` a list.
     """
     sides = SIDES[:1] if run.shared else SIDES
     return {
@@ -85,7 +85,7 @@ def vocabulary_names(run: RunFacts) -> dict[Side, str]:
 
 
 def _pieces(task: ShardTask[MarianOptions]) -> Iterator[tuple[memoryview, int]]:
-    """Yields pairs of ids as lines of pieces, and how many."""
+    """Yields pairs of ids as lines of pieces, and their number."""
     assert isinstance(task.pairs, IdPairs)
     source, target = task_pieces(task)
     for batch in task.pairs.batches():
@@ -93,7 +93,7 @@ def _pieces(task: ShardTask[MarianOptions]) -> Iterator[tuple[memoryview, int]]:
 
 
 def _lines(task: ShardTask[MarianOptions], counts: Counter[str]) -> Iterator[tuple[memoryview, int]]:
-    """Yields pairs of text as lines, and how many; counts replaced tabs, and pairs without links."""
+    """Yields pairs of text as lines, and their number; counts replaced tabs, and pairs without links."""
     for batch in line_batches(task):
         (source, more), (target, others) = _without_tabs(batch.sources), _without_tabs(batch.targets)
         counts["tabs_replaced"] += more + others
@@ -102,13 +102,13 @@ def _lines(task: ShardTask[MarianOptions], counts: Counter[str]) -> Iterator[tup
 
 
 def _without_tabs(lines: pa.Array) -> tuple[pa.Array, int]:
-    """Returns lines with spaces for tabs, and how many tabs there were."""
+    """Returns lines with spaces for tabs, and the number of tabs."""
     tabs = pc.sum(pc.count_substring(lines, "\t")).as_py() or 0
     return (pc.replace_substring(lines, "\t", " ") if tabs else lines), tabs
 
 
 def _table(*columns: pa.Array) -> memoryview:
-    """Returns columns as the bytes of lines."""
+    """Returns the bytes of lines with columns between tabs."""
     end, tab, nothing = (pa.scalar(text, columns[0].type) for text in ("\n", "\t", ""))
     parts = [part for column in columns for part in (column, tab)]
     rows = pc.binary_join_element_wise(*parts[:-1], end, nothing)

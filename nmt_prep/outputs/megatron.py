@@ -19,7 +19,7 @@ from nmt_prep.outputs.vocabulary import copy_file
 from nmt_prep.subwords import Tokenizer
 
 _SIDES = {"source": -1, "target": -2}
-"""Parts of a sequence, as the native function numbers them."""
+"""The sides as parts of a sequence, for the native function."""
 
 _SPECIALS: dict[str, Callable[[Tokenizer], int | None]] = {
     "pad": lambda tokenizer: tokenizer.pad_id,
@@ -48,12 +48,12 @@ class Megatron(Output[MegatronOptions]):
                 "megatron joins both sides to one sequence, which needs one vocabulary; set vocab.shared: true",
             )
         for name in (name for name, place in parts if place and name not in allowed):
-            yield "pair", f"{{{name}}} is not one of {', '.join(f'{{{each}}}' for each in allowed)}"
+            yield "pair", f"{{{name}}} is not one of {', '.join(f'{{{place_name}}}' for place_name in allowed)}"
         for side in _SIDES:
             if parts.count((side, True)) != 1:
                 yield "pair", f"must have {{{side}}} once"
-        own = [name for name, place in parts if not place] + ([] if options.sep is None else [options.sep])
-        for piece in dict.fromkeys(own):
+        pieces = [name for name, place in parts if not place] + ([] if options.sep is None else [options.sep])
+        for piece in dict.fromkeys(pieces):
             if not isinstance(config.vocab, ExistingVocab) and piece not in config.vocab.own_pieces:
                 key = "pair" if (piece, False) in parts else "sep"
                 yield key, f"{piece!r} is not in vocab.reserved; add it there to make it a single piece"
@@ -101,16 +101,16 @@ def parts_of(pair: str) -> list[tuple[str, bool]]:
 
 
 def sequence_parts(options: MegatronOptions, tokenizer: Tokenizer) -> list[int]:
-    """Returns the parts of a sequence as the native function takes them: -1, -2, or an id.
+    """Returns the parts of a sequence for the native function: -1 and -2 for the sides, or an id.
 
     Raises:
         VocabularyError: the vocabulary lacks a piece.
     """
-    found = []
+    numbers = []
     for name, place in parts_of(options.pair):
         special = "eos" if name == "sep" and options.sep is None else name
         if place and name in _SIDES:
-            found.append(_SIDES[name])
+            numbers.append(_SIDES[name])
         elif place and special in _SPECIALS:
             number = _SPECIALS[special](tokenizer)
             if number is None:
@@ -118,10 +118,10 @@ def sequence_parts(options: MegatronOptions, tokenizer: Tokenizer) -> list[int]:
                     f"the vocabulary has no {special} piece, which {{{name}}} in the pair of the output "
                     f"{options.directory} stands for"
                 )
-            found.append(number)
+            numbers.append(number)
         else:
-            found.append(tokenizer.piece_id(options.sep if place and options.sep is not None else name))
-    return found
+            numbers.append(tokenizer.piece_id(options.sep if place and options.sep is not None else name))
+    return numbers
 
 
 MEGATRON = Megatron()

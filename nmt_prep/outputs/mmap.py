@@ -1,6 +1,6 @@
-"""The index files of fairseq and of Megatron, which share a magic number and little else.
+"""The files of fairseq and of Megatron: a ``.bin`` file with sequences of ids, and its index.
 
-Both tell, for each sequence in a ``.bin`` file without header, its number of ids and its offset in bytes.
+Both indexes have the same magic number, and for each sequence the number of ids and the offset in bytes.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from nmt_prep.outputs.files import HashedFile, OutputFile, output_file
 IdType: TypeAlias = Literal["uint16", "int32", "uint32"]
 
 MAX_UINT16_PIECES = 65_499
-"""Both toolkits read larger vocabularies as wider integers."""
+"""Largest vocabulary whose ids both toolkits read as uint16."""
 
 _MAGIC = b"MMIDIDX\0\0"
 _VERSION = 1
 _CODES: dict[IdType, int] = {"int32": 4, "uint16": 8, "uint32": 9}
 _BLOCK = 1 << 18
-"""Sequences whose offsets are computed at once."""
+"""Number of sequences whose offsets are computed at once."""
 
 
-def id_type(asked: IdType | None, pieces: int, wide: IdType) -> IdType:
-    """Returns the type of ids in a file: the one asked for, or else the one that toolkits choose by vocabulary size."""
-    return asked or ("uint16" if pieces <= MAX_UINT16_PIECES else wide)
+def id_type(given: IdType | None, pieces: int, wide: IdType) -> IdType:
+    """Returns the type of ids in a file: the given one, or else the choice of toolkits for this vocabulary size."""
+    return given or ("uint16" if pieces <= MAX_UINT16_PIECES else wide)
 
 
 class SequenceFile:
     """A ``.bin`` file and its ``.idx`` file while they are written."""
 
     def __init__(self, data: HashedFile, index: HashedFile, dtype: IdType, sequences: int) -> None:
-        """Takes the open files, the type of the ids, and the number of sequences that will be added."""
+        """Takes the open files, the type of the ids, and the final number of sequences."""
         self._data = data
         self._index = index
         self._dtype = np.dtype(dtype).newbyteorder("<")
@@ -48,8 +48,9 @@ class SequenceFile:
         """Appends sequences.
 
         Args:
-            values: their ids.
-            offsets: int64, shape ``[sequences + 1]``: their bounds in ``values``, from 0 to its length.
+            values: ids of the sequences.
+            offsets: bounds of the sequences in ``values``, from 0 to the number of ids: int64, shape
+                ``[sequences + 1]``.
         """
         self._data.write(values.astype(self._dtype, copy=False).data.cast("B"))
         self._index.write(np.diff(offsets).astype("<i4").tobytes())
@@ -70,7 +71,7 @@ class SequenceFile:
             end = int(ends[-1])
 
     def write_documents(self) -> None:
-        """Writes the bounds of Megatron's documents, each of which is a sequence: int64."""
+        """Writes the bounds of Megatron's documents, with a sequence each: int64."""
         for first in range(0, self._sequences + 1, _BLOCK):
             last = min(first + _BLOCK, self._sequences + 1)
             self._index.write(np.arange(first, last, dtype="<i8").tobytes())
@@ -80,17 +81,17 @@ class SequenceFile:
 def sequence_file(
     directory: Path, stem: str, dtype: IdType, sequences: int, *, documents: bool
 ) -> Iterator[tuple[SequenceFile, Callable[[], tuple[OutputFile, OutputFile]]]]:
-    """Opens ``<stem>.bin`` and ``<stem>.idx`` for writing; their memory does not depend on the number of sequences.
+    """Opens ``<stem>.bin`` and ``<stem>.idx`` for writing; memory does not depend on the number of sequences.
 
     Args:
         directory: directory of the files.
-        stem: start of their names.
+        stem: start of the names of the files.
         dtype: type of the ids.
         sequences: number of sequences.
         documents: True for Megatron's index, in which each sequence is a document, False for fairseq's.
 
     Yields:
-        The files, and a function that describes them when the block has ended.
+        The files, and a function that describes them after the block.
 
     Raises:
         OutputError: a file cannot be written.

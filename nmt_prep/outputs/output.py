@@ -1,4 +1,4 @@
-"""The interface of a kind of output, and what its tasks get and return.
+"""The interface of a kind of output, with the tasks that write shards and their results.
 
 To add a kind, add a class of options to :mod:`nmt_prep.config.outputs`, write one module with an instance of a subclass
 of :class:`Output`, and list the instance in ``nmt_prep.outputs.KINDS``.
@@ -23,11 +23,10 @@ from nmt_prep.subwords import Tokenizer
 Options = TypeVar("Options", bound=OutputOptions)
 
 Form: TypeAlias = Literal["ids", "text", "linked_text", "linked_tsv", "linked_pieces"]
-"""The form in which an output gets its pairs: the ids of the records, or the text that is encoded to them.
+"""The form in which an output gets its pairs: the ids of the records, or the text before encoding.
 
-The others have links of pieces too, if the split has links: ``linked_text`` is text with the links of the pieces that
-it is encoded to, ``linked_tsv`` is the same for a trainer that reads spaces for tabs, and ``linked_pieces`` are lines
-of pieces.
+The linked forms also have the links of pieces, for splits with links: ``linked_text`` is text, ``linked_tsv`` text for
+a trainer that reads spaces for tabs, and ``linked_pieces`` lines of pieces.
 """
 
 
@@ -36,10 +35,10 @@ class VocabularyFile(Protocol):
 
     @property
     def path(self) -> Path:
-        """Its file."""
+        """The file of the vocabulary."""
 
     def load(self) -> Tokenizer:
-        """Returns its tokenizer; each process loads it only once."""
+        """Returns the tokenizer, which each process loads only once."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +47,13 @@ class RunFacts:
 
     Attributes:
         name: name of the data set.
-        seed: the config's seed.
+        seed: seed of the config.
         languages: languages of the two sides.
         shared: True if both sides share one vocabulary.
         vocabularies: vocabulary of each side.
-        frames: for each side with a ``vocab.frame``, its text.
+        frames: text of ``vocab.frame`` by side, for sides that have one.
         corpora: names of the corpora of each split, in the order of their numbers.
-        licences: licences of corpora by name, as far as the config states them.
+        licences: the licences that the config states, by name of the corpus.
         fingerprint: fingerprint of the stage.
         records: directory of the records.
     """
@@ -72,14 +71,14 @@ class RunFacts:
 
     @property
     def codes(self) -> Mapping[Side, str]:
-        """Names of the sides in files: their languages, or source and target if these are the same."""
+        """Names of the sides in files: their languages, or for equal languages source and target."""
         source, target = self.languages["source"], self.languages["target"]
         return self.languages if source != target else {"source": "source", "target": "target"}
 
 
 @dataclass(frozen=True)
 class ShardTask(Generic[Options]):
-    """A shard of an output to write; plain data, so that any worker can do it.
+    """A shard of an output to write; plain data for any worker.
 
     Attributes:
         key: name of the task.
@@ -89,9 +88,9 @@ class ShardTask(Generic[Options]):
         shard: number of the shard.
         shards: number of shards of the split.
         count: number of pairs of the shard.
-        pairs: the pairs, in the form that the output asks for.
-        directory: directory to write to.
-        scratch: prefix of the paths of files that only :meth:`Output.finish` reads.
+        pairs: the pairs, in the form of the output.
+        directory: directory of the output.
+        scratch: start of the paths of files that only :meth:`Output.finish` reads.
     """
 
     key: str
@@ -107,7 +106,7 @@ class ShardTask(Generic[Options]):
 
     @property
     def label(self) -> str:
-        """The usual start of the names of the shard's files: ``train-00000-of-00004``."""
+        """The usual start of the names of files of the shard: ``train-00000-of-00004``."""
         return f"{self.split}-{self.shard:05d}-of-{self.shards:05d}"
 
     def scratch_path(self, name: str) -> Path:
@@ -117,12 +116,12 @@ class ShardTask(Generic[Options]):
 
 @dataclass(frozen=True)
 class ShardMade:
-    """A shard that was written.
+    """A written shard.
 
     Attributes:
         pairs: number of pairs.
-        files: its files.
-        counts: further numbers, which add up over shards.
+        files: files of the shard.
+        counts: further numbers, which are summed over shards.
         scratch: paths of files that only :meth:`Output.finish` reads.
     """
 
@@ -134,7 +133,7 @@ class ShardMade:
 
 @dataclass(frozen=True)
 class Made(Generic[Options]):
-    """An output all of whose shards are written.
+    """An output whose shards are all written.
 
     Attributes:
         options: options of the output.
@@ -158,9 +157,9 @@ class Output(ABC, Generic[Options]):
 
     Attributes:
         kind: name of the kind: the value of ``kind`` in a config.
-        holds_corpus: True if its files have a place for the name of each pair's corpus.
-        holds_input: True if its files repeat the section ``input`` of the config.
-        share: bytes of its files for each byte of text, about, to estimate what a run takes.
+        holds_corpus: True if the files have a place for the name of each pair's corpus.
+        holds_input: True if the files repeat the section ``input`` of the config.
+        share: approximate bytes of the files for each byte of text, for estimates.
     """
 
     kind: ClassVar[str]
@@ -170,21 +169,21 @@ class Output(ABC, Generic[Options]):
 
     @abstractmethod
     def form(self, options: Options, config: Config) -> Form:
-        """Returns the form in which its shards get their pairs."""
+        """Returns the form in which shards get their pairs."""
 
     def shards(self, options: Options, config: Config, split: str) -> int:
         """Returns the number of shards of a split."""
         return options.shards.get(split, config.shards(split))
 
     def problems(self, options: Options, config: Config) -> Iterator[tuple[str, str]]:
-        """Yields what the output cannot hold or do for this config: a key of its options, and what is wrong with it."""
+        """Yields the problems of the output with a config: a key of its options, and what is wrong."""
         return iter(())
 
     def check(self, options: Options, run: RunFacts) -> None:
-        """Checks the output against the vocabularies and their frames, before anything is encoded.
+        """Checks the output against the vocabularies and frames of a run, before text is encoded.
 
         Raises:
-            VocabularyError: the output cannot hold the ids or pieces of a vocabulary, or what a frame adds to them.
+            VocabularyError: the output cannot hold the ids or pieces of a vocabulary, or those of a frame.
         """
 
     @abstractmethod
@@ -197,11 +196,11 @@ class Output(ABC, Generic[Options]):
         """
 
     def renew(self, directory: Path, records: Path) -> None:
-        """Takes over the section ``input`` of a config, which changes nothing else, if ``holds_input``.
+        """Updates the section ``input`` of the config in a finished output; only called with ``holds_input``.
 
         Args:
-            directory: directory of the output, whose files are complete.
-            records: directory of the records, which have the section.
+            directory: directory of the output.
+            records: directory of the records, which have the new section.
 
         Raises:
             OutputError: a file cannot be written.

@@ -25,8 +25,8 @@ class IdBatch:
 
     Attributes:
         sources: ids of the sources, as in the records.
-        targets: ids of the targets, likewise.
-        corpora: int32, shape ``[pairs]``: number of each pair's corpus.
+        targets: ids of the targets, as in the records.
+        corpora: number of each pair's corpus: int32, shape ``[pairs]``.
     """
 
     sources: Ragged
@@ -43,9 +43,9 @@ class TextBatch:
 
     Attributes:
         sources: lines of the source side, a ``large_string`` array.
-        targets: lines of the target side, likewise.
-        corpora: int32, shape ``[pairs]``: number of each pair's corpus.
-        links: links of the pieces of each pair, such as ``0-0 1-2``, likewise; None if the pairs have no links.
+        targets: lines of the target side, a ``large_string`` array.
+        corpora: number of each pair's corpus: int32, shape ``[pairs]``.
+        links: links of the pieces of each pair, such as ``0-0 1-2``, a ``large_string`` array; None for no links.
     """
 
     sources: pa.Array
@@ -63,7 +63,7 @@ class IdPairs:
 
     Attributes:
         layout: format of the records.
-        records: the shards of the records that hold the range, and the number of pairs of each.
+        records: the shards of the records with the range, and their numbers of pairs.
         start: number of the first pair, counted from the start of the first of these shards.
         count: number of pairs.
     """
@@ -92,10 +92,10 @@ class TextPairs:
     """The pairs of a shard as text, or as lines of pieces with links.
 
     Attributes:
-        plan: plan that the spill files were written with.
+        plan: plan of the spill files.
         shard: number of the shard.
         spills: the spill files of the split.
-        linked: True if the lines of the target side have the links of the pair behind them, as of :func:`with_links`.
+        linked: True if the links of a pair follow its line of the target side, as :func:`with_links` joins them.
     """
 
     plan: ShardPlan
@@ -104,7 +104,7 @@ class TextPairs:
     linked: bool = False
 
     def batches(self, path: Path) -> Iterator[TextBatch]:
-        """Yields the pairs in batches of a few MiB; ``path`` is the file made of them, for messages.
+        """Yields the pairs in batches of a few MiB; ``path`` is the file to write, for messages.
 
         Raises:
             RecordsError: a spill file is missing or damaged.
@@ -121,7 +121,7 @@ class TextPairs:
 
 
 def id_pairs(layout: Layout, records: Sequence[tuple[Path, int]], start: int, stop: int) -> IdPairs:
-    """Returns a range of the pairs of a split, given all shards of its records and their numbers of pairs."""
+    """Returns a range of the pairs of a split, given all shards of the records and their numbers of pairs."""
     held: list[tuple[Path, int]] = []
     before = first = 0
     for path, pairs in records:
@@ -133,7 +133,7 @@ def id_pairs(layout: Layout, records: Sequence[tuple[Path, int]], start: int, st
 
 
 def with_links(lines: pa.Array, links: pa.Array) -> pa.Array:
-    """Returns lines, each with its links behind it, so that they go through spill files together."""
+    """Returns lines, each followed by its links, so that spill files keep both together."""
     return pc.binary_join_element_wise(lines.cast(links.type), links, pa.scalar("\n", links.type))
 
 
@@ -150,7 +150,7 @@ def arrow_lines(data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> 
 
 
 def _range_of(path: Path, layout: Layout, start: int, stop: int) -> Iterator[IdBatch]:
-    """Yields some pairs of a shard of the records; start and stop count its pairs."""
+    """Yields the pairs of a shard of the records from number ``start`` to before ``stop``."""
     index = ShardIndex.load(path)
     offsets, pairs_of = index.blocks[:, 0], index.blocks[:, 2]
     ends = np.append(offsets[1:], path.stat().st_size)

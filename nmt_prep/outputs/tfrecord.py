@@ -78,7 +78,7 @@ class TFRecord(Output[TFRecordOptions]):
 
 
 def _buckets(task: ShardTask[TFRecordOptions], tick: Tick) -> Iterator[Bucket]:
-    """Yields the pairs of a shard as buckets, from which records are written."""
+    """Yields the pairs of a shard as buckets, which contain records."""
     assert isinstance(task.pairs, IdPairs)
     payload: Literal["example", "ids"] = "example" if task.options.layout == "example" else "ids"
     for batch in task.pairs.batches():

@@ -20,14 +20,14 @@ from nmt_prep.subwords.frame import Frame
 from nmt_prep.subwords.piece_text import PieceText
 
 LIST_HEAD = ("<unk>", "<s>", "</s>")
-"""The pieces that every vocabulary list of tensorflow/nmt begins with, and that Marian looks for."""
+"""The first pieces of every vocabulary list of tensorflow/nmt; Marian needs them too."""
 
 
 def check_frames(options: OutputOptions, run: RunFacts, *, pieces: bool) -> None:
-    """Checks that lines of text or pieces can have what ``vocab.frame`` puts around the ids.
+    """Checks that lines of text or pieces can have the frames of ``vocab.frame``.
 
-    Lines have a tag, and lines of pieces the other pieces before the ids too. The end of sentence is left to the
-    trainer, so nothing may follow it.
+    Lines can have a tag, and lines of pieces also other pieces before the ids. The trainer adds the end of sentence, so
+    that a frame can have no other piece after the ids.
 
     Args:
         options: the output.
@@ -35,7 +35,7 @@ def check_frames(options: OutputOptions, run: RunFacts, *, pieces: bool) -> None
         pieces: True if the lines are pieces.
 
     Raises:
-        VocabularyError: they cannot.
+        VocabularyError: the lines cannot have a frame.
     """
     for side, text in run.frames.items():
         tokenizer = run.vocabularies[side].load()
@@ -53,18 +53,18 @@ def check_frames(options: OutputOptions, run: RunFacts, *, pieces: bool) -> None
 
 
 def special_ids(tokenizer: Tokenizer) -> frozenset[int]:
-    """Returns the ids of padding, start, end and unknown, as far as the vocabulary has them."""
+    """Returns the ids of the special pieces in the vocabulary: padding, start, end, unknown."""
     ids = (tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id, tokenizer.unk_id)
     return frozenset(number for number in ids if number is not None)
 
 
 def headed_list(tokenizer: Tokenizer) -> list[str]:
-    """Returns :data:`LIST_HEAD`, then the other pieces in the order of ids: a list as of tensorflow/nmt."""
+    """Returns a vocabulary list of tensorflow/nmt: :data:`LIST_HEAD`, then the other pieces in the order of ids."""
     return [*LIST_HEAD, *(text for text in PieceText(tokenizer).words() if text not in LIST_HEAD)]
 
 
 def plain_list(tokenizer: Tokenizer) -> list[str]:
-    """Returns the pieces in the order of ids without special ones, which Eole and JoeyNMT add themselves."""
+    """Returns the pieces in the order of ids, without special pieces, which Eole and JoeyNMT add themselves."""
     special = special_ids(tokenizer)
     return [text for number, text in enumerate(PieceText(tokenizer).words()) if number not in special]
 
@@ -78,21 +78,22 @@ def write_lists(directory: Path, run: RunFacts, formats: Sequence[ListFormat]) -
     Raises:
         OutputError: a file cannot be written.
     """
-    for each in formats:
-        if each == "hf_marian":
+    for list_format in formats:
+        if list_format == "hf_marian":
             write_hf_marian(directory, run)
             continue
-        middle = "" if each == "list" else f".{each}"
+        middle = "" if list_format == "list" else f".{list_format}"
         for side in SIDES:
-            pieces = _LISTS[each](run.vocabularies[side].load())
+            pieces = _LISTS[list_format](run.vocabularies[side].load())
             write_text(directory / f"vocab{middle}.{run.codes[side]}", "".join(f"{piece}\n" for piece in pieces))
 
 
 def write_hf_marian(directory: Path, run: RunFacts) -> None:
-    """Writes the files of a ``transformers.MarianTokenizer``, whose ids are those of the SentencePiece models.
+    """Writes the files of a ``transformers.MarianTokenizer`` with the ids of the SentencePiece models.
 
-    These are ``source.spm``, ``target.spm``, ``vocab.json``, ``target_vocab.json`` unless the sides share a vocabulary,
-    and ``tokenizer_config.json``. ``<pad>`` and ``<unk>``, which it needs, get new ids if a model lacks them.
+    The files are ``source.spm``, ``target.spm``, ``vocab.json``, ``target_vocab.json`` unless the sides share a
+    vocabulary, and ``tokenizer_config.json``. MarianTokenizer needs ``<pad>``, ``</s>`` and ``<unk>``; they get new ids
+    if a model lacks them.
 
     Raises:
         OutputError: a file cannot be written.
@@ -118,10 +119,10 @@ def write_hf_marian(directory: Path, run: RunFacts) -> None:
 
 
 def copy_vocabularies(directory: Path, run: RunFacts) -> None:
-    """Copies the vocabularies, under names by which ``transformers`` finds them where it can load them.
+    """Copies the vocabularies, with the names that ``transformers`` loads where it can.
 
-    A ``tokenizer.json`` keeps that name, or is ``<side>.tokenizer.json`` if each side has one. SentencePiece models
-    become a MarianTokenizer. Others keep the names of their files.
+    SentencePiece models become the files of a MarianTokenizer. A shared ``tokenizer.json`` has this name, one per side
+    the names ``<side>.tokenizer.json``. Other vocabularies keep the names of their files.
 
     Raises:
         OutputError: a file cannot be written.
@@ -145,7 +146,7 @@ def copy_file(source: Path, target: Path) -> None:
     """Copies a file into an output.
 
     Raises:
-        OutputError: it cannot be written.
+        OutputError: the copy cannot be written.
     """
     with atomic_write(target) as beside, writing(target):
         link_or_copy(source, beside)
@@ -155,14 +156,14 @@ def write_text(path: Path, text: str) -> None:
     """Writes a text file atomically, as UTF-8.
 
     Raises:
-        OutputError: it cannot be written.
+        OutputError: the file cannot be written.
     """
     with atomic_write(path) as beside:
         beside.write_text(text, encoding="utf-8", newline="\n")
 
 
 class PieceCounts:
-    """Counts how often each piece occurs in a shard, for a dictionary with counts.
+    """Counts the occurrences of the pieces in a shard, for a dictionary with counts.
 
     Args:
         task: the task of the shard.
@@ -181,7 +182,7 @@ class PieceCounts:
         """Writes the counts; returns the path of the file.
 
         Raises:
-            OutputError: it cannot be written.
+            OutputError: the file cannot be written.
         """
         with atomic_write(self._path) as beside, beside.open("wb") as file:
             np.save(file, np.concatenate(self._counts))
@@ -191,7 +192,7 @@ class PieceCounts:
 def total_counts(run: RunFacts, shards: Sequence[ShardMade]) -> list[npt.NDArray[np.int64]]:
     """Returns the counts of the pieces of each side, in order of ids, summed over shards.
 
-    If the sides share a vocabulary, both get the sum of both sides.
+    Sides that share a vocabulary both have the counts of both sides.
     """
     sizes = [len(run.vocabularies[side].load()) for side in SIDES]
     total = np.zeros(sum(sizes), np.int64)

@@ -18,7 +18,7 @@ from nmt_prep.config import Config, Corpus
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora import format_of, iter_pairs, parts_of, reader_of, row_groups, score_files
 from nmt_prep.corpora.parts import PairFile
-from nmt_prep.file_steps import FileSteps
+from nmt_prep.digests import FileSteps
 from nmt_prep.health.judging import drops_most, loss_warning
 from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.manifest import Counts

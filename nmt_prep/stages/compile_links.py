@@ -10,7 +10,7 @@ from nmt_prep.artefacts import point_to
 from nmt_prep.config import Corpus
 from nmt_prep.corpora import format_of, reader_of
 from nmt_prep.corpora.plain import PlainReader
-from nmt_prep.file_steps import StepRange
+from nmt_prep.digests import StepRange
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.compile_slices import CorpusFiles, CorpusSlice
 

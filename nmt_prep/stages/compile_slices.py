@@ -17,10 +17,10 @@ from nmt_prep.corpora import slices as limits
 from nmt_prep.corpora.plain import unaligned
 from nmt_prep.corpora.scores import unequal_lines
 from nmt_prep.corpora.slices import Bounds, LineIndex, LineStart, RangeCounts, count_range, cut, line_slice, whole_lines
+from nmt_prep.digests import FileSteps, StepRange
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError
 from nmt_prep.file_kinds import mismatch
-from nmt_prep.file_steps import FileSteps, StepRange
 from nmt_prep.lines.chunks import one_byte_newlines
 from nmt_prep.pipeline.rounds import Round, Rounds
 

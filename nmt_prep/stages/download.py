@@ -13,8 +13,8 @@ from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.url import is_hub_id
 from nmt_prep.corpora.registry import score_files
+from nmt_prep.digests import FileSteps
 from nmt_prep.errors import ConfigError, DownloadError
-from nmt_prep.file_steps import FileSteps
 from nmt_prep.pipeline.manifest import Counts, Manifest
 from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
 from nmt_prep.sides import SIDES

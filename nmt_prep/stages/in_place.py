@@ -13,7 +13,7 @@ from pathlib import Path
 from nmt_prep.archives import WHOLE_FILE, member_name
 from nmt_prep.config import Config, Corpus
 from nmt_prep.corpora import format_of, parts_of, reader_of, score_files
-from nmt_prep.file_steps import FileSteps
+from nmt_prep.digests import FileSteps
 from nmt_prep.lines.chunks import one_byte_newlines
 from nmt_prep.pipeline.stage import Outputs
 from nmt_prep.stages.download import SACREBLEU, Downloaded, Needed, downloaded_files, fetched_corpora, needed_by

@@ -11,9 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nmt_prep.align.links import Links, pharaoh
-from nmt_prep.align.subwords import piece_links, pieces_of
-from nmt_prep.align.words import Words, words_of
+from nmt_prep.align.links import Links, pharaoh, piece_links, pieces_of
+from nmt_prep.align.vocabulary import Words, words_of
 from nmt_prep.columns import TextColumn
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.outputs import Form

@@ -6,7 +6,7 @@ import json
 
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.config import Config, ExistingVocab
-from nmt_prep.health.encoded import encoded_warnings
+from nmt_prep.health.judging import encoded_warnings
 from nmt_prep.health.warning import Warnings
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage

@@ -28,9 +28,9 @@ from nmt_prep.corpora.parts import every_pair_line
 from nmt_prep.corpora.reader import every
 from nmt_prep.corpora.sampling import sampled_lines
 from nmt_prep.corpora.slices import whole_lines
+from nmt_prep.digests import StepRange
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError
-from nmt_prep.file_steps import StepRange
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage

@@ -21,7 +21,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nmt_prep.align.links import SYMMETRIZATIONS
-from nmt_prep.align.words import words_of
+from nmt_prep.align.vocabulary import words_of
 from nmt_prep.columns import TextColumn
 from tests.reference import align as reference
 

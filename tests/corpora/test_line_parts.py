@@ -19,9 +19,8 @@ from nmt_prep.corpora.line_parts import LineGroup, LinePart, TextFile
 from nmt_prep.corpora.line_parts_writer import write_line_parts
 from nmt_prep.corpora.parts import PairFile, write_parts
 from nmt_prep.corpora.reader import numbered
-from nmt_prep.digests import DigestCache, sha256_of
+from nmt_prep.digests import DigestCache, StepRange, sha256_of
 from nmt_prep.errors import CorpusError
-from nmt_prep.file_steps import StepRange
 from nmt_prep.lines import chunks
 from nmt_prep.sides import SIDES
 from tests.corpora import builders

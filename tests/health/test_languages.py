@@ -40,8 +40,8 @@ def test_languages_are_counted() -> None:
 
 
 def test_similar_languages_fit_unless_they_are_that_of_the_other_side() -> None:
-    assert facts("hr", "en", "hr", "sr").found == {"hr": 1.0}
-    assert facts("hr", "sr", "hr", "sr").found == {"hr": 0.5, "sr": 0.5}
+    assert facts("hr", "en", "hr", "sr").shares == {"hr": 1.0}
+    assert facts("hr", "sr", "hr", "sr").shares == {"hr": 0.5, "sr": 0.5}
 
 
 def test_a_language_that_the_model_does_not_know() -> None:

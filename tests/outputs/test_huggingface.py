@@ -12,11 +12,10 @@ import pytest
 import yaml
 
 from nmt_prep.errors import ConfigError
-from nmt_prep.outputs import parquet
+from nmt_prep.outputs import files
 from nmt_prep.outputs.card import size_category
-from nmt_prep.outputs.hf_rows import Prompt, drawn, parse_prompt
-from nmt_prep.outputs.languages import english_name
-from nmt_prep.outputs.parquet import parquet_file
+from nmt_prep.outputs.files import parquet_file
+from nmt_prep.outputs.hf_rows import Prompt, drawn, english_name, parse_prompt
 from tests.corpus import pair, tree
 from tests.outputs.runs import SENTENCEPIECE, output_config, recorded_ids, run_outputs
 
@@ -85,8 +84,8 @@ def test_prompts_are_drawn_evenly_and_by_position() -> None:
 
 
 def test_row_groups_do_not_depend_on_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet, "GROUP_ROWS", 40)
-    monkeypatch.setattr(parquet, "GROUP_BYTES", 1_000)
+    monkeypatch.setattr(files, "GROUP_ROWS", 40)
+    monkeypatch.setattr(files, "GROUP_BYTES", 1_000)
     values = np.arange(300)
     sizes = np.where(values % 50 < 10, 150, 3)
     schema = pa.schema([("n", pa.int64())])

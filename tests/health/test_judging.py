@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from nmt_prep.health.encoded import encoded_warnings
+from nmt_prep.health.judging import encoded_warnings
 from nmt_prep.records import DatasetInfo
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from nmt_prep import digests
-from nmt_prep.digests import DigestCache
-from nmt_prep.file_steps import checked_steps
+from nmt_prep.digests import DigestCache, checked_steps
 
 
 @pytest.mark.parametrize(

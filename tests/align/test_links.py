@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_prep.align.links import Links
-from nmt_prep.align.subwords import piece_links
-from nmt_prep.align.words import Words
+from nmt_prep.align.links import Links, piece_links
+from nmt_prep.align.vocabulary import Words
 
 
 def _spans(*lines: list[tuple[int, int]]) -> Words:

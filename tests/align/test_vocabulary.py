@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from _nmt_prep_core import count_words
 
-from nmt_prep.align.words import words_of
+from nmt_prep.align.vocabulary import words_of
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import InvalidTextError
 

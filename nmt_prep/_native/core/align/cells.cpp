@@ -14,7 +14,7 @@
 namespace nmt_prep::align {
 namespace {
 
-// The occurrences of each source word: those of word w are [first[w], first[w + 1]).
+// The occurrences of each source word: word w has the occurrences [first[w], first[w + 1]).
 struct Occurrences {
     struct Place {
         std::uint32_t pair;
@@ -78,7 +78,7 @@ class RowSums {
         sums_[at] += count;
     }
 
-    // Appends the targets and their sums, by ascending target, and forgets them.
+    // Appends the targets and their sums, by ascending target, and clears the row.
     void drain(std::vector<std::int32_t>& targets, std::vector<std::int64_t>& counts) {
         if (touched_.size() > seen_.size()) {
             touched_.clear();
@@ -127,7 +127,7 @@ void add_row(const CellRows& first, const CellRows& second, std::size_t row, Cel
     sum.offsets.push_back(static_cast<std::int64_t>(sum.targets.size()));
 }
 
-// Joins runs of rows, which have the ends of their rows as offsets, and empties them.
+// Joins runs of rows, whose offsets are the ends of their rows, and empties the runs.
 CellCounts joined(std::vector<CellCounts>& runs, std::size_t threads) {
     std::vector<std::size_t> rows{1};
     std::vector<std::size_t> cells{0};
@@ -163,7 +163,7 @@ CellCounts count_cells(const Pairs& pairs, Sample sample, std::size_t rows, std:
     const Occurrences occurrences = occurrences_of(pairs, sample, rows);
     const Slopes source(pairs.source_offsets, pairs.size, steepness);
     const Slopes target(pairs.target_offsets, pairs.size, steepness);
-    // Runs of rows with about as many occurrences each.
+    // Runs of rows with similar numbers of occurrences.
     const std::int64_t share = std::max<std::int64_t>(occurrences.first[rows] / 256, 1);
     std::vector<std::size_t> bounds{0};
     for (std::size_t row = 0; row < rows; ++row)

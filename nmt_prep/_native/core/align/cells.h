@@ -9,7 +9,7 @@
 
 namespace nmt_prep::align {
 
-// Which pairs of lines are counted: those whose words hash to a number below `share`, a fraction of 2^64, or all.
+// A sample of pairs of lines: the pairs whose words hash to a number below `share`, a fraction of 2^64; or all pairs.
 struct Sample {
     std::uint64_t share;
     bool all;
@@ -18,7 +18,7 @@ struct Sample {
 };
 
 // Counts the pairs of known words of a sample of pairs of lines, each weighted by its distance from the diagonal.
-// Returns `rows` rows: those of all source words of the vocabulary.
+// Returns `rows` rows, one for each source word of the vocabulary.
 CellCounts count_cells(const Pairs& pairs, Sample sample, std::size_t rows, std::size_t columns, double steepness,
                        std::size_t threads);
 

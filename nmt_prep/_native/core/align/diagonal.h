@@ -1,4 +1,4 @@
-// Links that are independent of each other and near the diagonal.
+// Posteriors of links near the diagonal, independent of each other.
 #pragma once
 
 #include <cstddef>
@@ -35,8 +35,8 @@ class DiagonalLinks {
     std::vector<AgreedCell> cells_;
     std::vector<float> source_shares_, target_shares_;
     std::vector<Weighted> source_weights_, target_weights_;
-    // For each word: the sum of its weights times probabilities of cells, then the factor that makes weights times
-    // probabilities into posteriors.
+    // For each word: the sum of weights times probabilities of cells, then the factor from weights times probabilities
+    // to posteriors.
     std::vector<float> source_factor_, target_factor_;
 };
 

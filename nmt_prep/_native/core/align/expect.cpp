@@ -15,7 +15,7 @@ constexpr std::size_t kRunGroups = 8;
 
 void add(std::int64_t* cells, std::int64_t slot, float agreed) {
     if (agreed < kLeastCounted) return;
-    // The built-in function of g++ and clang++: older releases of libc++ lack std::atomic_ref.
+    // A built-in function of g++ and clang++, since older releases of libc++ lack std::atomic_ref.
     __atomic_fetch_add(&cells[slot], counted(agreed), __ATOMIC_RELAXED);
 }
 

@@ -11,7 +11,7 @@
 
 namespace nmt_prep::align {
 
-// How posteriors are computed: see DiagonalLinks and Lattice.
+// The method for posteriors: DiagonalLinks or Lattice.
 enum class Step : std::uint8_t { kNearDiagonal, kByJumps };
 
 // Sums over pairs, as multiples of 1 / kOne.
@@ -21,8 +21,8 @@ struct Expected {
     std::array<std::int64_t, kJumps + 1> backward{};
 };
 
-// Adds the expected numbers of agreed links of pairs. Sums do not depend on the number of threads.
-// Pairs with an empty side, and too long ones, are left out.
+// Adds the expected numbers of agreed links of pairs. Sums do not depend on the number of threads. Leaves out pairs
+// with an empty side, and pairs that are too long.
 void expect(const Pairs& pairs, const Parameters& parameters, Step step, Expected& expected, std::size_t threads,
             const Poll& poll);
 

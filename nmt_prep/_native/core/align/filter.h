@@ -1,4 +1,4 @@
-// Which cells may be in the rows of a table: tells most that are not from the others without a search.
+// A filter of the cells of a table, which excludes most missing cells without a search.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace nmt_prep::align {
 
-// For each row some bits, of which every cell sets one.
+// A few bits for each row; every cell sets one of them.
 class CellFilter {
    public:
-    // For the cells of a table; with counts of its slots, for those whose counts are positive.
+    // Takes the cells of a table; given counts of the slots, only cells with positive counts.
     explicit CellFilter(const Table& table, const std::int64_t* counts = nullptr, std::size_t threads = 1);
 
     // Writes the places of the words that may have a cell in a row, in ascending order; returns their number.
@@ -33,8 +33,8 @@ class CellFilter {
 
    private:
     struct Row {
-        std::size_t first;    // of its words of bits
-        std::uint32_t shift;  // bits of a mixed word that do not matter; 0 in a row without cells
+        std::size_t first;    // its first word of bits
+        std::uint32_t shift;  // number of ignored bits of a mixed word; 0 in a row without cells
     };
     std::vector<Row> rows_;
     LargeVector<std::uint64_t> bits_;

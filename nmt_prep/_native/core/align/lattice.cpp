@@ -11,13 +11,14 @@ namespace {
 
 constexpr auto kReach = static_cast<std::size_t>(kWidest);
 
-// Pairs with more pairs of words than this are computed alone, so that their arrays stay within some megabytes.
+// Most pairs of words of a pair that is computed together with others, so that arrays stay within a few megabytes.
 constexpr std::size_t kMostTogether = std::size_t{1} << 16;
 
 }  // namespace
 
 Groups groups_of(const Pairs& pairs) {
-    // Sources in classes of similar sizes, then targets, up and down in turn, so that neighbours are alike.
+    // Order by classes of source sizes, then by target size, ascending and descending in turn, so that neighbours are
+    // alike.
     std::vector<std::uint64_t> keys;
     keys.reserve(pairs.size);
     for (std::size_t i = 0; i < pairs.size; ++i) {
@@ -121,7 +122,7 @@ void Lattice::fill_jumps(const Direction& direction, const Jumps& jumps, float* 
     const std::size_t lanes = models_.lanes;
     for (std::size_t lane = 0; lane < lanes; ++lane) {
         const std::size_t states = std::max<std::size_t>(direction.state_sizes[lane], 1);
-        // From before the first word: a jump of i + 1 to word i.
+        // The first jump is from the place before the first word: a jump of i + 1 to word i.
         const std::size_t near = std::min(states, kReach);
         const double narrow = before[kReach + 1 + near] - before[kReach + 1];
         const auto scale = static_cast<float>(1 / (narrow + far * static_cast<double>(states - near)));

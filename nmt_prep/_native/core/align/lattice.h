@@ -1,4 +1,4 @@
-// Probabilities of links by hidden Markov models over jumps, of some pairs of lines at a time, in both directions.
+// Probabilities of links by hidden Markov models over jumps, for several pairs of lines at a time, in both directions.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace nmt_prep::align {
 
-// Pairs of similar sizes, to be computed together: group g has order[bounds[g], bounds[g + 1]). The largest come first.
-// Pairs with an empty side, and too long ones, are in none.
+// Groups of pairs of similar sizes, to be computed together, the largest first: group g has order[bounds[g], bounds[g +
+// 1]). Pairs with an empty side, and pairs that are too long, are in no group.
 struct Groups {
     std::vector<std::uint32_t> order;
     std::vector<std::size_t> bounds;
@@ -42,9 +42,9 @@ class Lattice {
     void look_up(const Pairs& pairs, std::span<const std::uint32_t> group);
     std::span<const Pair> pairs() const { return pairs_; }
 
-    // Compute posteriors of target words, whose states are source words, or the reverse; the first ones before the
-    // others. They add the expected number of jumps of each width, and of wider ones (the last element), to counts of
-    // kOne, if there are any.
+    // Compute posteriors of target words with source words as states, and the reverse; solve_forward comes first.
+    // Unless `counts` is null, they add the expected number of jumps of each width, and of wider jumps (the last
+    // element), as multiples of kOne.
     void solve_forward(std::int64_t* counts);
     void solve_backward(std::int64_t* counts);
 
@@ -54,16 +54,16 @@ class Lattice {
         for (const Known& cell : known_) found(cell.slot, cell.linked * posterior(cell.source, cell.target, cell.lane));
     }
 
-    // Posterior of the direction that was solved last.
+    // Posterior in the direction that was solved last.
     float posterior(std::size_t step, std::size_t state, std::size_t lane) const {
         return models_.posterior[(step * models_.states + state) * models_.lanes + lane];
     }
-    // The most probable state of each step of that direction, or kNoState: [steps][lanes].
+    // The most probable state of each step in the direction that was solved last, or kNoState: [steps][lanes].
     const std::vector<std::int32_t>& choices();
     std::size_t lanes() const { return models_.lanes; }
 
    private:
-    // A row of floats for all lanes, where vectors are aligned.
+    // A row of floats for all lanes, aligned for vectors.
     struct alignas(4 * kLanes) Row {
         float values[kLanes];
     };

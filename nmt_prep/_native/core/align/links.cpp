@@ -22,7 +22,8 @@ class Grid {
                 if (links[i * targets + j] != 0) source_linked_[i] = target_linked_[j] = 1;
     }
 
-    // Adds links of the union beside links, where one of their words has none yet, until there are no more.
+    // Adds links of the union next to existing links if one of their words is not linked yet, until no more can be
+    // added.
     void grow(const std::vector<std::uint8_t>& all) {
         constexpr std::pair<int, int> kNeighbours[] = {{-1, 0},  {0, -1}, {1, 0},  {0, 1},
                                                        {-1, -1}, {-1, 1}, {1, -1}, {1, 1}};
@@ -46,7 +47,7 @@ class Grid {
         }
     }
 
-    // Adds links of a direction where one of their words, or both if `both`, have none yet.
+    // Adds links of a direction if one of their words is not linked yet, or with `both` neither word.
     void finish(const std::vector<std::uint8_t>& direction, bool both) {
         for (std::size_t i = 0; i < sources_; ++i) {
             for (std::size_t j = 0; j < targets_; ++j) {
@@ -139,7 +140,7 @@ PairLinks link(const Pairs& pairs, const Parameters& parameters, Symmetrization 
                const Poll& poll) {
     threads = std::max<std::size_t>(threads, 1);
     const Groups groups = groups_of(pairs);
-    std::vector<std::vector<Link>> found(groups.size());  // of the pairs of each group in turn
+    std::vector<std::vector<Link>> found(groups.size());  // for each group the links of its pairs, one pair after the other
     std::vector<std::uint32_t> sizes(pairs.size);
     std::vector<Linker> linkers(threads, Linker(parameters, how));
     parallel_for((groups.size() + kRunGroups - 1) / kRunGroups, threads, [&](std::size_t run, std::size_t thread) {

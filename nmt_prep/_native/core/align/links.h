@@ -26,19 +26,19 @@ struct Link {
     std::int32_t target;
 };
 
-// Links of pairs, by source word, then target word: those of pair i are [offsets[i], offsets[i + 1]).
+// Links of pairs, ordered by source word, then target word: pair i has the links [offsets[i], offsets[i + 1]).
 struct PairLinks {
     std::vector<Link> links;
     std::vector<std::int64_t> offsets;
     std::int64_t too_long = 0;  // pairs without links because they are too long
 };
 
-// Links each word to its most probable counterpart, if it is at least as probable as none, in both directions, and
-// joins the directions.
+// Links each word to its most probable counterpart, unless no link is more probable, in both directions, and joins the
+// directions.
 PairLinks link(const Pairs& pairs, const Parameters& parameters, Symmetrization how, std::size_t threads,
                const Poll& poll);
 
-// Joins links of two directions, [sources][targets] each; the result replaces the first.
+// Joins the links of two directions, [sources][targets] each; the result replaces the first argument.
 void symmetrize(std::vector<std::uint8_t>& forward, const std::vector<std::uint8_t>& backward, std::size_t sources,
                 std::size_t targets, Symmetrization how);
 

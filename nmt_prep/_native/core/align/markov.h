@@ -10,7 +10,7 @@ namespace nmt_prep::align {
 inline constexpr std::ptrdiff_t kWidest = 7;
 inline constexpr std::size_t kJumps = 2 * kWidest + 1;
 
-// What a jump within the other side is worth: weights of the widths, and of every wider jump.
+// Weights of jumps within the other side: one for each width, and one for every wider jump.
 struct Jumps {
     float near[kJumps];
     float far;
@@ -20,17 +20,17 @@ struct Jumps {
 inline constexpr std::size_t kLanes = 8;
 
 // Models of several pairs. Arrays have `lanes` values for each step, state, or step and state: [steps][states][lanes].
-// They begin at a multiple of the size of a row of lanes.
-// Steps and states that a lane lacks have emissions, first probabilities and inverses of 0; their results mean nothing.
-// A lane has the same results beside any others, on every processor.
+// They begin at a multiple of the size of a row of lanes. Steps and states that a lane lacks have emissions, first
+// probabilities and inverses of 0; their results mean nothing. A lane has the same results whatever the other lanes, on
+// every processor.
 struct Models {
     std::size_t lanes;  // kLanes or 1
     std::size_t steps;
     std::size_t states;
-    const std::uint32_t* sizes;  // [lanes]: steps of each, at least 1
+    const std::uint32_t* sizes;  // [lanes]: number of steps, at least 1
     const Jumps* jumps;
-    float none;             // probability that a step has no link, before the words are seen
-    const float* emission;  // probability of a step's word given that of a state
+    float none;             // probability that a step has no link, whatever its word
+    const float* emission;  // probability of a step's word given a state's word
     const float* first;     // [states][lanes]: probability of the first state
     const float* inverse;   // [states][lanes]: 1 / the sum of the weights of all jumps from a state
     float* null;            // [steps][lanes]: probability of a step's word given no word, then its posterior
@@ -38,15 +38,15 @@ struct Models {
     float* current;         // the same size: scratch
     float* scratch;         // scratch_size(states) * lanes
     float* widths;          // [kJumps][lanes]: expected jumps of each width divided by its weight; null for no counts
-    float* jumped;          // [lanes]: expected jumps, with those of other widths
+    float* jumped;          // [lanes]: expected jumps of all widths
 };
 
 constexpr std::size_t scratch_size(std::size_t steps, std::size_t states) { return steps + 2 * states; }
 
-// Computes the posteriors, and the expected jumps where there is room for them.
+// Computes the posteriors, and unless `widths` is null the expected jumps.
 void solve(const Models& models);
 
-// Writes the state with the highest posterior of each step, the first of equals, or kNoState where no link is more
+// Writes for each step the state with the highest posterior, of equal states the first, or kNoState if no link is more
 // probable: [steps][lanes].
 inline constexpr std::int32_t kNoState = -1;
 void choose(const Models& models, std::int32_t* best);

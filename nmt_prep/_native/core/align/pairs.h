@@ -6,7 +6,7 @@
 
 namespace nmt_prep::align {
 
-// Pairs with more words than this on a side, or with more pairs of words than this in all, are not aligned.
+// Limits of aligned pairs: words of a side, and pairs of words.
 inline constexpr std::size_t kMostWords = 2048;
 inline constexpr std::size_t kMostCells = std::size_t{1} << 19;
 
@@ -21,7 +21,7 @@ struct Pair {
     bool too_long() const { return sources > kMostWords || targets > kMostWords || sources * targets > kMostCells; }
 };
 
-// Borrowed pairs: the words of pair i are [offsets[i], offsets[i + 1]) on each side.
+// Borrowed pairs: pair i has the words [offsets[i], offsets[i + 1]) on each side.
 struct Pairs {
     const std::int32_t* source;
     const std::int64_t* source_offsets;

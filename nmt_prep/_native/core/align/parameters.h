@@ -1,4 +1,4 @@
-// What links of pairs are computed from.
+// The parameters from which links of pairs are computed.
 #pragma once
 
 #include "align/filter.h"

@@ -16,7 +16,7 @@ void check(const Stretches& stretches, std::size_t offsets) {
     if (!fits) throw std::invalid_argument("links, words and pieces must be of the same lines");
 }
 
-// The pieces of a line, by number, that overlap with a word of it.
+// The first piece of a line that overlaps with a word, and the piece after the last.
 std::pair<std::int64_t, std::int64_t> overlapping(const Stretches& pieces, const Stretches& words, std::size_t line,
                                                   std::int32_t word) {
     const std::int64_t place = words.offsets[line] + word;

@@ -1,4 +1,4 @@
-// Links of pieces that follow from links of words: two pieces are linked if they overlap with linked words.
+// Links of pieces, from links of words: two pieces are linked if they overlap with linked words.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace nmt_prep::align {
 
-// Stretches of lines: those of line i are at [offsets[i], offsets[i + 1]). They do not decrease within a line.
+// Stretches of lines, such as words or pieces: line i has the stretches [offsets[i], offsets[i + 1]), in ascending
+// order.
 struct Stretches {
     std::span<const std::int32_t> begins, ends;
     std::span<const std::int64_t> offsets;
 };
 
-// Pairs of numbers of a source and a target, one after the other; those of line i are pairs [offsets[i], offsets[i +
-// 1]).
+// Pairs of a source number and a target number, one after the other; line i has the pairs [offsets[i], offsets[i + 1]).
 struct LinkColumn {
     std::span<const std::int32_t> links;
     std::span<const std::int64_t> offsets;
@@ -25,13 +25,13 @@ struct OwnedLinks {
     std::vector<std::int64_t> offsets;
 };
 
-// The two sides of lines: their words, or their pieces.
+// The words, or the pieces, of both sides.
 struct Sides {
     Stretches source, target;
 };
 
-// Returns the links of pieces, ordered by source, then target, each once. Throws std::invalid_argument if the arguments
-// are not of the same lines, or a link has no word.
+// Returns the distinct links of pieces, ordered by source, then target. Throws std::invalid_argument if the arguments
+// have different numbers of lines, or a link has no word.
 OwnedLinks piece_links(const LinkColumn& words_linked, const Sides& words, const Sides& pieces);
 
 }  // namespace nmt_prep::align

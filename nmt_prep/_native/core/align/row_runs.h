@@ -10,7 +10,7 @@
 
 namespace nmt_prep::align {
 
-// Bounds of runs of rows with about `size` elements each; the elements of row i are [offsets[i], offsets[i + 1]).
+// Bounds of runs of rows with about `size` elements per run; row i has the elements [offsets[i], offsets[i + 1]).
 inline std::vector<std::size_t> row_runs(std::span<const std::int64_t> offsets, std::int64_t size) {
     constexpr std::size_t kMostRows = std::size_t{1} << 14;
     const std::size_t rows = offsets.size() - 1;
@@ -22,7 +22,7 @@ inline std::vector<std::size_t> row_runs(std::span<const std::int64_t> offsets, 
     return bounds;
 }
 
-// Calls body(row, thread) for all rows, those of a run on one thread.
+// Calls body(row, thread) for all rows; one thread takes all rows of a run.
 template <class Body>
 void for_each_row(std::span<const std::int64_t> offsets, std::size_t threads, Body&& body) {
     constexpr std::int64_t kRunElements = std::int64_t{1} << 15;

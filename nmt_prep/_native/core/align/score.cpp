@@ -15,7 +15,7 @@ constexpr std::size_t kRunPairs = 256;
 constexpr float kUnit = 1.0F / static_cast<float>(kOne);
 constexpr std::size_t kScoredWords = 512;  // longer sides are cut
 
-// Position of the first word equal to each.
+// For each word the position of the first equal word.
 void first_equal(const std::int32_t* words, std::size_t size, std::vector<std::uint32_t>& first) {
     first.resize(size);
     for (std::size_t i = 0; i < size; ++i) {
@@ -36,7 +36,7 @@ class Scorer {
         if (pair.too_long()) {
             pair.sources = std::min(pair.sources, kScoredWords);
             pair.targets = std::min(pair.targets, kScoredWords);
-            own = 0;  // it was not counted
+            own = 0;  // the pair was not counted
         }
         find(pair);
         if (own > 0) count_own(pair, own);
@@ -52,7 +52,8 @@ class Scorer {
                      });
     }
 
-    // Adds up what the pair brought itself, for pairs of different words: each stands for all places of its words.
+    // Sums the counts that the pair itself added to the evidence, for distinct pairs of words, which stand for all
+    // positions of the words.
     void count_own(const Pair& pair, std::int64_t own) {
         const std::size_t n = pair.targets;
         first_equal(pair.source, pair.sources, first_source_);
@@ -70,7 +71,7 @@ class Scorer {
         for (Found& cell : found_) cell.count -= own_[first_source_[cell.source] * n + first_target_[cell.target]];
     }
 
-    // The weight of a word: the inverse of the counts of its row or column that are left, and of the pseudo counts.
+    // The weight of a word: the inverse of the sum of the remaining counts of its row or column, and the pseudo count.
     static float inverse(std::int64_t total, std::int64_t own, float pseudo) {
         return 1 / (static_cast<float>(std::max<std::int64_t>(total - own, 0)) * kUnit + pseudo);
     }
@@ -101,8 +102,7 @@ class Scorer {
                mean_value(pair.source, m, parameters_.source_shares, source_given_, source_sums_);
     }
 
-    // The mean over the words of a side of log(p(word | other side) / p(word)). Sums are those of the other side's
-    // weights.
+    // The mean over the words of a side of log(p(word | other side) / p(word)). The sums are weights of the other side.
     double mean_value(const std::int32_t* words, std::size_t size, const float* shares, const std::vector<float>& given,
                       const std::vector<Weighted>& sums) const {
         double sum = 0;
@@ -118,7 +118,7 @@ class Scorer {
     struct Found {
         std::uint32_t source;
         std::uint32_t target;
-        std::int64_t count;  // that is left
+        std::int64_t count;  // remaining count
     };
 
     const Parameters& parameters_;

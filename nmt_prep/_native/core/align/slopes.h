@@ -1,5 +1,5 @@
-// The preference for the diagonal: weights exp(-steepness |i/m - j/n|) of the positions i of m and j of n (their
-// middles).
+// The preference for the diagonal: weights exp(-steepness |i/m - j/n|) of position i of m and position j of n, taken at
+// their middles.
 #pragma once
 
 #include <array>
@@ -32,7 +32,8 @@ struct Weighted {
     float value;   // sum of the weights times the values
 };
 
-// The weights of a pair of lines, without an exponential for each pair of positions; those of short sides are kept.
+// The weights of a pair of lines, without an exponential for each pair of positions. The exponentials of short sides
+// are kept.
 class Diagonal {
    public:
     explicit Diagonal(double steepness) : steepness_(steepness) {}
@@ -46,11 +47,11 @@ class Diagonal {
         const float above = source_->down[i] * target_->up[j];
         return below < above ? below : above;
     }
-    // Sums over the source words for each target word, by their values.
+    // Sums the values of source words by weight, for each target word.
     void sum_over_sources(const std::vector<float>& values, std::vector<Weighted>& sums) {
         sum_over(*source_, *target_, values, sums);
     }
-    // The same with the sides exchanged.
+    // Sums the values of target words by weight, for each source word.
     void sum_over_targets(const std::vector<float>& values, std::vector<Weighted>& sums) {
         sum_over(*target_, *source_, values, sums);
     }
@@ -64,8 +65,8 @@ class Diagonal {
         return found;
     }
 
-    // The weight of a position before one of the other side is up * down, and down * up after it, so sums for all
-    // positions come from running sums from both ends.
+    // A weight is up * down for a position before the position of the other side, and down * up after it. So running
+    // sums from both ends give the sums for all positions.
     void sum_over(const Slope& over, const Slope& of, const std::vector<float>& values, std::vector<Weighted>& sums) {
         const std::size_t m = over.up.size();
         const std::size_t n = of.up.size();
@@ -80,7 +81,7 @@ class Diagonal {
         const auto size = static_cast<std::uint32_t>(m);
         const auto divisor = static_cast<std::uint32_t>(2 * n);
         for (std::uint32_t j = 0; j < n; ++j) {
-            const std::uint32_t at = ((2 * j + 1) * size + divisor / 2) / divisor;  // positions that are not after j
+            const std::uint32_t at = ((2 * j + 1) * size + divisor / 2) / divisor;  // number of positions that are not after j
             const float down = of.down[j];
             const float up = of.up[j];
             sums[j] = {down * before_[at].weight + up * after_[at].weight,

@@ -16,7 +16,7 @@ void require(bool good, const char* message) {
     if (!good) throw std::invalid_argument(message);
 }
 
-// Slots of a row: at least half of them stay free, so that searches for cells that it lacks are short.
+// Slots of a row. At least half of them stay free, so that searches for missing cells are short.
 std::int64_t slots_for(std::int64_t cells) {
     return cells == 0 ? 0 : static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(2 * cells)));
 }
@@ -30,7 +30,7 @@ std::vector<std::int64_t> sizes_of(std::span<const std::int64_t> offsets) {
 }  // namespace
 
 Counts::Counts(std::span<const std::int64_t> counts) : counts_(counts) {
-    constexpr std::int64_t kMost = std::int64_t{1} << 60;  // of links of 2^40 words
+    constexpr std::int64_t kMost = std::int64_t{1} << 60;  // links of 2^40 words
     std::int64_t sum = 0;
     for (const std::int64_t count : counts) {
         require(count >= 0 && count <= kMost - sum, "the counts of links are negative or too large");
@@ -167,7 +167,7 @@ Table::Reduced Table::reduced(Counts counts, std::int64_t least, Counts others, 
 Totals totals_of(const Table& table, const std::int64_t* counts, std::size_t threads) {
     const std::size_t columns = table.columns();
     Totals totals{std::vector<std::int64_t>(table.rows()), std::vector<std::int64_t>(columns)};
-    std::vector<std::vector<std::int64_t>> parts(std::max<std::size_t>(threads, 1));  // of the columns; on each thread
+    std::vector<std::vector<std::int64_t>> parts(std::max<std::size_t>(threads, 1));  // sums of the columns, for each thread
     for_each_row(table.first(), threads, [&](std::size_t row, std::size_t thread) {
         std::vector<std::int64_t>& sums = parts[thread];
         sums.resize(columns);

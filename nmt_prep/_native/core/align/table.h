@@ -1,4 +1,4 @@
-// The lexical table: for pairs of words that occur together, how probable each is given the other.
+// The lexical table: for pairs of words that occur together, the probability of each word given the other.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace nmt_prep::align {
 
-// Expected counts are sums of whole numbers, so that they do not depend on the order of their terms: 1.0 is kOne.
+// Expected counts are whole numbers, so that sums do not depend on the order of their terms: 1.0 is kOne.
 inline constexpr std::int64_t kOne = std::int64_t{1} << 20;
 
 // A pair of words. `forward` is p(target word | source word), `backward` is p(source word | target word).
@@ -21,10 +21,10 @@ struct Cell {
 };
 inline constexpr std::int32_t kFree = -1;
 
-// Borrowed counts, of cells or of slots: none is negative, and no sum of them overflows.
+// Borrowed counts of cells or slots. No count is negative, and no sum of counts overflows.
 class Counts {
    public:
-    // Throws std::invalid_argument for other counts.
+    // Throws std::invalid_argument for a negative count, and for counts whose sum could overflow.
     explicit Counts(std::span<const std::int64_t> counts);
 
     std::size_t size() const { return counts_.size(); }
@@ -35,9 +35,9 @@ class Counts {
     std::span<const std::int64_t> counts_;
 };
 
-// Borrowed rows of cells: row i has targets[offsets[i], offsets[i + 1]), which ascend, and their counts.
+// Borrowed rows of cells: row i has the ascending targets [offsets[i], offsets[i + 1]) and their counts.
 struct CellRows {
-    // Throws std::invalid_argument for other rows.
+    // Throws std::invalid_argument for offsets or targets that are not in this order.
     CellRows(std::span<const std::int64_t> offsets, std::span<const std::int32_t> targets, Counts counts);
 
     std::size_t rows() const { return offsets.size() - 1; }
@@ -53,14 +53,14 @@ struct CellCounts {
     std::vector<std::int64_t> counts;
 };
 
-// A row for each source word; a row is a table with open addressing, of a power of two of slots. Where a cell is
-// depends on the cells of its row alone. A table is checked when it is made, and does not change.
+// A row for each source word. A row is a table with open addressing and a power of two of slots; the slot of a cell
+// depends on the cells of the row alone. A table is checked when it is made, and never changes.
 class Table {
    public:
     static constexpr std::int64_t kNone = -1;
 
-    // Lays out the cells of rows, with the probabilities that follow from their counts. Throws std::invalid_argument
-    // unless target words are below `columns`.
+    // Lays out the cells of rows, with probabilities computed from their counts. Throws std::invalid_argument unless
+    // target words are below `columns`.
     Table(const CellRows& rows, std::size_t columns, std::size_t threads = 1);
     // Takes over a layout: the slots of row i are [first[i], first[i + 1]). Throws std::invalid_argument unless rows
     // have a power of two of slots, free ones among them, cells have target words below `columns`, and probabilities
@@ -72,18 +72,18 @@ class Table {
     const std::vector<std::int64_t>& first() const { return first_; }
     const LargeVector<Cell>& slots() const { return slots_; }
 
-    // Counts of cells in the order of the slots; those of cells that the table lacks are left out. Requires as many
-    // rows as the table has.
+    // Returns counts of cells in the order of the slots, without cells that the table lacks. Requires the number of
+    // rows of the table.
     std::vector<std::int64_t> placed(const CellRows& rows, std::size_t threads = 1) const;
 
-    // The cells whose counts, given in the order of the slots, reach a limit.
+    // Returns the cells whose counts reach a limit; counts are in the order of the slots.
     CellCounts rows_of(Counts counts, std::int64_t least) const;
 
-    // The same cells, with the probabilities that follow from other counts.
+    // Returns a table of the same cells, with probabilities computed from other counts.
     Table reestimated(Counts counts, std::size_t threads) const;
 
-    // A table of the cells whose counts reach a limit, with the probabilities that follow from these counts, and what
-    // the cells have of other counts.
+    // Returns a table of the cells whose counts reach a limit, with probabilities computed from these counts, and other
+    // counts of the same cells.
     struct Reduced;
     Reduced reduced(Counts counts, std::int64_t least, Counts others, std::size_t threads) const;
 

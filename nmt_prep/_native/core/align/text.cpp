@@ -10,14 +10,14 @@ namespace nmt_prep::align {
 namespace {
 
 constexpr std::size_t kRunPairs = 4096;
-constexpr std::size_t kMostDigits = 11;  // of a number, with its sign
+constexpr std::size_t kMostDigits = 11;  // digits of a number, with its sign
 
 void append(OwnedText& text, std::string_view line) {
     text.data.insert(text.data.end(), line.begin(), line.end());
     text.offsets.push_back(static_cast<std::int64_t>(text.data.size()));
 }
 
-// Writes the links of some pairs, and the end of each in `ends`, relative to the first.
+// Writes the links of consecutive pairs, and the end of each line in `ends`, relative to the first.
 void write_links(const LinkRows& rows, std::size_t first, std::size_t last, std::string_view end,
                  std::vector<std::uint8_t>& text, std::int64_t* ends) {
     const auto links = static_cast<std::size_t>(rows.offsets[last] - rows.offsets[first]);

@@ -17,7 +17,7 @@ struct OwnedText {
     std::vector<std::int64_t> offsets{0};
 };
 
-// A line that has not two columns.
+// A line with more or fewer than two columns.
 struct UnevenLine {
     std::size_t line;
     std::size_t columns;
@@ -35,13 +35,13 @@ struct SpacedLines {
     }
 };
 
-// Appends the two columns of each line, which a mark separates, to source and target; an empty line has empty ones.
-// Returns the first line that has more columns or fewer, and stops there.
+// Appends the two columns of each line, separated by a mark, to source and target; an empty line has two empty columns.
+// Stops at the first line with more or fewer columns, and returns it.
 std::optional<UnevenLine> split_columns(const SpacedLines& lines, std::string_view mark, OwnedText& source,
                                         OwnedText& target);
 
-// Borrowed links of pairs, as numbers of source and target words in turn: those of pair i are [offsets[i],
-// offsets[i + 1]).
+// Borrowed links of pairs, as numbers of source and target words in turn; pair i has the links [offsets[i], offsets[i +
+// 1]).
 struct LinkRows {
     const std::int32_t* links;
     const std::int64_t* offsets;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kRunBytes = 1 << 18;
 
-// Calls body(splitter, first, last, run, thread) for runs of lines, which it has checked to be UTF-8.
+// Checks that runs of lines are UTF-8, and calls body(splitter, first, last, run, thread) for them.
 template <class Body>
 void for_each_run(const TextView& text, const std::vector<std::size_t>& bounds, WordRule rule, std::size_t threads,
                   Body&& body) {

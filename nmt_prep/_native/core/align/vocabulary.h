@@ -1,4 +1,4 @@
-// Counts of words, and the numbering of those that a model knows.
+// Counts of words, and the numbers of the words that a model knows.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ std::vector<WordCount> count_words(const TextView& text, WordRule rule, std::int
 // Number of a word that the vocabulary lacks.
 inline constexpr std::int32_t kUnknown = 0;
 
-// The words that a model knows: whole words by their hashes, the others by the hashes of their stems.
+// The words that a model knows: frequent words by the hashes of whole words, other words by the hashes of their stems.
 class Vocabulary {
    public:
     // Word i of the hashes has number i + 1.
@@ -40,7 +40,7 @@ class Vocabulary {
     HashTable<std::int32_t> numbers_;
 };
 
-// Words of lines: those of line i are [offsets[i], offsets[i + 1]).
+// Words of lines: line i has the words [offsets[i], offsets[i + 1]).
 struct EncodedLines {
     std::vector<std::int32_t> numbers;
     std::vector<std::int64_t> offsets;

@@ -12,11 +12,11 @@
 namespace nmt_prep::align {
 namespace {
 
-// What a character does to the word before it.
+// The effect of a character on the word before it.
 enum class Kind : std::uint8_t {
-    kSpace,     // ends it, and is no word
+    kSpace,     // ends the word, and is no word
     kLetter,    // continues a word of letters, marks and numbers
-    kDigit,     // the same
+    kDigit,     // continues a word likewise
     kKatakana,  // continues a run of Katakana
     kSingle,    // is a word, with the marks that follow
     kLeading,   // is a vowel before its consonant (Thai, Lao): the next character belongs to its word
@@ -34,7 +34,7 @@ std::array<Kind, 256> kinds_of_scripts() {
     return kinds;
 }
 
-// Stems are of what follows the article of an Arabic word, if that is at least this long.
+// The Arabic article, which is no part of a stem if enough characters follow it.
 constexpr std::string_view kArabicArticle = "\u0627\u0644";
 constexpr std::size_t kLeastAfterArticle = 2;
 
@@ -65,7 +65,7 @@ struct AsciiKinds {
     std::array<Kind, 0x80> of{};
 };
 
-// True if a character belongs to the same word as the one before it.
+// True if a character belongs to the same word as the character before it.
 bool continues(Kind before, char32_t last, Kind kind, char32_t point) {
     if (kind == Kind::kTrailing || kind == Kind::kJoining || before == Kind::kJoining) return true;
     switch (before) {
@@ -105,7 +105,7 @@ void WordSplitter::split_by_characters(const std::uint8_t* begin, const std::uin
         point = next_utf8(at);
         return point < 0x80 ? kAscii.of[point] : kind_of(point);
     };
-    const std::uint8_t* start = nullptr;  // of the word that is open
+    const std::uint8_t* start = nullptr;  // start of the current word
     Kind before = Kind::kSpace;
     char32_t last = 0;
     for (const std::uint8_t* at = begin; at < end;) {
@@ -113,7 +113,7 @@ void WordSplitter::split_by_characters(const std::uint8_t* begin, const std::uin
         char32_t point;
         Kind kind = kind_at(at, point);
         if (before == Kind::kDigit && (point == '.' || point == ',') && at < end && *at - unsigned{'0'} < 10u) {
-            last = point;  // within a number
+            last = point;  // the mark is within a number
             continue;
         }
         if (start != nullptr && kind != Kind::kSpace && continues(before, last, kind, point)) {
@@ -131,7 +131,7 @@ void WordSplitter::split_by_characters(const std::uint8_t* begin, const std::uin
 
 void WordSplitter::add(const std::uint8_t* line, const std::uint8_t* begin, const std::uint8_t* end) {
     folded_.clear();
-    std::size_t size = 0;  // of what is folded, in characters as stems count them
+    std::size_t size = 0;  // size of the folded word, in characters of stems
     std::size_t first = 0;
     std::size_t cut = 0;  // bytes of the stem, where the word is longer
     bool digits = false;

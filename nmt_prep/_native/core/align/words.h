@@ -8,10 +8,10 @@
 
 namespace nmt_prep::align {
 
-// How lines are divided into words and words are cut to stems.
+// The division of lines into words, and of words into stems.
 struct WordRule {
-    bool spaces;    // words are what white space in ASCII separates
-    unsigned stem;  // characters of a stem, of which a Hangul syllable is two; 0 to keep words whole
+    bool spaces;    // True for words separated by ASCII white space
+    unsigned stem;  // characters of a stem, where a Hangul syllable counts as two; 0 to keep words whole
 };
 
 // A word: its bytes [begin, end) within the line, and hashes of the folded word and of its stem.

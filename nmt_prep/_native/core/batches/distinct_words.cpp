@@ -8,12 +8,12 @@
 namespace nmt_prep {
 namespace {
 
-// Numbers different words in order of their first occurrence: a hash table with open addressing.
+// Numbers distinct words in order of their first occurrence, in a hash table with open addressing.
 class WordNumbers {
    public:
     explicit WordNumbers(std::string& words) : words_(words), places_(std::size_t{1} << kFirstBits) {}
 
-    // `readable`: bytes from the beginning of the word that may be read.
+    // `readable` is the number of readable bytes from the beginning of the word.
     std::int32_t number(std::string_view word, std::size_t readable) {
         const std::uint64_t key = key_of(word, readable);
         for (std::size_t at = slot(key, word.size());; at = next(at)) {
@@ -36,7 +36,7 @@ class WordNumbers {
         std::int32_t number = -1;
     };
 
-    // Returns the bytes of a short word, the first one lowest, or the hash of a longer one.
+    // Returns the bytes of a short word, the first byte lowest, or the hash of a longer word.
     static std::uint64_t key_of(std::string_view word, std::size_t readable) {
         const auto* const bytes = reinterpret_cast<const std::uint8_t*>(word.data());
         if (word.size() > kKeyBytes) return hash_bytes(bytes, word.size());

@@ -1,4 +1,4 @@
-// Splits lines into words, each different word once, so that tables outside of the core look it up once.
+// Splits lines into words, and numbers distinct words, so that tables outside of the core look up each word once.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,13 @@
 namespace nmt_prep {
 
 struct DistinctWords {
-    std::string words;  // the different words in order of their first occurrence, each with a space after it
-    std::vector<std::int32_t> numbers;  // for each word of the lines, its number among the different ones
+    std::string words;  // the distinct words in order of their first occurrence, a space after each
+    std::vector<std::int32_t> numbers;  // the number of each word of the lines
     std::vector<std::int64_t> lengths;  // words of each line
 };
 
-// Splits lines at spaces (U+0020 only); runs of spaces give no empty words.
-// `sizes` has the bytes of each line in `text`; of each line, at most `longest` words are taken.
-// Throws std::invalid_argument if the sizes are not those of the text.
+// Splits lines at spaces (U+0020 only); runs of spaces give no empty words. `sizes` has the bytes of each line in
+// `text`; takes at most `longest` words of a line. Throws std::invalid_argument if the sizes are not those of the text.
 DistinctWords distinct_words(std::string_view text, std::span<const std::int32_t> sizes, std::int64_t longest);
 
 }  // namespace nmt_prep

@@ -17,13 +17,13 @@ namespace nmt_prep {
 struct PairBatchOptions {
     std::int64_t buffer_size;   // pairs in the shuffle buffer
     std::int64_t batch_size;    // pairs in a batch
-    std::int64_t buckets;       // number of the bucket of the longest pairs; 0 for no others
-    std::int64_t bucket_width;  // lengths in each other bucket
+    std::int64_t buckets;       // number of the bucket of the longest pairs; 0 for a single bucket
+    std::int64_t bucket_width;  // number of lengths in every other bucket
     std::int64_t source_width;  // ids of each item of a source
     std::int64_t drains;        // calls of `drain` at the end
     std::int32_t source_padding;
     std::int32_t sos;
-    std::int32_t eos;  // it also pads the targets
+    std::int32_t eos;  // also the padding of targets
 };
 
 // Rows of one side: the ids of all rows, and the number of items in each row.
@@ -32,7 +32,7 @@ struct IdRows {
     std::span<const std::int64_t> lengths;
 };
 
-// Values for TensorFlow, which takes over memory that is aligned like this without a copy.
+// Values in memory with the alignment that TensorFlow needs to take them over without a copy.
 class AlignedIds {
    public:
     static constexpr std::align_val_t kAlignment{64};
@@ -57,8 +57,8 @@ class AlignedIds {
 struct PaddedBatches {
     AlignedIds source, target_input, target_output;
     AlignedIds source_lengths, target_lengths;
-    // For each batch, kPlace numbers: of the lengths, the first and how many; of the source, the first id, how many,
-    // rows and columns; of both targets, the same.
+    // For each batch, kPlace numbers: first length and number of lengths; first id, number of ids, rows and columns of
+    // the source; and the same four numbers of both targets.
     static constexpr std::size_t kPlace = 10;
     std::vector<std::int64_t> places;
 };
@@ -70,13 +70,13 @@ class PairBatches {
     PairBatches(const PairBatches&) = delete;
     PairBatches& operator=(const PairBatches&) = delete;
 
-    // Adds pairs, and returns the batches that they complete. A pair with an empty side is shuffled, but is in no
-    // batch. If one side has more rows, the additional ones are ignored. Throws std::invalid_argument if there is no
-    // random number for each pair, or lengths do not match the ids.
+    // Adds pairs, and returns the batches that become complete. A pair with an empty side is shuffled, but is in no
+    // batch. Additional rows of one side are ignored. Throws std::invalid_argument if there is no random number for
+    // each pair, or lengths do not match the ids.
     PaddedBatches add(const IdRows& source, const IdRows& target, std::span<const std::int64_t> random);
 
-    // After the last pair: takes an equal part of the pairs from the shuffle buffer in each call, of which there are as
-    // many as the options say. The last call empties the buckets too.
+    // To be called `drains` times after the last pair. Each call takes an equal part of the pairs from the shuffle
+    // buffer; the last call empties the buckets too.
     PaddedBatches drain();
 
    private:
@@ -87,7 +87,7 @@ class PairBatches {
 
     using Window = std::vector<Pair>;
 
-    // Takes a pair from the shuffle buffer, and appends its window if that is complete.
+    // Takes a pair from the shuffle buffer; appends the window of the pair once it is complete.
     void take(std::vector<Window>& complete);
     std::size_t bucket_of(const Pair& pair) const;
     PaddedBatches padded(const std::vector<Window>& windows) const;

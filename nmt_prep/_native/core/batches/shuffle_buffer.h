@@ -1,4 +1,4 @@
-// The shuffle buffer of tf.data: the order is the same for the same random numbers.
+// The shuffle buffer of tf.data, with the same order for the same random numbers.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ class ShuffleBuffer {
         }
     }
 
-    // Removes an item that the random number chooses. Requires that the buffer is not empty.
+    // Removes the item that a random number chooses. Requires that the buffer is not empty.
     Item take(std::uint64_t random) {
         Item& chosen = items_[static_cast<std::size_t>((start_ + random % held()) % size_)];
         Item& first = items_[static_cast<std::size_t>(start_++ % size_)];

@@ -37,6 +37,7 @@ class Judged:
         reasons: the reason for which each pair is dropped, as an index into ``names``, or -1 for pairs that are kept:
             int16, shape ``[pairs]``.
         names: the reasons: ``empty``, then the rules in order.
+        columns: for each dropped pair what the rule refuses, a name in :attr:`Rule.columns`; null for ``empty``.
         values: for each dropped pair the value that the rule refuses: float64, shape ``[dropped]``; NaN for ``empty``.
         thresholds: the limits that these values violate: float64, shape ``[dropped]``; NaN for ``empty``.
     """
@@ -44,6 +45,7 @@ class Judged:
     text: Mapping[Side, pa.Array]
     reasons: npt.NDArray[np.int16]
     names: tuple[str, ...]
+    columns: pa.Array
     values: Values
     thresholds: Values
 
@@ -139,19 +141,25 @@ class Cleaner:
                 where += f", {place(error.pair)}"
             raise CleaningError(f"{where}: {error}") from error
 
-    def _violations(self, values: list[Values], reasons: npt.NDArray[np.int16], filled: Mask) -> tuple[Values, Values]:
-        """Returns, for each dropped pair, the first value that its rule refuses, and the limit that it violates."""
+    def _violations(
+        self, values: list[Values], reasons: npt.NDArray[np.int16], filled: Mask
+    ) -> tuple[pa.Array, Values, Values]:
+        """Returns, for each dropped pair, the first value that its rule refuses: its column, it, and its limit."""
         found, thresholds = (np.full(len(reasons), np.nan) for _ in range(2))
+        columns = np.zeros(len(reasons), np.int32)
+        names: list[str | None] = [None]
         places = np.cumsum(filled) - 1  # of a pair, in the values
         for number, (rule, each) in enumerate(zip(self.rules, values, strict=True), 1):
             pairs = np.flatnonzero(reasons == number)
-            for column, bounds in reversed([*zip(each, rule.bounds, strict=True)]):
+            for name, column, bounds in reversed([*zip(rule.columns, each, rule.bounds, strict=True)]):
+                names.append(name)
                 own = column[places[pairs]]
                 refused = ~judge(own[np.newaxis], [bounds])
+                columns[pairs[refused]] = len(names) - 1
                 found[pairs[refused]] = own[refused]
                 thresholds[pairs[refused]] = [bounds.threshold(value) for value in own[refused].tolist()]
         dropped = reasons >= 0
-        return found[dropped], thresholds[dropped]
+        return pa.array(names, pa.string()).take(pa.array(columns[dropped])), found[dropped], thresholds[dropped]
 
 
 def _first_reasons(failed: Mask) -> npt.NDArray[np.int16]:

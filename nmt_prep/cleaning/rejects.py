@@ -28,8 +28,9 @@ def reject_schema() -> pa.Schema:
     """Returns the columns of rejected pairs.
 
     ``source`` and ``target`` are the text after the fixes, which is the text that the rules judged. ``row`` is the
-    position of the pair in its corpus before any pair was dropped. ``rule`` is the reason. ``value`` is the value that
-    the rule computed, and ``threshold`` the limit that it violates; both are null if the reason is no rule.
+    position of the pair in its corpus before any pair was dropped. ``rule`` is the reason. ``column`` is what the rule
+    refused: a side, ``pair``, or another name in :attr:`Rule.columns`. ``value`` is the value that the rule computed,
+    and ``threshold`` the limit that it violates. All three are null if the reason is no rule.
     ``kept_corpus`` and ``kept_row`` say which pair was kept instead, if the reason is a comparison with other pairs.
     """
     return pa.schema(
@@ -39,6 +40,7 @@ def reject_schema() -> pa.Schema:
             pa.field("corpus", pa.dictionary(pa.int32(), pa.string()), nullable=False),
             pa.field("row", pa.int64(), nullable=False),
             pa.field("rule", pa.string(), nullable=False),
+            pa.field("column", pa.string()),
             pa.field("value", pa.float64()),
             pa.field("threshold", pa.float64()),
             pa.field("kept_corpus", pa.dictionary(pa.int32(), pa.string())),
@@ -48,7 +50,12 @@ def reject_schema() -> pa.Schema:
 
 
 def rejected_batch(
-    pairs: pa.RecordBatch, rules: pa.Array, values: Values, thresholds: Values, instead: Instead | None = None
+    pairs: pa.RecordBatch,
+    rules: pa.Array,
+    values: Values,
+    thresholds: Values,
+    instead: Instead | None = None,
+    refused: pa.Array | None = None,
 ) -> pa.RecordBatch:
     """Returns rejected pairs with the columns of :func:`reject_schema`.
 
@@ -58,12 +65,14 @@ def rejected_batch(
         values: the refused value of each pair: float64, shape ``[pairs]``; NaN becomes null.
         thresholds: the limit that each value violates: float64, shape ``[pairs]``; NaN becomes null.
         instead: the pairs that were kept in their place; None if there are none.
+        refused: the column of each refused value, an array of strings; None if there are none.
     """
     columns = [pairs.column(name) for name in ("source", "target", "corpus", "row")]
+    refused = pa.nulls(len(pairs), pa.string()) if refused is None else refused
     numbers = (pa.array(each, from_pandas=True) for each in (values, thresholds))  # NaN becomes null
     others = instead or (pa.nulls(len(pairs), pa.string()), pa.nulls(len(pairs), pa.int64()))
     return pa.record_batch(
-        [*columns, rules, *numbers, others[0].dictionary_encode(), others[1]], schema=reject_schema()
+        [*columns, rules, refused, *numbers, others[0].dictionary_encode(), others[1]], schema=reject_schema()
     )
 
 

@@ -120,15 +120,17 @@ def _hashes(table: pa.Table, seed: int) -> pa.Array:
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:
-    """Returns dropped pairs as a table, with the pairs that were kept instead if there are any."""
+    """Returns dropped pairs as a table, with what failed, and the pairs that were kept instead, if there are any."""
     table = Table(box=None, pad_edge=False)
     compared = any(row["kept_row"] is not None for row in rows)
-    for name in ("corpus", "row", "rule", "value", "threshold", *(("kept",) if compared else ())):
+    for name in ("corpus", "row", "rule", "failed", "value", "threshold", *(("kept",) if compared else ())):
         table.add_column(name, no_wrap=True, justify="right" if name in ("row", "value", "threshold") else "left")
     table.add_column("source", ratio=1)
     table.add_column("target", ratio=1)
     for row in rows:
         numbers = ["" if row[name] is None else f"{row[name]:.4g}" for name in ("value", "threshold")]
         kept = ["" if row["kept_row"] is None else f"{row['kept_corpus']} {row['kept_row']:,}"] if compared else []
-        table.add_row(row["corpus"], f"{row['row']:,}", row["rule"], *numbers, *kept, row["source"], row["target"])
+        table.add_row(
+            row["corpus"], f"{row['row']:,}", row["rule"], row["column"], *numbers, *kept, row["source"], row["target"]
+        )
     return table

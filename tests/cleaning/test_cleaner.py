@@ -61,6 +61,7 @@ def test_the_first_rule_that_fails_is_the_reason(tmp_path: Path) -> None:
 
 def test_dropped_pairs_have_the_value_and_the_threshold_of_the_first_column_that_fails(tmp_path: Path) -> None:
     judged = clean(cleaner(tmp_path, OWN), *PAIRS)
+    assert judged.columns.to_pylist() == ["target", "source", "pair", None]
     assert judged.values[:3].tolist() == [3.0, 4.0, 0.0]
     assert judged.thresholds[:3].tolist() == [2.0, 2.0, 1.0]
     assert math.isnan(judged.values[3])  # empty

@@ -16,6 +16,7 @@ def batch(rows: list[int], rule: str) -> pa.RecordBatch:
         "corpus": pa.DictionaryArray.from_arrays(np.zeros(count, np.int32), pa.array(["c"])),
         "row": rows,
         "rule": [rule] * count,
+        "column": ["target"] * count,
         "value": [1.0] * count,
         "threshold": [None] * count,
         "kept_corpus": pa.DictionaryArray.from_arrays(np.zeros(count, np.int32), pa.array(["d"])),

@@ -53,6 +53,7 @@ def test_rejects_are_chosen_by_rule_and_corpus(config: Path) -> None:
         "corpus": "two",
         "row": 5,
         "rule": "length/characters",
+        "column": "source",
         "value": 25.0,
         "threshold": 20.0,
         "kept_corpus": None,
@@ -75,8 +76,8 @@ def test_a_choice_depends_on_the_seed_alone(config: Path) -> None:
 def test_the_table_names_rule_value_and_threshold(config: Path) -> None:
     result = nmt_prep("rejects", config, "--rule", "length/characters", "--corpus", "one")
     header, row = (line.split() for line in result.stdout.splitlines())
-    assert header == ["corpus", "row", "rule", "value", "threshold", "source", "target"]
-    assert row == ["one", "5", "length/characters", "25", "20", "x" * 25, "one"]
+    assert header == ["corpus", "row", "rule", "failed", "value", "threshold", "source", "target"]
+    assert row == ["one", "5", "length/characters", "source", "25", "20", "x" * 25, "one"]
 
 
 def test_the_table_names_the_pair_that_was_kept_instead(config: Path, tmp_path: Path) -> None:
@@ -85,9 +86,9 @@ def test_the_table_names_the_pair_that_was_kept_instead(config: Path, tmp_path: 
     own.write_text(text.replace(f"{config.parent}/run", f"{tmp_path}/run") + "  dedup: {max_targets_per_source: 1}\n")
     assert nmt_prep("run", own, "--until", "clean", "--quiet").returncode == 0
     header, *lines = (line.split() for line in nmt_prep("rejects", own).stdout.splitlines())
-    assert header == ["corpus", "row", "rule", "value", "threshold", "kept", "source", "target"]
+    assert header == ["corpus", "row", "rule", "failed", "value", "threshold", "kept", "source", "target"]
     assert ["two", "0", "too_many_targets", "one", "0", "w", "two"] in lines
-    assert ["one", "5", "length/characters", "25", "20", "x" * 25, "one"] in lines
+    assert ["one", "5", "length/characters", "source", "25", "20", "x" * 25, "one"] in lines
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ class Verdict:
 
     kept: Mask
     reasons: pa.Array
+    columns: pa.Array
     values: Values
     thresholds: Values
     instead: Instead | None
@@ -102,10 +103,9 @@ class LeakFinder:
         values, thresholds = np.full((2, len(own)), np.nan)
         values[~own], thresholds[~own] = judged.values, judged.thresholds
         values[own], thresholds[own] = matches.shares[lost], self._coverage
-        names = pa.array([*judged.names, *(each.reason for each in self._sets)])
-        return Verdict(
-            kept, names.take(pa.array(reasons)), values, thresholds, self._pointers(matches, sets, ~kept, own)
-        )
+        names = pa.array([*judged.names, *(each.reason for each in self._sets)]).take(pa.array(reasons))
+        columns = judged.columns.take(pa.array(np.cumsum(~own) - 1, mask=own))
+        return Verdict(kept, names, columns, values, thresholds, self._pointers(matches, sets, ~kept, own))
 
     def _pointers(self, matches: Matches, sets: Places, dropped: Mask, own: Mask) -> Instead:
         """Returns the name of the set and the row of the segment for each dropped pair; null for those of rules."""
@@ -143,10 +143,10 @@ class LeakFinder:
         )
 
 
-def _by_rules(judged: Judged) -> tuple[pa.Array, Values, Values]:
-    """Returns the reasons, values and thresholds of the pairs that the rules drop."""
+def _by_rules(judged: Judged) -> tuple[pa.Array, pa.Array, Values, Values]:
+    """Returns the reasons, columns, values and thresholds of the pairs that the rules drop."""
     dropped = judged.reasons[~judged.kept]
-    return pa.array(judged.names).take(pa.array(dropped)), judged.values, judged.thresholds
+    return pa.array(judged.names).take(pa.array(dropped)), judged.columns, judged.values, judged.thresholds
 
 
 def verdict_of(finder: LeakFinder | None, judged: Judged, rows: Places) -> Verdict:

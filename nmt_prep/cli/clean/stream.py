@@ -186,12 +186,12 @@ def _clean(idle: SimpleQueue[Worker], scores: Mapping[str, int], lines: InputLin
 
 
 def _with_reasons(lines: pa.Array, verdict: Verdict, numbers: npt.NDArray[np.int64], *, pointers: bool) -> pa.Array:
-    """Returns dropped lines with four more columns: rule, value, threshold, and line number in the input.
+    """Returns dropped lines with five more columns: rule, column, value, threshold, and line number.
 
     With ``pointers``, two more columns have the set and the row of the segment that a pair contains, or are empty.
     """
     values = (pa.array(each, from_pandas=True) for each in (verdict.values, verdict.thresholds))
-    columns = [verdict.reasons, *values, pa.array(numbers)]
+    columns = [verdict.reasons, verdict.columns, *values, pa.array(numbers)]
     if pointers:
         columns += verdict.instead or (pa.nulls(len(lines), pa.string()), pa.nulls(len(lines), pa.int64()))
     return _joined("\t", lines, *(pc.fill_null(column.cast(pa.string()), "") for column in columns))

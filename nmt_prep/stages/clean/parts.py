@@ -158,6 +158,7 @@ class PartOutput:
         values: Values,
         thresholds: Values,
         instead: Instead | None = None,
+        refused: pa.Array | None = None,
     ) -> None:
         """Writes a batch.
 
@@ -168,6 +169,7 @@ class PartOutput:
             values: the refused value of each rejected pair.
             thresholds: the limit that each of these values violates.
             instead: the pairs that were kept in place of the rejected ones; None if there are none.
+            refused: the column of each refused value; None if there are none.
         """
         mask = pa.array(kept)
         chosen = batch if kept.all() else batch.filter(mask)
@@ -178,7 +180,7 @@ class PartOutput:
             self._spill.add(chosen)
         if len(chosen) == len(batch):
             return
-        rejected = rejected_batch(batch.filter(pc.invert(mask)), rules, values, thresholds, instead)
+        rejected = rejected_batch(batch.filter(pc.invert(mask)), rules, values, thresholds, instead, refused)
         self._noting.add(rejected)
         if self._sample is not None:
             self._sample.add(rejected)

@@ -59,7 +59,8 @@ def clean_part(task: PartTask, tick: Tick) -> PartResult:
             judged = cleaner.clean(text, scores_of(batch), partial(_pair_number, rows))
             verdict = verdict_of(finder, judged, rows)
             fixed = _with_text(batch, judged)
-            output.write(fixed, verdict.kept, verdict.reasons, verdict.values, verdict.thresholds, verdict.instead)
+            numbers = verdict.values, verdict.thresholds
+            output.write(fixed, verdict.kept, verdict.reasons, *numbers, verdict.instead, verdict.columns)
             tick(len(batch))
     if finder is None:
         return output.result(cleaner.counts)

@@ -156,7 +156,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
     """
 
     name = "clean"
-    version = 4
+    version = 5
     directory = "cleaned"
     beside = (REJECTED,)
     reads = (Compile,)

@@ -46,7 +46,8 @@ def test_pairs_are_fixed_and_dropped_and_further_columns_kept(config: Path, tmp_
     output, messages = cleaned(config, text, "--rejected", tmp_path / "rejected.tsv", "--threads", "2")
     assert output == "a b\tc\t0.5\tx\nü\tö\n"
     assert (tmp_path / "rejected.tsv").read_text() == (
-        "d\te f g h\tlength\t4\t3\t2\na\t\tempty\t\t\t3\nabcdefgh ijklm\tk\t9\tlength/characters\t14\t12\t4\n"
+        "d\te f g h\tlength\ttarget\t4\t3\t2\na\t\tempty\t\t\t\t3\n"
+        "abcdefgh ijklm\tk\t9\tlength/characters\tsource\t14\t12\t4\n"
     )
     assert messages == (
         "5 pairs read, 2 kept, 3 dropped (60.0%)\ndropped: empty 1, length 1, length/characters 1\n"
@@ -250,9 +251,9 @@ def test_evaluation_segments_are_dropped_and_named(tmp_path: Path) -> None:
     output, messages = cleaned(evaluated(tmp_path), text, "--rejected", tmp_path / "rejected.tsv", "--threads", "2")
     assert output == "a\tb\nYes\tDoch\n"
     assert (tmp_path / "rejected.tsv").read_text() == (
-        "x\tthe evaluation set has this line\tmore\tin_test_set:held.tsv\t1\t0.7\t2\theld.tsv\t0\n"
-        "yes\tja\tin_test_set:held.tsv\t1\t0.7\t3\theld.tsv\t1\n"
-        "a\t\tempty\t\t\t5\t\t\n"
+        "x\tthe evaluation set has this line\tmore\tin_test_set:held.tsv\t\t1\t0.7\t2\theld.tsv\t0\n"
+        "yes\tja\tin_test_set:held.tsv\t\t1\t0.7\t3\theld.tsv\t1\n"
+        "a\t\tempty\t\t\t\t5\t\t\n"
     )
     assert messages == (
         "5 pairs read, 2 kept, 3 dropped (60.0%)\ndropped: empty 1, in_test_set:held.tsv 2\n"

@@ -37,7 +37,7 @@ def report(
         typer.Option(
             "--compare",
             metavar="OTHER_RUN",
-            help="The directory of another run, or its summary.json: show what differs from it.",
+            help="The directory of another run, or its summary.json: show what has changed since that run.",
             exists=True,
         ),
     ] = None,
@@ -116,9 +116,9 @@ def _print_comparison(console: SafeConsole, comparison: Comparison, name: str) -
     if not comparison.sections:
         console.print("nothing differs")
     for title, differences in comparison.sections.items():
-        table = plain_table(title, ">this run", f">{name}", ">change")
+        table = plain_table(title, f">{name} (base)", ">this run", ">change")
         for difference in differences:
-            table.add_row(difference.what, _value(difference.one), _value(difference.other), difference.change)
+            table.add_row(difference.what, _value(difference.other), _value(difference.one), difference.change)
         console.print(table)
         console.print()
 

@@ -50,11 +50,12 @@ def test_compare(config: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     capsys.readouterr()
     assert call(monkeypatch, "report", config, "--compare", other) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert ["vocab.size", "200", "120", "+66.7%"] in lines
+    assert ["config", str(other), "(base)", "this", "run", "change"] in lines
+    assert ["vocab.size", "120", "200", "+66.7%"] in lines
     summaries: list[dict[str, Any]] = [
         json.loads((place / "report" / "summary.json").read_bytes()) for place in (config.parent / "run", other)
     ]
-    sizes = [f"{summary['vocab']['target']['size']:,}" for summary in summaries]
+    sizes = [f"{summary['vocab']['target']['size']:,}" for summary in reversed(summaries)]
     assert [*("pieces:", "target", "(zh)"), *sizes] in [line[:5] for line in lines]
     assert not [line for line in lines if line[:3] == ["train/x:", "pairs", "out"]]
     assert call(monkeypatch, "report", config, "--compare", config.parent / "run" / "report" / "summary.json") == 0

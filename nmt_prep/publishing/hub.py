@@ -21,12 +21,12 @@ from nmt_prep.publishing.publication import (
     Files,
     Publication,
     check_foreign,
-    read_manifest,
+    read_publication,
 )
 from nmt_prep.publishing.publisher import Content, Publisher
 from nmt_prep.runtime import needed_extra
 from nmt_prep.sources.hub import EXTRA, HubAddress, endpoint, hub_address, hub_api, is_commit, token
-from nmt_prep.sources.retries import Clock, TransientError, pause_before
+from nmt_prep.sources.retries import Clock, TransientError, repeated
 
 _T = TypeVar("_T")
 
@@ -140,7 +140,7 @@ class HubPublisher(Publisher):
 
     def _before(self) -> Publication:
         """Returns the publication that is there now; one with the number 0 if there is none."""
-        return read_manifest(self._store, OutputError) or Publication(0, {})
+        return read_publication(self._store, OutputError) or Publication(0, {})
 
     def _path(self, name: str) -> str:
         return f"{self._hub.path.strip('/')}/{name}".lstrip("/")
@@ -156,16 +156,11 @@ class HubPublisher(Publisher):
         return OutputError(f"{self.url}: another run publishes to the same url; give each run its own")
 
     def _repeated(self, request: Callable[[], _T]) -> _T:
-        failures = 0
-        while True:
-            try:
-                with self._worded():
-                    return request()
-            except TransientError as error:
-                failures += 1
-                if failures > self._retries:
-                    raise OutputError(f"{error} (tried {failures} times)") from error
-                self._clock.sleep(pause_before(failures, error, self._clock))
+        def worded() -> _T:
+            with self._worded():
+                return request()
+
+        return repeated(worded, self._retries, self._clock, OutputError)
 
     @contextmanager
     def _worded(self) -> Iterator[None]:

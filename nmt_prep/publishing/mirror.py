@@ -14,15 +14,13 @@ from nmt_prep.errors import DownloadError, OutputError
 from nmt_prep.progress import Meter, Progress
 from nmt_prep.publishing.object_store import ObjectStore
 from nmt_prep.publishing.publication import (
-    JOURNAL,
     MANIFEST,
+    UNFINISHED,
     Files,
-    Journal,
     Publication,
     PublishedFile,
-    parse_journal,
-    parse_manifest,
-    read_manifest,
+    parse_publication,
+    read_publication,
     some_of,
 )
 
@@ -60,7 +58,7 @@ def fetch_run(
     """
     root, progress = Path(directory), progress or Progress()
     store = ObjectStore(url, options or {}, _RETRIES, DownloadError)
-    publication = read_manifest(store, DownloadError)
+    publication = read_publication(store, DownloadError)
     if publication is None:
         raise _nothing_there(store)
     digests = DigestCache(root)
@@ -74,10 +72,10 @@ def fetch_run(
 def _fetch_missing(
     store: ObjectStore, root: Path, publication: Publication, digests: DigestCache, progress: Progress
 ) -> None:
-    manifest, journal = root / MANIFEST, root / JOURNAL
-    before = parse_manifest(_content(manifest), str(manifest), OutputError)
-    unfinished = parse_journal(_content(journal), str(journal))
-    missing = [name for name, file in publication.files.items() if not _intact(root / name, file, digests)]
+    manifest, begun = root / MANIFEST, root / UNFINISHED
+    before, unfinished = (parse_publication(_content(path), str(path), OutputError) for path in (manifest, begun))
+    wanted = publication.complete_files
+    missing = [name for name, file in wanted.items() if not _intact(root / name, file, digests)]
     if before == publication and unfinished is None and not missing:
         return
     ours = {name for made in (before, unfinished) if made for name in made.files}
@@ -87,16 +85,15 @@ def _fetch_missing(
             f"{root} contains files that were not fetched and would be overwritten: {some_of(foreign)}; fetch "
             "into another directory, or move them away"
         )
-    begun = Journal(publication.number, "", dict.fromkeys(ours | publication.files.keys()))
-    _write(journal, begun.as_bytes())
+    _write(begun, Publication(publication.number, dict.fromkeys(ours | wanted.keys())).as_bytes())
     _remove(manifest)
-    for directory in {name.partition("/")[0] for name in publication.files}:
+    for directory in {name.partition("/")[0] for name in wanted}:
         remove_partial(root / directory)
-    _fetch_all(store, root, {name: publication.files[name] for name in missing}, digests, progress)
-    for name in begun.left_over(publication.files):
+    _fetch_all(store, root, {name: wanted[name] for name in missing}, digests, progress)
+    for name in ours - wanted.keys():
         _remove(root / name)
     _write(manifest, publication.as_bytes())
-    _remove(journal)
+    _remove(begun)
 
 
 def _fetch_all(store: ObjectStore, root: Path, files: Files, digests: DigestCache, progress: Progress) -> None:
@@ -145,7 +142,7 @@ def _remove(path: Path) -> None:
 
 
 def _nothing_there(store: ObjectStore) -> DownloadError:
-    if store.read(JOURNAL) is not None:
+    if store.read(UNFINISHED) is not None:
         return DownloadError(
             f"{store.url}: a publication is in progress or was interrupted; wait for it to end, or run its config again"
         )

@@ -18,7 +18,7 @@ from nmt_prep.progress import StoppedError
 from nmt_prep.runtime import needed_extra
 from nmt_prep.sources.address import shown
 from nmt_prep.sources.hub import EXTRA, endpoint, token
-from nmt_prep.sources.retries import Clock, TransientError, pause_before
+from nmt_prep.sources.retries import Clock, TransientError, repeated
 
 _CHUNK = 1 << 20
 _BLOCK = 16 << 20
@@ -164,18 +164,15 @@ class ObjectStore:
 
     def _repeated(self, name: str, request: Callable[[], _T]) -> _T | None:
         """Runs a request with retries; returns its result, or None if the object does not exist."""
-        failures = 0
-        while True:
-            try:
-                with self._worded(name):
-                    return request()
-            except _MissingError:
-                return None
-            except TransientError as error:
-                failures += 1
-                if failures > self._retries:
-                    raise self._error(f"{error} (tried {failures} times)") from error
-                self._clock.sleep(pause_before(failures, error, self._clock))
+
+        def worded() -> _T:
+            with self._worded(name):
+                return request()
+
+        try:
+            return repeated(worded, self._retries, self._clock, self._error)
+        except _MissingError:
+            return None
 
     @contextmanager
     def _worded(self, name: str) -> Iterator[None]:

@@ -9,8 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from typing import TypeVar
 
 from nmt_prep.errors import DownloadError, NmtPrepError
+
+_T = TypeVar("_T")
 
 
 class FetchStoppedError(NmtPrepError):
@@ -101,6 +104,23 @@ class Pace:
             self._free = max(self._free, now) + size / self._rate
             pause = self._free - now
         self._clock.sleep(pause)
+
+
+def repeated(request: Callable[[], _T], retries: int, clock: Clock, error: type[NmtPrepError]) -> _T:
+    """Runs a request, and again after each :class:`TransientError`; returns its result.
+
+    Raises:
+        NmtPrepError: the request failed once more than ``retries`` times; of the type ``error``.
+    """
+    failures = 0
+    while True:
+        try:
+            return request()
+        except TransientError as fault:
+            failures += 1
+            if failures > retries:
+                raise error(f"{fault} (tried {failures} times)") from fault
+            clock.sleep(pause_before(failures, fault, clock))
 
 
 def pause_before(retry: int, error: TransientError, clock: Clock) -> float:

@@ -10,16 +10,18 @@ from typing import Any
 import pytest
 
 from nmt_prep.config import Config
+from nmt_prep.config.publish import PublishSettings
 from nmt_prep.errors import ConfigError, OutputError
 from nmt_prep.pipeline.drivers import RoundState, Share
 from nmt_prep.publishing.object_store import ObjectStore
-from nmt_prep.publishing.publication import Journal, PublishedFile, announce
+from nmt_prep.publishing.publication import Publication, PublishedFile
+from nmt_prep.publishing.publisher import StorePublisher
 from nmt_prep.runner import plan, run, run_share, tasks
 from tests.corpus import corpus_config, tree, write_corpus
 
 fsspec = pytest.importorskip("fsspec", reason="the extra cloud is not installed")
 
-MANIFEST, JOURNAL = "nmt_prep-manifest.json", "nmt_prep-unfinished.json"
+MANIFEST, UNFINISHED = "nmt_prep-manifest.json", "nmt_prep-unfinished.json"
 
 
 class Killed(BaseException):
@@ -168,7 +170,7 @@ def test_files_behind_symbolic_links_are_never_overwritten(scene: Scene, tmp_pat
 
 def test_error_names_some_of_many_conflicting_files(scene: Scene) -> None:
     scene.run()
-    for name in (MANIFEST, JOURNAL):
+    for name in (MANIFEST, UNFINISHED):
         scene.system.store.pop(f"/bucket/enzh/{name}", None)
     with pytest.raises(
         OutputError, match=r"would overwrite: records/.*, records/.*, records/.*, and 1\d more; publish to"
@@ -176,7 +178,7 @@ def test_error_names_some_of_many_conflicting_files(scene: Scene) -> None:
         run(scene.config(), base_dir=scene.place, force=["publish"])
 
 
-def test_after_a_kill_during_the_journals_replacement_its_files_are_still_known(
+def test_after_a_kill_while_the_unfinished_manifest_is_replaced_its_files_are_still_known(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stop_at_the_manifest(kind: str, name: str) -> None:
@@ -187,8 +189,8 @@ def test_after_a_kill_during_the_journals_replacement_its_files_are_still_known(
         spied(patch, scene, stop_at_the_manifest)
         with pytest.raises(Killed):
             scene.run(shards=2)
-    journal = scene.there()[JOURNAL]
-    scene.system.pipe_file(f"/bucket/enzh/{JOURNAL}", journal[: len(journal) // 2])
+    unfinished = scene.there()[UNFINISHED]
+    scene.system.pipe_file(f"/bucket/enzh/{UNFINISHED}", unfinished[: len(unfinished) // 2])
     scene.run(shards=2)
     assert_published(scene)
 
@@ -197,21 +199,21 @@ def test_a_publication_completed_by_another_process_is_found(scene: Scene, monke
     scene.run()
     there = scene.there()
     wanted = {name: PublishedFile(**facts) for name, facts in json.loads(there[MANIFEST])["files"].items()}
-    store = ObjectStore("memory://bucket/enzh", {}, 0, OutputError)
     scene.system.rm_file(f"/bucket/enzh/{MANIFEST}")
-    journal = Journal(1, "f" * 64, dict.fromkeys(wanted)).as_bytes()
-    scene.system.pipe_file(f"/bucket/enzh/{JOURNAL}", journal)
+    unfinished = Publication(1, dict.fromkeys(wanted), "f" * 64).as_bytes()
+    scene.system.pipe_file(f"/bucket/enzh/{UNFINISHED}", unfinished)
     original = ObjectStore.read
 
     def completing(store: ObjectStore, name: str) -> bytes | None:
         content = original(store, name)
         if name == MANIFEST and content is None:
             scene.system.pipe_file(f"/bucket/enzh/{MANIFEST}", there[MANIFEST])
-            scene.system.rm_file(f"/bucket/enzh/{JOURNAL}")
+            scene.system.rm_file(f"/bucket/enzh/{UNFINISHED}")
         return content
 
     monkeypatch.setattr(ObjectStore, "read", completing)
-    assert announce(store, "f" * 64, wanted) == Journal(1, "f" * 64, wanted)
+    settings = PublishSettings(url="memory://bucket/enzh", retries=0)
+    assert StorePublisher(settings).announce("f" * 64, wanted) == (1, [])
     assert scene.there() == there
 
 
@@ -232,9 +234,9 @@ def test_publishing_again_sends_only_changes_and_deletes_removed_files(
     del before[MANIFEST], after[MANIFEST]
     changed = [("write", name) for name in sorted(after) if before.get(name) != after[name]]
     gone = [("remove", name) for name in sorted(before.keys() - after.keys())]
-    assert requests[:2] == [("write", JOURNAL), ("remove", MANIFEST)]
+    assert requests[:2] == [("write", UNFINISHED), ("remove", MANIFEST)]
     assert sorted(requests[2 : 2 + len(changed)]) == changed
-    assert requests[2 + len(changed) :] == [("write", MANIFEST), *gone, ("remove", JOURNAL)]
+    assert requests[2 + len(changed) :] == [("write", MANIFEST), *gone, ("remove", UNFINISHED)]
     assert (len(changed), len(gone)) == (8, 6)
     assert not any(name.startswith("vocab/") for _, name in changed)
 
@@ -341,10 +343,10 @@ def test_a_killed_run_does_not_claim_a_later_publication_of_another(
 def test_two_runs_publishing_to_one_url_detect_each_other(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     def other_begins(kind: str, name: str) -> None:
         if name == "report/summary.txt":
-            journal = json.loads(scene.there()[JOURNAL])
-            other = json.dumps({**journal, "fingerprint": "f" * 64}).encode()
-            scene.system.store["/bucket/enzh/" + JOURNAL] = type(scene.system.store["/bucket/enzh/" + JOURNAL])(
-                scene.system, "/bucket/enzh/" + JOURNAL, other
+            unfinished = json.loads(scene.there()[UNFINISHED])
+            other = json.dumps({**unfinished, "fingerprint": "f" * 64}).encode()
+            scene.system.store["/bucket/enzh/" + UNFINISHED] = type(scene.system.store["/bucket/enzh/" + UNFINISHED])(
+                scene.system, "/bucket/enzh/" + UNFINISHED, other
             )
 
     with monkeypatch.context() as patch:

@@ -34,29 +34,20 @@ def test_plain_files(tmp_path: Path) -> None:
     (tmp_path / "a.zh").write_bytes(b"y" * 300)
     dev = [{"name": "d", "url": {"source": "a.en", "target": "a.en"}}]
     assert sizes(tmp_path, {"url": {"source": "a.en", "target": "a.zh"}}, dev=dev) == [
-        CorpusSize("train", 1000, extracted=False),
-        CorpusSize("dev", 1400, extracted=False),
+        CorpusSize("train", 1000),
+        CorpusSize("dev", 1400),
     ]
     os.truncate(tmp_path / "a.zh", 65 << 20)
     [found] = sizes(tmp_path, {"url": {"source": "a.en", "target": "a.zh"}})
-    assert (found.extracted, found.compiled) == (False, False)
-
-
-@pytest.mark.parametrize(
-    ("name", "more", "copied"),
-    [("a.tsv", {}, (False, True)), ("a.csv", {}, (True, True)), ("a.tsv", {"encoding": "utf-16"}, (True, True))],
-)
-def test_copies(tmp_path: Path, name: str, more: dict[str, Any], copied: tuple[bool, bool]) -> None:
-    (tmp_path / name).write_bytes(b"a\tb\n")
-    [found] = sizes(tmp_path, {"url": name, **more})
-    assert (found.extracted, found.compiled) == copied
+    assert found.in_place
+    [found] = sizes(tmp_path, {"url": {"source": "a.en", "target": "a.zh"}, "encoding": "utf-16"})
+    assert not found.in_place
 
 
 def test_a_file_of_both_sides(tmp_path: Path) -> None:
     (tmp_path / "a.tmx").write_bytes(b"x" * 1000)
     [found] = sizes(tmp_path, {"url": "a.tmx"})
     assert found.bytes == 1000
-    assert not found.lines_apart
 
 
 def test_size_of_gzip_content_is_read_from_the_file(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def plan(
     all rules, and what differs for single corpora. It is a section that cleans in the same way.
 
     With --estimate, print the time, memory and disk space that each stage of a run from the start would need. The
-    figures of earlier runs on this machine, or built-in rates, are scaled by the corpora's sizes or --pairs.
+    figures of earlier runs on this machine are scaled by the corpora's sizes or --pairs.
     """
     if show_rules and (force or verify or estimate):
         raise typer.BadParameter("--show-rules does not go with --force, --verify and --estimate")
@@ -184,17 +184,21 @@ def _print_estimate(
         corpora = estimates.given_corpora(config, pairs)
     needs, text = estimates.estimate(config, corpora, machines), estimates.total(corpora)
     several = f"{machines.count:,} machines of {cores} cores" if machines.count > 1 else "one machine"
-    pairs = round(text / estimates.BYTES_PER_PAIR)
+    pairs = estimates.pairs_of(text)
     console.print(f"about {pairs:,} pairs, {gigabytes(text)} of text; {workers:,} workers on {several}", soft_wrap=True)
-    table = plain_table("stage", ">time", ">memory of a machine", ">scratch", ">output", "rate")
-    for need in needs:
+    table = plain_table("stage", ">time", ">memory of a machine", ">scratch", ">output", "from")
+    known = [need for need in needs if need.origin]
+    for need in known:
         disk = [gigabytes(size) if size else "" for size in (need.scratch, need.output)]
         table.add_row(need.stage, _duration(need.seconds), gigabytes(need.memory), *disk, need.origin)
-    seconds, memory = sum(need.seconds for need in needs), max(need.memory for need in needs)
-    peak = f"{gigabytes(estimates.peak_disk(needs))} at once"
+    seconds, memory = sum(need.seconds for need in known), max(need.memory for need in known)
+    peak = f"{gigabytes(estimates.peak_disk(known))} at once"
     table.add_row("total", _duration(seconds), gigabytes(memory), "", peak, "")
     console.print(table)
-    for line in estimates.advice(config, needs, machines):
+    if unknown := ", ".join(need.stage for need in needs if not need.origin):
+        advice = "run the config over a part of its corpora first, about 100 MB"
+        console.print(f"not measured on this machine yet: {unknown}; {advice}", soft_wrap=True)
+    for line in estimates.advice(config, known, machines, pairs):
         console.print(f"- {line}", soft_wrap=True)
 
 

@@ -1,18 +1,119 @@
-"""What is known in advance of the time that a run takes, for its progress."""
+"""How long the stages of a run take, scaled from what their rounds took in earlier runs on this machine."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import log
 from typing import Any
 
 from nmt_prep.config import Config
 from nmt_prep.pipeline.manifest import Workspace
-from nmt_prep.pipeline.measured import MEASURED, kind_of, nearest_note, output_bytes, read_notes, text_bytes, work_of
+from nmt_prep.pipeline.measured import StageNote, kind_of, output_bytes, read_notes, text_bytes
 from nmt_prep.pipeline.rounds import Round
 from nmt_prep.pipeline.stage import AnyStage
 
+BYTES_PER_PAIR = 150
+"""Assumed bytes of both sides of a pair, line ends included."""
+
+_LEARNING = re.compile("(align|translation)-(?!select|scores|threshold|top)")
+"""The names of rounds that work on the pairs that a model is learned from."""
+
+_TRAINING_GROWTH = 0.85
+"""Exponent p such that training time and memory grow as sample size ** p; below 1, because words repeat."""
+
+_THIN, _COUNTING = 16, 20
+"""A sample of less than 1/16 of the text is taken by counting the lines in between, 20 times as fast as reading."""
+
 _SHORT = 0.02
-"""Share of a round that does not read all pairs, of one that does."""
+"""Share of a round that does not read all pairs, of one that does, before any was measured."""
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a stage will take.
+
+    Attributes:
+        seconds: its duration.
+        memory: bytes by which a process with all workers of a machine grows.
+        scratch: bytes of files that are deleted at its end.
+        written: bytes of its output.
+        note: the measurement over the most similar amount of text.
+        ended: False if no measured run came to the end of the stage.
+    """
+
+    seconds: float
+    memory: float
+    scratch: float
+    written: float
+    note: StageNote
+    ended: bool
+
+
+@dataclass(frozen=True)
+class Work:
+    """The work of a run: bytes of text and of the sample, and parallel tasks on all machines and on each."""
+
+    text: float
+    sample: float
+    workers: int
+    workers_of_machine: int
+
+    def in_round(self, stage: str, round_name: str, most_learned: int) -> float:
+        """Returns the amount to which the time of a round is proportional; empty for a stage outside of its rounds."""
+        if stage == "report":
+            return 1.0
+        if stage == "vocab":
+            return self.sample if round_name == "count" else self.sample**_TRAINING_GROWTH
+        if stage == "sample":
+            return (self.text if self.text < _THIN * self.sample else self.sample) + self.text / _COUNTING
+        pairs = self.text / BYTES_PER_PAIR
+        return max(min(pairs, most_learned), 1.0) if _LEARNING.match(round_name) else self.text
+
+
+def forecast(stage: AnyStage, config: Config, work: Work, *, in_place: bool = False) -> Forecast | None:
+    """Returns what a stage will take; None if it was not measured on this machine.
+
+    A round is scaled from the run over the most similar amount of text that has it.
+
+    Args:
+        stage: the stage.
+        config: the config.
+        work: the work to come.
+        in_place: True if all corpora are read in their places.
+    """
+    notes = read_notes(kind_of(stage.name, config, in_place=in_place))
+    if not notes:
+        return None
+    notes.sort(key=lambda note: abs(log(note.text / work.text)))
+    most = stage.learns_from(config)
+    ended = next((note for note in notes if note.rest is not None), None)
+    result = Forecast(0.0, 0.0, 0.0, 0.0, notes[0], ended is not None)
+    rounds: set[str] = set()
+    for note in notes:
+        then = Work(note.text, note.sample or work.sample or 1.0, note.workers, note.workers)
+        now = replace(work, sample=work.sample or then.sample)
+
+        def growth(round_name: str, now: Work = now, then: Work = then) -> float:
+            return now.in_round(stage.name, round_name, most) / then.in_round(stage.name, round_name, most)
+
+        seconds = result.seconds
+        for name in note.rounds.keys() - rounds:
+            measured, factor = note.rounds[name], growth(name)
+            busy = min(now.workers, max(measured.tasks, int(measured.tasks * factor)))
+            seconds += measured.seconds * factor * min(then.workers, measured.tasks) / busy
+        rounds |= note.rounds.keys()
+        whole = growth("")
+        share = whole if stage.name == "vocab" else max(1.0, work.workers_of_machine / note.workers)
+        result = replace(
+            result,
+            seconds=seconds + ((note.rest or 0.0) * whole if note is ended else 0.0),
+            memory=max(result.memory, (note.memory or 0) * share),
+            scratch=result.scratch or note.scratch * whole,
+            written=result.written or note.written * whole,
+        )
+    return result
 
 
 def shares_of(stage: AnyStage, config: Config, rounds: Sequence[Round[Any, Any]]) -> list[float]:
@@ -22,7 +123,8 @@ def shares_of(stage: AnyStage, config: Config, rounds: Sequence[Round[Any, Any]]
     """
     notes = [note for note in read_notes(kind_of(stage.name, config)) if note.rounds]
     if notes:
-        return [notes[-1].rounds.get(round_.name, 0.0) for round_ in rounds]
+        measured = notes[-1].rounds
+        return [measured[round_.name].seconds if round_.name in measured else 0.0 for round_ in rounds]
     return [1.0 if round_.unit in ("pairs", "bytes", "lines") else _SHORT for round_ in rounds]
 
 
@@ -31,17 +133,13 @@ def seconds_of(stages: Iterable[AnyStage], config: Config, workspace: Workspace,
 
     The text must be extracted.
     """
-    seconds, text = 0.0, text_bytes(workspace)
+    text, sample = text_bytes(workspace), output_bytes(workspace, "sample", "sample")
+    if not text:
+        return None
+    seconds, work = 0.0, Work(text, sample, workers, workers)
     for stage in stages:
-        if stage.name not in MEASURED:
-            if stage.outside:
-                return None
-            continue  # it takes almost no time
-        sample = output_bytes(workspace, "sample", "sample")
-        work = work_of(stage.name, text, sample)
-        note = nearest_note(kind_of(stage.name, config), work)
-        if note is None or not text:
+        found = forecast(stage, config, work) or forecast(stage, config, work, in_place=True)
+        if found is None or stage.outside:
             return None
-        scale = work / note.work if work else 1.0  # no sample is made yet
-        seconds += note.seconds * scale * note.workers / min(workers, note.workers)
+        seconds += found.seconds
     return seconds

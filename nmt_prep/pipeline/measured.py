@@ -1,9 +1,8 @@
-"""Measurements of stages on this machine, which ``nmt-prep plan --estimate`` scales.
+"""What the rounds of stages took on this machine, which ``nmt-prep plan --estimate`` scales.
 
-Runs write them to the cache directory, never to ``output_dir``. A stage is measured if it did all of its work on
-threads of this machine, over enough text to be scaled. A run that is interrupted leaves its time in the private
-directory, and the run that resumes the stage adds it to its own. Measurements are optional: errors in reading or
-writing them are ignored.
+Runs write it to the cache directory, never to ``output_dir``. Runs that ended early count too, as far as they came.
+Only runs on threads of this machine are measured, over enough text to be scaled. Measurements are optional: errors in
+reading or writing them are ignored.
 """
 
 from __future__ import annotations
@@ -13,19 +12,15 @@ import platform
 import re
 import resource
 import time
-from collections import Counter, defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
-from math import log
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from nmt_prep.artefacts import write_json
-from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES
-from nmt_prep.cleaning.presets import effective_rules
 from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.digests import cache_directory
 from nmt_prep.engines import Engine
@@ -36,60 +31,55 @@ from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.progress import Fields, Listener
 from nmt_prep.subwords import dialect_of
 
-MEASURED = ("extract", "compile", "clean", "align", "sample", "vocab", "encode", "outputs")
-"""The stages that are measured. Downloads depend on the network, and the others take almost no time."""
+LEAST_TEXT = 10_000_000
+"""Minimum bytes of text of a measured run; below it, fixed costs would be scaled too."""
 
-LEAST_WORK = 10_000_000
-"""Minimum bytes of work for a measurement; below it, fixed costs would be scaled too."""
-
-_KEPT = 5
+_KEPT = 10
 """Number of notes that are kept per kind."""
 
-_THIN, _COUNTING = 16, 20
+
+class _Note(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
 
 
-class StageNote(BaseModel):
-    """Measurement of a stage.
+class RoundNote(_Note):
+    """Measurement of a round.
+
+    Attributes:
+        seconds: duration of the whole round; extrapolated if only some of its tasks ran.
+        tasks: number of its tasks.
+    """
+
+    seconds: float = Field(ge=0)
+    tasks: int = Field(ge=1)
+
+
+class StageNote(_Note):
+    """Measurement of a stage in one run.
 
     Attributes:
         machine: name of the processor.
         made: the day, as 2026-01-31.
-        work: bytes of work, see :func:`work_of`.
-        written: bytes of its output.
-        seconds: duration.
+        text: bytes of text of all corpora.
+        sample: bytes of the sample that the vocabularies are trained on.
         workers: number of parallel tasks.
+        rounds: the rounds of which tasks ran.
+        rest: seconds of the stage outside of its rounds; None if it did not end.
+        written: bytes of its output; 0 if it did not end.
+        scratch: bytes of its files for later tasks, at most.
         memory: bytes by which the process grew; None if unknown.
-        rounds: seconds of each round by its name.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
 
     machine: str
     made: str
-    work: int = Field(ge=1)
-    written: int = Field(ge=0)
-    seconds: float = Field(gt=0)
+    text: int = Field(ge=1)
+    sample: int = Field(ge=0)
     workers: int = Field(ge=1)
+    rounds: dict[str, RoundNote]
+    rest: float | None = Field(ge=0)
+    written: int = Field(ge=0)
+    scratch: int = Field(ge=0)
     memory: int | None = Field(ge=0)
-    rounds: dict[str, float] = {}
-
-
-class _Interrupted(BaseModel):
-    """Work on a stage that has not ended, in ``.nmt_prep/interrupted.json``.
-
-    Attributes:
-        stage: name of the stage.
-        seconds: duration so far.
-        tasks: number of finished tasks by round.
-        rounds: seconds of each round so far.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
-
-    stage: str
-    seconds: float = Field(ge=0)
-    tasks: dict[str, int]
-    rounds: dict[str, float]
 
 
 @cache
@@ -100,32 +90,23 @@ def _notes() -> TypeAdapter[list[StageNote]]:
 def kind_of(stage: str, config: Config, *, in_place: bool = False) -> str:
     """Returns the key of a stage's notes: its name, and the options that its speed depends on.
 
-    ``in_place`` is true if compile need not write any text, because large plain files are read in their places.
+    ``in_place`` is true if extract and compile need not write any text, because large plain files are read in their
+    places.
     """
-    vocab = config.vocab
-    if isinstance(vocab, ExistingVocab):
-        training, dialect = "existing", dialect_of(vocab).kind
-    else:
-        training = dialect = dialect_of(vocab).variant(vocab)
-    kinds = {"vocab": f"vocab-{training}", "encode": f"encode-{dialect}-{config.records.layout}"}
-    if config.outputs:
-        options = [output.model_dump(mode="json", exclude={"name", "shards"}) for output in config.outputs]
-        kinds["outputs"] = f"outputs-{dialect}-{sha256(json.dumps(options).encode()).hexdigest()[:12]}"
-    if in_place:
-        kinds["compile"] = "compile-in-place"
-    if config.clean is not None:
-        computed = COMPUTED_SCORES.intersection(effective_rules(config.clean.preset, config.clean.rules))
-        kinds["clean"] = "-".join(["clean", config.clean.preset, *sorted(computed)])
-    return kinds.get(stage, stage)
-
-
-def work_of(stage: str, text: float, sample: float) -> float:
-    """Returns the bytes to which a stage's duration is proportional, from those of all corpora and of the sample."""
-    if stage == "vocab":
-        return sample
-    if stage == "sample":  # for a small sample, the lines in between are only counted
-        return (text if text < _THIN * sample else sample) + text / _COUNTING
-    return text
+    options: object = {"extract": in_place, "compile": in_place}.get(stage)
+    if stage in {"vocab", "encode", "outputs"}:
+        vocab = config.vocab
+        existing = isinstance(vocab, ExistingVocab)
+        options = "existing" if existing else dialect_of(vocab).variant(vocab), dialect_of(vocab).kind
+        if stage == "encode":
+            options = options, config.records.layout
+        elif stage == "outputs":
+            options = options, [output.model_dump(mode="json", exclude={"name", "shards"}) for output in config.outputs]
+    elif stage == "clean" and config.clean is not None:
+        options = config.clean.model_dump(mode="json", exclude={"splits"})
+    elif stage == "align" and config.align is not None:
+        options = config.align.model_dump(mode="json")
+    return stage if not options else f"{stage}-{sha256(json.dumps(options).encode()).hexdigest()[:12]}"
 
 
 def notes_path(kind: str) -> Path:
@@ -142,11 +123,6 @@ def read_notes(kind: str) -> list[StageNote]:
     return []
 
 
-def nearest_note(kind: str, work: float) -> StageNote | None:
-    """Returns the note of a kind with the most similar amount of work, the latest of equals; None without notes."""
-    return min(reversed(read_notes(kind)), key=lambda note: abs(log(note.work / max(work, 1.0))), default=None)
-
-
 def save_note(kind: str, note: StageNote) -> None:
     """Adds a note to those of its kind, and keeps the last few.
 
@@ -160,13 +136,16 @@ def save_note(kind: str, note: StageNote) -> None:
 def machine_name() -> str:
     """Returns the name of this machine's processor."""
     with suppress(OSError):
-        if found := re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text("utf-8"), re.MULTILINE):
-            return found[1].strip()
+        if match := re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text("utf-8"), re.MULTILINE):
+            return match[1].strip()
     return platform.machine()
 
 
 class StageNotes(Listener):
-    """Measures the stages of a run by its events, and writes notes."""
+    """Measures the stages of a run by its events, and writes notes.
+
+    The time between the last task of a round and that of the round before it is the time of the round.
+    """
 
     def __init__(self, config: Config, directories: Mapping[str, str], engine: Engine) -> None:
         """Takes the directories of the stages by name; measures only stages that run on threads of this process."""
@@ -174,95 +153,68 @@ class StageNotes(Listener):
         self._workspace = Workspace(config.run_dir)
         self._directories = directories
         self._engine = engine
-        self._whole = False
-        self._tasks: Counter[str] = Counter()
-        self._before = (0, 0)
-        self._interrupted = self._workspace.private / "interrupted.json"
-        self._running: str | None = None
-        self._earlier: _Interrupted | None = None
-        self._spent = 0.0
-        self._started_at = 0.0
-        self._ended_at = 0.0
-        self._rounds: defaultdict[str, float] = defaultdict(float)
+        self._stage = ""
 
     def event(self, name: str, fields: Fields) -> None:
+        now = time.monotonic()
         if name == "stage_started":
-            self._begin(str(fields["stage"]))
-        elif name == "tasks_resumed":
-            self._resume(str(fields["round"]), int(str(fields["done"])))
-        elif name == "task_finished":
-            self._tasks[str(fields["round"])] += 1
-            before, self._ended_at = self._ended_at, time.monotonic()
-            self._rounds[str(fields["round"])] += self._ended_at - before
-        elif name == "stage_finished":
-            self._running = None
-            with suppress(NmtPrepError, OSError, ValidationError):
-                self._interrupted.unlink(missing_ok=True)
-                if self._whole:
-                    self._end(str(fields["stage"]), self._spent + float(str(fields["seconds"])))
+            self._stage = str(fields["stage"]) if isinstance(self._engine, LocalEngine) else ""
+            if self._stage == "extract" and self._workspace.manifest(self._stage).exists():
+                self._stage = ""  # it keeps earlier output, so it does not do all of its work
+            self._seconds: dict[str, float] = {}
+            self._tasks: dict[str, tuple[int, int]] = {}
+            self._since, self._before, self._scratch = now, peaks(), 0
+        elif name == "task_finished" and self._stage:
+            round_name, total = str(fields["round"]), int(str(fields["total"]))
+            self._seconds[round_name] = self._seconds.get(round_name, 0.0) + now - self._since
+            self._tasks[round_name] = self._tasks.get(round_name, (0, 0))[0] + 1, total
+            self._since = now
+            if fields["done"] == total:
+                self._scratch = max(self._scratch, self._scratch_bytes())
+        elif name == "stage_finished" and self._stage:
+            self._save(now - self._since)
 
     def close(self) -> None:
-        """Notes the work on a stage that has not ended."""
-        if self._running is None or not (self._tasks or self._earlier is None):
-            return
-        seconds = self._spent + time.monotonic() - self._started_at
-        with suppress(NmtPrepError, OSError):
-            if self._whole:
-                note = _Interrupted(
-                    stage=self._running, seconds=seconds, tasks=dict(self._tasks), rounds=dict(self._rounds)
-                )
-                write_json(self._interrupted, note.model_dump(mode="json"))
-            else:
-                self._interrupted.unlink(missing_ok=True)
+        if self._stage:
+            self._save(None)
 
-    def _begin(self, stage: str) -> None:
-        # Extract keeps earlier output, so only its first run does all the work.
-        again = stage == "extract" and self._workspace.manifest(stage).exists()
-        self._whole = stage in MEASURED and not again and isinstance(self._engine, LocalEngine)
-        self._tasks.clear()
-        self._before = peaks()
-        self._running, self._started_at = stage, time.monotonic()
-        self._ended_at = self._started_at
-        self._rounds.clear()
-        self._earlier, self._spent = None, 0.0
-        with suppress(OSError, ValidationError):
-            earlier = _Interrupted.model_validate_json(self._interrupted.read_bytes())
-            self._earlier = earlier if earlier.stage == stage else None
+    def _save(self, rest: float | None) -> None:
+        stage, self._stage = self._stage, ""
+        with suppress(NmtPrepError, OSError, ValidationError):
+            text = text_bytes(self._workspace)
+            if text < LEAST_TEXT:
+                return
+            rounds = {
+                name: RoundNote(seconds=self._seconds[name] * total / done, tasks=total)
+                for name, (done, total) in self._tasks.items()
+            }
+            note = StageNote(
+                machine=machine_name(),
+                made=time.strftime("%Y-%m-%d"),
+                text=text,
+                sample=self._output_bytes("sample"),
+                workers=self._engine.workers,
+                rounds=rounds,
+                rest=rest,
+                written=0 if rest is None else self._output_bytes(stage),
+                scratch=self._scratch,
+                memory=memory_since(self._before),
+            )
+            save_note(kind_of(stage, self._config, in_place=self._is_in_place(stage)), note)
 
-    def _resume(self, round_name: str, done: int) -> None:
-        """Takes over the tasks of earlier runs, if the time of all of them is known."""
-        if self._earlier is None or self._earlier.tasks.get(round_name) != done:
-            self._whole = False
-        else:
-            self._spent = self._earlier.seconds
-            self._tasks[round_name] = done
-            self._rounds[round_name] = self._earlier.rounds.get(round_name, 0.0)
-
-    def _end(self, stage: str, seconds: float) -> None:
-        copied, text = self._output_bytes("extract"), text_bytes(self._workspace)
-        work = copied if stage == "extract" else int(work_of(stage, text, self._output_bytes("sample")))
-        if work < LEAST_WORK:
-            return
-        parallel = 1 if stage == "vocab" else max(self._tasks.values(), default=1)
-        note = StageNote(
-            machine=machine_name(),
-            made=time.strftime("%Y-%m-%d"),
-            work=work,
-            written=self._output_bytes(stage),
-            seconds=seconds,
-            workers=min(self._engine.workers, parallel),
-            memory=memory_since(self._before),
-            rounds=dict(self._rounds),
-        )
-        save_note(kind_of(stage, self._config, in_place=not self._has_text(stage)), note)
+    def _scratch_bytes(self) -> int:
+        with suppress(OSError):
+            return sum(path.lstat().st_size for path in self._workspace.private.glob("drafts/*/*/scratch/**/*"))
+        return 0
 
     def _output_bytes(self, stage: str) -> int:
         return output_bytes(self._workspace, stage, self._directories[stage])
 
-    def _has_text(self, stage: str) -> bool:
-        """Returns True if a stage wrote any text, not only where it is in other files."""
+    def _is_in_place(self, stage: str) -> bool:
+        """Returns True if extract or compile wrote no text, since it is read in other files."""
         manifest = read_manifest(self._workspace.manifest(stage))
-        return manifest is not None and any(name.endswith(".parquet") for name in manifest.files)
+        suffix = {"extract": "", "compile": ".parquet"}.get(stage)
+        return manifest is not None and suffix is not None and not any(name.endswith(suffix) for name in manifest.files)
 
 
 def output_bytes(workspace: Workspace, stage: str, directory: str) -> int:
@@ -278,20 +230,20 @@ def text_bytes(workspace: Workspace) -> int:
     """Returns the bytes of the files that corpora are read from, those in their places included; 0 if unknown."""
     manifest = read_manifest(workspace.manifest("extract"))
     files = {} if manifest is None else manifest.details.get("files", {})
-    sizes = {(file["file"], file["sha256"]): int(file["size"]) for each in files.values() for file in each}
+    sizes = {(file["file"], file["sha256"]): int(file["size"]) for entries in files.values() for file in entries}
     return sum(sizes.values())
 
 
 def peaks() -> tuple[int, int]:
     """Returns the peak memory in bytes of this process, and of its largest child; 0 if unknown."""
     try:
-        found = re.search(r"^VmHWM:\s*(\d+) kB$", Path("/proc/self/status").read_text("ascii"), re.MULTILINE)
+        match = re.search(r"^VmHWM:\s*(\d+) kB$", Path("/proc/self/status").read_text("ascii"), re.MULTILINE)
     except OSError:
         return 0, 0
-    return int(found[1]) * 1024 if found else 0, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+    return int(match[1]) * 1024 if match else 0, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
 
 
 def memory_since(before: tuple[int, int]) -> int | None:
     """Returns the bytes held in addition to the program itself; None if the peaks were reached earlier."""
-    own, child = (now if now > then else 0 for now, then in zip(peaks(), before, strict=True))
-    return max(own - BASE_MEMORY, 0) + child or None
+    process, child = (now if now > then else 0 for now, then in zip(peaks(), before, strict=True))
+    return max(process - BASE_MEMORY, 0) + child or None

@@ -170,6 +170,10 @@ class Stage(ABC, Generic[O, P]):
         """Returns True if the config asks for this stage."""
         return True
 
+    def learns_from(self, config: Config) -> int:
+        """Returns the most pairs of a split that a model of word alignment is learned from; 0 if none is learned."""
+        return 0
+
     def rounds_for(self, config: Config) -> tuple[Round[Any, Any], ...]:
         """Returns the rounds that a run with this config has, in order."""
         return self.rounds

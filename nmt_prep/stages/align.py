@@ -172,6 +172,10 @@ class Align(Stage[AlignOutput, Aligned]):
     def rounds_for(self, config: Config) -> tuple[Round[Any, Any], ...]:
         return self.rounds if section_of(config).learns else (LINK,)
 
+    def learns_from(self, config: Config) -> int:
+        settings = section_of(config)
+        return settings.pairs if settings.learns else 0
+
     def applies(self, config: Config) -> bool:
         return config.align is not None
 

@@ -7,7 +7,6 @@ To add a dialect, make a folder with one instance of a subclass of :class:`Diale
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
@@ -19,36 +18,17 @@ from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback, Tokenizer
 Options = TypeVar("Options", bound=VocabOptions)
 
 
-@dataclass(frozen=True)
-class Speed:
-    """Typical times and memory, for estimates on machines where no run has measured them.
-
-    Attributes:
-        encoding: encoding speed, in bytes of text per second and worker.
-        sample: size in bytes of the sample that ``seconds`` and ``memory`` were measured with.
-        seconds: time that training took, in seconds.
-        memory: memory that training took, in bytes.
-    """
-
-    encoding: float = 50e6
-    sample: float = 100e6
-    seconds: float = 4.0
-    memory: float = 500e6
-
-
 class Dialect(ABC, Generic[Options]):
     """A subword dialect: its options, its training and its vocabulary files.
 
     Attributes:
         kind: name of the dialect: the value of ``vocab.kind`` in a config, and of :attr:`Tokenizer.dialect`.
-        speed: typical times and memory, for estimates.
         suffixes: suffixes of vocabulary files, which suggest the dialect before a file is there to be read.
         id_layouts: values of ``vocab.id_layout`` for existing files, the default first.
         has_spm: True if the vocabularies are SentencePiece models, which Marian reads.
     """
 
     kind: ClassVar[str]
-    speed: ClassVar[Speed] = Speed()
     suffixes: ClassVar[tuple[str, ...]] = ()
     id_layouts: ClassVar[tuple[IdLayout, ...]] = ()
     has_spm: ClassVar[bool] = False

@@ -19,7 +19,7 @@ from _nmt_prep_core import KEYS_UNICODE_VERSION
 
 from nmt_prep.cleaning.counts import CleanCounts
 from nmt_prep.cleaning.nearest import RejectNotes
-from nmt_prep.cleaning.presets import effective_dedup
+from nmt_prep.cleaning.presets import effective_dedup, effective_rules
 from nmt_prep.config import Config
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.errors import CleaningError
@@ -172,6 +172,10 @@ class Clean(Stage[CleanOutput, Cleaned]):
 
     def applies(self, config: Config) -> bool:
         return config.clean is not None
+
+    def learns_from(self, config: Config) -> int:
+        rules = effective_rules(section_of(config).preset, section_of(config).rules)
+        return max((rule.learns_from(rules[rule.name]) for rule in LATE if rule.name in rules), default=0)
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
         return (*self.reads, Extract) if is_active(config) else self.reads

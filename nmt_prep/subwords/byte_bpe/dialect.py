@@ -13,7 +13,7 @@ from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
 from nmt_prep.subwords.byte_bpe.training import PretokenCounts
 from nmt_prep.subwords.counts import TextCounts
-from nmt_prep.subwords.dialect import Dialect, Speed
+from nmt_prep.subwords.dialect import Dialect
 from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback
 from nmt_prep.subwords.tokenizer_json import is_of_sentencepiece
 
@@ -25,7 +25,6 @@ class ByteBPEDialect(Dialect[ByteBPEVocab]):
     """GPT-2's dialect; vocabularies are saved as ``tokenizer.json``."""
 
     kind: ClassVar[str] = "byte_bpe"
-    speed: ClassVar[Speed] = Speed(encoding=59e6, sample=50e6, seconds=1.8, memory=454e6)
     suffixes: ClassVar[tuple[str, ...]] = (".json", ".tiktoken")
 
     def check(self, options: ByteBPEVocab) -> None:

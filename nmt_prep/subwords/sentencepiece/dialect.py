@@ -8,7 +8,7 @@ from typing import ClassVar
 from nmt_prep.columns import Lines
 from nmt_prep.config.vocab import SentencePieceVocab
 from nmt_prep.subwords.counts import TextCounts
-from nmt_prep.subwords.dialect import Dialect, Speed
+from nmt_prep.subwords.dialect import Dialect
 from nmt_prep.subwords.sentencepiece.native_training import library_reason
 from nmt_prep.subwords.sentencepiece.options import TrainingOptions
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
@@ -21,7 +21,6 @@ class SentencePieceDialect(Dialect[SentencePieceVocab]):
     """Models of the ``sentencepiece`` library, trained from lines."""
 
     kind: ClassVar[str] = "sentencepiece"
-    speed: ClassVar[Speed] = Speed(encoding=48e6, sample=9.5e6, seconds=1.5, memory=50e6)
     suffixes: ClassVar[tuple[str, ...]] = (".model", ".spm")
     id_layouts: ClassVar[tuple[IdLayout, ...]] = ("sentencepiece", "fairseq")
     has_spm: ClassVar[bool] = True

@@ -8,7 +8,7 @@ from typing import ClassVar
 from nmt_prep.columns import Lines
 from nmt_prep.config.vocab import T2TVocab
 from nmt_prep.subwords.counts import TextCounts
-from nmt_prep.subwords.dialect import Dialect, Speed
+from nmt_prep.subwords.dialect import Dialect
 from nmt_prep.subwords.t2t.tokenizer import T2TTokenizer
 from nmt_prep.subwords.t2t.training import TokenCounts
 from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback
@@ -18,7 +18,6 @@ class T2TDialect(Dialect[T2TVocab]):
     """Tensor2Tensor's dialect, with its file names: ``vocab.<problem>.<size>.subwords``."""
 
     kind: ClassVar[str] = "t2t"
-    speed: ClassVar[Speed] = Speed(encoding=65e6, sample=100e6, seconds=3.9, memory=480e6)
 
     def new_counts(self, options: T2TVocab) -> TokenCounts:
         return TokenCounts()

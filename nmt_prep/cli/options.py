@@ -103,9 +103,9 @@ def _is_regular(file: Path | int) -> bool:
     return status is not None and stat.S_ISREG(status.st_mode)
 
 
-def files_of_run(config: Config, path: Path) -> dict[str, Path]:
+def files_of_run(config: Config) -> dict[str, Path]:
     """Returns the local files that a run of a config reads, the config included, by names for messages."""
-    files = {"the config": path}
+    files = {} if config.file is None else {"the config": config.file}
     for stage in stages.STAGES:
         if stage.applies(config):
             files |= stage.local_files(config)

@@ -1,9 +1,9 @@
-"""The command plan, with its estimates and its view of the rules of cleaning."""
+"""The commands that look at a config and its run, and run nothing: plan, tasks and schema."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,10 +11,11 @@ import yaml
 from rich import filesize
 
 from nmt_prep.cli.delayed import delayed_imports
-from nmt_prep.cli.options import ConfigArgument, SetOption
+from nmt_prep.cli.options import ConfigArgument, QuietOption, SetOption
 from nmt_prep.cli.terminal import SafeConsole, open_console, plain_table
 from nmt_prep.config import Config, DaskSettings, ExistingVocab
 from nmt_prep.errors import OutputError
+from nmt_prep.pipeline.lock import is_running
 from nmt_prep.pipeline.manifest import Workspace
 from nmt_prep.runtime import available_cores
 from nmt_prep.sources.lockfile import lock_of
@@ -27,7 +28,8 @@ with delayed_imports():
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from nmt_prep.pipeline.outcomes import Step
+    from nmt_prep.pipeline.drivers import RoundState
+    from nmt_prep.pipeline.outcomes import StageTasks, Step
     from nmt_prep.pipeline.stage import AnyStage
     from nmt_prep.stages.hub_sources import HubSource
 
@@ -106,12 +108,11 @@ def print_new_directory(console: SafeConsole, config: Config) -> None:
         console.print(f"output directory: {root} (no earlier run found there)", soft_wrap=True)
 
 
-def check_current(config: Config, path: Path, last: type[AnyStage], what: str) -> None:
+def check_current(config: Config, last: type[AnyStage], what: str) -> None:
     """Checks that the output of a stage is the one that the config asks for.
 
     Args:
         config: the config.
-        path: its file.
         last: the stage.
         what: name of the output in the plural, for the message.
 
@@ -121,7 +122,7 @@ def check_current(config: Config, path: Path, last: type[AnyStage], what: str) -
     for step in runner.plan(config):
         if not step.fresh:
             raise OutputError(
-                f"{what} are not those of {path}: {step.stage} would run again ({step.reason}); run it first"
+                f"{what} are not those of {config.file}: {step.stage} would run again ({step.reason}); run it first"
             )
         if step.stage == last.name:
             return
@@ -206,3 +207,56 @@ def _duration(seconds: float) -> str:
     if seconds < 100:
         return f"{seconds:,.1f} s"
     return f"{seconds / 60:,.0f} min" if seconds < 2 * 3600 else f"{seconds / 3600:,.1f} h"
+
+
+def tasks(
+    config: ConfigArgument,
+    overrides: SetOption = None,
+    every: Annotated[bool, typer.Option("--list", help="Also list every task, as done or missing.")] = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Show the progress of the tasks of each stage. Runs nothing.
+
+    The tasks of a stage are known once the stages above it are up to date.
+    """
+    checked = checks.load_config(config, overrides or ())
+    stages = runner.tasks(checked)
+    console = open_console(quiet=quiet)
+    console.print(tasks_table(stages, running=is_running(Workspace(checked.run_dir))))
+    if every:
+        for key, done in (task for stage in stages for state in stage.rounds for task in state.tasks or ()):
+            console.print(f"{'done   ' if done else 'missing'} {key}", soft_wrap=True)
+
+
+def tasks_table(stages: Sequence[StageTasks], *, running: bool) -> Table:
+    """Returns the table of the tasks of each stage; ``running`` is true while a run is using the directory."""
+    table = plain_table("stage", "round", ">done", ">of", "state")
+    for stage in stages:
+        if not stage.rounds:
+            table.add_row(stage.stage, "", "", "", "complete" if stage.complete else stage.reason)
+        waits = stage.reason
+        for state in stage.rounds:
+            if state.tasks is None:
+                table.add_row(stage.stage, state.round, "", "", waits)
+                continue
+            waits = f"waits for {state.round}"
+            counts = f"{state.done:,}", f"{len(state.tasks):,}"
+            table.add_row(stage.stage, state.round, *counts, _round_state(stage, state, running=running))
+    return table
+
+
+def _round_state(stage: StageTasks, state: RoundState, *, running: bool) -> str:
+    """Returns the state of a round whose tasks are known, in words."""
+    if not state.tasks:
+        return "nothing to do"
+    missing = len(state.tasks) - state.done
+    if missing:
+        return f"{missing:,} missing"
+    last = state.round == stage.rounds[-1].round
+    rest = f"a run continues with {stage.stage}" if running else "a plain run continues from there"
+    return f"all done; {rest}" if last else "all done"
+
+
+def schema() -> None:
+    """Print the JSON schema of a config; editors use it to complete and check the YAML."""
+    open_console().print(json.dumps(checks.json_schema(), indent=2), soft_wrap=True)

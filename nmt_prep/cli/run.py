@@ -1,29 +1,40 @@
-"""The command run."""
+"""The command run, and its summary: a batch, a table and warnings for people, or JSON for programs."""
 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
+from nmt_prep.artefacts import parse_json, write_json
 from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.events import progress_on
 from nmt_prep.cli.interrupts import interruptible
 from nmt_prep.cli.options import ConfigArgument, QuietOption, SetOption, check_outputs, files_of_run
 from nmt_prep.cli.plan import ForceOption, VerifyOption, check_stages, print_new_directory
-from nmt_prep.cli.summary import show_summary, summary_json
-from nmt_prep.cli.terminal import SafeConsole, json_line, open_console
+from nmt_prep.cli.terminal import SafeConsole, cell, json_line, open_console, plain_table
+from nmt_prep.config import Config
 from nmt_prep.pipeline.drivers import Share
+from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.runtime import keep_freed_memory
+from nmt_prep.sides import SIDES, Side
+from nmt_prep.typed_json import as_json
 
 with delayed_imports():
-    from nmt_prep import checks, runner, stages
+    from nmt_prep import batches, checks, records, runner, stages, subwords
+    from nmt_prep.subwords import frame
 
 if TYPE_CHECKING:
-    from nmt_prep.config import Config
+    from rich.table import Table
+
     from nmt_prep.pipeline.outcomes import Outcome, ShareOutcome
+    from nmt_prep.records import SplitInfo
+    from nmt_prep.subwords import Tokenizer
 
 
 def _check_stage(name: str | None) -> str | None:
@@ -96,7 +107,7 @@ def run(
     console = SafeConsole(stderr=True, quiet=quiet) if as_json else open_console(quiet=quiet)
     checked = _allowing_empty(checks.load_config(config, overrides or ()), allow_empty)
     if log_json is not None:
-        check_outputs({"--log-json": log_json}, files_of_run(checked, config))
+        check_outputs({"--log-json": log_json}, files_of_run(checked))
     if share is not None:
         with interruptible(), progress_on(console, log_json=log_json) as progress:
             outcome = runner.run_share(
@@ -173,3 +184,174 @@ def _share_line(outcome: ShareOutcome) -> str:
     rest = f"{missing:,} missing" if missing else "the round is complete"
     tasks = "1 task" if outcome.ran == 1 else f"{outcome.ran:,} tasks"
     return f"{share.round}: share {share.number} of {share.of}: {tasks} run now; {rest}"
+
+
+SUMMARY_VERSION = 1
+"""Increased when a key of :func:`summary_json` changes its meaning or goes."""
+
+_ROWS = 3
+"""Number of pairs of a batch that are shown."""
+
+_WIDTH = 80 - len("  source ids: ")
+"""Columns of their text, so that a line has 80."""
+
+
+def show_summary(
+    console: SafeConsole, config: Config, outcomes: Sequence[Outcome], *, preview: bool, warnings: bool
+) -> None:
+    """Prints a batch, the table of the stages, the warnings, and the places of records and report.
+
+    Args:
+        console: where to print.
+        config: the config of the run.
+        outcomes: the outcomes of its stages.
+        preview: true to show a batch, if there are records.
+        warnings: true to show the warnings.
+
+    Raises:
+        NmtPrepError: the records are damaged.
+    """
+    reported = _is_reported(outcomes)
+    if reported and preview:
+        console.print(batch_preview(config), soft_wrap=True)
+    console.print(outcome_table(outcomes))
+    for warning in (warning for outcome in outcomes if warnings for warning in outcome.warnings):
+        console.print(Text.assemble(("warning:", "bold yellow"), f" {warning}"), soft_wrap=True)
+    if reported:
+        console.print(_shards_in_words(config), soft_wrap=True)
+        console.print(f"report: {config.run_dir / 'report' / 'index.html'}", soft_wrap=True)
+
+
+def summary_json(config: Config, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """Returns the summary of a run as JSON values; docs/inspecting.md describes the keys.
+
+    Raises:
+        RecordsError: ``dataset.json`` cannot be read.
+    """
+    return {
+        "version": SUMMARY_VERSION,
+        "name": config.name,
+        "output_dir": str(config.run_dir.absolute()),
+        "complete": _is_reported(outcomes),
+        "seconds": round(sum(outcome.seconds for outcome in outcomes), 3),
+        "stages": [
+            {
+                "stage": outcome.stage,
+                "ran": outcome.ran,
+                "reason": outcome.reason,
+                "seconds": round(outcome.seconds, 3),
+                **as_json(outcome.counts),
+            }
+            for outcome in outcomes
+        ],
+        "warnings": [
+            {"stage": outcome.stage, **as_json(warning)} for outcome in outcomes for warning in outcome.warnings
+        ],
+        "splits": {
+            split: {
+                "pairs": info.pairs,
+                "source_tokens": info.source_tokens,
+                "target_tokens": info.target_tokens,
+                "shards": [str(Path("records") / shard.file) for shard in info.shards],
+            }
+            for split, info in (_splits(config).items() if _is_reported(outcomes) else ())
+        },
+    }
+
+
+def _is_reported(outcomes: Sequence[Outcome]) -> bool:
+    """Returns true if the run went as far as the report, so that there are records."""
+    return any(outcome.stage == "report" for outcome in outcomes)
+
+
+def _splits(config: Config) -> dict[str, SplitInfo]:
+    """Returns the description of each split of the records, in the order of the config."""
+    splits = records.load_dataset_info(config.run_dir / "records").splits
+    return {split: splits[split] for split in config.splits}
+
+
+def outcome_table(outcomes: Sequence[Outcome]) -> Table:
+    """Returns the table of the stages of a run: time, pairs in and out, drops by reason."""
+    table = plain_table("stage", ">time", ">pairs in", ">pairs out", "dropped", "details")
+    for outcome in outcomes:
+        counts = outcome.counts
+        dropped = "; ".join(f"{reason} {count:,}" for reason, count in sorted(counts.dropped.items()) if count)
+        table.add_row(
+            outcome.stage,
+            f"{outcome.seconds:.2f} s" if outcome.ran else "fresh",
+            *("" if pairs is None else f"{pairs:,}" for pairs in (counts.pairs_in, counts.pairs_out)),
+            Text(dropped, "yellow") if dropped else "0" if counts.pairs_in is not None else "",
+            "; ".join(f"{key.replace('_', ' ')} {value:,}" for key, value in sorted(counts.other.items())),
+        )
+    return table
+
+
+def _shards_in_words(config: Config) -> str:
+    """Returns the shards of each split in words."""
+    lines = [f"records: {config.run_dir / 'records'}"]
+    for split, info in _splits(config).items():
+        first, last = info.shards[0].file, info.shards[-1].file
+        names = first if first == last else f"{first} … {last}"
+        shards = "1 shard" if first == last else f"{len(info.shards)} shards"
+        pairs = "1 pair" if info.pairs == 1 else f"{info.pairs:,} pairs"
+        lines.append(f"  {split}: {pairs} in {shards}: {names}")
+    return "\n".join(lines)
+
+
+def batch_preview(config: Config, split: str = "train") -> str:
+    """Returns a description of the first batch of ``read_records``: padded shapes, and the first pairs decoded.
+
+    Reading a batch and loading the tokenizers takes longer than a run with nothing to do, so the text is cached under
+    the digest of the records.
+
+    Raises:
+        NmtPrepError: the records are damaged.
+    """
+    workspace = Workspace(config.run_dir)
+    cache = workspace.private / "preview.json"
+    manifest = read_manifest(workspace.manifest("encode"))
+    key = [manifest.output_digest if manifest else None, split, config.input.batch_tokens, config.input.max_length]
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        stored = parse_json(cache.read_bytes())
+        if stored["key"] == key:
+            return str(stored["text"])
+    text = _first_batch(config, workspace, split)
+    write_json(cache, {"key": key, "text": text})
+    return text
+
+
+def _first_batch(config: Config, workspace: Workspace, split: str) -> str:
+    options = config.input
+    read = batches.read_records(
+        workspace.root, split, batch_tokens=options.batch_tokens, max_length=options.max_length, packed=False
+    )
+    batch = next(read, None)
+    if batch is None:
+        return f"no pair of {split} is within input.max_length = {options.max_length}; there is no batch to show"
+    shapes = [[len(side), int(side.lengths.max())] for side in batch]
+    lines = [f"a batch: source {shapes[0]}, target {shapes[1]}, int32"]
+    vocab = read_manifest(workspace.manifest("vocab"))
+    details: Mapping[str, Any] = vocab.details if vocab is not None else {}
+    tokenizers = {
+        side: subwords.load_tokenizer(
+            workspace.root / "vocab" / details[side]["file"], id_layout=details[side]["id_layout"]
+        )
+        for side in SIDES
+    }
+    for row in range(min(_ROWS, len(batch.source))):
+        for side, rows in zip(SIDES, batch, strict=True):
+            ids = rows[row].tolist()
+            lines.append(f"  {side} ids: {cell(' '.join(map(str, ids)), _WIDTH)}")
+            lines.append(f"  {side}:     {cell(_text(config, split, side, tokenizers[side], ids), _WIDTH)}")
+    return "\n".join(lines)
+
+
+def _text(config: Config, split: str, side: Side, tokenizer: Tokenizer, ids: list[int]) -> str:
+    """Returns the text of a row without its frame. A tag is added by name, because not every dialect decodes it."""
+    description = config.vocab.frame.of(side)
+    for tag in sorted({corpus.tags[side] for corpus in config.splits[split] if side in corpus.tags}):
+        inside = frame.Frame.parse(tokenizer, description, tag).inside(ids)
+        if inside is not None:
+            return f"{tag} {tokenizer.decode(inside)}"
+    inside = frame.Frame.parse(tokenizer, description).inside(ids)
+    return tokenizer.decode(ids if inside is None else inside)

@@ -1,12 +1,22 @@
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from nmt_prep.checks import load_config
+from nmt_prep.cli.run import batch_preview, outcome_table, show_summary
+from nmt_prep.cli.terminal import SafeConsole
+from nmt_prep.health.warning import HealthWarning
+from nmt_prep.pipeline.manifest import Counts
+from nmt_prep.pipeline.outcomes import Outcome
+from nmt_prep.runner import run
+from nmt_prep.subwords import load_tokenizer
 from tests.cli.program import nmt_prep
-from tests.corpus import write_config
+from tests.corpus import corpus_config, write_config
 
 
 @pytest.fixture
@@ -70,3 +80,138 @@ def test_a_corpus_of_which_nothing_is_left_is_an_error_unless_that_is_allowed(co
 def test_allowing_that_needs_a_config_that_cleans(config: Path) -> None:
     ended = nmt_prep("run", config, "--allow-empty")
     assert (ended.returncode, "the config has no section clean" in ended.stderr) == (2, True)
+
+
+SENTENCEPIECE = {"kind": "sentencepiece", "size": 60, "model_type": "bpe", "shared": True}
+SMALL = (
+    "the source vocabulary has 112 pieces, but 200 were asked for (vocab.size): the sample gives no more; "
+    "sample more text (sample.bytes_per_corpus) or ask for fewer"
+)
+
+
+@pytest.fixture(scope="module")
+def complete(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The config of a complete run."""
+    path = write_config(tmp_path_factory.mktemp("summary"))
+    assert nmt_prep("run", path, "--quiet").returncode == 0
+    return path
+
+
+def test_a_strict_run_makes_everything_and_ends_with_status_3(config: Path) -> None:
+    result = nmt_prep("run", config, "--quiet", "--strict")
+    assert result.returncode == 3
+    assert result.stdout == ""
+    first, second = result.stderr.splitlines()[:2]
+    assert first == "nmt-prep: error: the run ended with a warning about its data (everything that it made is kept):"
+    assert second == f"  {SMALL}"
+    assert nmt_prep("run", config, "--quiet").returncode == 0
+    assert nmt_prep("run", config, "--quiet", "--strict").returncode == 3  # also if nothing changed
+
+
+def test_warnings_are_part_of_the_summary(complete: Path) -> None:
+    lines = nmt_prep("run", complete, "--no-preview").stdout.splitlines()
+    assert f"warning: {SMALL}" in lines
+
+
+def test_the_page_is_named_at_the_end(complete: Path) -> None:
+    *_, last = nmt_prep("run", complete, "--no-preview").stdout.splitlines()
+    assert last == f"report: {complete.parent / 'run' / 'report' / 'index.html'}"
+
+
+def test_warnings_are_coloured_on_a_colour_terminal(complete: Path) -> None:
+    stream = io.StringIO()
+    console = SafeConsole(file=stream, width=80, force_terminal=True, color_system="standard", _environ={})
+    outcome = Outcome("vocab", True, "", 1.0, Counts(), (HealthWarning("c", "a\x1b[0mb", "news", "train"),))
+    settings = load_config(complete)
+    show_summary(console, settings, [outcome], preview=True, warnings=True)
+    assert "\x1b[1;33mwarning:\x1b[0m train/news: a\\x1b[0mb" in stream.getvalue()
+    show_summary(console, settings, [outcome], preview=True, warnings=False)
+    assert stream.getvalue().count("warning:") == 1
+
+
+def test_the_summary_as_json_is_all_that_standard_output_has(complete: Path) -> None:
+    result = nmt_prep("run", complete, "--json")
+    summary = json.loads(result.stdout)
+    assert "sample: fresh" in result.stderr
+    assert list(summary) == ["version", "name", "output_dir", "complete", "seconds", "stages", "warnings", "splits"]
+    assert summary["version"] == 1
+    assert summary["name"] == "small"
+    assert summary["complete"] is True
+    assert summary["output_dir"] == str(complete.parent / "run")
+    names = ["download", "extract", "compile", "sample", "vocab", "encode", "report"]
+    assert [stage["stage"] for stage in summary["stages"]] == names
+    compiled = summary["stages"][2]
+    assert {key: compiled[key] for key in ("ran", "reason", "pairs_in", "pairs_out")} == {
+        "ran": False,
+        "reason": "nothing changed",
+        "pairs_in": 321,
+        "pairs_out": 320,
+    }
+    assert compiled["dropped"]["empty_target"] == 1
+    (warning,) = summary["warnings"]
+    assert warning == {
+        "stage": "vocab",
+        "code": "small_vocabulary",
+        "text": SMALL,
+        "corpus": None,
+        "split": None,
+        "side": "source",
+        "value": 112,
+        "share": None,
+    }
+    assert summary["splits"]["dev"]["pairs"] == 20
+    assert summary["splits"]["dev"]["shards"] == ["records/small-dev-00000-of-00001"]
+
+
+def test_json_of_a_run_that_stops_early_has_no_splits(complete: Path) -> None:
+    result = nmt_prep("run", complete, "--json", "--quiet", "--until", "sample")
+    assert result.stderr == ""
+    summary = json.loads(result.stdout)
+    assert (summary["complete"], summary["warnings"], summary["splits"]) == (False, [], {})
+
+
+def test_drops_are_coloured_on_a_colour_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    table = outcome_table([Outcome("compile", ran=True, reason="", seconds=1.0, counts=Counts(10, 7, {"empty": 3}))])
+
+    def printed(**options: bool) -> str:
+        stream = io.StringIO()
+        SafeConsole(file=stream, width=120, **options).print(table)
+        return stream.getvalue()
+
+    assert "\x1b[33mempty 3\x1b[0m" in printed(force_terminal=True)
+    assert "\x1b" not in printed()
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "[33m" not in printed(force_terminal=True)
+
+
+@pytest.mark.parametrize(
+    "vocab",
+    [
+        {"size": 120, "shared": True, "reserved": ["<2zh>"]},
+        {**SENTENCEPIECE, "options": {"hard_vocab_limit": False, "control_symbols": ["<2zh>"]}},
+    ],
+    ids=["t2t", "sentencepiece"],
+)
+def test_tags_are_shown_by_their_names(tmp_path: Path, vocab: dict[str, Any]) -> None:
+    (tmp_path / "a.tsv").write_text("the cat\t猫\n" * 20, encoding="utf-8")
+    corpus = {"name": "a", "url": "a.tsv", "tag": {"source": "<2zh>"}}
+    config = corpus_config(tmp_path / "run", splits={"train": [corpus]}, vocab=vocab)
+    run(config, base_dir=tmp_path)
+    [head, ids, source, _, target, *_] = batch_preview(config).splitlines()
+    assert head.startswith("a batch: source [")
+    [path] = (tmp_path / "run" / "vocab").glob("vocab.small.*")
+    assert ids.split()[2] == str(load_tokenizer(path).piece_id("<2zh>"))
+    assert (source, target) == ("  source:     <2zh> the cat", "  target:     猫")
+
+
+@pytest.mark.parametrize("layout", ["example", "chunk", "packed"])
+def test_preview_of_every_layout(tmp_path: Path, layout: str) -> None:
+    (tmp_path / "a.tsv").write_text("the cat\t猫\n" * 20, encoding="utf-8")
+    splits = {"train": [{"name": "a", "url": "a.tsv"}]}
+    config = corpus_config(tmp_path / "run", splits=splits, vocab={"size": 120}, records={"layout": layout})
+    run(config, base_dir=tmp_path)
+    head, ids, source, _, target, *_ = batch_preview(config).splitlines()
+    assert head == f"a batch: source [20, {len(ids.split()[2:])}], target [20, 2], int32"
+    assert (source, target) == ("  source:     the cat", "  target:     猫")

@@ -50,10 +50,10 @@ def write_links(config: Path, overrides: Iterable[str], split: str, output: Path
     checked = load_config(config, overrides)
     run = checked.run_dir
     parts = _aligned(run, split, hint=f"nmt-prep run {config} --until align")
-    check_current(checked, config, Align, "the links")
+    check_current(checked, Align, "the links")
     read = {part.file: run / Align.directory / part.file for part in parts}
     outputs = STANDARD_OUTPUT if output is None else {"--links": output}
-    check_outputs(outputs, files_of_run(checked, config) | read)
+    check_outputs(outputs, files_of_run(checked) | read)
     with ExitStack() as stack:
         file: BinaryIO = sys.stdout.buffer
         if output is not None:

@@ -272,7 +272,6 @@ class Spool:
         """Opens a new file."""
         self.rows = 0
         self.path = path
-        self._shapes: list[list[tuple[np.dtype[Any], int]]] = []  # of the arrays of each batch
         with _temporary(path):
             self._file = path.open("wb", buffering=0)
 
@@ -284,17 +283,14 @@ class Spool:
         """
         with _temporary(self.path):
             for array in batch:
-                rest = array.view(np.uint8).data
-                while rest:
-                    rest = rest[self._file.write(rest) :]
-        self._shapes.append([(array.dtype, len(array)) for array in batch])
+                np.save(self._file, array)
         self.rows += len(batch[1]) - 1
 
     def batches(self) -> Iterator[Batch]:
         """Yields the batches in order."""
-        with self.path.open("rb", buffering=0) as file:
-            for shapes in self._shapes:
-                source, source_offsets, target, target_offsets = (np.fromfile(file, *shape) for shape in shapes)
+        with self.path.open("rb") as file:
+            while file.peek(1):
+                source, source_offsets, target, target_offsets = (np.load(file) for _ in range(4))
                 yield source, source_offsets, target, target_offsets
 
     def remove(self) -> None:

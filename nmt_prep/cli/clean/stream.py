@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,13 +13,13 @@ from itertools import islice
 from operator import add
 from pathlib import Path
 from queue import SimpleQueue
-from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from nmt_prep.artefacts import output_file, writing
 from nmt_prep.checks.stream import load_cleaning
 from nmt_prep.cleaning.cleaner import Cleaner
 from nmt_prep.cleaning.counts import CleanCounts
@@ -34,7 +33,7 @@ from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.cli.text_stream import InputLines, carriage_return_hint, input_lines, write_lines
 from nmt_prep.columns import TextColumn, joined_lines
 from nmt_prep.corpora.scores import score_column
-from nmt_prep.errors import CleaningError, CorpusError, OutputError
+from nmt_prep.errors import CleaningError, CorpusError
 from nmt_prep.lines.blocks import spans
 from nmt_prep.progress import Progress
 from nmt_prep.runtime import available_cores
@@ -100,14 +99,15 @@ def clean_stream(
         idle.put(worker)
     with ExitStack() as stack:
         stack.enter_context(redirect_stdout(sys.stderr))  # what functions of users print is no cleaned pair
-        rejects = None if rejected is None else stack.enter_context(_opened(rejected))
+        rejects = None if rejected is None else stack.enter_context(output_file(rejected))
         pool = stack.enter_context(ThreadPoolExecutor(threads, thread_name_prefix="clean"))
         meter = stack.enter_context(progress.meter("cleaning", unit="pairs"))
         work = (partial(_clean, idle, scores, lines) for lines in input_lines())
         for block in _in_order(pool, work, ahead=2 * threads):
             write_lines(block.kept)
-            if rejects is not None:
-                _write_rejects(rejects, block.rejected)
+            if rejects is not None and rejected is not None:
+                with writing(rejected):
+                    rejects.write(joined_lines(block.rejected))
             meter.advance(block.size)
     _print_counts(console, reduce(add, (worker.counts for worker in workers)))
     for number, leaks in total_leaks([worker.finder.leaks for worker in workers if worker.finder is not None]).items():
@@ -263,27 +263,6 @@ def _in_order(pool: ThreadPoolExecutor, work: Iterator[Callable[[], _Block]], ah
     finally:
         for future in running:
             future.cancel()
-
-
-def _opened(path: Path) -> BinaryIO:
-    """Opens the file for dropped lines, unbuffered.
-
-    Raises:
-        OutputError: it cannot be written.
-    """
-    try:
-        return path.open("wb", buffering=0)
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror}") from error
-
-
-def _write_rejects(file: BinaryIO, lines: pa.Array) -> None:
-    rest = joined_lines(lines)
-    try:
-        while rest:
-            rest = rest[file.write(rest) :]
-    except OSError as error:
-        raise OutputError(f"cannot write {file.name}: {os.strerror(error.errno or 0)}") from error
 
 
 def _print_counts(console: SafeConsole, counts: CleanCounts) -> None:

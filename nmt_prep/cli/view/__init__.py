@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -73,11 +72,11 @@ def view(
         raise typer.BadParameter("--row does not go with --grep and --random")
     checked = checks.load_config(config, overrides or ())
     if trace is not None:
-        _print_trace(checked, config, split, trace, pieces=pieces, as_json=as_json)
+        _print_trace(checked, split, trace, pieces=pieces, as_json=as_json)
         return
     drawn = None if choice is None else checked.seed if seed is None else seed
     wanted = pairs.Wanted(split, corpus, row, pattern, choice or number or 10, drawn, pieces)
-    rows = pairs.chosen(checked, config, stage, wanted)
+    rows = pairs.chosen(checked, stage, wanted)
     console = open_console(log_width=80)
     first = next(rows, None)
     if first is None:
@@ -101,9 +100,9 @@ def _check_trace(given: Mapping[str, object]) -> None:
             raise typer.BadParameter(f"{option} does not go with --trace{instead}")
 
 
-def _print_trace(config: Config, path: Path, split: str, where: str, *, pieces: bool, as_json: bool) -> None:
+def _print_trace(config: Config, split: str, where: str, *, pieces: bool, as_json: bool) -> None:
     """Prints where a record comes from; the errors are those of :func:`nmt_prep.cli.view.pairs.trace`."""
-    traced, total = pairs.trace(config, path, split, where, pieces=pieces)
+    traced, total = pairs.trace(config, split, where, pieces=pieces)
     console = open_console(log_width=80)
     if as_json:
         console.print(json_line(traced), soft_wrap=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from heapq import nsmallest
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -80,12 +80,11 @@ def require(outputs: Outputs, *stages: type[AnyStage]) -> None:
             raise OutputError(f"the stage {stage.name} has not run yet in {outputs.root}; run it --until {stage.name}")
 
 
-def chosen(config: Config, path: Path, stage: str | None, wanted: Wanted) -> Iterator[Row]:
+def chosen(config: Config, stage: str | None, wanted: Wanted) -> Iterator[Row]:
     """Yields pairs of a run as a stage left them.
 
     Args:
         config: the config of the run.
-        path: its file.
         stage: compile, clean or encode; None for the last one that has text.
         wanted: the pairs to choose.
 
@@ -102,12 +101,11 @@ def chosen(config: Config, path: Path, stage: str | None, wanted: Wanted) -> Ite
     return _chosen_texts(outputs, Clean if cleaned else Compile, wanted)
 
 
-def trace(config: Config, path: Path, split: str, where: str, *, pieces: bool) -> tuple[Row, int]:
+def trace(config: Config, split: str, where: str, *, pieces: bool) -> tuple[Row, int]:
     """Returns where a record comes from, and the number of records of its split.
 
     Args:
         config: the config of the run.
-        path: its file.
         split: the split.
         where: the record, as :meth:`nmt_prep.stages.lineage.Lineage.record` takes it.
         pieces: true to add the pieces of each side.
@@ -118,7 +116,7 @@ def trace(config: Config, path: Path, split: str, where: str, *, pieces: bool) -
     """
     outputs = outputs_of(config)
     require(outputs, Extract, Compile, Vocabulary, Encode)
-    check_current(config, path, Encode, "the records")
+    check_current(config, Encode, "the records")
     lineage = Lineage(outputs, split)
     row = asdict(lineage.trace(lineage.record(where)))
     return next(_with_pieces(outputs, [row])) if pieces else row, lineage.pairs
@@ -136,9 +134,9 @@ def _chosen_texts(outputs: Outputs, stage: type[AnyStage], wanted: Wanted) -> It
         numbers: Counter[str] = Counter()
         for part in parts:
             if wanted.corpus in (None, part.corpus):
-                files.append(_PartPairs(part, numbers[part.corpus]))
+                files.append(_pairs_of_part(part, numbers[part.corpus]))
             numbers[part.corpus] += part.pairs
-        rows = _picked(wanted, files)
+        rows = _picked(wanted, files, of_corpus=True)
     return _with_pieces(outputs, rows) if wanted.pieces else rows
 
 
@@ -162,9 +160,9 @@ def _chosen_records(outputs: Outputs, wanted: Wanted) -> Iterator[Row]:
     first = 0
     shards = []
     for shard in info.splits[wanted.split].shards:
-        shards.append(_ShardPairs(directory / shard.file, first, decoder))
+        shards.append(_pairs_of_shard(directory / shard.file, first, decoder))
         first += shard.pairs
-    return _picked(wanted, shards)
+    return _picked(wanted, shards, of_corpus=wanted.corpus is None)
 
 
 def _parts(outputs: Outputs, stage: type[AnyStage], split: str) -> list[PairFile]:
@@ -188,20 +186,21 @@ def _one_row(outputs: Outputs, parts: list[PairFile], wanted: Wanted) -> Iterato
     corpus = wanted.corpus or corpora[0]
     assert wanted.row is not None
     part, number = CorpusRows(outputs, wanted.split, corpus).find(parts, wanted.row)
-    [pair] = _PartPairs(parts[part]).take([number])
+    [pair] = _pairs_of_part(parts[part]).take([number])
     yield {"corpus": corpus, "row": wanted.row, **{side: pair[side] for side in SIDES}}
 
 
-class _Pairs(ABC):
-    """Pairs of a file, which can be looked through, or picked by number."""
+@dataclass(frozen=True)
+class _Pairs:
+    """Pairs of a file in batches, which are read one at a time.
 
-    @abstractmethod
-    def sizes(self) -> list[int]:
-        """Returns the number of pairs of each batch."""
+    Attributes:
+        sizes: returns the number of pairs of each batch.
+        read: returns a batch by its number.
+    """
 
-    @abstractmethod
-    def read(self, batch: int) -> pa.Table:
-        """Returns a batch."""
+    sizes: Callable[[], list[int]]
+    read: Callable[[int], pa.Table]
 
     def batches(self) -> Iterator[pa.Table]:
         """Yields all batches."""
@@ -217,48 +216,36 @@ class _Pairs(ABC):
             first += size
 
 
-class _PartPairs(_Pairs):
-    """The pairs of a part: a batch is a row group."""
+def _pairs_of_part(part: PairFile, first: int = 0) -> _Pairs:
+    """Returns the pairs of a part: a batch is a row group. ``first`` is the number of its first pair in its corpus."""
 
-    def __init__(self, part: PairFile, first: int = 0) -> None:
-        """Stores the part; ``first`` is the number of its first pair among those of its corpus."""
-        self._part = part
-        self._first = first
-
-    def sizes(self) -> list[int]:
-        return row_groups(self._part.path)
-
-    def read(self, batch: int) -> pa.Table:
-        table = pa.Table.from_batches(list(iter_pairs(self._part.path, [batch])))
+    def read(batch: int) -> pa.Table:
+        table = pa.Table.from_batches(list(iter_pairs(part.path, [batch])))
         named = {name: table[name] for name in table.schema.names}
         columns = {"corpus": named.pop("corpus").cast(pa.string())}
         if "row" in named:
             columns["row"] = named.pop("row")
         else:
-            first = self._first + sum(self.sizes()[:batch])
-            columns["pair"] = pa.array(range(first, first + len(table)))
+            start = first + sum(row_groups(part.path)[:batch])
+            columns["pair"] = pa.array(range(start, start + len(table)))
         return pa.table({**columns, **named})
 
+    return _Pairs(lambda: row_groups(part.path), read)
 
-class _ShardPairs(_Pairs):
-    """The pairs of a shard: a batch is a block of its index."""
 
-    def __init__(self, path: Path, first: int, decoder: _Decoder) -> None:
-        """Maps the index; ``first`` is the number of pairs in the shards before it."""
-        self._path = path
-        self._first = first
-        self._decoder = decoder
-        self._index = ShardIndex.load(path)
+def _pairs_of_shard(path: Path, before: int, decoder: _Decoder) -> _Pairs:
+    """Returns the pairs of a shard: a batch is a block of its index. ``before`` is the number of pairs before it."""
+    index = ShardIndex.load(path)
+    sizes = index.blocks[:, 2].tolist()
 
-    def sizes(self) -> list[int]:
-        return [int(pairs) for pairs in self._index.blocks[:, 2]]
+    def read(batch: int) -> pa.Table:
+        starts = [*index.blocks[:, 0].tolist(), path.stat().st_size]
+        pairs = read_span(path, starts[batch], starts[batch + 1], decoder.layout)
+        first = sum(sizes[:batch])
+        corpora = index.pairs[first : first + len(pairs), 2]
+        return decoder.table(path.name, before, first, corpora, pairs.inputs, pairs.targets)
 
-    def read(self, batch: int) -> pa.Table:
-        starts = [*self._index.blocks[:, 0].tolist(), self._path.stat().st_size]
-        pairs = read_span(self._path, starts[batch], starts[batch + 1], self._decoder.layout)
-        first = sum(self.sizes()[:batch])
-        corpora = self._index.pairs[first : first + len(pairs), 2]
-        return self._decoder.table(self._path.name, self._first, first, corpora, pairs.inputs, pairs.targets)
+    return _Pairs(lambda: sizes, read)
 
 
 class _Decoder:
@@ -309,16 +296,27 @@ class _Decoder:
         return tokenizer.decode(list(ids if inside is None else inside))
 
 
-def _picked(wanted: Wanted, files: Sequence[_Pairs]) -> Iterator[Row]:
-    """Yields the first pairs that match, or a random choice of those that match, in their order."""
-    if wanted.seed is not None and wanted.pattern is None and all(isinstance(file, _PartPairs) for file in files):
-        return _random_numbers(wanted, wanted.seed, files)  # the parts are those of the corpus that is wanted
+def _picked(wanted: Wanted, files: Sequence[_Pairs], *, of_corpus: bool) -> Iterator[Row]:
+    """Yields the first pairs that match, or a random choice of those that match, in their order.
+
+    ``of_corpus`` is true if all pairs of the files are of the requested corpus.
+    """
     matching = (row for file in files for batch in file.batches() for row in _matching(batch, wanted))
     if wanted.seed is None:
-        return islice(matching, wanted.number)
-    if wanted.pattern is None and wanted.corpus is None:
-        return _random_numbers(wanted, wanted.seed, files)
-    return iter(_reservoir(wanted, wanted.seed, matching))
+        yield from islice(matching, wanted.number)
+        return
+    draw = random.Random(wanted.seed)  # noqa: S311
+    if wanted.pattern is not None or not of_corpus:
+        keyed = ((draw.random(), place, row) for place, row in enumerate(matching))
+        for _, _, row in sorted(nsmallest(wanted.number, keyed), key=lambda drawn: drawn[1]):
+            yield row
+        return
+    counts = [sum(file.sizes()) for file in files]
+    numbers = sorted(draw.sample(range(sum(counts)), min(wanted.number, sum(counts))))
+    first = 0
+    for file, count in zip(files, counts, strict=True):
+        yield from file.take([number - first for number in numbers if first <= number < first + count])
+        first += count
 
 
 def _matching(table: pa.Table, wanted: Wanted) -> list[Row]:
@@ -333,30 +331,6 @@ def _matching(table: pa.Table, wanted: Wanted) -> list[Row]:
         table = table.filter(pc.or_(*sides))
     rows: list[Row] = (table.slice(0, wanted.number) if wanted.seed is None else table).to_pylist()
     return rows
-
-
-def _random_numbers(wanted: Wanted, seed: int, files: Sequence[_Pairs]) -> Iterator[Row]:
-    """Yields a random choice of all pairs; reads only the batches that they are in."""
-    counts = [sum(file.sizes()) for file in files]
-    numbers = sorted(random.Random(seed).sample(range(sum(counts)), min(wanted.number, sum(counts))))  # noqa: S311
-    first = 0
-    for file, count in zip(files, counts, strict=True):
-        inside = [number - first for number in numbers if first <= number < first + count]
-        if inside:
-            yield from file.take(inside)
-        first += count
-
-
-def _reservoir(wanted: Wanted, seed: int, rows: Iterable[Row]) -> list[Row]:
-    """Returns a random choice of a stream of pairs, in its order."""
-    choice = random.Random(seed)  # noqa: S311
-    held: list[tuple[int, Row]] = []
-    for number, row in enumerate(rows):
-        if len(held) < wanted.number:
-            held.append((number, row))
-        elif (place := choice.randrange(number + 1)) < wanted.number:
-            held[place] = (number, row)
-    return [row for _, row in sorted(held, key=lambda numbered: numbered[0])]
 
 
 def _with_pieces(outputs: Outputs, rows: Iterable[Row]) -> Iterator[Row]:

@@ -167,19 +167,15 @@ def test_all_problems_of_the_two_sections_are_listed(config: Path) -> None:
     assert "there is no fix 'nfd'" in message
 
 
-def test_an_output_that_cannot_be_written_is_an_error(config: Path, tmp_path: Path) -> None:
-    assert refused(config, b"a\tb\n", "--rejected", tmp_path / "no" / "file") == (
-        f"nmt-prep: error: cannot write {tmp_path / 'no' / 'file'}: No such file or directory"
-    )
+def test_an_output_that_cannot_be_written_is_an_error(config: Path) -> None:
+    message = refused(config, b"a\tb\n", "--rejected", config / "below a file")
+    assert message.startswith(f"nmt-prep: error: cannot write {config}")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
 def test_a_full_disk_is_an_error_that_names_the_file(config: Path) -> None:
     result = nmt_prep("clean", "--config", config, "--rejected", "/dev/full", stdin=b"a\tb\na b c d\te\n")
-    assert (result.returncode, result.stderr) == (
-        1,
-        "nmt-prep: error: cannot write /dev/full: No space left on device\n",
-    )
+    assert (result.returncode, "cannot write /dev/full: the disk is full" in result.stderr) == (1, True)
 
 
 @pytest.mark.parametrize(("stream", "also"), [("in", "read"), ("out", "written")])

@@ -24,11 +24,11 @@ from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.pipeline.stage import Outputs
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages import STAGES
-from nmt_prep.stages.alignment import learning_memory
-from nmt_prep.stages.compile_links import has_lines_as_they_are
+from nmt_prep.stages.compile.tasks import has_lines_as_they_are
 from nmt_prep.stages.download import Download, Needed
-from nmt_prep.stages.in_place import is_read_by_lines, wanted_by
+from nmt_prep.stages.learning import learning_memory
 from nmt_prep.stages.sample import stride_of
+from nmt_prep.stages.wanted_files import is_read_by_lines, wanted_by
 
 _UNPACKED_RATIO = 4
 _PARQUET_RATIO = 2

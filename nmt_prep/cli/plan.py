@@ -23,7 +23,7 @@ from nmt_prep.sources.lockfile import lock_of
 with delayed_imports():
     from nmt_prep import checks, estimates, runner, stages, subwords
     from nmt_prep.cleaning import in_full
-    from nmt_prep.stages import hub_sources
+    from nmt_prep.stages import download
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from nmt_prep.pipeline.drivers import RoundState
     from nmt_prep.pipeline.outcomes import StageTasks, Step
     from nmt_prep.pipeline.stage import AnyStage
-    from nmt_prep.stages.hub_sources import HubSource
+    from nmt_prep.stages.download import HubSource
 
 
 def check_stages(names: list[str] | None) -> list[str] | None:
@@ -141,7 +141,7 @@ def _print_notes(console: SafeConsole, config: Config) -> None:
     vocab = config.vocab
     if not isinstance(vocab, ExistingVocab) and (note := subwords.dialect_of(vocab).training_note(vocab)):
         console.print(f"- {note}", soft_wrap=True)
-    for source in hub_sources.hub_sources(config, lock_of(config)):
+    for source in download.hub_sources(config, lock_of(config)):
         console.print(f"{source.key}: {source.address} {_known(source)}", soft_wrap=True)
 
 

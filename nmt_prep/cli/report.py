@@ -22,7 +22,7 @@ from nmt_prep.reporting.text import render_text
 with delayed_imports():
     from nmt_prep import checks, stages
     from nmt_prep.pipeline import run_notes
-    from nmt_prep.stages import report_summary
+    from nmt_prep.stages import report as report_stage
 
 if TYPE_CHECKING:
     from nmt_prep.reporting.compare import Comparison
@@ -75,7 +75,7 @@ def _summary(path: Path, advice: str) -> dict[str, Any]:
         raise OutputError(f"cannot read {path}: {error.strerror}; {advice}") from error
     except ValueError as error:
         raise OutputError(f"{path} is not a report: {error}; {advice}") from error
-    schema, known = summary.get("schema") if isinstance(summary, dict) else None, report_summary.SCHEMA
+    schema, known = summary.get("schema") if isinstance(summary, dict) else None, report_stage.SCHEMA
     if not isinstance(summary, dict) or schema != known:
         raise OutputError(f"{path} has schema {schema}, but this version reads {known}; run that config again")
     return summary

@@ -16,7 +16,7 @@ from nmt_prep.corpora import PairBatch, format_of, open_corpus, reader_of, strip
 from nmt_prep.errors import CorpusError, InvalidTextError
 from nmt_prep.inspection.beginnings import make_readable
 from nmt_prep.sides import SIDES, Side
-from nmt_prep.stages.compile_slices import CorpusFiles
+from nmt_prep.stages.compile.slices import CorpusFiles
 
 LINES = 1000
 """Number of pairs whose languages are identified."""

@@ -13,7 +13,7 @@ from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.sources.remote_file import opened_remote
 from nmt_prep.sources.web import Client
 from nmt_prep.stages.download import Needed, file_of_repository
-from nmt_prep.stages.download_hub import choose_files, corpus_of
+from nmt_prep.stages.download.hub import choose_files, corpus_of
 
 
 def listing_of(needed: Needed, fetched: Path | None, lock: LockFile) -> Listing:

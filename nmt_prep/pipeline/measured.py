@@ -208,7 +208,8 @@ class StageNotes(Listener):
         return 0
 
     def _output_bytes(self, stage: str) -> int:
-        return output_bytes(self._workspace, stage, self._directories[stage])
+        directory = self._directories.get(stage)  # a run with existing vocabularies has no sample
+        return 0 if directory is None else output_bytes(self._workspace, stage, directory)
 
     def _is_in_place(self, stage: str) -> bool:
         """Returns True if extract or compile wrote no text, since it is read in other files."""

@@ -1,7 +1,7 @@
 """The report of a run: what the stages count for it, its numbers, and the page and the text that show them.
 
 :mod:`~nmt_prep.reporting.sample` and :mod:`~nmt_prep.reporting.profile` hold what ``encode`` counts.
-:mod:`nmt_prep.stages.report_summary` turns the outputs of all stages into ``summary.json``. From this file alone,
+:mod:`nmt_prep.stages.report` turns the outputs of all stages into ``summary.json``. From this file alone,
 :mod:`~nmt_prep.reporting.page` makes ``index.html`` and :mod:`~nmt_prep.reporting.text` makes ``summary.txt``;
 :mod:`~nmt_prep.reporting.tables` holds the tables of both.
 """

@@ -29,7 +29,7 @@ from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
 from nmt_prep.sides import SIDES
-from nmt_prep.stages.alignment import LEARNING_VERSION, SETTINGS, LearningRounds, check_memory, shards_for
+from nmt_prep.stages.learning import LEARNING_VERSION, SETTINGS, LearningRounds, check_memory, shards_for
 from nmt_prep.stages.pair_files import pair_files, pair_stages
 from nmt_prep.stages.pair_sample import SampleRounds
 

@@ -41,7 +41,7 @@ from nmt_prep.stages.download import (
     downloaded_files,
     fetched_corpora,
 )
-from nmt_prep.stages.in_place import CorpusFile, Wanted, in_place, is_in_place, wanted_by
+from nmt_prep.stages.wanted_files import CorpusFile, Wanted, in_place, is_in_place, wanted_by
 from nmt_prep.store import Store, Stored
 
 

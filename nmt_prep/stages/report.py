@@ -1,26 +1,34 @@
-"""report: writes the numbers of a run as a page and a text for people, and as JSON for programs."""
+"""The stage report: writes the numbers of a run as a page and a text for people, and as JSON for programs.
+
+``summary.json`` has the numbers, collected from the outputs of the stages; docs/report.md describes its keys.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 
+from nmt_prep import __version__
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.health.judging import encoded_warnings
-from nmt_prep.health.warning import Warnings
+from nmt_prep.health.warning import HealthWarning, Warnings
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage
-from nmt_prep.records import load_dataset_info
+from nmt_prep.records import DatasetInfo, SplitInfo, load_dataset_info
+from nmt_prep.reporting.histograms import combined
 from nmt_prep.reporting.page import render_page
-from nmt_prep.reporting.sections.provenance import shown_settings
+from nmt_prep.reporting.sections.flow import corpus_flow
+from nmt_prep.reporting.sections.provenance import shown_config, shown_settings, signature
+from nmt_prep.reporting.summary import Json
 from nmt_prep.reporting.text import render_text
-from nmt_prep.stages.clean import Clean
+from nmt_prep.stages.clean import Clean, CleanOutput
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.download import Download
 from nmt_prep.stages.encode import Encode, licence_settings
-from nmt_prep.stages.report_summary import observed_warnings, summarise
 from nmt_prep.stages.sample import Sample
 from nmt_prep.stages.vocab import Vocabulary
+from nmt_prep.typed_json import as_json
 
 
 class Report(Stage[NoOutput, None]):
@@ -58,3 +66,159 @@ class Report(Stage[NoOutput, None]):
                 beside.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
         pairs = sum(split.pairs for split in info.splits.values())
         return Result(NoOutput(), Counts(pairs_in=pairs, pairs_out=pairs), observed=Warnings(warnings))
+
+
+SCHEMA = 1
+"""Version of ``summary.json``. It increases when a key goes or changes its meaning, not when keys are added."""
+
+
+def summarise(job: Job, info: DatasetInfo, warnings: Iterable[tuple[str, HealthWarning]]) -> Json:
+    """Returns the report as JSON values.
+
+    Args:
+        job: job of the stage report.
+        info: content of ``dataset.json``.
+        warnings: warnings about the data, each with the name of its stage.
+
+    Raises:
+        RecordsError: an index of a shard cannot be read.
+    """
+    from nmt_prep.reporting.batching import estimate_batches  # noqa: PLC0415  (loads numpy)
+
+    config = job.config
+    asked = None if isinstance(config.vocab, ExistingVocab) else config.vocab.size
+    profile, downloads = as_json(job.observed(Encode)), job.read(Download).files
+    text = _in_order(config, profile["corpora"])
+    digests = {key: file.sha256 for key, file in downloads.items()}
+    return {
+        "schema": SCHEMA,
+        "name": info.name,
+        "languages": info.languages.model_dump(),
+        "signature": signature(__version__, config, info, digests),
+        "warnings": [{"stage": stage, **as_json(warning)} for stage, warning in warnings],
+        "corpora": _corpora(job, info),
+        "flow": _flow(job, text),
+        **_cleaning(job),
+        "sample": {} if asked is None else dict(job.manifest(Sample).counts.other),
+        "vocab": {side: as_json(facts) for side, facts in job.read(Vocabulary).sides().items()},
+        "pieces": profile["vocabularies"],
+        "text": text,
+        "lengths": {name: combined(text.get(name, {})) for name in config.splits},
+        "splits": {name: _split(info.splits[name]) for name in config.splits},
+        "batches": {
+            name: [as_json(estimate) for estimate in estimate_batches(job.directory_of(Encode), info, name)]
+            for name in config.splits
+        },
+        "provenance": {
+            "nmt_prep": __version__,
+            "config": shown_config(config),
+            "input": config.input.model_dump(mode="json"),
+            "vocab_size": asked,
+            "downloads": [
+                {"file": key, "name": file.name, "bytes": file.size, "sha256": file.sha256}
+                for key, file in sorted(downloads.items())
+            ],
+            "vocabularies": {side: facts.sha256 for side, facts in info.vocab},
+            "records": {name: [shard.sha256 for shard in info.splits[name].shards] for name in config.splits},
+        },
+    }
+
+
+def _corpora(job: Job, info: DatasetInfo) -> Json:
+    """Returns the counts of compile, and tag, licence and role of each corpus in the config."""
+    compiled = job.read(Compile).corpora
+    tags = {(split, corpus.name): corpus.tag for split, listed in info.corpora.items() for corpus in listed}
+    return {
+        split: {
+            corpus.name: {
+                **as_json(compiled[split][corpus.name]),
+                **({"tag": tag} if (tag := tags.get((split, corpus.name))) else {}),
+                **({"licence": corpus.licence} if corpus.licence is not None else {}),
+                **({"role": corpus.role} if corpus.role != "parallel" else {}),
+            }
+            for corpus in corpora
+        }
+        for split, corpora in job.config.splits.items()
+    }
+
+
+def _flow(job: Job, profile: Json) -> Json:
+    compiled, cleaned = job.read(Compile), _cleaned(job)
+    sizes: dict[tuple[str, str], int] = {}
+    for split, parts in compiled.parts.items():
+        for part in parts:
+            sizes[split, part.corpus] = sizes.get((split, part.corpus), 0) + part.text_bytes
+    left = _left_bytes(cleaned)
+    rejected = {} if cleaned is None else job.observed(Clean).rejected
+
+    def flow(split: str, corpus: str) -> Json:
+        counts = cleaned.corpora.get(split, {}).get(corpus) if cleaned else None
+        return corpus_flow(
+            as_json(compiled.corpora[split][corpus]),
+            sizes.get((split, corpus), 0),
+            None if counts is None else {**as_json(counts), "bytes": left.get((split, corpus), 0)},
+            rejected[split][corpus].bytes if counts is not None else {},
+            profile.get(split, {}).get(corpus),
+        )
+
+    return {
+        split: {corpus.name: flow(split, corpus.name) for corpus in corpora}
+        for split, corpora in job.config.splits.items()
+    }
+
+
+def _cleaned(job: Job) -> CleanOutput | None:
+    return None if job.config.clean is None else job.read(Clean)
+
+
+def _left_bytes(cleaned: CleanOutput | None) -> Mapping[tuple[str, str], int]:
+    sizes: dict[tuple[str, str], int] = {}
+    for split, parts in cleaned.parts.items() if cleaned else ():
+        for part in parts:
+            sizes[split, part.corpus] = sizes.get((split, part.corpus), 0) + part.text_bytes
+    return sizes
+
+
+def _cleaning(job: Job) -> Json:
+    """Returns the sections on cleaning; none if nothing is cleaned."""
+    if job.config.clean is None:
+        return {}
+    output, seen = as_json(job.read(Clean)), as_json(job.observed(Clean))
+    nearest = {
+        split: {corpus: notes["nearest"] for corpus, notes in corpora.items()}
+        for split, corpora in seen["rejected"].items()
+    }
+    others = {name: value for name, value in output.items() if name not in ("parts", "corpora")}
+    sections = {"clean": output["corpora"], "rules": seen["rules"], "rejects": nearest}
+    if seen["translation"]:
+        sections["translation"] = seen["translation"]
+    ordered = {name: _in_order(job.config, section) for name, section in sections.items()}
+    by_split = {name: seen[name] for name in ("duplicates", "leaks", "mended") if seen.get(name)}
+    return {**ordered, **others, **by_split}
+
+
+def _in_order(config: Config, section: Json) -> Json:
+    """Returns a section with splits and corpora in the order of the config."""
+    return {
+        split: {corpus.name: section[split][corpus.name] for corpus in corpora if corpus.name in section[split]}
+        for split, corpora in config.splits.items()
+        if split in section
+    }
+
+
+def _split(info: SplitInfo) -> Json:
+    return {
+        "pairs": info.pairs,
+        "shards": len(info.shards),
+        "bytes": sum(shard.bytes for shard in info.shards),
+        "source_tokens": info.source_tokens,
+        "target_tokens": info.target_tokens,
+        "longest_source": max((length for length, _ in info.source_lengths), default=0),
+        "longest_target": max((length for length, _ in info.target_lengths), default=0),
+        "max_lengths": [list(entry) for entry in info.max_lengths],
+    }
+
+
+def observed_warnings(job: Job, stages: Iterable[type[AnyStage]]) -> list[tuple[str, HealthWarning]]:
+    """Returns the warnings of some stages, in their order, each with the name of its stage."""
+    return [(stage.name, warning) for stage in stages for warning in stage().warnings(job.observed(stage), job.config)]

@@ -37,8 +37,8 @@ from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.clean import Clean, sides_of
 from nmt_prep.stages.compile import Compile, corpus_files, file_steps, reading_settings
-from nmt_prep.stages.compile_slices import CorpusFiles, whole_steps
-from nmt_prep.stages.compile_tasks import FAULTS
+from nmt_prep.stages.compile.slices import CorpusFiles, whole_steps
+from nmt_prep.stages.compile.tasks import FAULTS
 from nmt_prep.stages.extract import Extract
 
 Text: TypeAlias = "tuple[memoryview, int]"

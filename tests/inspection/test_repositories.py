@@ -11,7 +11,7 @@ import yaml
 
 from tests.cli.program import Ended, nmt_prep
 from tests.hub import TOKEN, Hub, running_hub
-from tests.stages.test_hub_corpus import FILES
+from tests.stages.download.test_hub_corpus import FILES
 
 
 @pytest.fixture

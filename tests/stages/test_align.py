@@ -14,7 +14,7 @@ from nmt_prep.config import Config
 from nmt_prep.corpora import parts
 from nmt_prep.errors import AlignmentModelError, ConfigError
 from nmt_prep.pipeline.drivers import Share
-from nmt_prep.stages import alignment
+from nmt_prep.stages import learning
 from nmt_prep.stages.align import Align
 from tests.cli.program import nmt_prep as nmt_prep_command
 from tests.corpus import tree
@@ -116,7 +116,7 @@ def test_a_model_of_tokenized_text(tmp_path: Path) -> None:
 def test_shares_and_workers_give_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "PART_BYTES", 10_000)
     monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 5_000)
-    monkeypatch.setattr(alignment, "SHARD_PAIRS", 100)
+    monkeypatch.setattr(learning, "SHARD_PAIRS", 100)
     corpus = write(tmp_path, "c", PAIRS)
     trees = []
     for number, (workers, memory) in enumerate(((1, "256MB"), (3, "2GB"))):
@@ -140,7 +140,7 @@ def test_splits_that_do_not_exist(tmp_path: Path) -> None:
 
 
 def test_memory_that_is_too_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alignment, "_PAIR_CELLS", 10_000)
+    monkeypatch.setattr(learning, "_PAIR_CELLS", 10_000)
     config = config_of(tmp_path, write(tmp_path, "c", PAIRS), align={}, engine={"memory": "256MB"})
     with pytest.raises(AlignmentModelError) as caught:
         align(tmp_path, config)

@@ -12,8 +12,7 @@ from nmt_prep.cli.view.pairs import outputs_of
 from nmt_prep.config import Config
 from nmt_prep.errors import ArgumentError
 from nmt_prep.records.reader import read_shard
-from nmt_prep.stages.corpus_rows import FilePlace
-from nmt_prep.stages.lineage import Lineage
+from nmt_prep.stages.lineage import FilePlace, Lineage
 
 PLAIN = [f"one {number}" if number % 7 else "  " for number in range(60)]
 TABLE = ["en\tde", *(f"two {number}\tzwei {number}" for number in range(40))]

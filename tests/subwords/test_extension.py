@@ -17,7 +17,7 @@ from nmt_prep import subwords
 from nmt_prep.columns import Lines, Ragged, TextColumn, text_columns
 from nmt_prep.config.vocab import VocabOptions
 from nmt_prep.errors import VocabularyError
-from nmt_prep.stages import vocab_counts
+from nmt_prep.stages.vocab import training
 from nmt_prep.subwords.counts import TextCounts
 from nmt_prep.subwords.dialect import Dialect
 from nmt_prep.subwords.piece_text import PieceText
@@ -130,7 +130,7 @@ def one_more_dialect(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")  # the config lists no such options
 def test_a_whole_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vocab_counts, "SLICE_BYTES", 100)  # the sample is large, but this dialect does not count
+    monkeypatch.setattr(training, "SLICE_BYTES", 100)  # the sample is large, but this dialect does not count
     write_corpus(tmp_path)
     options = CharacterVocab(size=90, reserved=("<2zh>",))
     config = corpus_config(tmp_path / "run").model_copy(update={"vocab": options})

@@ -24,7 +24,7 @@ from nmt_prep.sources.downloads import DownloadCache, Downloads, WantedFile, dow
 from nmt_prep.sources.fetch import Fetcher
 from nmt_prep.sources.lockfile import LockFile, lock_path
 from nmt_prep.stages.download import SACREBLEU
-from nmt_prep.stages.in_place import wanted_by
+from nmt_prep.stages.wanted_files import wanted_by
 from nmt_prep.store import Store
 
 

@@ -27,8 +27,7 @@ from nmt_prep.records import DatasetInfo, ShardIndex, load_dataset_info
 from nmt_prep.records.reader import read_span
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages import STAGES, Clean, Compile, Encode, Extract, Vocabulary
-from nmt_prep.stages.corpus_rows import CorpusRows, corpus_of
-from nmt_prep.stages.lineage import Lineage
+from nmt_prep.stages.lineage import CorpusRows, Lineage, corpus_of
 from nmt_prep.stages.pair_files import compiled_files, pair_files
 from nmt_prep.stages.vocab import built_vocabularies
 from nmt_prep.subwords import Tokenizer

@@ -23,7 +23,7 @@ from nmt_prep.pipeline.stage import Job
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.clean.corpora import CorpusWork
 from nmt_prep.stages.compile import Compile
-from nmt_prep.stages.compile_health import (
+from nmt_prep.stages.compile.health import (
     IN_TRAIN,
     RECOUNT,
     CompileObserved,

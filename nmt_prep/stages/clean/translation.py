@@ -1,7 +1,7 @@
 """The rule ``translation`` in the stage clean.
 
 The corpora of a split that share a model are one text. A model is learned from a sample of its distinct pairs
-(:mod:`~nmt_prep.stages.pair_sample`, :mod:`~nmt_prep.stages.alignment`). Then the pairs of each part are scored, each
+(:mod:`~nmt_prep.stages.pair_sample`, :mod:`~nmt_prep.stages.learning`). Then the pairs of each part are scored, each
 without what the model learned from it. The scores of re-paired pairs (:mod:`~nmt_prep.stages.clean.repaired`) show how
 misaligned pairs score; from both histograms follows the threshold of each corpus. In the end a task per part writes it
 with its scores, and without the pairs whose scores are too low.
@@ -33,7 +33,6 @@ from nmt_prep.errors import CleaningError, NmtPrepError
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
 from nmt_prep.sides import SIDES
-from nmt_prep.stages.alignment import LEARNING_VERSION, SCORE_SETTINGS, LearningRounds, check_memory, shards_for
 from nmt_prep.stages.clean.corpora import CleanedCorpus, CorpusWork, RuleBounds
 from nmt_prep.stages.clean.corpus_rule import CorpusRule
 from nmt_prep.stages.clean.parts import PartResult, PartTask, drop_below, part_round
@@ -53,6 +52,7 @@ from nmt_prep.stages.clean.repaired import (
     score_repaired,
     total_bins,
 )
+from nmt_prep.stages.learning import LEARNING_VERSION, SCORE_SETTINGS, LearningRounds, check_memory, shards_for
 from nmt_prep.stages.pair_sample import KEY, PairSample, SampleRounds, column_of
 
 LEAST_PAIRS = 1500

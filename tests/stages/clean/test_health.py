@@ -5,8 +5,8 @@ from typing import Any
 
 from nmt_prep.config import Config
 from nmt_prep.runner import run as run_all
+from tests.stages.compile.test_health import sentence, write
 from tests.stages.runs import config_of, run
-from tests.stages.test_compile_health import sentence, write
 
 
 def warned(config: Config) -> dict[str, list[str]]:

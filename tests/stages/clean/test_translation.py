@@ -23,7 +23,7 @@ from nmt_prep.corpora import parts
 from nmt_prep.errors import CleaningError
 from nmt_prep.pipeline.drivers import Share
 from nmt_prep.sides import SIDES
-from nmt_prep.stages import alignment
+from nmt_prep.stages import learning
 from nmt_prep.stages.clean import Clean, translation
 from nmt_prep.stages.clean import parts as part_tasks
 from tests.corpus import tree
@@ -102,7 +102,7 @@ def test_repeated_pairs_do_not_vouch_for_themselves(tmp_path: Path) -> None:
 def test_shares_workers_and_parts_give_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = PAIRS[:350]
     monkeypatch.setattr(translation, "LEAST_PAIRS", 250)
-    monkeypatch.setattr(alignment, "SHARD_PAIRS", 100)
+    monkeypatch.setattr(learning, "SHARD_PAIRS", 100)
     monkeypatch.setattr(parts, "PART_BYTES", 5_000)
     monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 2_500)
     corpora = [write(tmp_path, "a", pairs[:200]), write(tmp_path, "b", pairs[200:])]
@@ -144,7 +144,7 @@ def test_a_run_resumes_where_it_failed(tmp_path: Path, judged: Config, monkeypat
         with pytest.raises(CleaningError, match="broken"):
             run(config, until="clean")
     with monkeypatch.context() as patch:
-        patch.setattr(alignment, "Counter", _broken)  # the model is not learned again
+        patch.setattr(learning, "Counter", _broken)  # the model is not learned again
         run(config, until="clean")
     assert tree(config.run_dir / "cleaned") == tree(judged.run_dir / "cleaned")
 
@@ -178,7 +178,7 @@ def _arrow(lines: Any) -> Any:
 def _learn(path: Path, pairs: list[tuple[str, str]]) -> None:
 
     source, target = (TextColumn.from_strings(column) for column in zip(*pairs, strict=True))
-    model = Model.start(alignment.SETTINGS)
+    model = Model.start(learning.SETTINGS)
     while not model.finished:
         model = updated(model, count(model, source, target))
     model.save(path)

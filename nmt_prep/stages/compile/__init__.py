@@ -1,0 +1,6 @@
+"""The stage compile: ``stage.py`` declares it; each other module has tasks and rounds of a feature."""
+
+from nmt_prep.stages.compile.stage import Compile, corpus_files, file_steps, reading_settings
+from nmt_prep.stages.compile.tasks import DROP_REASONS
+
+__all__ = ["DROP_REASONS", "Compile", "corpus_files", "file_steps", "reading_settings"]

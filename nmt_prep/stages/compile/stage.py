@@ -1,0 +1,267 @@
+"""compile: from corpora of any format to Parquet parts of aligned, checked pairs.
+
+The first round of tasks counts the lines of large files, the second the rows of other files before the last slice of a
+corpus; the third compiles corpora, large ones a slice at a time. Pairs with an empty side are dropped and counted, and
+so are pairs in which the reader finds a fault. Two more rounds look at the health of the data
+(:mod:`~nmt_prep.stages.compile.health`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+from pathlib import Path
+
+from nmt_prep.config import Config, Corpus
+from nmt_prep.config.section import Languages
+from nmt_prep.corpora import format_of, parts_of, reader_of, score_files
+from nmt_prep.corpora.parts import PairFile
+from nmt_prep.digests import FileSteps
+from nmt_prep.health.judging import drops_most, loss_warning
+from nmt_prep.health.warning import HealthWarning
+from nmt_prep.pipeline.manifest import Counts
+from nmt_prep.pipeline.rounds import Rounds
+from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
+from nmt_prep.stages.compile.health import (
+    IN_TRAIN,
+    RECOUNT,
+    CompileObserved,
+    ObservedCorpus,
+    is_judged_cleaned,
+    look_at,
+)
+from nmt_prep.stages.compile.slices import LINES, ROWS, CorpusFiles, slice_corpora
+from nmt_prep.stages.compile.tasks import (
+    COMPILE,
+    CompiledSlice,
+    CompileTask,
+    CorpusCounts,
+    check_result,
+)
+from nmt_prep.stages.extract import Extract, file_names, path_of
+from nmt_prep.stages.wanted_files import CorpusFile, wanted_by
+
+
+@dataclass(frozen=True)
+class CompileOutput:
+    """The compiled pairs.
+
+    Attributes:
+        parts: Parquet files by split, in order.
+        corpora: counts by split and name of the corpus.
+    """
+
+    parts: dict[str, tuple[PairFile, ...]]
+    corpora: dict[str, dict[str, CorpusCounts]]
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The results of the round that compiles, by corpus, and what the rounds after it observed."""
+
+    corpora: list[tuple[CorpusFiles, list[CompiledSlice]]]
+    observed: CompileObserved
+
+
+class Compile(Stage[CompileOutput, Compiled]):
+    """Writes ``compiled/<split>/part-<corpus, 3 digits>-<slice, 5 digits>-<part, 5 digits>.parquet``.
+
+    Parts of plain files that are read in their places end in ``.json`` and name lines of these files, which are linked
+    as ``compiled/inputs/<SHA-256>``.
+    """
+
+    name = "compile"
+    directory = "compiled"
+    reads = (Extract,)
+    output = CompileOutput
+    observed = CompileObserved
+    rounds = (LINES, ROWS, COMPILE, RECOUNT, IN_TRAIN)
+    version = 3
+
+    def settings(self, config: Config) -> dict[str, object]:
+        settings: dict[str, object] = {}
+        for split, corpora in config.splits.items():
+            settings[f"splits.{split}"] = [corpus.name for corpus in corpora]
+            for corpus in corpora:
+                settings |= reading_settings(f"splits.{split}.{corpus.name}", corpus, config.languages)
+                if _has_rows(config, corpus):
+                    settings[f"splits.{split}.{corpus.name}.rows"] = True
+                if corpus.role == "vocab" and _is_written(config, split, corpus):
+                    settings[f"splits.{split}.{corpus.name}.written"] = True
+        return settings
+
+    def warnings(self, observed: CompileObserved, config: Config) -> tuple[HealthWarning, ...]:
+        return tuple(warning for warning in observed.warnings if not is_judged_cleaned(config, warning))
+
+    def work(self, job: Job) -> Rounds[Compiled]:
+        sources = [
+            corpus_files(job, split, index, corpus)
+            for split, corpora in job.config.splits.items()
+            for index, corpus in enumerate(corpora)
+        ]
+        steps = {
+            path: each
+            for split, corpora in job.config.splits.items()
+            for corpus in corpora
+            for path, each in file_steps(job, split, corpus).items()
+        }
+        sliced = yield from slice_corpora(sources, job.config.languages, steps)
+        tasks = [
+            CompileTask(
+                key=f"{source.split}-{source.index:03d}-{number:05d}",
+                source=source,
+                slice=slice_,
+                number=number,
+                whole=len(slices) == 1,
+                languages=job.config.languages,
+                directory=job.directory / source.split,
+                written=_is_written(job.config, source.split, source.corpus),
+                keys=_keys_file(job, source, number),
+            )
+            for source, slices in zip(sources, sliced, strict=True)
+            for number, slice_ in enumerate(slices)
+        ]
+        total = sum(source.sizes[path] for source in sources for files in source.files for path in files.values())
+        results = yield from COMPILE.run(tasks, total)
+        pairs = list(zip(tasks, results, strict=True))
+        corpora = [(source, [result for task, result in pairs if task.source is source]) for source in sources]
+        observed = yield from look_at(_observed_corpora(job, corpora))
+        return Compiled(corpora, observed)
+
+    def finish(self, job: Job, made: Compiled) -> Result[CompileOutput]:
+        parts: dict[str, tuple[PairFile, ...]] = dict.fromkeys(job.config.splits, ())
+        corpora: dict[str, dict[str, CorpusCounts]] = {split: {} for split in job.config.splits}
+        digests: dict[str, str] = {}
+        for source, slices in made.corpora:
+            corpora[source.split][source.corpus.name] = check_result(source, slices)
+            parts[source.split] += tuple(part for each in slices for part in each.parts)
+            for each in slices:
+                digests |= each.digests
+        losses = tuple(_loss_warnings(corpora))
+        total = reduce(add, (counts for split in corpora.values() for counts in split.values()))
+        return Result(
+            CompileOutput(parts, corpora),
+            Counts(pairs_in=total.pairs_in, pairs_out=total.pairs_out, dropped=total.dropped),
+            files=list(digests),
+            digests=digests,
+            observed=replace(made.observed, warnings=losses + made.observed.warnings),
+        )
+
+
+def _loss_warnings(corpora: Mapping[str, Mapping[str, CorpusCounts]]) -> Iterator[HealthWarning]:
+    """Yields a warning for each corpus of which most pairs cannot be used."""
+    for split, own in corpora.items():
+        for name, counts in own.items():
+            dropped = {reason: n for reason, n in counts.dropped.items() if n and reason != "vocab_only"}
+            if drops_most(counts.pairs_in, dropped):
+                advice = "check the format and the columns of the corpus, for example with nmt-prep check"
+                yield loss_warning(split, name, counts.pairs_in, dropped, "compile", advice)
+
+
+def _has_rows(config: Config, corpus: Corpus) -> bool:
+    """Returns true if the parts of a corpus have the rows of its pairs, which cleaning and scores refer to.
+
+    Other parts do not have them, so that those of a config without either keep their bytes.
+    """
+    return config.clean is not None or bool(corpus.scores)
+
+
+def _is_written(config: Config, split: str, corpus: Corpus) -> bool:
+    """Returns true if the pairs of a corpus are written to parts. Otherwise, only sample reads it."""
+    return corpus.role != "vocab" or config.cleans(split)
+
+
+def _keys_file(job: Job, source: CorpusFiles, number: int) -> Path | None:
+    """Returns the file for the keys of a slice; None if no split can share pairs with another."""
+    pairs = [
+        split for split, corpora in job.config.splits.items() if any(corpus.role == "parallel" for corpus in corpora)
+    ]
+    if len(pairs) < 2 or source.corpus.role != "parallel":
+        return None
+    return job.scratch / f"keys-{source.split}-{source.index:03d}-{number:05d}"
+
+
+def _observed_corpora(job: Job, made: Iterable[tuple[CorpusFiles, Sequence[CompiledSlice]]]) -> list[ObservedCorpus]:
+    same = dict(_same_files(job))
+    return [
+        ObservedCorpus(
+            source.split,
+            source.corpus.name,
+            source.corpus.languages or job.config.languages,
+            reduce(add, (each.facts for each in slices)),
+            tuple(job.directory / part.file for each in slices for part in each.parts),
+            tuple(filter(None, (_keys_file(job, source, number) for number in range(len(slices))))),
+            same.get(source.where),
+        )
+        for source, slices in made
+        if _is_written(job.config, source.split, source.corpus)
+    ]
+
+
+def _same_files(job: Job) -> Iterator[tuple[str, str]]:
+    """Yields pairs of config keys: a corpus outside of train, and one in train with the same files."""
+    extracted = job.read(Extract).files
+    train: dict[object, str] = {}
+    for split, corpora in sorted(job.config.splits.items(), key=lambda item: item[0] != "train"):
+        for corpus in corpora:
+            parts = (extracted[f"{split}/{corpus.name}/{part}"] for part in parts_of(corpus))
+            digests = tuple(tuple(stored.sha256 for stored in files) for files in parts)
+            where = f"splits.{split}.{corpus.name}"
+            if split == "train":
+                train.setdefault(digests, where)
+            elif digests in train:
+                yield where, train[digests]
+
+
+def corpus_files(job: Outputs, split: str, index: int, corpus: Corpus) -> CorpusFiles:
+    """Returns a corpus with its files, for a stage that reads those of extract."""
+    files = _files_by_key(job, split, corpus)
+    parts = {part: files[f"{split}/{corpus.name}/{part}"] for part in parts_of(corpus)}
+    scores = {name: files[f"{split}/{corpus.name}/scores.{name}"] for name in score_files(corpus)}
+    return CorpusFiles(
+        split,
+        index,
+        corpus,
+        # If a part is several files, the first files of all parts belong together, and so on.
+        [dict(zip(parts, together, strict=True)) for together in zip(*parts.values(), strict=True)],
+        {path: file.size for each in files.values() for path, file in each.items()},
+        file_names(job, split, corpus),
+        {name: path for name, (path,) in scores.items()},
+        _has_rows(job.config, corpus),
+        {path: file.sha256 for each in files.values() for path, file in each.items()},
+    )
+
+
+def file_steps(job: Outputs, split: str, corpus: Corpus) -> dict[Path, FileSteps]:
+    """Returns the steps of the files of a corpus that are read in their places."""
+    files = _files_by_key(job, split, corpus).values()
+    return {path: file.steps for each in files for path, file in each.items() if file.steps is not None}
+
+
+def _files_by_key(job: Outputs, split: str, corpus: Corpus) -> dict[str, dict[Path, CorpusFile]]:
+    """Returns the files of a corpus by their keys in the output of extract and their paths."""
+    extracted = job.read(Extract).files
+    return {
+        wanted.key: {path_of(job, wanted, file): file for file in extracted[wanted.key]}
+        for wanted in wanted_by(split, corpus)
+    }
+
+
+def reading_settings(key: str, corpus: Corpus, languages: Languages) -> dict[str, object]:
+    """Returns the settings that decide which pairs are read from the files of a corpus."""
+    kind = format_of(corpus)
+    reader = reader_of(kind)
+    settings: dict[str, object] = {"format": kind, "role": corpus.role, "swap": corpus.swap, "reader": reader.version}
+    settings |= corpus.model_dump(mode="json", include=set(reader.options))
+    if reader.section is not None:
+        settings["options"] = reader.section.model_validate(corpus.options).model_dump(mode="json")
+    if corpus.scores:
+        inside = reader.scores_inside(corpus)
+        settings["scores"] = {name: inside.get(name) for name in sorted(corpus.scores)}
+    if corpus.role == "monolingual":
+        settings["placeholder"] = corpus.placeholder
+    if reader.multilingual:
+        settings["languages"] = (corpus.languages or languages).model_dump()
+    return {f"{key}.{name}": value for name, value in settings.items()}

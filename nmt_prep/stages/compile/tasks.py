@@ -1,0 +1,340 @@
+"""The tasks of the round that compiles: pairs are read, checked, counted and written to parts.
+
+Parts of large plain files that are read in their places name lines of these files, which are linked beside the parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
+from pathlib import Path
+
+import numpy as np
+
+from nmt_prep.artefacts import point_to
+from nmt_prep.config import Corpus
+from nmt_prep.config.section import Languages
+from nmt_prep.corpora import Fault, PairBatch, format_of, open_corpus, reader_of
+from nmt_prep.corpora.line_parts import TextFile
+from nmt_prep.corpora.line_parts_writer import write_line_parts
+from nmt_prep.corpora.parts import PairFile, write_parts
+from nmt_prep.corpora.plain import PlainReader
+from nmt_prep.corpora.reader import Rows, numbered
+from nmt_prep.corpora.scores import ScoreLines, with_scores
+from nmt_prep.digests import StepRange
+from nmt_prep.engines import Tick
+from nmt_prep.errors import CorpusError
+from nmt_prep.health.pairs import PairFacts, PairObserver
+from nmt_prep.lines.blocks import blank_lines, text_bytes
+from nmt_prep.pipeline.rounds import Round
+from nmt_prep.sides import SIDES, Side
+from nmt_prep.stages.compile.health import key_file, observe, observed_sides
+from nmt_prep.stages.compile.slices import CorpusFiles, CorpusSlice
+
+_FAULTS = {fault: fault.name.lower() for fault in Fault if fault != Fault.BLANK}
+
+FAULTS = tuple(_FAULTS.values())
+"""Drop reasons that come from readers."""
+
+DROP_REASONS = ("empty_source", "empty_target", "empty_both", *FAULTS, "vocab_only")
+
+
+@dataclass(frozen=True)
+class CompileTask:
+    """One corpus of one split to compile, or a slice of it.
+
+    Attributes:
+        key: names the task.
+        source: the corpus.
+        slice: the part of the corpus to compile.
+        number: of the slice.
+        whole: true if the slice is the whole corpus.
+        languages: of the config.
+        directory: for the parts.
+        written: the pairs are written to parts, also of a corpus of role vocab, whose lines are cleaned for the sample.
+        keys: file for the keys of the pairs, to find those that are in two splits; None for none.
+    """
+
+    key: str
+    source: CorpusFiles
+    slice: CorpusSlice
+    number: int
+    whole: bool
+    languages: Languages
+    directory: Path
+    written: bool = True
+    keys: Path | None = None
+
+
+@dataclass(frozen=True)
+class CorpusCounts:
+    """Pairs and bytes of a corpus, or of a slice of one.
+
+    Attributes:
+        pairs_in: pairs read.
+        pairs_out: pairs compiled.
+        dropped: pairs by the reason for which they were dropped, all reasons.
+        altered: lines by what was altered in them, such as ``carriage_returns`` removed.
+        source_bytes: UTF-8 bytes of all lines read, with one byte for the end of each line.
+        target_bytes: the same for the target side.
+    """
+
+    pairs_in: int
+    pairs_out: int
+    dropped: dict[str, int]
+    altered: dict[str, int]
+    source_bytes: int
+    target_bytes: int
+
+    def __add__(self, other: CorpusCounts) -> CorpusCounts:
+        return CorpusCounts(
+            self.pairs_in + other.pairs_in,
+            self.pairs_out + other.pairs_out,
+            {reason: count + other.dropped[reason] for reason, count in self.dropped.items()},
+            {what: count + other.altered[what] for what, count in self.altered.items()},
+            self.source_bytes + other.source_bytes,
+            self.target_bytes + other.target_bytes,
+        )
+
+
+@dataclass(frozen=True)
+class CompiledSlice:
+    """The result of a task.
+
+    Attributes:
+        parts: the files that it wrote.
+        digests: SHA-256 of each of them, and of the files that they name.
+        counts: of pairs and bytes.
+        scored: the numbers of compiled pairs with a score, by the name of the score.
+        facts: counts of the compiled pairs for warnings.
+    """
+
+    parts: tuple[PairFile, ...]
+    digests: dict[str, str]
+    counts: CorpusCounts
+    scored: dict[str, int]
+    facts: PairFacts = field(default_factory=PairFacts)
+
+
+def compile_slice(task: CompileTask, tick: Tick) -> CompiledSlice:
+    """Compiles one corpus or a slice of it. Ticks are bytes of text.
+
+    Raises:
+        CorpusError: the corpus is not aligned, not text, malformed, or has no pair with text on both sides; the message
+            begins with its key in the config.
+    """
+    try:
+        result = _compile(task, tick)
+    except CorpusError as error:
+        raise task.source.explained(error) from error
+    if task.whole:
+        check_result(task.source, [result])
+    return result
+
+
+COMPILE = Round(
+    "compile",
+    compile_slice,
+    CompiledSlice,
+    unit="bytes",
+    words="reading pairs",
+    made=lambda task, result: (
+        *(task.directory.parent / file for file in result.digests),
+        *filter(None, [task.keys]),
+    ),
+)
+
+
+def check_result(source: CorpusFiles, slices: Sequence[CompiledSlice]) -> CorpusCounts:
+    """Checks the results of all slices of a corpus; returns the counts.
+
+    Raises:
+        CorpusError: no pair is left, or no pair has one of the scores.
+    """
+    counts = reduce(add, (each.counts for each in slices))
+    if source.corpus.role == "vocab":
+        return counts
+    if not counts.pairs_out:
+        raise _no_pairs(source, counts)
+    for name in sorted(source.corpus.scores):
+        if not sum(each.scored[name] for each in slices):
+            raise CorpusError(f"{source.where}.scores.{name}: no pair has this score; correct it in the config")
+    return counts
+
+
+def _no_pairs(source: CorpusFiles, counts: CorpusCounts) -> CorpusError:
+    """Returns the error to raise if no pair of a corpus is left."""
+    names = " and ".join(str(path) for files in source.files for path in files.values())
+    reasons = ", ".join(f"{reason} {count}" for reason, count in counts.dropped.items() if count)
+    error = CorpusError(
+        f"no pair has text on both sides ({counts.pairs_in} pairs in {names}"
+        f"{'; dropped: ' * bool(reasons)}{reasons}); check its format and options in the config, or remove it"
+    )
+    return source.explained(error)
+
+
+def _compile(task: CompileTask, tick: Tick) -> CompiledSlice:
+    corpus = task.source.corpus
+    counts = _Counting(corpus.scores)
+    reader = open_corpus(corpus, task.slice.files, task.languages, task.slice.lines())
+    scores = [ScoreLines(name, path, task.slice.scores.get(name)) for name, path in task.source.scores.items()]
+    rows = with_scores(reader.pairs(), scores, last=task.slice.last)
+    # The text of small corpora is copied: that takes no time worth saving, and other programs can read it.
+    names_lines = task.written and not task.whole
+    files = linked_files(task.source, task.slice, task.directory.parent) if names_lines else {}
+    batches = _sound(numbered(rows, task.slice.first_row) if task.source.rows or files else rows, counts, tick)
+    parts: list[PairFile] = []
+    observer = PairObserver(corpus.languages or task.languages, observed_sides(corpus))
+    if not task.written:
+        counts.dropped["vocab_only"] = sum(len(batch) for batch in batches)
+    else:
+        with key_file(task.keys) as keys:
+            parts = _write(task, observe(batches, observer, keys), files)
+    written = [replace(part, file=f"{task.source.split}/{part.file}") for part in parts]
+    return CompiledSlice(
+        tuple(replace(part, sha256=None) for part in written),
+        {part.file: part.sha256 for part in written if part.sha256 is not None}
+        | {file.link: file.sha256 for file in files.values() if written},
+        counts.result(reader.counts),
+        counts.scored,
+        observer.result(),
+    )
+
+
+def _write(task: CompileTask, batches: Iterator[PairBatch], files: Mapping[Side, LinkedFile]) -> list[PairFile]:
+    """Writes the parts of a slice: with the numbers of lines of ``files``, or with the text if there are none."""
+    corpus = task.source.corpus
+    prefix = f"part-{task.source.index:03d}-{task.number:05d}"
+    if not files:
+        return write_parts(batches, corpus.name, task.directory, prefix)
+    return write_line_parts(
+        batches,
+        corpus.name,
+        task.directory,
+        prefix,
+        {side: TextFile(f"../{file.link}", file.steps) for side, file in files.items()},
+        has_rows=task.source.rows,
+        strip_returns=corpus.crlf == "strip",
+    )
+
+
+class _Counting:
+    """Counts of a corpus while it is read."""
+
+    def __init__(self, scores: Iterable[str]) -> None:
+        self.scored = dict.fromkeys(sorted(scores), 0)
+        self.pairs_in = 0
+        self.bytes = {"source": 0, "target": 0}
+        self.dropped = dict.fromkeys(DROP_REASONS, 0)
+
+    def result(self, altered: Mapping[str, int]) -> CorpusCounts:
+        return CorpusCounts(
+            pairs_in=self.pairs_in,
+            pairs_out=self.pairs_in - sum(self.dropped.values()),
+            dropped=self.dropped,
+            altered={what: altered.get(what, 0) for what in ("byte_order_marks", "carriage_returns")},
+            source_bytes=self.bytes["source"],
+            target_bytes=self.bytes["target"],
+        )
+
+
+def _sound(batches: Iterator[PairBatch], counts: _Counting, tick: Tick) -> Iterator[PairBatch]:
+    """Drops pairs that have a fault or, once stripped, an empty side; counts them."""
+    for batch in map(_without_blanks, batches):
+        sizes = [text_bytes(side) + len(side) for side in (batch.source, batch.target)]
+        counts.pairs_in += len(batch)
+        counts.bytes["source"] += sizes[0]
+        counts.bytes["target"] += sizes[1]
+        if batch.faults is not None:
+            for fault, reason in _FAULTS.items():
+                counts.dropped[reason] += int(np.count_nonzero(batch.faults == fault))
+        pairs = batch.sound()
+        source_empty, target_empty = blank_lines(pairs.source), blank_lines(pairs.target)
+        either, both = source_empty | target_empty, source_empty & target_empty
+        empty = int(np.count_nonzero(both))
+        counts.dropped["empty_both"] += empty
+        counts.dropped["empty_source"] += int(np.count_nonzero(source_empty)) - empty
+        counts.dropped["empty_target"] += int(np.count_nonzero(target_empty)) - empty
+        if either.any():
+            pairs = pairs.filter(~either)
+        for name, values in pairs.scores.items():
+            counts.scored[name] += len(values) - values.null_count
+        yield pairs
+        tick(sum(sizes))
+
+
+def kept_rows(batch: PairBatch) -> Rows:
+    """Returns the rows of the pairs of a batch that are compiled: int64, ascending. The batch must have its rows."""
+    (kept,) = _sound(iter([batch]), _Counting(batch.scores), lambda _: None)
+    assert kept.rows is not None
+    return kept.rows
+
+
+def drop_reason(batch: PairBatch, row: int) -> str:
+    """Returns why a row of a batch is not compiled, one of :data:`DROP_REASONS` or ``blank``."""
+    assert batch.rows is not None
+    counts = _Counting(batch.scores)
+    for _ in _sound(iter([batch.filter(batch.rows == row)]), counts, lambda _: None):
+        pass
+    return next((reason for reason, count in counts.dropped.items() if count), "blank")
+
+
+def _without_blanks(batch: PairBatch) -> PairBatch:
+    """Returns the pairs without the rows that are blank lines."""
+    if batch.faults is None or not (blank := batch.faults == Fault.BLANK).any():
+        return batch
+    return batch.filter(~blank)
+
+
+DIRECTORY = "inputs"
+"""Directory of the links, in that of the stage."""
+
+
+@dataclass(frozen=True)
+class LinkedFile:
+    """A file whose lines a part can name.
+
+    Attributes:
+        link: path of the link to it, relative to the directory of the stage.
+        sha256: SHA-256 of its bytes.
+        steps: the steps that contain the lines of a slice.
+    """
+
+    link: str
+    sha256: str
+    steps: StepRange
+
+
+def linked_files(source: CorpusFiles, slice_: CorpusSlice, directory: Path) -> Mapping[Side, LinkedFile]:
+    """Links the files whose lines the parts of a slice can name; returns them by the side of the pairs.
+
+    There are none if the parts must hold the text, because it is not a line of a file in its place, or has scores, or
+    because the file system has no links.
+
+    Args:
+        source: the corpus.
+        slice_: the slice.
+        directory: directory of the stage.
+
+    Raises:
+        OutputError: a link cannot be made.
+    """
+    if set(slice_.steps) != set(SIDES) or not has_lines_as_they_are(source.corpus):
+        return {}
+    [files] = slice_.files
+    found: dict[Side, LinkedFile] = {}
+    for side, part in zip(SIDES, reversed(SIDES) if source.corpus.swap else SIDES, strict=True):
+        sha256 = source.digests[files[part]]
+        found[side] = LinkedFile(f"{DIRECTORY}/{sha256}", sha256, slice_.steps[part])
+        if not point_to(files[part].absolute(), directory / found[side].link):
+            return {}
+    return found
+
+
+def has_lines_as_they_are(corpus: Corpus) -> bool:
+    """Returns true if the pairs of a corpus are lines of its files, but for carriage returns at their ends."""
+    # A reader of another package that is derived from this one may change the text.
+    is_plain = reader_of(format_of(corpus)) is PlainReader and set(corpus.sides) == set(SIDES)
+    return is_plain and corpus.encoding == "utf-8" and not corpus.scores

@@ -1,0 +1,160 @@
+"""The files that a config needs: those of corpora, and existing vocabularies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from nmt_prep.cleaning.decontamination.sets import evaluation_corpora
+from nmt_prep.config import Config, ExistingVocab
+from nmt_prep.config.corpus import Corpus
+from nmt_prep.config.url import is_hub_id
+from nmt_prep.corpora.registry import score_files
+from nmt_prep.errors import ConfigError
+from nmt_prep.sides import SIDES
+from nmt_prep.sources.address import file_name, local_path
+from nmt_prep.sources.downloads import WantedFile
+from nmt_prep.sources.hub import Kind, is_repository, repository_address
+from nmt_prep.subwords.byte_bpe.files import OPENAI_NAMES
+
+
+@dataclass(frozen=True)
+class Needed:
+    """A file that a corpus needs, or an existing vocabulary.
+
+    A repository of the Hugging Face Hub stands for some of its files; the file itself is then the list of all of them.
+
+    Attributes:
+        key: ``<split>/<corpus>/<both|source|target|scores.name>``, or the key of a vocabulary, ``vocab.from``. A file
+            of a repository adds its number, such as ``/00000``.
+        mirrors: URLs and paths of the file, of which the first gives its name.
+        sha256: expected SHA-256 from the config, or from the list of a repository; None without one.
+        manual: instructions for fetching the file by hand; None if it can be downloaded.
+        advice: what to do if the file has another digest than ``sha256``.
+    """
+
+    key: str
+    mirrors: tuple[str, ...]
+    sha256: str | None
+    manual: str | None = None
+    advice: str = "correct sha256 in the config, or use another mirror"
+
+    def local(self, base_dir: Path) -> Path | None:
+        """Returns the first mirror that exists if all are local, else None. Local files are not copied."""
+        paths = [local_path(url, base_dir) for url in self.mirrors]
+        known = [path for path in paths if path is not None]
+        if len(known) < len(paths):
+            return None
+        return next((path for path in known if path.exists()), known[0])
+
+    @property
+    def corpus(self) -> str:
+        """Name of the corpus; the key of a vocabulary."""
+        first, _, rest = self.key.partition("/")
+        return first if first.startswith("vocab.") else rest.partition("/")[0]
+
+    @property
+    def is_repository(self) -> bool:
+        """True for a repository of the Hugging Face Hub, which stands for some of its files."""
+        return is_repository(self.mirrors[0])
+
+    @property
+    def name(self) -> str:
+        """Name of the file; the same for all mirrors."""
+        return file_name(self.mirrors[0])
+
+    def wanted(self) -> WantedFile:
+        """Returns the file as it is asked for."""
+        return WantedFile(self.mirrors, self.name, self.sha256, self.corpus, self.advice)
+
+
+SACREBLEU = "sacrebleu:"
+"""Stands for the split of corpora of sacrebleu that are only evaluation sets. No split has this name."""
+
+
+def fetched_corpora(config: Config) -> Iterator[tuple[str, Corpus]]:
+    """Yields all corpora whose files are needed, with their splits: those of the splits, then evaluation sets by id."""
+    for split, corpora in config.splits.items():
+        for corpus in corpora:
+            yield split, corpus
+    for corpus in evaluation_corpora(config):
+        yield SACREBLEU, corpus
+
+
+def needed_files(config: Config) -> Iterator[Needed]:
+    """Yields the files that a config needs: those of its corpora, in its order, and its existing vocabularies."""
+    for split, corpus in fetched_corpora(config):
+        yield from needed_by(split, corpus)
+    yield from needed_vocabularies(config)
+
+
+def needed_vocabularies(config: Config) -> Iterator[Needed]:
+    """Yields the files of the existing vocabularies that a config names.
+
+    A vocabulary of OpenAI's two files has a second one with the key ``vocab.from/merges``. Numberings follow.
+    """
+    if isinstance(config.vocab, ExistingVocab):
+        for key, sides in config.vocab.keys.items():
+            mirrors = _addresses(config.vocab.files.of(sides[0]), "models")
+            yield Needed(key, with_openai_name(mirrors, 0), None)
+            if openai_names(mirrors) is not None:
+                yield Needed(f"{key}/{MERGES}", with_openai_name(mirrors, 1), None)
+        if config.vocab.ids is not None:
+            for key, side in {config.vocab.ids_key(side): side for side in SIDES}.items():
+                yield Needed(key, _addresses(config.vocab.ids.of(side), "models"), None)
+
+
+def addresses_of(config: Config, names: Collection[str]) -> set[str]:
+    """Returns the addresses of all files that the named corpora need, in any split.
+
+    Raises:
+        ConfigError: no corpus has one of the names.
+    """
+    addresses: dict[str, set[str]] = {}
+    for needed in needed_files(config):
+        addresses.setdefault(needed.corpus, set()).update(needed.mirrors)
+    for name in names:
+        if name not in addresses:
+            near = get_close_matches(name, addresses, n=3) or sorted(addresses)[:10]
+            raise ConfigError(f"the config has no corpus {name!r}; it has {', '.join(map(repr, near))}")
+    return set().union(*(addresses[name] for name in names))
+
+
+def needed_by(split: str, corpus: Corpus) -> Iterator[Needed]:
+    """Yields the files that a corpus needs: one, or one for each side; and one for each score with a url."""
+    for part in ("both", "source", "target"):
+        mirrors = getattr(corpus.url, part)
+        if mirrors is not None:
+            key = f"{split}/{corpus.name}/{part}"
+            yield Needed(key, _addresses(mirrors, "datasets"), getattr(corpus.sha256, part), corpus.manual)
+    for name, place in score_files(corpus).items():
+        if place.url is not None:
+            yield Needed(f"{split}/{corpus.name}/scores.{name}", place.url, place.sha256)
+
+
+def _addresses(mirrors: Sequence[str], kind: Kind) -> tuple[str, ...]:
+    """Returns addresses with each ``hf:`` id as the address of its repository."""
+    return tuple(str(repository_address(each, kind)[0]) if is_hub_id(each) else each for each in mirrors)
+
+
+MERGES = "merges"
+"""End of the key of the second file."""
+
+_LAST_NAME = re.compile(r"(?<![^/])([^/?]+)(\?.*)?$")
+
+
+def openai_names(mirrors: Sequence[str]) -> tuple[str, str] | None:
+    """Returns the names of the two files that one of the addresses belongs to; None for other vocabularies."""
+    found = _LAST_NAME.search(mirrors[0])
+    return next((names for names in OPENAI_NAMES if found is not None and found[1] in names), None)
+
+
+def with_openai_name(mirrors: Sequence[str], which: int) -> tuple[str, ...]:
+    """Returns the addresses of one of OpenAI's two files, given those of either; others unchanged."""
+    names = openai_names(mirrors)
+    if names is None:
+        return tuple(mirrors)
+    return tuple(_LAST_NAME.sub(lambda found: names[which] + (found[2] or ""), address) for address in mirrors)

@@ -1,0 +1,294 @@
+"""The stage download: fetches the files that the config names, verifies them, and stores them by digest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from nmt_prep.archives import damage_of, is_plain
+from nmt_prep.config import Config
+from nmt_prep.digests import FileSteps
+from nmt_prep.errors import DownloadError
+from nmt_prep.pipeline.manifest import Counts, Manifest, Workspace, read_manifest
+from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
+from nmt_prep.sources.address import shown
+from nmt_prep.sources.downloads import DownloadCache, Downloads, download_all
+from nmt_prep.sources.fetch import Fetcher
+from nmt_prep.sources.hub_listing import HubFile, Listing, read_listing
+from nmt_prep.sources.lockfile import LockFile
+from nmt_prep.sources.partial import remove_partials
+from nmt_prep.stages.download.hub import check_first_files, choose_files
+from nmt_prep.stages.download.needed import (
+    Needed,
+    fetched_corpora,
+    needed_by,
+    needed_files,
+    needed_vocabularies,
+)
+from nmt_prep.store import Store, Stored
+from nmt_prep.typed_json import parse_json_as
+
+
+@dataclass(frozen=True)
+class Downloaded:
+    """A file that was downloaded, or is local.
+
+    Attributes:
+        sha256: SHA-256 of its bytes.
+        size: size in bytes.
+        name: name of the file.
+        local: True if the config gives its local path; it is not copied into the run's directory.
+        steps: the steps of a local file that is neither an archive nor compressed; None for others.
+    """
+
+    sha256: str
+    size: int
+    name: str
+    local: bool
+    steps: FileSteps | None = None
+
+
+@dataclass(frozen=True)
+class DownloadOutput:
+    """The files by :attr:`Needed.key`; those that were chosen in a repository follow its list of files."""
+
+    files: dict[str, Downloaded]
+
+
+class Download(Stage[DownloadOutput, None]):
+    """Fetches files that are not local to ``downloads/<sha256>/<name>``.
+
+    A file is not fetched again if it was fetched from its first mirror before, or if the run or the shared cache has a
+    file with the checksum in the config or lock file. The manifest does not record which mirror served a file.
+    """
+
+    name = "download"
+    directory = "downloads"
+    version = 2
+    output = DownloadOutput
+    keeps = True
+    divides = True
+
+    def settings(self, config: Config) -> dict[str, object]:
+        settings: dict[str, object] = {}
+        for split, corpus in fetched_corpora(config):
+            key = f"splits.{split}.{corpus.name}"
+            urls = corpus.url.model_dump(exclude_none=True)
+            settings[f"{key}.url"] = {part: [*map(shown, mirrors)] for part, mirrors in urls.items()}
+            if corpus.url.hub_id is not None:
+                settings[f"{key}.split"] = corpus.split or split
+            if checksums := corpus.sha256.model_dump(exclude_none=True):
+                settings[f"{key}.sha256"] = checksums
+            for needed in needed_by(split, corpus):
+                _, _, part = needed.key.rpartition("/")
+                if part.startswith("scores."):
+                    settings[f"{key}.{part}"] = [*map(shown, needed.mirrors), needed.sha256]
+        for needed in needed_vocabularies(config):
+            settings[needed.key] = [*map(shown, needed.mirrors)]
+        return settings
+
+    def local_files(self, config: Config) -> dict[str, Path]:
+        paths = {needed: path for needed in needed_files(config) if (path := needed.local(config.base_dir)) is not None}
+        missing = [(needed, path) for needed, path in paths.items() if needed.manual and not path.exists()]
+        if missing:
+            lines = [f"  {needed.key}: put it at {path}\n    {needed.manual}" for needed, path in missing]
+            raise DownloadError("\n".join(["these files must be fetched by hand, and are missing:", *lines]))
+        return {needed.key: path for needed, path in paths.items()}
+
+    def misnamed(self, outputs: Outputs) -> str:
+        for name, digest in outputs.manifest(Download).files.items():
+            if name.partition("/")[0] != digest:
+                return f"{outputs.directory_of(Download) / name} does not have the digest in its name"
+        return ""
+
+    def outdated(self, manifest: Manifest, config: Config, lock: LockFile) -> str:
+        try:
+            files = parse_json_as(DownloadOutput, manifest.details).files
+        except ValueError as error:
+            return f"its manifest is damaged ({error})"
+        for needed in needed_files(config):
+            file = files[needed.key]
+            if not file.local and lock.path is not None:
+                locked = lock.find(needed.mirrors)
+                if locked is None or locked.sha256 != file.sha256:
+                    return f"{needed.key} is {'not' if locked is None else 'another file'} in {lock.path.name}"
+        return ""
+
+    def finish(self, job: Job, made: None) -> Result[DownloadOutput]:
+        needed = list(needed_files(job.config))
+        local = self.local_files(job.config)
+        found = {file.key: _local_entry(file, local[file.key], job) for file in needed if file.key in local}
+        fetched: dict[str, Stored] = {}
+        remote = _fetch_remote([file for file in needed if file.key not in local], fetched, job)
+        for file in remote:
+            stored = fetched[file.mirrors[0]]
+            found[file.key] = Downloaded(stored.sha256, stored.size, file.name, local=False)
+        digests = {stored.file: stored.sha256 for stored in fetched.values()}
+        return Result(DownloadOutput(found), Counts(other=_totals(found)), files=sorted(digests), digests=digests)
+
+
+def downloaded_file(outputs: Outputs, file: Needed) -> tuple[Path, Downloaded]:
+    """Returns the path and the entry of a needed file, for later stages; of a repository, of its one chosen file."""
+    [found] = downloaded_files(outputs, file)
+    return found
+
+
+def downloaded_files(outputs: Outputs, file: Needed) -> list[tuple[Path, Downloaded]]:
+    """Returns the path and the entry of a needed file; of a repository, those of all chosen files in their order."""
+    files = outputs.read(Download).files
+    keys = [file.key]
+    if file.is_repository:
+        keys = sorted(key for key in files if key.startswith(f"{file.key}/"))
+    local = file.local(outputs.config.base_dir)
+    places = [outputs.directory_of(Download) / files[key].sha256 / files[key].name for key in keys]
+    return [(local or place, files[key]) for place, key in zip(places, keys, strict=True)]
+
+
+def _fetch_remote(files: list[Needed], fetched: dict[str, Stored], job: Job) -> list[Needed]:
+    """Fetches files, and those that are chosen in repositories; returns all of them.
+
+    The lists of repositories come first, and then the first file of each corpus in one, so that mistakes in the config
+    are found before most of the work.
+
+    Args:
+        files: the files.
+        fetched: receives the stored files by their first mirror.
+        job: job of the stage.
+    """
+
+    def fetch(wanted: Iterable[Needed]) -> None:
+        new = [file for file in _distinct(wanted) if file.mirrors[0] not in fetched]
+        fetched.update(_fetch_all(new, job))
+
+    def place(file: Needed) -> Path:
+        return job.directory / fetched[file.mirrors[0]].file
+
+    repositories = [file for file in files if file.is_repository]
+    fetch(repositories)
+    lists = {file.key: read_listing(place(file)) for file in repositories}
+    chosen = {
+        key: [file_of_repository(file, number, key, lists[key]) for number, file in enumerate(listed)]
+        for key, listed in choose_files(job.config, lists.items()).items()
+    }
+    fetch(listed[0] for listed in chosen.values())
+    check_first_files(job.config, {key: place(listed[0]) for key, listed in chosen.items()})
+    everything = [*files, *(file for listed in chosen.values() for file in listed)]
+    fetch(everything)
+    job.lock.finish()
+    remove_partials(job.directory / _INCOMING)
+    return everything
+
+
+def file_of_repository(file: HubFile, number: int, key: str, listing: Listing) -> Needed:
+    """Returns a file that was chosen in a repository.
+
+    Args:
+        file: the file.
+        number: its number among those that were chosen, from 0.
+        key: key of the repository.
+        listing: all files of the repository.
+    """
+    address = f"{listing.repository}@{listing.commit}/{file.path}"
+    advice = "or the hub's list of files is wrong: run again later"
+    return Needed(f"{key}/{number:05d}", (address,), file.sha256, advice=advice)
+
+
+_INCOMING = ".incoming"
+"""The directory of partial files."""
+
+
+def _fetch_all(files: list[Needed], job: Job) -> dict[str, Stored]:
+    """Fetches files; returns them by their first mirror.
+
+    With any engine, threads of this process fetch them, because they share one speed limit and one lock file.
+    """
+    options = job.config.download
+
+    def damage(path: Path, advance: Callable[[int], None]) -> str:
+        return damage_of(path, job.config.extract, advance)
+
+    downloads = Downloads(
+        store=Store(job.directory, job.digests),
+        fetcher=Fetcher(job.directory / _INCOMING, job.config.base_dir, options, job.progress, damage=damage),
+        cache=DownloadCache() if options.cache else None,
+        lock=job.lock,
+    )
+    wanted = [file.wanted() for file in files]
+    results = download_all(downloads, wanted, options.parallel)
+    return {file.mirrors[0]: results[file] for file in wanted}
+
+
+def _distinct(files: Iterable[Needed]) -> list[Needed]:
+    """Merges the entries of files with the same first mirror."""
+    merged: dict[str, Needed] = {}
+    for file in files:
+        before = merged.setdefault(file.mirrors[0], file)
+        if before.sha256 and file.sha256 and before.sha256 != file.sha256:
+            raise DownloadError(
+                f"{shown(file.mirrors[0])}: {before.key} expects SHA-256 {before.sha256}, but {file.key} expects "
+                f"{file.sha256}; one of them is wrong: correct it in the config"
+            )
+        mirrors = tuple(dict.fromkeys((*before.mirrors, *file.mirrors)))
+        merged[file.mirrors[0]] = replace(before, mirrors=mirrors, sha256=before.sha256 or file.sha256)
+    return list(merged.values())
+
+
+def _totals(files: Mapping[str, Downloaded]) -> dict[str, int]:
+    """Returns the numbers of files and bytes; a file that several corpora use counts once."""
+    sizes = {(file.sha256, file.name): file.size for file in files.values()}
+    return {"files": len(sizes), "bytes": sum(sizes.values())}
+
+
+def _local_entry(file: Needed, path: Path, job: Job) -> Downloaded:
+    digest = job.digests.digest(path)
+    if file.sha256 is not None and digest != file.sha256:
+        raise DownloadError(
+            f"{path}: expected SHA-256 {file.sha256}, found {digest}; "
+            "the file was changed: restore it, or correct sha256 in the config"
+        )
+    steps = job.digests.steps(path) if is_plain(path) else None
+    return Downloaded(digest, path.stat().st_size, path.name, local=True, steps=steps)
+
+
+@dataclass(frozen=True)
+class HubSource:
+    """A repository that a config names.
+
+    Attributes:
+        key: key of its corpus or vocabulary, as in :class:`~nmt_prep.stages.download.Needed`.
+        address: ``hf://`` address of the repository.
+        commit: the commit that is used; None if it is not known yet.
+        files: the fetched files, in the order of their rows.
+        licence: the licence that the card of a data set states; None if it states none, or is not known yet.
+    """
+
+    key: str
+    address: str
+    commit: str | None
+    files: tuple[Downloaded, ...] = ()
+    licence: str | None = None
+
+
+def hub_sources(config: Config, lock: LockFile) -> Iterator[HubSource]:
+    """Yields the repositories that a config names, from the last download and the lock file; asks no server.
+
+    Raises:
+        OutputError: the manifest of the last download is damaged.
+        DownloadError: a list of files is damaged.
+    """
+    workspace = Workspace(config.run_dir)
+    manifest = read_manifest(workspace.manifest(Download.name))
+    outputs = Outputs(config, workspace.root, {} if manifest is None else {Download.name: manifest})
+    entries = {} if manifest is None else outputs.read(Download).files
+    for needed in needed_files(config):
+        if not needed.is_repository:
+            continue
+        address, locked, entry = needed.mirrors[0], lock.find(needed.mirrors), entries.get(needed.key)
+        path = outputs.directory_of(Download) / entry.sha256 / entry.name if entry else None
+        if entry is None or path is None or not path.exists() or (locked and locked.sha256 != entry.sha256):
+            yield HubSource(needed.key, address, locked.commit if locked else None)
+            continue
+        listing = read_listing(path)
+        chosen = (entries[key] for key in sorted(entries) if key.startswith(f"{needed.key}/"))
+        yield HubSource(needed.key, address, listing.commit, tuple(chosen), listing.licence)

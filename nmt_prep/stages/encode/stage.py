@@ -1,0 +1,290 @@
+"""encode: turns pairs, cleaned if the config asks for it, into shuffled shards of ids, out of core.
+
+There are three rounds of tasks. The first computes the number of buckets from the available memory. The second encodes
+parts: it writes the ids of each pair to the bucket of its position in the global shuffle, in a spill file. The third
+writes shards: it collects the pairs of a bucket from all spill files and sorts them, one bucket after another. The
+bytes do not depend on where or when a task runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from nmt_prep.artefacts import link_files
+from nmt_prep.config import Config, Corpus
+from nmt_prep.corpora.parts import PairFile
+from nmt_prep.pipeline.manifest import Counts, Manifest, differences
+from nmt_prep.pipeline.rounds import Rounds
+from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
+from nmt_prep.records import (
+    CorpusInfo,
+    DatasetInfo,
+    GlobalShuffle,
+    InputInfo,
+    LanguageCodes,
+    PairStats,
+    ShardInfo,
+    ShardPlan,
+    SplitInfo,
+    Vocabularies,
+    VocabularyInfo,
+    index_path,
+    load_dataset_info,
+    shard_name,
+    write_dataset_info,
+)
+from nmt_prep.records.dataset_json import DATASET_FILE
+from nmt_prep.reporting.profile import TextProfile
+from nmt_prep.reporting.sample import CorpusSample
+from nmt_prep.sources.lockfile import LockFile
+from nmt_prep.stages.encode.facts import check_outputs, corpus_frames, run_facts, tag_settings
+from nmt_prep.stages.encode.tasks import (
+    ENCODE,
+    PLAN,
+    SHUFFLE,
+    EncodedPart,
+    PlanTask,
+    ShardTask,
+    SpillTask,
+    profile_of,
+    shards_per_task,
+    spill_name,
+)
+from nmt_prep.stages.pair_files import pair_files, pair_stages
+from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
+from nmt_prep.typed_json import parse_json_as
+
+Parts: TypeAlias = "Mapping[str, Sequence[PairFile]]"
+"""Parts of pairs by split, in order."""
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """The results of the rounds: the encoded parts, and the shards of each split in order."""
+
+    parts: list[EncodedPart]
+    shards: dict[str, tuple[ShardInfo, ...]]
+
+
+@dataclass(frozen=True)
+class EncodeOutput:
+    """The settings that only ``dataset.json`` records, by dotted key: the ``input`` section and the licences."""
+
+    input: dict[str, Any]
+
+
+class Encode(Stage[EncodeOutput, Encoded]):
+    """Writes ``<name>-<split>-00000-of-00100`` and ``dataset.json``."""
+
+    name = "encode"
+    directory = "records"
+    output = EncodeOutput
+    observed = TextProfile
+    rounds = (PLAN, ENCODE, SHUFFLE)
+    version = 2
+
+    def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
+        return (*pair_stages(config), Vocabulary)
+
+    def settings(self, config: Config) -> dict[str, object]:
+        return {
+            "name": config.name,
+            "seed": config.seed,
+            "languages.source": config.languages.source,
+            "languages.target": config.languages.target,
+            "records.layout": config.records.layout,
+            "records.row_length": _row_length(config),
+            "records.shards": {split: config.shards(split) for split in config.splits},
+            **tag_settings(config),
+        }
+
+    def outdated(self, manifest: Manifest, config: Config, lock: LockFile) -> str:
+        # The input section and licences change only dataset.json, so they are not part of the settings.
+        # A higher version would change the fingerprint of the records, which are the same.
+        if not manifest.observed:
+            return "nmt_prep now counts the text for the report"
+        recorded = replace(manifest, settings=manifest.details.get("input", {}))
+        return "; ".join(differences(recorded, self.version, _recorded_settings(config), manifest.inputs))
+
+    def renew(self, job: Job, earlier: Manifest) -> Result[EncodeOutput] | None:
+        if not earlier.observed:
+            return None
+        records = job.root / self.directory
+        if not link_files(records, job.directory, earlier.files.keys() - {DATASET_FILE}):
+            return None
+        info = load_dataset_info(records)
+        corpora = {split: _with_licences(job.config.splits[split], listed) for split, listed in info.corpora.items()}
+        info = info.model_copy(update={"input": _input_info(job.config), "corpora": corpora})
+        write_dataset_info(job.directory, info)
+        digests = {name: digest for name, digest in earlier.files.items() if name != DATASET_FILE}
+        profile = parse_json_as(TextProfile, earlier.observed)
+        output = EncodeOutput(_recorded_settings(job.config))
+        return Result(output, earlier.counts, digests=digests, observed=profile)
+
+    def work(self, job: Job) -> Rounds[Encoded]:
+        parts = pair_files(job)
+        check_outputs(job.config, run_facts(job, job.directory))  # before the work, which would be of no use
+        plans = yield from _plan(job, parts)
+        total = sum(plan.rows for plan in plans.values())
+        spills = list(_spill_tasks(job, parts, plans))
+        encoded = yield from ENCODE.run(spills, total)
+        encoded_parts = [
+            EncodedPart(task.sample.split, task.sample.corpus, stats, task.sampled, task.frames)
+            for task, stats in zip(spills, encoded, strict=True)
+        ]
+        ordering = list(_shard_tasks(job, parts, plans))
+        ordered = yield from SHUFFLE.run(ordering, total)
+        shards: dict[str, tuple[ShardInfo, ...]] = dict.fromkeys(plans, ())
+        for shard_task, written in zip(ordering, ordered, strict=True):
+            shards[shard_task.plan.shuffle.split] += written.shards
+        return Encoded(encoded_parts, shards)
+
+    def finish(self, job: Job, made: Encoded) -> Result[EncodeOutput]:
+        stats = {split: PairStats() for split in made.shards}
+        for part in made.parts:
+            stats[part.split] += part.stats
+        splits = {split: SplitInfo.of(counts, made.shards[split]) for split, counts in stats.items()}
+        write_dataset_info(job.directory, _describe(job, splits))
+        pairs = sum(split.pairs for split in splits.values())
+        tokens = {
+            "source_tokens": sum(split.source_tokens for split in splits.values()),
+            "target_tokens": sum(split.target_tokens for split in splits.values()),
+        }
+        digests: dict[str, str] = {}
+        for shard in (shard for split in splits.values() for shard in split.shards):
+            digests[shard.file] = shard.sha256
+            if shard.index is not None:
+                digests[str(index_path(shard.file))] = shard.index.sha256
+        counts = Counts(pairs_in=pairs, pairs_out=pairs, other=tokens)
+        profile = profile_of(made.parts, built_vocabularies(job))
+        return Result(EncodeOutput(_recorded_settings(job.config)), counts, digests=digests, observed=profile)
+
+
+def _plan(job: Job, parts: Parts) -> Rounds[dict[str, ShardPlan]]:
+    """Yields the round that divides shards into buckets; returns the plan of each split.
+
+    Spill files can only be read with the buckets that they were written for, so all processes must agree on these.
+    """
+    config, memory = job.config, job.task_memory
+    tasks = []
+    for split, listed in parts.items():
+        plan = shard_plan(config, split, sum(part.pairs for part in listed))
+        tasks.append(PlanTask(f"plan-{split}", plan, sum(part.text_bytes for part in listed), memory))
+    decided = yield from PLAN.run(tasks)
+    return {
+        task.plan.shuffle.split: replace(task.plan, buckets_per_shard=buckets.per_shard)
+        for task, buckets in zip(tasks, decided, strict=True)
+    }
+
+
+def shard_plan(config: Config, split: str, pairs: int) -> ShardPlan:
+    """Returns the plan of a split, with one bucket per shard."""
+    records = config.records
+    shuffle = GlobalShuffle(pairs, config.seed, split)
+    return ShardPlan(shuffle, config.shards(split), 1, records.layout, records.row_length)
+
+
+def _spill_tasks(job: Job, parts: Parts, plans: Mapping[str, ShardPlan]) -> Iterator[SpillTask]:
+    vocabularies, memory = built_vocabularies(job), job.task_memory
+    frames = corpus_frames(job)
+    for split, plan in plans.items():
+        row = 0
+        corpora = {corpus.name: corpus.pairs for corpus in _corpora(job.config.splits[split], parts[split])}
+        first_rows: dict[str, int] = {}
+        for number, part in enumerate(parts[split]):
+            yield SpillTask(
+                key=f"spill-{spill_name(split, number)}",
+                part=part.path,
+                corpus=[*corpora].index(part.corpus),
+                first_row=row,
+                plan=plan,
+                spill=job.scratch / spill_name(split, number),
+                vocabularies=vocabularies,
+                frames=frames[split][part.corpus],
+                memory=memory,
+                sample=CorpusSample(corpora[part.corpus], job.config.seed, split, part.corpus),
+                first_pair=row - first_rows.setdefault(part.corpus, row),
+            )
+            row += part.pairs
+
+
+def _shard_tasks(job: Job, parts: Parts, plans: Mapping[str, ShardPlan]) -> Iterator[ShardTask]:
+    for split, plan in plans.items():
+        together = shards_per_task(plan.shards, sum(part.text_bytes for part in parts[split]))
+        for first in range(0, plan.shards, together):
+            numbers = range(first, min(first + together, plan.shards))
+            yield ShardTask(
+                key=f"shard-{split}-{first:05d}",
+                first=first,
+                plan=plan,
+                spills=job.scratch,
+                parts=len(parts[split]),
+                outputs=tuple(
+                    job.directory / shard_name(job.config.name, split, number, plan.shards) for number in numbers
+                ),
+            )
+
+
+def _describe(job: Job, splits: Mapping[str, SplitInfo]) -> DatasetInfo:
+    config, parts = job.config, pair_files(job)
+    files = job.manifest(Vocabulary).files
+    vocabularies = {
+        side: VocabularyInfo(
+            **{**vars(facts), "file": f"../vocab/{facts.file}"},
+            sha256=files[facts.file],
+            frame=config.vocab.frame.of(side),
+        )
+        for side, facts in job.read(Vocabulary).sides().items()
+    }
+    return DatasetInfo(
+        name=config.name,
+        config_fingerprint=job.fingerprint,
+        layout=config.records.layout,
+        row_length=_row_length(config),
+        seed=config.seed,
+        languages=LanguageCodes(source=config.languages.source, target=config.languages.target),
+        vocab=Vocabularies(**vocabularies),
+        input=_input_info(config),
+        corpora={split: _corpora(config.splits[split], listed) for split, listed in parts.items()},
+        splits=dict(splits),
+    )
+
+
+def _recorded_settings(config: Config) -> dict[str, object]:
+    """Returns the settings that only ``dataset.json`` records, by dotted key."""
+    return {f"input.{name}": value for name, value in config.input.model_dump().items()} | licence_settings(config)
+
+
+def licence_settings(config: Config) -> dict[str, object]:
+    """Returns the setting of a stage that records the licences of corpora; empty if no corpus states one."""
+    licences = {
+        f"{split}.{corpus.name}": corpus.licence
+        for split, corpora in config.splits.items()
+        for corpus in corpora
+        if corpus.licence is not None
+    }
+    return {"licences": licences} if licences else {}
+
+
+def _input_info(config: Config) -> InputInfo:
+    return InputInfo(batch_tokens=config.input.batch_tokens, max_length=config.input.max_length)
+
+
+def _row_length(config: Config) -> int | None:
+    return config.records.row_length if config.records.layout == "packed" else None
+
+
+def _corpora(corpora: Sequence[Corpus], parts: Sequence[PairFile]) -> tuple[CorpusInfo, ...]:
+    pairs: dict[str, int] = {}
+    for part in parts:
+        pairs[part.corpus] = pairs.get(part.corpus, 0) + part.pairs
+    tags = {corpus.name: corpus.tags for corpus in corpora}
+    listed = tuple(CorpusInfo(name=name, pairs=count, tag=tags[name]) for name, count in pairs.items())
+    return _with_licences(corpora, listed)
+
+
+def _with_licences(corpora: Sequence[Corpus], listed: Sequence[CorpusInfo]) -> tuple[CorpusInfo, ...]:
+    licences = {corpus.name: corpus.licence for corpus in corpora}
+    return tuple(corpus.model_copy(update={"licence": licences[corpus.name]}) for corpus in listed)

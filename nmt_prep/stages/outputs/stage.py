@@ -1,0 +1,290 @@
+"""outputs: writes the splits in the files of other trainers, one directory per entry of the list ``outputs``.
+
+Kinds that hold ids convert the records, which are encoded and shuffled already. Kinds that hold text shuffle the text
+of the parts themselves (:mod:`~nmt_prep.stages.outputs.text`), by the same permutation. A shard is a task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from nmt_prep.artefacts import link_files, write_json
+from nmt_prep.config import Config
+from nmt_prep.corpora.parts import PairFile
+from nmt_prep.digests import digest_of
+from nmt_prep.engines import Tick
+from nmt_prep.errors import EncodeError, RecordsError
+from nmt_prep.outputs import Form, Made, OutputOptions, RunFacts, ShardMade, ShardTask, kind_of, wanted_outputs
+from nmt_prep.outputs.pairs import IdPairs, TextPairs, id_pairs
+from nmt_prep.pipeline.manifest import Counts, Manifest, differences
+from nmt_prep.pipeline.rounds import Round, Rounds
+from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
+from nmt_prep.records import DatasetInfo, load_dataset_info
+from nmt_prep.records.dataset_json import DATASET_FILE
+from nmt_prep.sources.lockfile import LockFile
+from nmt_prep.stages.align import Align, aligned_splits
+from nmt_prep.stages.encode import Encode, licence_settings
+from nmt_prep.stages.encode.facts import check_outputs, run_facts, tag_settings
+from nmt_prep.stages.outputs.text import PLAN_TEXT, SPILL_TEXT, Wanted, shuffled_text
+from nmt_prep.stages.pair_files import pair_files, pair_stages
+from nmt_prep.stages.vocab import Vocabulary
+from nmt_prep.subwords import Tokenizer
+from nmt_prep.typed_json import parse_json_as
+
+DESCRIPTION = "output.json"
+"""Name of the file that describes an output."""
+
+
+def write_output(task: ShardTask[Any], tick: Tick) -> ShardMade:
+    """Writes the files of a shard. Ticks are pairs.
+
+    Raises:
+        RecordsError: the records cannot be read, or do not hold all pairs of the shard.
+        EncodeError: a piece of the text contains white space, and cannot be written as a word.
+        OutputError: a file cannot be written.
+    """
+    try:
+        made = kind_of(task.options).write(task, tick)
+    except EncodeError as error:
+        raise EncodeError(
+            f"the output {task.options.directory}: {task.label}: {error}; outputs of ids can hold it: {{kind: "
+            "huggingface, rows: ids}, tfrecord, megatron"
+        ) from error
+    if made.pairs != task.count:
+        raise RecordsError(
+            f"{task.directory / task.label}: {made.pairs} pairs were written, but the shard has {task.count}; run "
+            "again with --force encode"
+        )
+    return made
+
+
+def _written(task: ShardTask[Any], made: ShardMade) -> Iterator[Path]:
+    yield from (task.directory / file.name for file in made.files)
+    yield from map(Path, made.scratch)
+
+
+WRITE = Round("outputs", write_output, ShardMade, made=_written, words="writing files")
+
+
+@dataclass(frozen=True)
+class OutputFacts:
+    """An output, as later stages see it.
+
+    Attributes:
+        kind: its kind.
+        pairs: number of pairs of each split.
+        files: number of files of its shards.
+        bytes: their size.
+    """
+
+    kind: str
+    pairs: dict[str, int]
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class OutputsOutput:
+    """The outputs.
+
+    Attributes:
+        outputs: their facts by the names of their directories.
+        input: the section ``input`` of the config, if an output repeats it.
+    """
+
+    outputs: dict[str, OutputFacts]
+    input: dict[str, Any] = field(default_factory=dict)
+
+
+class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
+    """Writes ``outputs/<name>/``, if the config asks for outputs."""
+
+    name = "outputs"
+    directory = "outputs"
+    output = OutputsOutput
+    rounds = (PLAN_TEXT, SPILL_TEXT, WRITE)
+
+    def applies(self, config: Config) -> bool:
+        return bool(wanted_outputs(config))
+
+    def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
+        linked = any(form not in ("ids", "text") for form in _forms(config))
+        return (
+            *pair_stages(config),
+            *((Align,) if linked else ()),
+            Vocabulary,
+            *((Encode,) if "ids" in _forms(config) else ()),
+        )
+
+    def settings(self, config: Config) -> dict[str, object]:
+        return {
+            "name": config.name,
+            "seed": config.seed,
+            "languages.source": config.languages.source,
+            "languages.target": config.languages.target,
+            **{f"outputs.{name}": _settings(options, config) for name, options in wanted_outputs(config).items()},
+            **tag_settings(config),
+            **licence_settings(config),
+        }
+
+    def digest_of_input(self, earlier: Manifest) -> str:
+        if earlier.stage != Encode.name:
+            return super().digest_of_input(earlier)
+        # dataset.json has the section input, which changes no shard. What else it has follows from shards and settings.
+        return digest_of([{name: digest for name, digest in earlier.files.items() if name != DATASET_FILE}])
+
+    def outdated(self, manifest: Manifest, config: Config, lock: LockFile) -> str:
+        recorded = replace(manifest, settings=manifest.details.get("input", {}))
+        return "; ".join(differences(recorded, self.version, _recorded_settings(config), manifest.inputs))
+
+    def renew(self, job: Job, earlier: Manifest) -> Result[OutputsOutput] | None:
+        if not link_files(job.root / self.directory, job.directory, earlier.files):
+            return None
+        for name, options in wanted_outputs(job.config).items():
+            kind_of(options).renew(job.directory / name, job.directory_of(Encode))
+        output = replace(parse_json_as(OutputsOutput, earlier.details), input=_recorded_settings(job.config))
+        digests = {name: digest for name, digest in earlier.files.items() if not name.endswith(DATASET_FILE)}
+        return Result(output, earlier.counts, digests=digests)
+
+    def work(self, job: Job) -> Rounds[dict[str, Made[Any]]]:
+        wanted, parts, run = wanted_outputs(job.config), pair_files(job), run_facts(job, job.directory_of(Encode))
+        check_outputs(job.config, run)
+        texts = [
+            Wanted(split, kind_of(options).shards(options, job.config, split), form)
+            for options in wanted.values()
+            for split in parts
+            if (form := form_of(options, job.config, split)) != "ids"
+        ]
+        shuffled = yield from shuffled_text(job, parts, texts)
+        records = load_dataset_info(job.directory_of(Encode)) if "ids" in _forms(job.config) else None
+        tasks = [
+            task
+            for name, options in wanted.items()
+            for task in _shard_tasks(job, name, options, run, parts, records, shuffled)
+        ]
+        results = yield from WRITE.run(tasks, sum(task.count for task in tasks))
+        shards: dict[str, dict[str, list[ShardMade]]] = {name: {split: [] for split in parts} for name in wanted}
+        for task, result in zip(tasks, results, strict=True):
+            shards[task.options.directory][task.split].append(result)
+        return {name: Made(options, run, job.directory / name, shards[name]) for name, options in wanted.items()}
+
+    def finish(self, job: Job, made: dict[str, Made[Any]]) -> Result[OutputsOutput]:
+        digests: dict[str, str] = {}
+        facts: dict[str, OutputFacts] = {}
+        counts: dict[str, int] = {}
+        for name, output in made.items():
+            kind_of(output.options).finish(output)
+            write_json(output.directory / DESCRIPTION, _description(output))
+            shards = [shard for listed in output.shards.values() for shard in listed]
+            files = [file for shard in shards for file in shard.files]
+            digests |= {f"{name}/{file.name}": file.sha256 for file in files}
+            held = {split: output.pairs(split) for split in output.shards}
+            facts[name] = OutputFacts(output.options.kind, held, len(files), sum(file.bytes for file in files))
+            counts[f"{name}_files"] = len(files)
+            for shard in shards:
+                for what, number in shard.counts.items():
+                    counts[f"{name}_{what}"] = counts.get(f"{name}_{what}", 0) + number
+        pairs = sum(part.pairs for listed in pair_files(job).values() for part in listed)
+        described = OutputsOutput(facts, _recorded_settings(job.config))
+        return Result(described, Counts(pairs, pairs, other=counts), digests=digests)
+
+
+def _recorded_settings(config: Config) -> dict[str, object]:
+    """Returns the settings that outputs only repeat, by dotted key."""
+    held = any(kind_of(options).holds_input for options in wanted_outputs(config).values())
+    return {f"input.{name}": value for name, value in config.input.model_dump().items()} if held else {}
+
+
+def form_of(options: OutputOptions, config: Config, split: str) -> Form:
+    """Returns the form in which an output gets the pairs of a split; without links if the split has none."""
+    form = kind_of(options).form(options, config)
+    if form in ("ids", "text") or split in aligned_splits(config):
+        return form
+    return "ids" if form == "linked_pieces" else "text"
+
+
+def _forms(config: Config) -> set[Form]:
+    return {form_of(options, config, split) for options in wanted_outputs(config).values() for split in config.splits}
+
+
+def _settings(options: OutputOptions, config: Config) -> dict[str, object]:
+    kind = kind_of(options)
+    shards = {split: kind.shards(options, config, split) for split in config.splits}
+    return {**options.model_dump(mode="json"), "shards": shards}
+
+
+def _shard_tasks(
+    job: Job,
+    name: str,
+    options: OutputOptions,
+    run: RunFacts,
+    parts: Mapping[str, Sequence[PairFile]],
+    records: DatasetInfo | None,
+    shuffled: Mapping[Wanted, Sequence[TextPairs]],
+) -> Iterator[ShardTask[Any]]:
+    kind = kind_of(options)
+    directory = job.directory_of(Encode)
+    for split, listed in parts.items():
+        shards, rows = kind.shards(options, job.config, split), sum(part.pairs for part in listed)
+        form = form_of(options, job.config, split)
+        recorded = () if records is None else records.splits[split].shards
+        held = [(directory / shard.file, shard.pairs) for shard in recorded]
+        for number in range(shards):
+            start, stop = number * rows // shards, (number + 1) * rows // shards
+            pairs: IdPairs | TextPairs
+            if records is not None and form == "ids":
+                pairs = id_pairs(records.layout, held, start, stop)
+            else:
+                pairs = shuffled[Wanted(split, shards, form)][number]
+            yield ShardTask(
+                key=f"{name}-{split}-{number:05d}",
+                options=options,
+                run=run,
+                split=split,
+                shard=number,
+                shards=shards,
+                count=stop - start,
+                pairs=pairs,
+                directory=job.directory / name,
+                scratch=job.scratch / f"output-{name}",
+            )
+
+
+def _description(made: Made[Any]) -> dict[str, object]:
+    """Returns the content of ``output.json``."""
+    return {
+        "format": 1,
+        "name": made.run.name,
+        "kind": made.options.kind,
+        "options": made.options.model_dump(mode="json", exclude={"kind", "name", "shards"}),
+        "languages": dict(made.run.languages),
+        "seed": made.run.seed,
+        "fingerprint": made.run.fingerprint,
+        "vocab": {
+            side: {"file": f"../../vocab/{built.path.name}", **_ids(built.load())}
+            for side, built in made.run.vocabularies.items()
+        },
+        "corpora": {split: list(names) for split, names in made.run.corpora.items()},
+        "splits": {
+            split: {
+                "pairs": made.pairs(split),
+                "shards": [{"pairs": shard.pairs, "files": [vars(file) for file in shard.files]} for shard in shards],
+            }
+            for split, shards in made.shards.items()
+        },
+    }
+
+
+def _ids(tokenizer: Tokenizer) -> dict[str, object]:
+    """Returns the facts of a vocabulary that training code needs."""
+    return {
+        "kind": tokenizer.dialect,
+        "size": len(tokenizer),
+        "pad_id": tokenizer.pad_id,
+        "eos_id": tokenizer.eos_id,
+        "bos_id": tokenizer.bos_id,
+        "unk_id": tokenizer.unk_id,
+    }

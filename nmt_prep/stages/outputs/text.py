@@ -1,0 +1,279 @@
+"""Shuffles pairs as text, for the outputs that hold text, through spill files, by the permutation of the records.
+
+The outputs with the same form and number of shards share the spill files of a split. Lines of some outputs hold links
+of pieces, which follow from links of words and the segmentation of these lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nmt_prep.align.links import Links, pharaoh, piece_links, pieces_of
+from nmt_prep.align.vocabulary import Words, words_of
+from nmt_prep.columns import TextColumn
+from nmt_prep.corpora import iter_pairs, strip_lines
+from nmt_prep.corpora.parts import PairFile
+from nmt_prep.engines import Tick
+from nmt_prep.outputs import Form
+from nmt_prep.outputs.lines import pieces_of as piece_lines_of
+from nmt_prep.outputs.pairs import TextPairs, with_links
+from nmt_prep.pipeline.rounds import Round, Rounds
+from nmt_prep.pipeline.stage import Job
+from nmt_prep.records import GlobalShuffle, ShardPlan, SpillWriter
+from nmt_prep.sides import SIDES, Side
+from nmt_prep.stages.align import Align, links_of
+from nmt_prep.stages.encode.facts import corpus_frames
+from nmt_prep.stages.encode.tasks import BucketCount, PlanTask, plan_buckets, spill_buffer, spill_name
+from nmt_prep.stages.vocab import BuiltVocabulary, built_vocabularies
+from nmt_prep.subwords.frame import Frame
+
+
+@dataclass(frozen=True)
+class TextTask:
+    """A part whose text goes to a spill file.
+
+    Attributes:
+        key: name of the task.
+        part: the part.
+        corpus: number of its corpus among those of the split.
+        first_row: number of its first pair in the split.
+        plan: assigns pairs to buckets.
+        spill: the file to write.
+        tags: for each side with a tag, the tag, which becomes the first word of each line.
+        linking: how the lines get links of pieces; None for lines of text without links.
+        memory: bytes of memory that the task may use.
+    """
+
+    key: str
+    part: Path
+    corpus: int
+    first_row: int
+    plan: ShardPlan
+    spill: Path
+    tags: Mapping[Side, str]
+    linking: Linking | None
+    memory: int
+
+
+@dataclass(frozen=True)
+class Spilled:
+    """The number of pairs of a spill file."""
+
+    pairs: int
+
+
+def spill_text(task: TextTask, tick: Tick) -> Spilled:
+    """Writes the text of a part to a spill file, stripped as it is encoded. Ticks are pairs.
+
+    Raises:
+        CorpusError: the part cannot be read.
+        OutputError: the spill file cannot be written.
+    """
+    row = task.first_row
+    links = iter(()) if task.linking is None else task.linking.batches()
+    with SpillWriter(task.spill, task.plan, buffer_bytes=spill_buffer(task.memory, task.plan.buckets)) as writer:
+        for batch in iter_pairs(task.part, columns=SIDES):
+            text: dict[Side, pa.Array] = {side: strip_lines(batch.column(side)) for side in SIDES}
+            if task.linking is None:
+                source, target = (tagged(text[side], task.tags.get(side)) for side in SIDES)
+            else:
+                source, target = task.linking.linked(next(links), text, task.tags)
+            writer.add_text(row, source, target, task.corpus)
+            row += len(batch)
+            tick(len(batch))
+        return Spilled(writer.close().pairs)
+
+
+PLAN_TEXT = Round("plan-text", plan_buckets, BucketCount, by_all=True)
+SPILL_TEXT = Round("spill-text", spill_text, Spilled, made=lambda task, _: [task.spill], words="shuffling text")
+
+
+LINE_SIZES: Mapping[Form, int] = {"text": 1, "linked_text": 2, "linked_tsv": 2, "linked_pieces": 4}
+"""Bytes of lines with their links for each byte of text, about. Buckets are planned by them."""
+
+
+@dataclass(frozen=True, order=True)
+class Wanted:
+    """Lines that outputs need.
+
+    Attributes:
+        split: the split.
+        shards: number of shards.
+        form: form of the lines.
+    """
+
+    split: str
+    shards: int
+    form: Form
+
+    @property
+    def name(self) -> str:
+        """Name of its tasks and spill files."""
+        return f"{self.form}-{self.split}-{self.shards}"
+
+
+def shuffled_text(
+    job: Job, parts: Mapping[str, Sequence[PairFile]], wanted: Iterable[Wanted]
+) -> Rounds[dict[Wanted, list[TextPairs]]]:
+    """Yields the rounds that shuffle lines; returns the pairs of each shard.
+
+    Args:
+        job: job of the stage.
+        parts: the parts of each split.
+        wanted: the lines that outputs need.
+    """
+    each = sorted(set(wanted))
+    memory = job.task_memory if each else 0
+    plans = {
+        want: ShardPlan(
+            GlobalShuffle(sum(part.pairs for part in parts[want.split]), job.config.seed, want.split),
+            want.shards,
+            1,
+            "text",
+        )
+        for want in each
+    }
+    size = {split: sum(part.text_bytes for part in listed) for split, listed in parts.items()}
+    tasks = [PlanTask(want.name, plans[want], LINE_SIZES[want.form] * size[want.split], memory) for want in each]
+    decided = yield from PLAN_TEXT.run(tasks)
+    plans = {
+        want: replace(plans[want], buckets_per_shard=buckets.per_shard)
+        for want, buckets in zip(each, decided, strict=True)
+    }
+    linkings = {form: None if form == "text" else Linkings(job, form) for form in {want.form for want in each}}
+    spills = [
+        task for want in each for task in _spill_tasks(job, want, plans[want], parts[want.split], linkings[want.form])
+    ]
+    yield from SPILL_TEXT.run(spills, sum(plan.rows for plan in plans.values()))
+    return {
+        want: [
+            TextPairs(
+                plan,
+                shard,
+                tuple(job.scratch / spill_name(want.name, part) for part in range(len(parts[want.split]))),
+                want.form != "text",
+            )
+            for shard in range(want.shards)
+        ]
+        for want, plan in plans.items()
+    }
+
+
+def _spill_tasks(
+    job: Job, want: Wanted, plan: ShardPlan, parts: Sequence[PairFile], linkings: Linkings | None
+) -> Iterator[TextTask]:
+    row = 0
+    tags = {corpus.name: corpus.tags for corpus in job.config.splits[want.split]}
+    numbers: dict[str, int] = {}
+    for number, part in enumerate(parts):
+        yield TextTask(
+            key=f"{want.name}-{number:05d}",
+            part=part.path,
+            corpus=numbers.setdefault(part.corpus, len(numbers)),
+            first_row=row,
+            plan=plan,
+            spill=job.scratch / spill_name(want.name, number),
+            tags=tags[part.corpus],
+            linking=None if linkings is None else linkings.of_part(want.split, number, part.corpus),
+            memory=job.task_memory,
+        )
+        row += part.pairs
+
+
+LinkedForm: TypeAlias = Literal["linked_text", "linked_tsv", "linked_pieces"]
+
+
+@dataclass(frozen=True)
+class Linking:
+    """Settings for the links of pieces of the lines of a part.
+
+    Attributes:
+        form: the form of the lines.
+        links: file with the links of the words of the part.
+        vocabularies: vocabulary of each side.
+        frames: for each side, the special pieces around the ids of each row.
+    """
+
+    form: LinkedForm
+    links: Path
+    vocabularies: Mapping[Side, BuiltVocabulary]
+    frames: Mapping[Side, Frame]
+
+    def batches(self) -> Iterator[Links]:
+        """Yields the links of words of the batches of the part.
+
+        Raises:
+            CorpusError: the file cannot be read.
+        """
+        return map(links_of, iter_pairs(self.links))
+
+    def linked(
+        self, links: Links, text: Mapping[Side, pa.Array], tags: Mapping[Side, str]
+    ) -> tuple[pa.Array, pa.Array]:
+        """Returns the lines of both sides, those of the target with the links of pieces behind them.
+
+        Args:
+            links: links of the words of the pairs.
+            text: the stripped text of each side.
+            tags: for each side with a tag, the tag.
+
+        Raises:
+            EncodeError: a piece of the text contains white space.
+            VocabularyError: a vocabulary cannot be read.
+        """
+        sides = [self._side(side, text[side], tags.get(side)) for side in SIDES]
+        (source, source_words, source_pieces), (target, target_words, target_pieces) = sides
+        found = piece_links(links, (source_words, target_words), (source_pieces, target_pieces))
+        if self.form == "linked_pieces":
+            before = [len(self.frames[side].before) for side in SIDES]
+            found = Links(found.links + np.array(before, np.int32), found.offsets, found.too_long)
+        return source, with_links(target, pharaoh(found))
+
+    def _side(self, side: Side, text: pa.Array, tag: str | None) -> tuple[pa.Array, Words, Words]:
+        """Returns the lines of a side, and the places of their words and pieces."""
+        tokenizer = self.vocabularies[side].load()
+        words = words_of(TextColumn.from_arrow(text))
+        if self.form == "linked_pieces":
+            rows = tokenizer.encode_batch(text, threads=1)
+            places, _ = pieces_of(TextColumn.from_arrow(text), rows, tokenizer)
+            return piece_lines_of(tokenizer).lines(self.frames[side].around(rows)), words, places
+        lines = tagged(text, tag)
+        read = pc.replace_substring(lines, "\t", " ") if self.form == "linked_tsv" else lines
+        places, _ = pieces_of(TextColumn.from_arrow(read), tokenizer.encode_batch(read, threads=1), tokenizer)
+        before = 0 if tag is None else len(f"{tag} ".encode())
+        moved = Words(words.begins + np.int32(before), words.ends + np.int32(before), words.offsets)
+        return lines, moved, places
+
+
+class Linkings:
+    """The linkings of the parts of a run."""
+
+    def __init__(self, job: Job, form: Form) -> None:
+        """Takes a job of a stage after align and vocab, and the form of the lines."""
+        assert form != "ids"
+        assert form != "text"
+        self._form = form
+        self._directory = job.directory_of(Align)
+        self._aligned = job.read(Align).parts
+        self._vocabularies = built_vocabularies(job)
+        self._frames = corpus_frames(job) if form == "linked_pieces" else {}
+
+    def of_part(self, split: str, number: int, corpus: str) -> Linking:
+        """Returns the linking of a part, given its number and its corpus."""
+        frames = self._frames[split][corpus] if self._frames else {}
+        links = self._directory / self._aligned[split][number].file
+        return Linking(self._form, links, self._vocabularies, frames)
+
+
+def tagged(lines: pa.Array, tag: str | None) -> pa.Array:
+    """Returns lines with a tag as their first word; None for no tag."""
+    if tag is None:
+        return lines
+    return pc.binary_join_element_wise(pa.scalar(tag, lines.type), lines, pa.scalar(" ", lines.type))

@@ -1,0 +1,228 @@
+"""Kinds of corpora through the stages: one side, several files, swapped, tagged, and every packaging."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nmt_prep.errors import AlignmentError, ConfigError, CorpusError
+from tests.corpus import write_tgz
+from tests.stages.compile.test_stage import compiled, plain
+from tests.stages.runs import config_of, manifest, run
+
+
+def sampled(directory: Path) -> tuple[str, str]:
+    files = (directory / "run" / "sample" / f"{side}.txt" for side in ("source", "target"))
+    source, target = (file.read_text(encoding="utf-8") for file in files)
+    return source, target
+
+
+def counts(config: Any, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = manifest(config, "compile").details["corpora"]["train"][name]
+    return found
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_corpus_for_the_vocabularies_only(tmp_path: Path, side: str) -> None:
+    (tmp_path / "mono").write_bytes(b"m1\nm2\n")
+    config = config_of(
+        tmp_path, plain(tmp_path, "c", b"a\n", b"b\n"), {"name": "v", "url": {side: "mono"}, "role": "vocab"}
+    )
+    assert compiled(config) == [("a", "b", "c")]
+    assert counts(config, "v")["dropped"]["vocab_only"] == counts(config, "v")["pairs_in"] == 2
+    run(config)
+    more = {"source": ("a\nm1\nm2\n", "b\n"), "target": ("a\n", "b\nm1\nm2\n")}
+    assert sampled(tmp_path) == more[side]
+
+
+def test_a_corpus_of_both_sides_for_the_vocabularies_only(tmp_path: Path) -> None:
+    vocab = {**plain(tmp_path, "v", b"m\n", b"n\n"), "role": "vocab"}
+    config = config_of(tmp_path, vocab, plain(tmp_path, "c", b"a\n", b"b\n"))
+    assert compiled(config) == [("a", "b", "c")]
+    run(config)
+    assert sampled(tmp_path) == ("m\na\n", "n\nb\n")
+
+
+def test_a_monolingual_corpus(tmp_path: Path) -> None:
+    (tmp_path / "mono").write_bytes("一\n\n二\n".encode())
+    corpus = {"name": "m", "url": {"target": "mono"}, "role": "monolingual"}
+    config = config_of(tmp_path, corpus)
+    assert compiled(config) == [("<mono>", "一", "m"), ("<mono>", "二", "m")]
+    run(config)
+    assert sampled(tmp_path) == ("", "一\n\n二\n")
+    assert compiled(config_of(tmp_path, {**corpus, "placeholder": "<bt>"}))[0] == ("<bt>", "一", "m")
+
+
+def test_swapped_and_tagged(tmp_path: Path) -> None:
+    corpus = plain(tmp_path, "c", b"a\nb\n", b"1\n2\n")
+    assert compiled(config_of(tmp_path, {**corpus, "swap": True})) == [("1", "a", "c"), ("2", "b", "c")]
+    tagged = {**corpus, "swap": True, "tag": {"source": "<2zh>"}}
+    config = config_of(tmp_path, tagged, vocab={"reserved": ["<2zh>"]})
+    assert compiled(config) == [("1", "a", "c"), ("2", "b", "c")]
+    assert manifest(config, "compile").details["parts"]["train"][0]["bytes"] == 4
+    [*_, last] = run(config)
+    assert (last.stage, sampled(tmp_path)) == ("sample", ("1\n2\n", "a\nb\n"))
+    assert [outcome.ran for outcome in run(config_of(tmp_path, {**corpus, "swap": True}))][2:] == [False, False]
+
+
+@pytest.mark.parametrize(
+    "option", [{"crlf": "keep"}, {"max_line_bytes": 2}, {"invalid": "drop"}, {"encoding": "latin-1"}, {"swap": True}]
+)
+def test_changed_reader_options_compile_again(tmp_path: Path, option: dict[str, Any]) -> None:
+    corpus = plain(tmp_path, "c", b"aa\nb\r\n", b"1\n2\n")
+    run(config_of(tmp_path, corpus))
+    assert [outcome.ran for outcome in run(config_of(tmp_path, {**corpus, **option}))] == [False, False, True, True]
+    assert [outcome.ran for outcome in run(config_of(tmp_path, {**corpus, **option}))] == [False] * 4
+
+
+def test_limits_of_archives_change_nothing(tmp_path: Path) -> None:
+    corpus = plain(tmp_path, "c", b"a\n", b"1\n")
+    run(config_of(tmp_path, corpus))
+    assert not any(outcome.ran for outcome in run(config_of(tmp_path, corpus, extract={"max_ratio": 7})))
+
+
+MEMBERS = {"d/b.en": b"3\n", "d/a.en": b"1\n2\n", "d/a.zh": b"x\ny\n", "d/b.zh": b"z\n", "d/c.zh": b"w\n"}
+
+
+def test_members_by_pattern(tmp_path: Path) -> None:
+    write_tgz(tmp_path / "x.tgz", MEMBERS)
+    corpus = {"name": "c", "url": "x.tgz", "source": "d/*.en", "target": "d/[ab].zh"}
+    assert compiled(config_of(tmp_path, {**corpus, "source": "d/b.e?", "target": "d/b.z?"})) == [("3", "z", "c")]
+    with pytest.raises(AlignmentError, match=r"splits\.train\.c: 'd/\*\.en' matches 2 members, but .* matches 3"):
+        compiled(config_of(tmp_path, {**corpus, "target": "d/*.zh"}))
+    write_tgz(tmp_path / "x.tgz", {name: content for name, content in MEMBERS.items() if name != "d/c.zh"})
+    config = config_of(tmp_path, {**corpus, "target": "d/*.zh"})
+    assert compiled(config) == [("1", "x", "c"), ("2", "y", "c"), ("3", "z", "c")]
+    run(config)
+    assert sampled(tmp_path) == ("1\n2\n3\n", "x\ny\nz\n")
+
+
+def test_each_pair_of_files_is_aligned_by_itself(tmp_path: Path) -> None:
+    write_tgz(tmp_path / "x.tgz", {"a.en": b"1\n2\n", "a.zh": b"x\n", "b.en": b"3\n", "b.zh": b"y\nz\n"})
+    with pytest.raises(AlignmentError, match=r"c: a\.en \(.*in x\.tgz\) has 2 lines, but a\.zh \(.*in x\.tgz\) has 1;"):
+        compiled(config_of(tmp_path, {"name": "c", "url": "x.tgz", "source": "*.en", "target": "*.zh"}))
+
+
+def test_faults_are_counted_by_reason(tmp_path: Path) -> None:
+    source, target = b"a\n\xff\n" + b"x" * 60 + b"\n\nb\n", b"1\n2\n3\n4\n" + b"y" * 51 + b"\n"
+    corpus = {**plain(tmp_path, "c", source, target), "invalid": "drop", "max_line_bytes": 50}
+    config = config_of(tmp_path, corpus)
+    assert compiled(config) == [("a", "1", "c")]
+    dropped = {reason: count for reason, count in counts(config, "c")["dropped"].items() if count}
+    assert dropped == {"invalid_text": 1, "too_long": 2, "empty_source": 1}
+    run(config)
+    assert sampled(tmp_path) == ("a\n\nb\n", "1\n2\n3\n4\n")
+
+
+def test_a_corpus_without_valid_pairs_says_why(tmp_path: Path) -> None:
+    corpus = {**plain(tmp_path, "c", b"\xff\n", b"1\n"), "invalid": "drop"}
+    with pytest.raises(CorpusError, match=r"no pair has text on both sides \(1 pairs .*: invalid_text 1\)"):
+        compiled(config_of(tmp_path, corpus))
+
+
+@pytest.mark.parametrize(
+    ("corpus", "message"),
+    [
+        ({"url": {"source": "a"}}, "source and target name one file per side: give both, or set role"),
+        ({"url": {"source": "a"}, "role": "vocab", "format": "sgm"}, "a corpus of one side has format plain, not sgm"),
+        (
+            {"url": {"source": "a", "target": "b"}, "role": "monolingual"},
+            "role monolingual is for a corpus of one",
+        ),
+        ({"url": "a.tmx", "role": "monolingual"}, "role monolingual is for one side, but format tmx holds both"),
+        (
+            {"url": "a.tmx", "columns": {"source": 1}},
+            "columns does not belong to format tmx, which takes encoding",
+        ),
+        ({"url": "a.tmx", "crlf": "keep"}, "crlf does not belong to format tmx"),
+        ({"url": "a.jsonl"}, "format jsonl needs fields, such as"),
+        (
+            {"url": "a.tgz", "member": "a", "format": "plain"},
+            "format plain has one file per side: name them with source",
+        ),
+        (
+            {"url": "a.tsv", "format": "klingon"},
+            r"no reader is named 'klingon'; allowed: plain, tsv, csv, sgm",
+        ),
+        ({"url": "a.tsv", "encoding": "rot13"}, r"found the text 'rot13'; allowed: an encoding that Python knows"),
+        ({"url": "a.tsv", "encoding": "idna"}, r"found the text 'idna'; allowed: an encoding that Python knows"),
+        (
+            {"url": "a.tsv", "tag": {"source": "two words"}},
+            r"found the text 'two words'; allowed: a word without",
+        ),
+        (
+            {"url": "a.tsv", "tag": {"source": "<2zh>", "target": "<2en>"}},
+            r"splits\.train\.c\.tag\.source is '<2zh>', which is not in vocab\.reserved; add it there",
+        ),
+        (
+            {"url": "a.tsv", "max_line_bytes": "2GB"},
+            "max_line_bytes: found .*; allowed: an amount of bytes from 1",
+        ),
+        ({"url": "a.tsv", "role": "vocab"}, "all corpora of splits.train are for the vocabularies"),
+    ],
+)
+def test_options_that_the_config_refuses(tmp_path: Path, corpus: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        config_of(tmp_path, {"name": "c", **corpus})
+
+
+def test_vocab_corpora_are_for_training_only(tmp_path: Path) -> None:
+    corpus = {"name": "c", "url": "a.tsv"}
+    with pytest.raises(
+        ConfigError, match=r"splits\.dev has a corpus of role vocab, but the vocabularies are built from"
+    ):
+        config_of(tmp_path, corpus, splits={"dev": [corpus, {**corpus, "name": "v", "role": "vocab"}]})
+
+
+PACKAGINGS = {
+    "a tar with a file a side": (
+        26_481,
+        {
+            "url": "wmt22-enzh/training-parallel-general-v22.tgz",
+            "source": "training/general-v22.zh-en.en",
+            "target": "training/general-v22.zh-en.zh",
+        },
+    ),
+    "compressed members, by pattern": (
+        22_499,
+        {"url": "wmt22-enzh/training-parallel-reverse-v22.tgz", "source": "**.en.gz", "target": "**.zh.gz"},
+    ),
+    "a compressed table": (3_750, {"url": "wmt22-enzh/references-v22.en-zh.tsv.gz"}),
+    "a pair of SGML files": (
+        2_037,
+        {
+            "url": "wmt22-enzh/dev.tgz",
+            "source": "dev/generaltest2022-enzh-src.en.sgm",
+            "target": "dev/generaltest2022-enzh-ref.zh.sgm",
+        },
+    ),
+    "a compressed file a side": (
+        1_014,
+        {"url": {"source": "multi30k-ende/val.en.gz", "target": "multi30k-ende/val.de.gz"}},
+    ),
+    "WMT XML": (
+        2_006,
+        {"url": "wmt22-xml/wmttest2022.fr-de.all.xml.gz", "languages": {"source": "fr", "target": "de"}},
+    ),
+    "WMT XML, outputs of two systems": (
+        4_012,
+        {
+            "url": "wmt22-xml/wmttest2022.fr-de.all.xml.gz",
+            "languages": {"source": "fr", "target": "de"},
+            "systems": ["Online-A", "Online-B"],
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("packaging", PACKAGINGS)
+def test_real_packagings(shared: Path, tmp_path: Path, packaging: str) -> None:
+    pairs, corpus = PACKAGINGS[packaging]
+    url = corpus["url"]
+    there = shared / "corpora"
+    url = str(there / url) if isinstance(url, str) else {side: str(there / name) for side, name in url.items()}
+    config = config_of(tmp_path, {"name": "c", **corpus, "url": url})
+    run(config, until="compile")
+    assert counts(config, "c")["pairs_out"] == pairs

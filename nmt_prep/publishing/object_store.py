@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 from nmt_prep.artefacts import writing
 from nmt_prep.errors import ConfigError, NmtPrepError, OutputError
-from nmt_prep.progress import StoppedError
 from nmt_prep.runtime import needed_extra
 from nmt_prep.sources.address import shown
 from nmt_prep.sources.hub import EXTRA, endpoint, token
-from nmt_prep.sources.retries import Clock, TransientError, repeated
+from nmt_prep.sources.objects import object_errors
+from nmt_prep.sources.retries import Clock, repeated
 
 _CHUNK = 1 << 20
 _BLOCK = 16 << 20
@@ -27,10 +27,6 @@ _BLOCK = 16 << 20
 _LOCAL = ("file", "local")
 
 _T = TypeVar("_T")
-
-
-class _MissingError(NmtPrepError):
-    """The requested object does not exist."""
 
 
 class ObjectStore:
@@ -75,7 +71,7 @@ class ObjectStore:
             ) from missing
         except Exception as fault:
             raise ConfigError(
-                f"{self.url} cannot be opened ({_in_words(fault)}); correct the url or its options"
+                f"{self.url} cannot be opened ({type(fault).__name__}); correct the url or its options"
             ) from fault
         self._root = str(root).rstrip("/")
         self._is_local = scheme in _LOCAL
@@ -171,35 +167,11 @@ class ObjectStore:
 
         try:
             return repeated(worded, self._retries, self._clock, self._error)
-        except _MissingError:
+        except FileNotFoundError:
             return None
 
-    @contextmanager
-    def _worded(self, name: str) -> Iterator[None]:
-        """Converts errors of the storage's library to errors with advice; transient ones to TransientError."""
-        where = f"{self.url}/{name}".rstrip("/")
-        try:
-            yield
-        except (NmtPrepError, StoppedError):
-            raise
-        except FileNotFoundError as error:
-            raise _MissingError from error
-        except ImportError as error:
-            raise ConfigError(f"{where} needs {error.name}: pip install 'nmt-prep[{self._extra}]'") from error
-        except PermissionError as error:
-            raise self._error(
-                f"{where}: access denied ({_in_words(error)}); check the credentials of this machine for the storage, "
-                "and their permissions"
-            ) from error
-        except Exception as error:
-            if "Credential" in type(error).__name__:  # as botocore and google-auth name theirs
-                raise self._error(
-                    f"{where}: no credentials were found; set them up for this machine as for the storage's own "
-                    "tools (for S3: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE)"
-                ) from error
-            raise TransientError(
-                f"{where}: the request failed ({_in_words(error)}); check the network and the storage, and run again"
-            ) from error
+    def _worded(self, name: str) -> AbstractContextManager[None]:
+        return object_errors(f"{self.url}/{name}".rstrip("/"), self._extra, self._error)
 
 
 def _file_chunks(path: Path) -> Iterator[bytes]:
@@ -219,9 +191,3 @@ def _discard(remote: Any) -> None:
     with suppress(Exception):
         if not remote.closed:
             remote.close()
-
-
-def _in_words(error: Exception) -> str:
-    """Returns an error on one line; only the type for errors whose messages may contain signed URLs."""
-    text = " ".join(str(error.strerror or error).split()) if isinstance(error, OSError) else ""
-    return f"{type(error).__name__}{': ' * bool(text)}{text[:200].partition('?')[0]}"

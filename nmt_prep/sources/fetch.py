@@ -5,22 +5,21 @@ It tries mirrors, retries after errors, and checks what arrived.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from nmt_prep.config import DownloadSettings as Limits
 from nmt_prep.digests import check_regular, digest_of
-from nmt_prep.errors import ConfigError, DownloadError, NmtPrepError
+from nmt_prep.errors import DownloadError
 from nmt_prep.progress import Progress
-from nmt_prep.runtime import needed_extra
 from nmt_prep.sources.address import file_name, local_path, scheme_of, shown
 from nmt_prep.sources.answer import Answer
 from nmt_prep.sources.catalogues import resolve
 from nmt_prep.sources.hub import HubAddress, hub_address, storage_url
 from nmt_prep.sources.hub_listing import fetch_listing
+from nmt_prep.sources.objects import opened_object
 from nmt_prep.sources.partial import Partial, check_size
 from nmt_prep.sources.retries import Clock, Pace, RestartError, Stop, TransientError, pause_before
 from nmt_prep.sources.web import Client, first_words, looks_like_html
@@ -265,58 +264,3 @@ def _opened_file(path: Path) -> Iterator[Answer]:
             yield Answer(str(path), 0, size, delimited=True, etag=None, modified=None, chunks=chunks)
     except OSError as error:
         raise DownloadError(f"cannot read {path}: {error.strerror or error}; check the url in the config") from error
-
-
-@contextmanager
-def opened_object(url: str) -> Iterator[Answer]:
-    """Opens an object at its start, with the credentials that its library finds.
-
-    Raises:
-        ConfigError: the extra is not installed.
-        DownloadError: it cannot be read.
-    """
-    with object_errors(url), object_file(url) as (file, facts):
-        etag = facts.get("ETag") or facts.get("etag")
-        yield Answer(url, 0, facts["size"], delimited=True, etag=etag, modified=None, chunks=_chunks(file, url))
-
-
-@contextmanager
-def object_file(url: str) -> Iterator[tuple[Any, Mapping[str, Any]]]:
-    """Opens an object as a file, with what its storage says of it, such as ``size``; use :func:`object_errors` too."""
-    fsspec = needed_extra("fsspec", "cloud", shown(url))
-    system, path = fsspec.core.url_to_fs(url)
-    facts = system.info(path)
-    with system.open(path, "rb") as file:
-        yield file, facts
-
-
-@contextmanager
-def object_errors(url: str) -> Iterator[None]:
-    """Converts the errors of storage libraries.
-
-    Raises:
-        ConfigError: a library is not installed.
-        DownloadError: the object cannot be read.
-    """
-    try:
-        yield
-    except NmtPrepError:
-        raise
-    except ImportError as error:
-        raise ConfigError(f"{shown(url)} needs {error.name}: pip install 'nmt-prep[cloud]'") from error
-    except FileNotFoundError as error:
-        raise DownloadError(f"{shown(url)}: there is no such object; check the url in the config") from error
-    except PermissionError as error:
-        raise DownloadError(
-            f"{shown(url)}: access denied; check the credentials of this machine for its storage"
-        ) from error
-    except Exception as error:  # every storage library has its own errors
-        raise TransientError(f"{shown(url)}: {type(error).__name__}; check the network and the credentials") from error
-
-
-def _chunks(file: Any, url: str) -> Iterator[bytes]:
-    try:
-        while chunk := file.read(_CHUNK):
-            yield chunk
-    except Exception as error:  # every storage library has its own errors
-        raise TransientError(f"{shown(url)}: reading broke off ({type(error).__name__}); try again later") from error

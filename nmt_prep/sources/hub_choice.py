@@ -8,6 +8,8 @@ from difflib import get_close_matches
 from pathlib import PurePosixPath
 
 from nmt_prep.errors import DownloadError
+from nmt_prep.runtime import needed_extra
+from nmt_prep.sources.hub import EXTRA
 from nmt_prep.sources.hub_listing import CONVERTED, HubConfig, HubFile, Listing
 
 _SPLIT_WORDS = {
@@ -158,20 +160,11 @@ def _spellings(split: str) -> list[str]:
 
 def _glob(pattern: str) -> re.Pattern[str]:
     """Returns a pattern with ``*`` and ``?`` (within a level), ``**`` (over levels) and ``[…]`` as an expression."""
-    known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]]+\])", pattern)
+    translate = needed_extra("fsspec.utils", EXTRA, "a data set of the Hugging Face Hub").glob_translate
     try:
-        return re.compile("".join(known.get(part) or _literal_or_set(part) for part in parts))
-    except re.error:  # such as a range that ends before it begins
+        return re.compile(translate(pattern))
+    except ValueError:  # fsspec takes ** only between slashes
         return re.compile(re.escape(pattern))
-
-
-def _literal_or_set(part: str) -> str:
-    if not (part.startswith("[") and part.endswith("]")):
-        return re.escape(part)
-    inverted = part.startswith("[!")
-    characters = re.escape(part[2 if inverted else 1 : -1]).replace(r"\-", "-")
-    return f"[{'^' if inverted else ''}{characters}]"
 
 
 def _meant(name: str, names: Iterable[str]) -> str:

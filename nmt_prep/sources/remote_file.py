@@ -13,8 +13,8 @@ from nmt_prep.errors import DownloadError
 from nmt_prep.sources.address import scheme_of, shown
 from nmt_prep.sources.answer import Answer
 from nmt_prep.sources.catalogues import resolve
-from nmt_prep.sources.fetch import object_errors, object_file
 from nmt_prep.sources.hub import hub_address, storage_url
+from nmt_prep.sources.objects import object_file
 from nmt_prep.sources.partial import check_size
 from nmt_prep.sources.retries import TransientError
 from nmt_prep.sources.web import Client, first_words, looks_like_html
@@ -88,7 +88,7 @@ def opened_remote(address: str, client: Client) -> Iterator[RemoteFile]:
         url, token = storage_url(hub, client.limits.stall_seconds)
         yield _on_server(url, client, token)
     else:
-        with object_errors(address), object_file(address) as (file, facts):
+        with object_file(address) as (file, facts):
             remote = RemoteFile(shown(address), facts["size"], file.read(BEGINNING), _reading(file))
             yield _checked(remote, client)
 

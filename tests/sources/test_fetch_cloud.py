@@ -77,7 +77,9 @@ def test_an_interrupted_read_is_retried(bucket: Any, scene: Scene, monkeypatch: 
         return opened(*arguments, **options)
 
     monkeypatch.setattr(type(bucket), "open", lambda _, *arguments, **options: open_(*arguments, **options))
-    with pytest.raises(DownloadError, match=r"^memory://bucket/a: access denied; check the credentials"):
+    with pytest.raises(
+        DownloadError, match=r"^memory://bucket/a: access denied \(PermissionError: no\); check the credentials"
+    ):
         scene.fetch("memory://bucket/a")
     assert scene.pauses == [1.0, 2.0]
     assert scene.fetch("memory://bucket/a").sha256 == sha256(b"abc")

@@ -140,7 +140,7 @@ PairLinks link(const Pairs& pairs, const Parameters& parameters, Symmetrization 
                const Poll& poll) {
     threads = std::max<std::size_t>(threads, 1);
     const Groups groups = groups_of(pairs);
-    std::vector<std::vector<Link>> found(groups.size());  // for each group the links of its pairs, one pair after the other
+    std::vector<std::vector<Link>> found(groups.size());  // the links of each group
     std::vector<std::uint32_t> sizes(pairs.size);
     std::vector<Linker> linkers(threads, Linker(parameters, how));
     parallel_for((groups.size() + kRunGroups - 1) / kRunGroups, threads, [&](std::size_t run, std::size_t thread) {

@@ -46,7 +46,7 @@ class Solver {
     [[gnu::always_inline]] void forwards() {
         const float linked = 1 - models_.none;
         const float far = models_.jumps->far;
-        float back[kJumps];  // weights of near jumps minus the weight of a far jump, from the widest ahead to the widest back
+        float back[kJumps];  // near minus far weights of jumps, from the widest ahead to the widest back
         for (std::size_t d = 0; d < kJumps; ++d) back[d] = models_.jumps->near[kJumps - 1 - d] - far;
         Value total{};
         for (std::size_t step = 0; step < models_.steps; ++step) {
@@ -86,7 +86,7 @@ class Solver {
     [[gnu::always_inline]] void backwards() {
         const float linked = 1 - models_.none;
         const float far = models_.jumps->far;
-        float near[kJumps];  // weights of near jumps minus the weight of a far jump
+        float near[kJumps];  // near minus far weights of jumps
         for (std::size_t d = 0; d < kJumps; ++d) near[d] = models_.jumps->near[d] - far;
         Value widths[kJumps]{};
         Value jumped{};

@@ -81,7 +81,7 @@ class Diagonal {
         const auto size = static_cast<std::uint32_t>(m);
         const auto divisor = static_cast<std::uint32_t>(2 * n);
         for (std::uint32_t j = 0; j < n; ++j) {
-            const std::uint32_t at = ((2 * j + 1) * size + divisor / 2) / divisor;  // number of positions that are not after j
+            const std::uint32_t at = ((2 * j + 1) * size + divisor / 2) / divisor;  // positions up to j
             const float down = of.down[j];
             const float up = of.up[j];
             sums[j] = {down * before_[at].weight + up * after_[at].weight,

@@ -11,7 +11,7 @@
 namespace nmt_prep {
 
 struct DistinctWords {
-    std::string words;  // the distinct words in order of their first occurrence, a space after each
+    std::string words;                  // the distinct words by first occurrence, a space after each
     std::vector<std::int32_t> numbers;  // the number of each word of the lines
     std::vector<std::int64_t> lengths;  // words of each line
 };

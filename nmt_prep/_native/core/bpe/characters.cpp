@@ -8,8 +8,8 @@
 namespace nmt_prep::bpe {
 namespace {
 
-// Lowest rank of a merge of a symbol with one beyond the character's boundary, to its right or to its left, in general
-// and for a character that does not come after a space.
+// Lowest ranks of merges of a symbol with a symbol beyond the boundary of the character, on the right and on the left,
+// in general and for a character that is not after a space.
 struct LowestRanks {
     std::vector<std::uint32_t> as_left, as_right, as_right_of_others;
 

@@ -2,8 +2,8 @@
 //
 // Merging inside a character first is exact unless a merge across its boundary has a better rank: at each step, every
 // merge of an outermost symbol with an outer neighbour must have a higher rank than the step itself, and the final
-// symbols must only merge outwards at higher ranks than all steps. In many scripts, the common merge across a boundary
-// is that of a space and a first byte, so characters after a space are told from the others.
+// symbols must only merge outwards at higher ranks than all steps. In many scripts, the only common merge across a
+// boundary joins a space and a first byte. So there are separate entries for characters after a space.
 #pragma once
 
 #include <array>
@@ -19,10 +19,10 @@ namespace nmt_prep::bpe {
 
 class CharacterTable {
    public:
-    static constexpr std::size_t kPadding = 2;  // symbols of an entry; copied as a whole, though some may be unused
+    static constexpr std::size_t kPadding = 2;  // symbols of an entry, copied together, though some may be unused
 
-    // `bytes`: symbol of each byte, -1 for none. `rules`: in the order of their rank. `tokens`: by symbol. `pairs`:
-    // built from the rules.
+    // `bytes`: symbol of each byte, -1 for none. `rules`: merges in order of rank. `tokens`: texts by symbol. `pairs`:
+    // table of the rules.
     CharacterTable(const std::array<std::int32_t, 256>& bytes, const std::vector<PairRule>& rules,
                    const std::vector<std::string>& tokens, const PairTable& pairs);
 
@@ -30,8 +30,8 @@ class CharacterTable {
     struct Entry {
         std::int32_t symbols[3];
         std::uint8_t size = 0;
-        // Whether merging may begin with these symbols, of a character that comes after a space ([1]) or does not
-        // ([0]); else it must begin with the bytes.
+        // True if merging may begin with these symbols, for a character after a space ([1]) and for any other ([0]).
+        // Otherwise merging must begin with the bytes.
         bool begins[2] = {false, false};
     };
 

@@ -21,14 +21,14 @@ std::uint32_t pack(std::string_view bytes) {
     return packed;
 }
 
-// The part of a character that belongs to a token, or all of it (`size` 0).
+// The part of a character that belongs to a token, or the whole character (`size` 0).
 struct Part {
     std::uint32_t bytes = 0;
     std::uint32_t size = 0;
-    bool possible = false;  // in well-formed text
+    bool possible = false;  // possible in well-formed text
 };
 
-// The last character of `before`, or only its last 1 to 3 bytes if `before` begins inside that character.
+// The last character of `before`, or its last 1 to 3 bytes if `before` begins inside this character.
 Part last_part(std::string_view before) {
     std::uint32_t size = 1;
     while (size < std::min<std::size_t>(before.size(), 4) && continues(before[before.size() - size])) ++size;
@@ -72,7 +72,7 @@ void for_each_ending(const Part& part, Visit&& visit) {
         if (point >= (part.size == 1 ? 0x80u : 0x800u)) visit(point);
 }
 
-// The same for characters that begin with one.
+// Calls visit(point) for characters that begin with a part of one to three bytes.
 template <class Visit>
 void for_each_beginning(const Part& part, Visit&& visit) {
     visit(Character::kFourBytes);
@@ -89,8 +89,8 @@ CutTable::CutTable(const std::vector<std::string_view>& tokens) : ways_(Characte
     const unsigned bits = std::clamp<unsigned>(std::bit_width(tokens.size() * 16), 12, 24);
     shift_ = 64 - bits;
     crossed_.assign((std::size_t{1} << bits) / 64, 0);
-    std::unordered_set<std::uint64_t> known;    // parts of characters, and ways of meeting them, that were added
-    std::bitset<std::size_t{128} * 128> ascii;  // pairs of ASCII characters that were added
+    std::unordered_set<std::uint64_t> known;    // added parts of characters, with their ways
+    std::bitset<std::size_t{128} * 128> ascii;  // added pairs of ASCII characters
     for (const std::string_view token : tokens) {
         for (std::size_t at = 1; at < token.size(); ++at) {
             if (continues(token[at])) continue;

@@ -1,9 +1,9 @@
 // Finds boundaries at which byte-level BPE can be split: if no token crosses the boundary between two characters, the
 // two sides merge independently.
 //
-// A token crosses such a boundary if its part before matches the end of the left character and its part after matches
-// the beginning of the right one, each compared up to the shorter length. Tokens may contain parts of characters, so
-// the relevant ends are suffixes of one to three bytes or whole characters, and likewise for the beginnings.
+// A token crosses a boundary if its first part matches the end of the left character and its second part the beginning
+// of the right character, both compared up to the shorter length. Tokens may contain parts of characters, so an end is
+// a suffix of one to three bytes or the whole character, and a beginning a prefix or the whole character.
 #pragma once
 
 #include <cstddef>
@@ -42,10 +42,10 @@ class CutTable {
     // `tokens`: all possible results of merges.
     explicit CutTable(const std::vector<std::string_view>& tokens);
 
-    // False if certainly no token crosses the boundary between the two.
+    // False only if no token crosses the boundary between the two characters.
     bool may_be_crossed(const Character& left, const Character& right) const {
         const unsigned ways = ways_[left.point].as_left & ways_[right.point].as_right;
-        // Without a branch for whether there is a way, which would be mispredicted often.
+        // There is no branch on the existence of a way, since it would be mispredicted often.
         const unsigned crossed = ways & kWhole & holds(left.bytes, right.bytes);
         const unsigned in_part = ways & ~kWhole;
         return in_part == 0 ? crossed != 0 : crossed != 0 || may_cross_in_part(left, right, in_part);
@@ -53,8 +53,8 @@ class CutTable {
 
    private:
     // A token that crosses a boundary contains the whole left character (0) or its last 1 to 3 bytes, and the whole
-    // right character or its first 1 to 3 bytes. There is a bit for each combination. These are the combinations that
-    // occur in tokens with a given character on the left of the boundary, or on its right.
+    // right character or its first 1 to 3 bytes. There is a bit for each combination that occurs in tokens with a given
+    // character on the left of the boundary, or on its right.
     struct Ways {
         std::uint16_t as_left = 0, as_right = 0;
     };
@@ -66,14 +66,14 @@ class CutTable {
     std::size_t bit(std::uint32_t left, std::uint32_t right) const {
         return (std::uint64_t{left} << 32 | right) * 0x9E3779B97F4A7C15u >> shift_;
     }
-    // 1 if there is a token with these parts on the sides of a boundary, and rarely if there is none; else 0.
+    // 1 if a token has these parts on the sides of a boundary, 0 otherwise; rarely also 1 without such a token.
     unsigned holds(std::uint32_t left, std::uint32_t right) const {
         const std::size_t at = bit(left, right);
         return crossed_[at >> 6] >> (at & 63) & 1;
     }
     bool may_cross_in_part(const Character& left, const Character& right, unsigned ways) const;
 
-    std::vector<Ways> ways_;              // by code point; the last is of all characters of four bytes
+    std::vector<Ways> ways_;              // by code point; the last entry is for all characters of four bytes
     std::vector<std::uint64_t> crossed_;  // bits, by hash of the parts of tokens on both sides of a boundary
     unsigned shift_ = 0;
 };

@@ -7,12 +7,12 @@
 
 namespace nmt_prep::bpe {
 
-// A random number for dropout: a keyed hash of the merge's place, so that the order of drawing does not matter.
+// A random number for dropout: a keyed hash of the place of the merge, so that the order of draws does not matter.
 inline std::uint64_t draw(std::uint64_t key, std::uint64_t a, std::uint64_t b) {
     return mix_bits(mix_bits(key ^ 0x9E3779B97F4A7C15u, a ^ 0xD1B54A32D192ED03u), b ^ 0xA0761D6478BD642Fu);
 }
 
-// A probability, to be compared with random numbers: exact, and 0 and 1 mean never and always.
+// A probability to compare with random numbers. Comparisons are exact; 0 means never, and 1 always.
 class Chance {
    public:
     explicit Chance(double probability) : limit_(static_cast<std::uint64_t>(probability * 0x1p53)) {}

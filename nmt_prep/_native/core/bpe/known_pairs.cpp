@@ -45,7 +45,7 @@ void KnownPairs::queue(const Candidate& candidate) {
     std::ranges::push_heap(active_, std::less<>());
 }
 
-// Makes a heap of the candidates with the largest small count; returns false if there are none with `floor` or more.
+// Makes a heap of the candidates with the largest small count; returns false if this count is below `floor`.
 bool KnownPairs::activate_next(std::int64_t floor) {
     while (std::cmp_greater(lowest_active_, floor)) {
         --lowest_active_;

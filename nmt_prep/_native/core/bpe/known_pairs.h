@@ -1,4 +1,4 @@
-// The pairs that a training knows: a table by key, and a queue by count.
+// The pairs that a training has listed: a table by key, and a queue by count.
 #pragma once
 
 #include <array>
@@ -14,13 +14,13 @@ class KnownPairs {
    public:
     KnownPairs() { clear(0); }
 
-    // Removes all pairs; there will be about `expected` new ones.
+    // Removes all pairs, and makes room for about `expected` pairs.
     void clear(std::size_t expected);
 
-    // Adds a pair that is not there. Its count may not exceed that of the last pair that was taken, if any.
+    // Adds a new pair. Its count may not exceed the count of the last taken pair.
     void add(const PairList& pair);
 
-    // Returns the pair with this key, nullptr if it is not there. Most keys are not.
+    // Returns the pair with this key, nullptr for an unknown key, as most keys are.
     PairList* find(std::uint64_t key) {
         const std::uint64_t hash = hash_of(key);
         for (std::size_t at = hash >> shift_; slots_[at].number != 0; at = (at + 1) & (slots_.size() - 1))
@@ -29,11 +29,11 @@ class KnownPairs {
         return nullptr;
     }
 
-    // Takes the pair with the largest count out of the queue, among equal ones that with the smallest key. Returns
+    // Takes the pair with the largest count out of the queue, of equal counts the pair with the smallest key. Returns
     // nullptr if no count is `floor` or more. The pair stays in the table; the pointer is valid until the next add.
     PairList* take(std::int64_t floor);
 
-    // Begins to read what merging the pair that is taken next needs.
+    // Begins to fetch from memory what the merge of the next pair of the queue needs.
     void prefetch_next() const {
         if (!active_.empty()) __builtin_prefetch(pairs_[active_.front().number].places);
     }
@@ -43,14 +43,14 @@ class KnownPairs {
 
     struct Slot {
         std::uint32_t tag = 0;     // low bits of the hash
-        std::uint32_t number = 0;  // plus one; 0 is free
+        std::uint32_t number = 0;  // number plus one; 0 in a free slot
     };
     struct Candidate {
         std::int64_t count;
         std::uint64_t key;
         std::uint32_t number;
 
-        // True if it comes after the other one.
+        // True if this candidate comes after the other.
         bool operator<(const Candidate& other) const {
             return count != other.count ? count < other.count : key > other.key;
         }
@@ -68,11 +68,11 @@ class KnownPairs {
     std::vector<Slot> slots_;
     unsigned shift_ = 64;
 
-    // Candidates have the counts that their pairs had when they were put here. Those with a small count are in one list
-    // per count; all others, and those with the largest count of all, are in a heap.
+    // Candidates have the counts of their pairs at the time of insertion. Candidates with small counts are in a list
+    // per count; candidates with large counts, and those of the largest nonempty list, are in a heap.
     std::vector<Candidate> active_;
     std::array<std::vector<Candidate>, kSmall> waiting_;
-    std::size_t lowest_active_ = kSmall;  // lists of this and all larger counts are empty
+    std::size_t lowest_active_ = kSmall;  // the lists of this count and all larger counts are empty
 };
 
 }  // namespace nmt_prep::bpe

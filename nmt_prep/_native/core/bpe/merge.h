@@ -1,6 +1,6 @@
 // The merge loop of every BPE dialect. It works on symbols (numbers) and a lookup function of the caller.
 //
-// As long as two neighbours can merge, the pair with the lowest priority value is merged, the leftmost of equals first.
+// As long as two neighbours can merge, the pair with the lowest priority value is merged, of equal values the leftmost.
 // Short sequences are scanned; long ones use a heap, in O(n log n).
 #pragma once
 
@@ -30,7 +30,7 @@ constexpr std::int32_t merge_symbol(Merge merge) { return static_cast<std::int32
 // perhaps lookup.prefetch(left, right).
 class Merger {
    public:
-    // Merges `symbols` in place and returns how many are left. Requires size < 2^32, and priorities up to
+    // Merges `symbols` in place and returns the number of remaining symbols. Requires size < 2^32, and priorities up to
     // ShortWord::kMaxPriority.
     template <class Lookup>
     std::size_t merge(std::int32_t* symbols, std::size_t size, const Lookup& lookup) {
@@ -39,17 +39,17 @@ class Merger {
         return merge_in_heap<Skips::kForGood>(symbols, size, lookup, never);
     }
 
-    // A possible merge: the number of merges done before it, and where, among the initial symbols, its left symbol
-    // begins, its right one begins, and this ends.
+    // A possible merge: the number of merges before it, and three positions among the initial symbols: the beginning of
+    // its left symbol, and beginning and end of its right symbol.
     struct Candidate {
         std::size_t step, begin, middle, end;
     };
-    // How long a merge is skipped: until the next merge of any two symbols, as in BPE-dropout's paper, or as long as
-    // the two are neighbours, as in the library of SentencePiece.
+    // The time for which a merge is skipped: until the next merge of any two symbols, as in the paper on BPE-dropout,
+    // or as long as its symbols are neighbours, as in the SentencePiece library.
     enum class Skips : std::uint8_t { kForStep, kForGood };
 
-    // The same with BPE-dropout: the next merge is skipped if drop(candidate) is true. Ends when nothing is left to
-    // merge or everything was skipped.
+    // Merges with BPE-dropout: skips the next merge if drop(candidate) is true, and ends when all possible merges are
+    // skipped.
     template <Skips kSkips, class Lookup, class Drop>
     std::size_t merge_with_dropout(std::int32_t* symbols, std::size_t size, const Lookup& lookup, const Drop& drop) {
         if (size < 2) return size;
@@ -88,7 +88,8 @@ class Merger {
     }
 
     std::vector<Node> nodes_;
-    std::vector<std::uint64_t> heap_;  // priority, then position; out of date if the node's merge has another priority
+    // Priority, then position; an entry is out of date if the merge of the node has another priority.
+    std::vector<std::uint64_t> heap_;
     std::vector<std::uint64_t> dropped_;
 };
 
@@ -107,7 +108,7 @@ std::size_t Merger::scan(std::int32_t* symbols, std::size_t size, const Lookup& 
     };
     for (std::size_t i = 1; i < size; ++i) prefetch(i - 1, i);
     for (std::size_t i = 1; i < size; ++i) look_up(i - 1, i);
-    std::array<ShortWord::Key, kMaxScanned> skipped;  // for this step
+    std::array<ShortWord::Key, kMaxScanned> skipped;  // skipped in this step
     std::size_t step = 0, skips = 0;
     for (ShortWord::Key key = word.lowest(); ShortWord::is_merge(key); key = word.lowest()) {
         const std::size_t begin = ShortWord::place_of(key), middle = word.after(begin), end = word.after(middle);
@@ -121,7 +122,7 @@ std::size_t Merger::scan(std::int32_t* symbols, std::size_t size, const Lookup& 
         word.join(middle);
         symbols[begin] = merged[begin];
         if (end < size) prefetch(begin, end);
-        // From left to right, since SentencePiece's unused pieces split as last looked up.
+        // From left to right, since an unused piece of SentencePiece is split as in its last lookup.
         if (begin > 0) look_up(word.before(begin), begin);
         if (end < size) look_up(begin, end);
     }
@@ -169,7 +170,8 @@ std::size_t Merger::merge_in_heap(std::int32_t* symbols, std::size_t size, const
         node.next = behind;
         nodes_[right].merge = kNoMerge;
         if (node.next != kEnd) nodes_[node.next].previous = left;
-        // Lookups go from left to right as in `scan`, since SentencePiece's unused pieces split as last looked up.
+        // Lookups go from left to right as in `scan`, since an unused piece of SentencePiece is split as in its last
+        // lookup.
         if (node.previous != kEnd) offer(node.previous, symbols, lookup);
         offer(left, symbols, lookup);
         for (const std::uint64_t entry : dropped_) push(entry);

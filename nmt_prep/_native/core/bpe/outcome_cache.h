@@ -1,8 +1,9 @@
-// Cache of what BPE-dropout makes of words: bounded, for one thread at a time; results never depend on its content.
+// Cache of the outcomes of BPE-dropout for words: bounded, for one thread at a time. Results never depend on the
+// content of the cache.
 //
-// The outcomes of a word are a tree. At its root no merge is skipped. A child of an outcome skips one of the merges
-// that the outcome makes after its last skipped one; all decisions before that merge are the same. So a sample only
-// decides which merge is skipped next, until none is. An outcome is added when a sample ends there.
+// The outcomes of a word are a tree. The root skips no merge. A child of an outcome also skips one of the merges that
+// the outcome makes after its last skipped merge; earlier decisions are the same. So a sample decides repeatedly which
+// merge is skipped next, until none is skipped. An outcome is added when a sample ends there.
 #pragma once
 
 #include <algorithm>
@@ -20,21 +21,21 @@ namespace nmt_prep::bpe {
 
 class OutcomeCache {
    public:
-    static constexpr std::size_t kMaxBytes = PhraseCache::kMaxBytes;  // of a word
-    static constexpr std::size_t kPadding = 3;                        // symbols that may be read beyond an outcome's
+    static constexpr std::size_t kMaxBytes = PhraseCache::kMaxBytes;  // bytes of a word
+    static constexpr std::size_t kPadding = 3;                        // symbols after an outcome that may be read
 
     struct Word {
         const std::uint8_t* text;
-        std::size_t size;    // at most kMaxBytes, as many as the word has initial symbols or more
+        std::size_t size;    // at most kMaxBytes, and at least the number of initial symbols
         std::uint64_t hash;  // of the text
     };
 
-    // An outcome, valid until the next one is added.
+    // An outcome, valid until the next call that adds one.
     class Outcome {
        public:
         explicit Outcome(std::uint32_t* words) : words_(words) {}
 
-        // The merges made after the last skipped one: how many, and where, among the initial symbols, they begin.
+        // The number of merges after the last skipped one, and their beginnings among the initial symbols.
         std::size_t merges() const { return words_[0] & 0xFFFF; }
         const std::uint8_t* places() const {
             return reinterpret_cast<const std::uint8_t*>(words_ + 1 + size() + merges());
@@ -48,16 +49,16 @@ class OutcomeCache {
        private:
         friend class OutcomeCache;
 
-        // Where the child that skips a merge is stored, 0 if it is not known.
+        // The place of the child that skips a merge, 0 for an unknown child.
         std::uint32_t* child(std::size_t merge) const { return words_ + 1 + size() + merge; }
 
         std::uint32_t* words_;  // sizes, symbols, children, and as bytes, places
     };
 
-    // The way to an outcome that is not known.
+    // The path to an unknown outcome.
     class Path {
        public:
-        // True if not even the outcome without skipped merges is known.
+        // True if the outcome without skipped merges is unknown too.
         bool is_empty() const { return size_ == 0; }
 
        private:
@@ -68,11 +69,11 @@ class OutcomeCache {
         static constexpr std::size_t kMaxSize = 16;
 
         std::size_t size_ = 0;
-        std::array<std::uint8_t, kMaxSize> made_{};  // merges before each skipped one, since the one before it
-        std::uint32_t* place_ = nullptr;             // where to note the outcome; null if the path is too long
+        std::array<std::uint8_t, kMaxSize> made_{};  // number of merges between two skipped merges
+        std::uint32_t* place_ = nullptr;  // where to store the place of the outcome; null if the path is too long
     };
 
-    // Decides about one merge after another as on the path, then with drop(candidate), and notes what add() needs.
+    // Decides about one merge after another, first as on the path, then by drop(candidate); notes what add() needs.
     template <class Drop>
     class Replay {
        public:
@@ -97,21 +98,22 @@ class OutcomeCache {
         const Path& path_;
         const Drop& drop_;
         std::size_t level_ = 0, made_ = 0;
-        bool leaves_ = false;  // the outcome is not the one that the path leads to
+        bool leaves_ = false;  // the decisions leave the path
         std::array<std::uint8_t, kMaxBytes> places_;
     };
 
-    // `with_places`: whether decisions need Outcome::places.
+    // `with_places`: true if decisions need Outcome::places.
     explicit OutcomeCache(bool with_places) : with_places_(with_places) {}
 
     void prefetch(std::uint64_t hash) const { words_.prefetch(hash); }
-    // Returns true if the word is cached, and rarely if it is not. Unlike contains(), it does not compare the bytes.
+    // Returns true if the word is cached, and rarely also otherwise, since it does not compare bytes as contains()
+    // does.
     bool prefetch_word(std::uint64_t hash) const { return words_.prefetch_phrase(hash); }
     bool contains(const Word& word) const { return !words_.view(word.hash, word.text, word.size).empty(); }
 
-    // Returns the symbols of the outcome that is decided for, or none and the path to it if it is not known.
-    // decide(outcome) returns how many of the outcome's merges are made before the first one is skipped, all if none
-    // is.
+    // Returns the symbols of the outcome that decisions lead to; for an unknown outcome no symbols, and its path.
+    // decide(outcome) returns the number of merges of an outcome before the first skipped merge; all of them if none is
+    // skipped.
     template <class Decide>
     std::span<const std::int32_t> find(const Word& word, const Decide& decide, Path& path) const {
         std::uint32_t* words = words_.view(word.hash, word.text, word.size).data();
@@ -127,13 +129,13 @@ class OutcomeCache {
         }
     }
 
-    // Adds the outcome without skipped merges of a word that is not known. Requires a cache without places.
+    // Adds the outcome without skipped merges of an unknown word. Requires a cache without places.
     void add_word(const Word& word, std::size_t merges, std::span<const std::int32_t> symbols) {
         begin_outcome(merges, symbols, 0);
         words_.put(word.hash, word.text, word.size, outcome_.data(), outcome_.size());
     }
 
-    // Adds an outcome that was not found, if it is the one that the path leads to.
+    // Adds the outcome of a path, unless decisions left the path.
     template <class Drop>
     void add(const Word& word, const Path& path, const Replay<Drop>& replay, std::span<const std::int32_t> symbols) {
         if (replay.leaves_) return;
@@ -147,7 +149,7 @@ class OutcomeCache {
             *path.place_ = words_.append(outcome_.data(), outcome_.size());
     }
 
-    // Notes that a word occurs; returns true if it, or rarely another one, occurred before.
+    // Notes that a word occurs; returns true if this word, or rarely another one, has occurred before.
     bool meet(std::uint64_t hash) {
         const std::size_t place = hash >> 16 & (kMetBits - 1);
         const std::uint64_t bit = std::uint64_t{1} << (place % 64);
@@ -161,7 +163,7 @@ class OutcomeCache {
     }
 
    private:
-    static constexpr unsigned kBuckets = 15;  // as a power of two
+    static constexpr unsigned kBuckets = 15;  // logarithm of their number
     static constexpr std::size_t kBytes = std::size_t{1} << 24;
     static constexpr std::size_t kMetBits = std::size_t{1} << 19;
 
@@ -177,7 +179,8 @@ class OutcomeCache {
     bool with_places_;
     PhraseCache words_{kBuckets, kBytes};
     std::vector<std::uint32_t> outcome_;
-    std::vector<std::uint64_t> met_ = std::vector<std::uint64_t>(kMetBits / 64);  // by hash, words that occurred
+    // A bit for the hash of each word that occurred.
+    std::vector<std::uint64_t> met_ = std::vector<std::uint64_t>(kMetBits / 64);
     std::size_t met_count_ = 0;
 };
 

@@ -24,7 +24,7 @@ class PairTable {
         filter_.assign(none_ * kFilterBits / 64, 0);
     }
 
-    // Adds the pair of the next rank, from 0. A pair that was added before gets the new rank.
+    // Adds the pair of the next rank, from 0. A repeated pair gets the new rank.
     void add(std::int32_t left, std::int32_t right, std::int32_t merged) {
         set(left, right, make_merge(size_++, merged));
     }
@@ -45,17 +45,17 @@ class PairTable {
     }
     Merge at_place(std::int32_t left, std::int32_t right) const { return direct_[place(left, right)]; }
 
-    // A lookup in three steps, so that those of several lookups can overlap.
+    // A lookup in three steps, so that the steps of several lookups can overlap.
     struct Lookup {
         std::uint64_t key;
-        std::uint64_t place;  // hash, then the slot to read
+        std::uint64_t place;  // the hash; after `begin` the slot to read
     };
 
     static Lookup prepare(std::int32_t left, std::int32_t right) { return {key_of(left, right), hash_of(left, right)}; }
 
     // Prefetches the memory that `finish` reads.
     void begin(Lookup& lookup) const {
-        // By arithmetic: compilers make a branch of a choice, which would be mispredicted often.
+        // By arithmetic, since compilers turn a choice into a branch, which would be mispredicted often.
         const std::size_t passed = 0 - std::size_t{passes(lookup.place)};
         lookup.place = none_ ^ (((lookup.place >> shift_) ^ none_) & passed);
         __builtin_prefetch(&slots_[lookup.place]);
@@ -76,7 +76,7 @@ class PairTable {
 
    private:
     static constexpr unsigned kFilterShift = 2;
-    static constexpr std::size_t kFilterBits = std::size_t{1} << kFilterShift;  // a slot
+    static constexpr std::size_t kFilterBits = std::size_t{1} << kFilterShift;  // bits per slot
 
     static constexpr std::uint32_t kDirect = 256;
 
@@ -86,9 +86,9 @@ class PairTable {
 
     struct Slot {
         std::uint64_t key = 0;
-        Merge merge = kNoMerge;  // free
+        Merge merge = kNoMerge;  // kNoMerge in a free slot
 
-        // The merge if the keys are the same, else kNoMerge.
+        // The merge if the keys are equal, else kNoMerge.
         Merge merge_if(std::uint64_t other) const { return merge | (Merge{key == other} - 1); }
     };
 
@@ -104,7 +104,7 @@ class PairTable {
         const std::uint64_t bit = filter_bit(hash);
         return (filter_[bit >> 6] >> (bit & 63) & 1) != 0;
     }
-    // Slots are in buckets of two, which are compared without a branch: that would be mispredicted often.
+    // Slots are in buckets of two, and are compared without a branch, which would be mispredicted often.
     static std::size_t bucket_of(std::size_t at) { return at & ~std::size_t{1}; }
     std::size_t after(std::size_t at) const { return (at + 1) & (none_ - 1); }
     Merge find(std::uint64_t key, std::size_t at) const {
@@ -112,11 +112,11 @@ class PairTable {
         const Slot& first = slots_[at];
         const Slot& second = slots_[at + 1];
         const Merge merge = first.merge_if(key) & second.merge_if(key);
-        // Only kNoMerge has the highest bit. By arithmetic, so that there is no branch for whether there is a merge.
+        // Only kNoMerge has the highest bit. By arithmetic, without a branch on the existence of a merge.
         const bool is_after = ((merge & ~second.merge) >> 63) != 0;
         return is_after ? find_after(key, after(at + 1)) : merge;
     }
-    // The same if other pairs are in the first bucket.
+    // Continues the search if the first bucket is full of other pairs.
     Merge find_after(std::uint64_t key, std::size_t at) const {
         while (slots_[at].key != key && slots_[at].merge != kNoMerge) at = after(at);
         return slots_[at].merge;
@@ -126,7 +126,7 @@ class PairTable {
     std::size_t none_ = 0;  // the bucket that is always free
     std::uint32_t size_ = 0;
     std::vector<Merge> direct_ = std::vector<Merge>(std::size_t{kDirect} * kDirect, kNoMerge);
-    LargeVector<Slot> slots_;            // and `none_`
+    LargeVector<Slot> slots_;            // slots, and the bucket `none_`
     LargeVector<std::uint64_t> filter_;  // Bloom filter: the bit at each pair's hash is set
 };
 

@@ -1,5 +1,5 @@
-// The symbols of a short word while it is merged, by the place where they begin among the initial symbols, and the
-// priority of the merge of each with the next one.
+// A short word while it is merged: its symbols, by the places where they begin among the initial symbols, and for each
+// symbol the priority of the merge with the next one.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ class ShortWord {
     void restore(Key key) { keys_[place_of(key)] = key; }
     void remove(std::size_t place) { keys_[place] = kNone; }
 
-    // Returns the key of the next merge; not a merge if there is none.
+    // Returns the key of the next merge; without one, a key that is not a merge.
     Key lowest() const {
         Lanes lowest;
         std::memcpy(&lowest, keys_.data(), sizeof lowest);
@@ -49,7 +49,7 @@ class ShortWord {
     static bool is_merge(Key key) { return key < kLowestNone; }
     static std::size_t place_of(Key key) { return static_cast<std::uint32_t>(key) % kMaxSymbols; }
 
-    // The places of the symbols after and before one; the number of initial symbols after the last one.
+    // The places of the next and the previous symbol; the number of initial symbols if there is no next one.
     std::size_t after(std::size_t place) const {
         return static_cast<std::size_t>(std::countr_zero(begins_ & (~std::uint64_t{1} << place)));
     }
@@ -57,13 +57,13 @@ class ShortWord {
         return static_cast<std::size_t>(std::bit_width(begins_ & ((std::uint64_t{1} << place) - 1))) - 1;
     }
 
-    // Joins the symbol at a place to the one before it.
+    // Joins the symbol at a place to the previous symbol.
     void join(std::size_t place) {
         begins_ ^= std::uint64_t{1} << place;
         remove(place);
     }
 
-    // Moves the symbols together, and returns how many there are.
+    // Moves the symbols together, and returns their number.
     std::size_t pack(std::int32_t* symbols) const {
         std::size_t count = 0;
         for (std::uint64_t left = begins_; (left & (left - 1)) != 0; left &= left - 1)
@@ -75,14 +75,14 @@ class ShortWord {
     using Lanes = Key __attribute__((vector_size(16)));
     static constexpr std::size_t kLanes = sizeof(Lanes) / sizeof(Key);
 
-    // Flipped in each key, so that signed comparisons order unsigned numbers.
+    // The sign bit is flipped in each key, so that signed comparisons order unsigned numbers.
     static constexpr std::uint32_t kSign = std::uint32_t{1} << 31;
-    // Keys from here on have no merge.
+    // Keys without a merge begin here.
     static constexpr Key kLowestNone = static_cast<Key>((kMaxPriority + 1) * kMaxSymbols ^ kSign);
     static constexpr Key kNone = static_cast<Key>(UINT32_MAX ^ kSign);
 
-    std::uint64_t begins_;  // as bits, with the end of the last one
-    std::size_t blocks_;    // of keys
+    std::uint64_t begins_;  // a bit for each beginning, and for the end of the last symbol
+    std::size_t blocks_;    // blocks of keys
     std::array<Key, kMaxSymbols> keys_;
 };
 

@@ -18,13 +18,13 @@ struct PairRule {
 
 class SplitTable {
    public:
-    // `bytes`: symbol of each byte, -1 for none. `rules` in the order of their rank, `tokens` by symbol, `pairs` made
-    // of the rules.
+    // `bytes`: symbol of each byte, -1 for none. `rules`: merges in order of rank. `tokens`: texts by symbol. `pairs`:
+    // table of the rules.
     SplitTable(const std::array<std::int32_t, 256>& bytes, const std::vector<PairRule>& rules,
                const std::vector<std::string>& tokens, const PairTable& pairs);
 
-    // True if merges produce the token from its own bytes, each with a higher rank than those that lead to it.
-    // (Otherwise they may or may not produce it; this class does not decide that.)
+    // True if merges produce the token from its bytes, each merge with a higher rank than the merges before it. False
+    // otherwise, even if other merges may produce the token.
     bool makes(std::int32_t token) const { return splits_[static_cast<std::size_t>(token)].born != kNever; }
 
    private:
@@ -36,18 +36,19 @@ class SplitTable {
         std::uint32_t born = kNever;
     };
 
-    // Selects one of two without a branch: the choice is nearly random, and mispredictions would cost more.
+    // Selects one of two numbers without a branch, since the choice is nearly random and mispredictions would cost
+    // more.
     static std::int32_t pick(bool first, std::int32_t one, std::int32_t other) {
         const std::int32_t mask = -static_cast<std::int32_t>(first);
         return (one & mask) | (other & ~mask);
     }
 
-    // True if nothing merges across the boundary of two neighbouring tokens before all of both are merged. Requires
-    // that merges produce both.
+    // True if no merge crosses the boundary of two neighbouring tokens before both are complete. Requires that merges
+    // produce both tokens.
     bool stay_apart(const PairTable& pairs, std::int32_t left, std::int32_t right) const {
-        // Undoes merges in reverse order: the token that was merged last is split first. The symbols that meet at the
-        // boundary merge unless one of them merged on its own side earlier; if the same merge occurs left and right,
-        // the left one goes first.
+        // Undoes merges in reverse order: the token that was merged last is split first. The two symbols at the
+        // boundary merge, unless one of them merges on its side earlier. Of equal merges on both sides, the left one
+        // goes first.
         std::uint32_t limit = 0;  // rank of the last merge that was undone
         while (merge_priority(pairs(left, right)) >= limit) {
             const Split& before = splits_[static_cast<std::size_t>(left)];

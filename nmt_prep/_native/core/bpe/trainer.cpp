@@ -6,12 +6,12 @@
 namespace nmt_prep::bpe {
 namespace {
 
-// The first floor is this share of all pairs. Then it is divided by kFloorStep, and halved at the end, where each step
-// finds many more pairs.
+// The first floor is this fraction of the number of all pairs. It is then divided by kFloorStep, and halved towards the
+// end, where each step finds many more pairs.
 constexpr std::int64_t kFirstFloor = 16384;
 constexpr std::int64_t kFloorStep = 32;
 constexpr std::int64_t kHalvedFrom = 4;
-constexpr std::size_t kAhead = 8;  // places whose text is fetched from memory before it is needed
+constexpr std::size_t kAhead = 8;  // number of places whose text is fetched from memory ahead of time
 
 }  // namespace
 
@@ -30,7 +30,7 @@ void Trainer::Side::clear() {
     neighbours.clear();
 }
 
-// Forgets all pairs and finds those that occur often enough for a lower floor.
+// Forgets all pairs, and lists the pairs that reach a lower floor.
 void Trainer::lower_floor() {
     if (floor_ == 0)
         floor_ = text_.pairs() / kFirstFloor;
@@ -53,7 +53,7 @@ PairList* Trainer::next() {
 }
 
 // Merges the pair at its places and counts the neighbours. Returns the number of places where the pair still occurred,
-// which come first in its list then.
+// and moves them to the front of its list.
 std::size_t Trainer::merge_places(const PairList& pair, const LearntMerge& merge) {
     const auto left_length = static_cast<std::ptrdiff_t>(text_.length(merge.left));
     const auto right_length = static_cast<std::ptrdiff_t>(text_.length(merge.right));
@@ -98,7 +98,7 @@ bool Trainer::list_new_pairs(const LearntMerge& merge) {
     }
     for (Neighbour& neighbour : after_.neighbours) {
         dissolve(pair_key(merge.right, neighbour.symbol), neighbour.count);
-        if (neighbour.symbol == merge.left) {  // some of these have become the new symbol too
+        if (neighbour.symbol == merge.left) {  // some of these symbols have become the new symbol too
             neighbour.count -= repeated_.count;
             neighbour.places -= repeated_.places;
         }

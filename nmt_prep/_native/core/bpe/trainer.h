@@ -1,17 +1,16 @@
 // Learns merges: repeatedly, the most frequent pair of neighbours becomes a symbol.
 //
-// The merges are those of the BpeTrainer of Hugging Face's tokenizers: among equally frequent pairs the one with the
-// lower ids goes first, comparing the left id first. Training ends when the vocabulary is large enough or the best pair
-// too rare.
+// The merges are those of the BpeTrainer of Hugging Face's tokenizers: of equally frequent pairs, the pair with the
+// lower left id, then the lower right id, goes first. Training ends when the vocabulary is large enough, or the best
+// pair too rare.
 //
 // No two pairs spell the same text: as long as no merge crosses its ends, a text is merged in the same way wherever it
 // occurs, so once a pair has merged into it, no other pair can spell it. Hence a pair with a new symbol is a new pair:
 // its count is known when the symbol is made, and can only decrease from then on.
 //
-// So only the pairs above a floor are known, with the places at which they occurred when they were found; places where
-// a pair no longer occurs are skipped. A merge only touches its own places and their neighbours. When no known pair is
-// frequent enough any more, the floor is lowered and the text is read again. Most pairs are rare, so most never take
-// time or memory.
+// So only the pairs above a floor are listed, with the places where they occurred at that time; places where a pair no
+// longer occurs are skipped. A merge only touches its own places and their neighbours. When no listed pair is frequent
+// enough any more, the floor is lowered and the text is read again. Most pairs are rare, and never take time or memory.
 #pragma once
 
 #include <array>
@@ -44,7 +43,7 @@ class Trainer {
 
     void add_word(std::string_view word, std::uint64_t count) { text_.add_word(word, count); }
 
-    // Learns merges until there are `size` symbols or no pair occurs `min_frequency` times. Call it once.
+    // Learns merges until there are `size` symbols, or no pair occurs `min_frequency` times. To be called once.
     const std::vector<LearntMerge>& learn(std::size_t size, std::uint64_t min_frequency, std::size_t threads,
                                           const TrainingProgress& progress);
 
@@ -57,13 +56,13 @@ class Trainer {
         std::int32_t symbol;
         std::uint32_t places = 0;
         std::int64_t count = 0;
-        Place* next = nullptr;  // where the next place of the new pair goes, if the pair is frequent
+        Place* next = nullptr;  // room for the next place of the new pair; null for a rare pair
     };
 
     // All neighbours of the new symbol on one side.
     struct Side {
         std::vector<Neighbour> neighbours;
-        std::vector<std::uint32_t> index_of;  // symbol -> index in `neighbours` plus one; 0 if it is not there
+        std::vector<std::uint32_t> index_of;  // by symbol, its index in `neighbours` plus one; 0 for no neighbour
 
         void add(std::int32_t symbol, std::uint32_t count) {
             std::uint32_t& index = index_of[static_cast<std::size_t>(symbol)];
@@ -89,8 +88,8 @@ class Trainer {
     bool list_new_pairs(const LearntMerge& merge);
     void write_places(const PairList& pair, std::size_t merged, const LearntMerge& merge);
 
-    std::vector<std::string> symbols_;  // the initial ones
-    std::vector<std::size_t> sizes_;    // of all symbols, in bytes
+    std::vector<std::string> symbols_;  // texts of the initial symbols
+    std::vector<std::size_t> sizes_;    // bytes of all symbols
     std::vector<LearntMerge> merges_;
     std::unordered_set<std::string> forbidden_;
     std::vector<bool> forbidden_sizes_;
@@ -98,7 +97,7 @@ class Trainer {
     TrainingText text_;
     std::vector<PlaceStore> stores_;
 
-    std::int64_t floor_ = 0;   // pairs that are known occur this often or more when they are found
+    std::int64_t floor_ = 0;   // least count of a pair when it is listed
     std::int64_t lowest_ = 1;  // floor that is never lowered
     KnownPairs pairs_;
 

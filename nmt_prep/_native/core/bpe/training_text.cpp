@@ -10,7 +10,7 @@ namespace nmt_prep::bpe {
 namespace {
 
 constexpr std::size_t kBlockPlaces = std::size_t{1} << 15;
-constexpr std::size_t kRangePositions = std::size_t{1} << 14;  // fewer are not worth a thread
+constexpr std::size_t kRangePositions = std::size_t{1} << 14;  // least positions of a thread
 constexpr std::size_t kFewSymbols = 512;                       // a table of all their pairs stays in the cache
 constexpr std::uint32_t kNoPlace = UINT32_MAX;
 
@@ -20,7 +20,7 @@ Place* PlaceStore::allocate(std::size_t size) {
     if (size > left_) {
         const std::size_t block = std::max(size, kBlockPlaces);
         blocks_.push_back(std::make_unique_for_overwrite<Place[]>(block));
-        if (size == block) return blocks_.back().get();  // the rest of the block before remains in use
+        if (size == block) return blocks_.back().get();  // the rest of the block before stays in use
         free_ = blocks_.back().get();
         left_ = block;
     }
@@ -46,7 +46,7 @@ void TrainingText::add_word(std::string_view word, std::uint64_t count) {
         throw TrainingError("the distinct words have more than 4294967294 bytes; train on a sample of the text");
     words_.push_back(
         {static_cast<std::uint32_t>(start), static_cast<std::uint32_t>(std::min<std::uint64_t>(count, UINT32_MAX))});
-    if (count > UINT32_MAX) add_word(word, count - UINT32_MAX);  // one more word; the sums are the same
+    if (count > UINT32_MAX) add_word(word, count - UINT32_MAX);  // as one more word, so that sums are the same
 }
 
 std::int64_t TrainingText::pairs() const {
@@ -58,12 +58,13 @@ std::int64_t TrainingText::pairs() const {
     return pairs;
 }
 
-// Words that one thread reads, and by symbol what it found in them; by pair of symbols if nothing was merged yet.
+// Words that one thread reads, and its counts: by symbol, or by pair of symbols if nothing was merged yet.
 struct TrainingText::Range {
-    std::size_t first, last;  // words
-    std::size_t end = 0;      // of the rewritten text
+    std::size_t first, last;  // the first word, and the word after the last
+    std::size_t end = 0;      // end of the rewritten text
     std::vector<std::int64_t> weights;
-    std::vector<std::uint32_t> pairs;  // that the symbol begins; then, where the next of them goes
+    // Number of pairs that begin with the symbol; later the place for the next of these pairs.
+    std::vector<std::uint32_t> pairs;
     std::vector<std::uint32_t> starts;
 };
 
@@ -159,7 +160,7 @@ class TrainingText::Listing {
         size_ = size;
     }
 
-    // Puts the pairs of a range into the groups of their left symbols, without those of rare symbols.
+    // Puts the pairs of a range into the groups of their left symbols, without pairs of rare symbols.
     void group(Range& range) {
         text_.for_each_pair(range, [&](std::int32_t left, std::int32_t right, const Place& place) {
             if (frequent_[static_cast<std::size_t>(left)] && frequent_[static_cast<std::size_t>(right)])
@@ -213,7 +214,7 @@ class TrainingText::Listing {
     };
     struct Right {
         std::int64_t count = 0;
-        Place* next = nullptr;  // where the next place goes, if the pair is frequent
+        Place* next = nullptr;  // room for the next place; null for a rare pair
         std::uint32_t places = 0;
     };
 

@@ -12,7 +12,7 @@ namespace nmt_prep::bpe {
 
 // An occurrence of a pair.
 struct Place {
-    std::uint32_t at;      // where the right symbol begins
+    std::uint32_t at;      // beginning of the right symbol
     std::uint32_t weight;  // count of the word
 };
 
@@ -27,7 +27,7 @@ inline std::uint64_t pair_key(std::int32_t left, std::int32_t right) {
     return std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
 }
 
-// Memory for places, which is freed as a whole.
+// Memory for places, which is freed all at once.
 class PlaceStore {
    public:
     Place* allocate(std::size_t size);
@@ -43,8 +43,8 @@ class PlaceStore {
 // are found from its length.
 class TrainingText {
    public:
-    static constexpr std::int32_t kBetween = -1;  // between two words
-    static constexpr std::int32_t kInside = -2;   // within a longer symbol
+    static constexpr std::int32_t kBetween = -1;  // a position between two words
+    static constexpr std::int32_t kInside = -2;   // marks a position within a longer symbol
 
     // `alphabet`: id of each byte, -1 for bytes that are skipped in words. `symbols`: number of initial ids.
     TrainingText(const std::array<std::int32_t, 256>& alphabet, std::size_t symbols)
@@ -52,7 +52,7 @@ class TrainingText {
 
     void add_word(std::string_view word, std::uint64_t count);
 
-    // Gives the next id to the symbol that a merge makes.
+    // Gives the next id to the symbol of a merge.
     void add_symbol(std::int32_t left, std::int32_t right) { lengths_.push_back(length(left) + length(right)); }
 
     std::uint32_t length(std::int32_t symbol) const { return lengths_[static_cast<std::size_t>(symbol)]; }
@@ -81,7 +81,7 @@ class TrainingText {
     std::vector<PairList> first_pairs(std::int64_t floor, PlaceStore& store, std::size_t threads) const;
 
     std::array<std::int32_t, 256> alphabet_;
-    std::vector<std::uint32_t> lengths_;  // of symbols, in positions
+    std::vector<std::uint32_t> lengths_;  // lengths of symbols, in positions
     std::vector<std::int32_t> text_;
     std::vector<Word> words_;
 };

@@ -14,7 +14,8 @@ using Word = WordMerger::Word;
 constexpr std::size_t kPlaces = Word::kPlaces;
 constexpr std::int32_t kOutside = -1;  // the symbol before and after a word
 
-// A key is a rank times kPlaces and a position, so the lowest is that of the next merge. Without a merge it is higher.
+// A key is a rank times kPlaces plus a position, so that the lowest key is that of the next merge. Keys without a merge
+// are higher.
 constexpr std::uint32_t kNoKey = UINT32_MAX / kPlaces * kPlaces;
 static_assert(PairTable::kMaxPairs < kNoKey / kPlaces && UINT32_MAX % kPlaces == kPlaces - 1);
 
@@ -23,7 +24,7 @@ static_assert(PairTable::kMaxPairs < kNoKey / kPlaces && UINT32_MAX % kPlaces ==
     word.merged[at] = merge_symbol(merge);
 }
 
-// Sets of positions, a bit for each: one position; the next one of a set above or below a position.
+// Sets of positions, with a bit for each: a single position; the next position of a set above or below another one.
 [[gnu::always_inline]] inline std::uint32_t bit(std::size_t place) { return std::uint32_t{1} << place; }
 [[gnu::always_inline]] inline std::uint32_t above(std::uint32_t places, std::size_t place) {
     return static_cast<std::uint32_t>(std::countr_zero(places & (~std::uint32_t{1} << place)));
@@ -53,17 +54,17 @@ using Four = std::uint32_t __attribute__((vector_size(16)));
     return each[0];
 }
 
-// The merges of all words that have something left to merge, one of each. A processor looks ahead a few hundred
-// instructions only, and the steps of one merge wait for each other, so each step is done for all words in turn.
+// The next merges of all words that are not finished, one per word. Each step of a merge waits for the previous one,
+// and a processor looks only a few hundred instructions ahead, so each step is done for all words in turn.
 struct Round {
     std::size_t size;  // words
     std::array<std::uint8_t, WordMerger::kMaxWords> words;
     std::array<std::uint32_t, WordMerger::kMaxWords> best;  // lowest keys
-    // The merges that follow: of these places with the next, left and right of the new symbol.
+    // The places of the merges that follow, left and right of the new symbol.
     std::array<std::uint8_t, WordMerger::kMaxWords> left, right;
     std::array<PairTable::Lookup, WordMerger::kMaxWords> left_lookups, right_lookups;
 
-    // Chooses the next merges; words that have none leave the round.
+    // Chooses the next merges; words without one leave the round.
     [[gnu::always_inline]] void choose(const Word* all) {
         std::size_t kept = 0;
         for (std::size_t i = 0; i < size; ++i) {
@@ -134,7 +135,7 @@ void WordMerger::add(const PairTable& pairs, const std::int32_t* symbols, std::s
     word.keys.fill(UINT32_MAX);
     word.symbols[0] = word.symbols[size + 1] = kOutside;
     std::copy_n(symbols, size, &word.symbols[1]);
-    // Lookups that have to wait for the memory begin before the first of them ends.
+    // Lookups that wait for memory all begin before the first of them ends.
     std::array<PairTable::Lookup, kMaxSymbols> waiting;
     std::array<std::uint8_t, kMaxSymbols> places;
     std::size_t count = 0;
@@ -163,7 +164,8 @@ void WordMerger::merge(const PairTable& pairs) {
 std::size_t WordMerger::write(std::size_t number, std::int32_t* out) const {
     const Word& word = words_[number];
     std::size_t count = 0;
-    std::uint32_t places = word.used & ~std::bit_floor(word.used) & ~bit(0);  // without those outside of the word
+    // The first and the last position are outside of the word.
+    std::uint32_t places = word.used & ~std::bit_floor(word.used) & ~bit(0);
     for (; places != 0; places &= places - 1) out[count++] = word.symbols[std::countr_zero(places)];
     return count;
 }

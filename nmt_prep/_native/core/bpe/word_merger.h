@@ -1,5 +1,5 @@
-// Merges the symbols of many short words, one merge of each in turn, so that a processor works on several words at a
-// time, also while the table of merges is read. The results are those of Merger.
+// Merges the symbols of many short words, one merge per word in turn, so that a processor works on several words at a
+// time, also while it reads the table of merges. The results are those of Merger.
 #pragma once
 
 #include <array>
@@ -25,17 +25,17 @@ class WordMerger {
     // Merges all words.
     void merge(const PairTable& pairs);
 
-    // Writes the symbols of a word and returns how many there are.
+    // Writes the symbols of a word and returns their number.
     std::size_t write(std::size_t word, std::int32_t* out) const;
 
-    // Symbols at positions that do not change, between two that never merge.
+    // The symbols of a word, at positions that never change, between two symbols that never merge.
     struct Word {
         static constexpr std::size_t kPlaces = kMaxSymbols + 2;
 
         std::array<std::uint32_t, kPlaces> keys;  // rank and position of the merge with the next symbol
         std::array<std::int32_t, kPlaces> symbols;
-        std::array<std::int32_t, kPlaces> merged;  // by that merge
-        std::uint32_t used;                        // bits of the positions with a symbol
+        std::array<std::int32_t, kPlaces> merged;  // symbols of these merges
+        std::uint32_t used;                        // a bit for each position with a symbol
     };
 
    private:

@@ -19,7 +19,8 @@ class WordCounter {
     WordCounter(const WordCounter&) = delete;
     WordCounter& operator=(const WordCounter&) = delete;
 
-    // Counts pretokens, and leaves out added tokens. Throws InvalidTextError; the column may then be counted in part.
+    // Counts pretokens, and leaves out added tokens. Throws InvalidTextError, after which a part of the column may be
+    // counted.
     void add(const TextView& text, const Splitter& splitter, std::size_t threads, const Poll& poll);
 
     // Adds `count` to the count of a pretoken.

@@ -37,7 +37,7 @@ Model::Model(std::vector<std::string> tokens, const std::vector<std::pair<std::i
       characters_(byte_ids_, merges, tokens_, pairs_) {
     for (const auto& [id, text] : specials) texts_[static_cast<std::size_t>(id)] = text;
     if (whole_words) find_unreachable();
-    scratch_.give_back(make_scratch());  // caches are large, and filling them is slow
+    scratch_.give_back(make_scratch());  // caches are large, and take long to fill
 }
 
 void Model::find_unreachable() {
@@ -56,8 +56,9 @@ std::unique_ptr<Model::Scratch> Model::make_scratch() const {
     return scratch;
 }
 
-// Adds the tokens that merges produce, so that words of one token are known before they occur. The last ids are the
-// rarest, so they go first and are replaced first. The entries of a block of tokens are fetched from memory together.
+// Adds the tokens that merges produce, so that the cache has words of one token before they occur. The last ids are the
+// rarest, so they are added first and replaced first. The entries of a block of tokens are fetched from memory
+// together.
 void Model::add_tokens(IdCache& words) const {
     struct Word {
         IdCache::Key key;
@@ -75,7 +76,7 @@ void Model::add_tokens(IdCache& words) const {
             continue;
         std::array<std::uint8_t, IdCache::kMaxBytes + 1> bytes{};
         std::ranges::copy(token, bytes.begin());
-        if (whole_word(bytes.data(), token.size()) != nullptr) continue;  // another id, with the same bytes
+        if (whole_word(bytes.data(), token.size()) != nullptr) continue;  // another id has the same bytes
         block[size] = {IdCache::key(bytes.data(), token.size(), bytes.size()), static_cast<std::int32_t>(id)};
         words.prefetch(block[size].key);
         if (++size == block.size()) flush();

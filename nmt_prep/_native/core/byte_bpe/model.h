@@ -1,4 +1,4 @@
-// A byte-level BPE model: encodes text by merges by rank, and decodes ids.
+// A byte-level BPE model, which encodes text by merges in order of rank, and decodes ids.
 #pragma once
 
 #include <array>
@@ -35,9 +35,9 @@ struct EncodeOptions {
 
 class Model {
    public:
-    // `tokens`: bytes by id, empty for ids without text that merges can produce. `specials`: id and text. `merges`: in
-    // the order of their rank; of repeated pairs the last counts. `whole_words`: a pretoken that equals a token becomes
-    // that token, regardless of the merges.
+    // `tokens`: bytes by id, empty for ids that merges cannot produce. `specials`: id and text. `merges`: in order of
+    // rank; of repeated pairs the last counts. `whole_words`: true to encode a pretoken that equals a token as this
+    // token, whatever the merges.
     Model(std::vector<std::string> tokens, const std::vector<std::pair<std::int32_t, std::string>>& specials,
           const std::vector<bpe::PairRule>& merges, bool whole_words);
 
@@ -61,7 +61,7 @@ class Model {
         PhraseCache phrases{16, std::size_t{1} << 24};
         bpe::Merger merger;
         bpe::WordMerger word_merger;
-        std::unique_ptr<bpe::OutcomeCache> outcomes;  // for dropout
+        std::unique_ptr<bpe::OutcomeCache> outcomes;  // outcomes of dropout
         Splitter::Scratch split;
         std::vector<std::int32_t> ids;
     };
@@ -71,16 +71,16 @@ class Model {
     std::unique_ptr<Scratch> make_scratch() const;
     void add_tokens(IdCache& words) const;
     void find_unreachable();
-    // Writes the symbols that merging a word begins with, and returns how many; 0 if the word is not for WordMerger.
-    // Requires room for kMaxStart symbols.
+    // Writes the initial symbols of a word, and returns their number; 0 if WordMerger cannot take the word. Requires
+    // room for kMaxStart symbols.
     static constexpr std::size_t kMaxStart = 2 * bpe::WordMerger::kMaxSymbols;
     std::size_t start_of_word(const std::uint8_t* word, std::size_t size, std::int32_t* symbols) const;
-    // The same for a word of any size. Requires room for two more than its bytes.
+    // Writes the initial symbols of a word of any size. Requires room for two symbols more than bytes.
     std::size_t start(const std::uint8_t* word, std::size_t size, std::int32_t* symbols) const;
-    // Writes the symbols that merging begins with, for one character, and returns their end.
+    // Writes the initial symbols of a character, and returns their end.
     std::int32_t* start_of_character(const std::uint8_t* at, const bpe::Character& character, bool after_space,
                                      std::int32_t* symbols) const;
-    // Writes the ids of a word and returns how many. Requires room for two more than its bytes.
+    // Writes the ids of a word and returns their number. Requires room for two ids more than bytes.
     std::size_t merge(const std::uint8_t* word, std::size_t size, bpe::Merger& merger, std::int32_t* out) const;
     std::int32_t* encode_with_dropout(const std::uint8_t* word, std::size_t size, const bpe::Chance& chance,
                                       std::uint64_t key, Scratch& scratch, std::int32_t* out) const;
@@ -100,7 +100,7 @@ class Model {
     bpe::CutTable cuts_;
     bpe::CharacterTable characters_;
     std::unordered_map<std::string_view, std::int32_t> unreachable_;  // whole words that merges alone do not produce
-    std::bitset<std::size_t{1} << 16> unreachable_ends_;              // their first and last bytes
+    std::bitset<std::size_t{1} << 16> unreachable_ends_;              // the first and last bytes of these words
     mutable ScratchPool<Scratch> scratch_;
 };
 

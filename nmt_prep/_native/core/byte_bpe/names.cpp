@@ -8,7 +8,7 @@ NameFinder::NameFinder(const Names& names) {
     Names sorted = names;
     std::ranges::sort(sorted);
     for (const auto& [name, id] : sorted) begins_[static_cast<std::uint8_t>(name[0])] = true;
-    // The names sorted[first, last), which have the path of a node as their first `depth` bytes.
+    // The names sorted[first, last), whose first `depth` bytes are the path of a node.
     struct Below {
         std::uint32_t node;
         std::size_t first, last, depth;

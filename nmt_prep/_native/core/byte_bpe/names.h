@@ -1,4 +1,4 @@
-// Finds the names of added tokens in text: of those that begin at a position, the longest.
+// Finds the names of added tokens in text, at each position the longest.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ class NameFinder {
    public:
     using Names = std::vector<std::pair<std::string, std::int32_t>>;  // name and id
 
-    // The names must not be empty. Of equal ones, that with the highest id counts.
+    // The names must not be empty. Of equal names, the one with the highest id counts.
     explicit NameFinder(const Names& names);
 
     bool empty() const { return nodes_.size() == 1; }
@@ -45,14 +45,14 @@ class NameFinder {
     // A node of the trie of all names; its edges are consecutive.
     struct Node {
         std::uint32_t first = 0, edges = 0;
-        std::int32_t id = -1;  // of the name that ends here
+        std::int32_t id = -1;  // id of the name that ends here
     };
     struct Edge {
         std::uint8_t byte;
         std::uint32_t node;
     };
 
-    // Length in bytes and id of the longest name that begins at `at`; length 0 if none does.
+    // Length in bytes and id of the longest name that begins at `at`; length 0 for no name.
     std::pair<std::size_t, std::int32_t> longest(const std::uint8_t* at, const std::uint8_t* end) const;
 
     std::array<bool, 256> begins_{};

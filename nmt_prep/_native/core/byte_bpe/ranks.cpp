@@ -37,7 +37,7 @@ std::vector<bpe::PairRule> merges_of_ranks(const std::vector<std::string>& token
         symbols.resize(token.size());
         for (std::size_t i = 0; i < token.size(); ++i) symbols[i] = byte_ids[static_cast<std::uint8_t>(token[i])];
         if (std::ranges::find(symbols, -1) != symbols.end()) continue;
-        // Applies all merges except the token's own, which is the last; the remaining two symbols are its halves.
+        // Applies all merges of the token but the last; the two remaining symbols are its halves.
         const auto others = [&](std::int32_t left, std::int32_t right) {
             const std::int32_t merged =
                 id_of(tokens[static_cast<std::size_t>(left)] + tokens[static_cast<std::size_t>(right)]);

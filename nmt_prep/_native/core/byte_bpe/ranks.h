@@ -1,4 +1,4 @@
-// Derives from a list of tokens which of them are single bytes and, if ids are ranks, the merges.
+// Derives the ids of bytes from a list of tokens, and the merges from ranks.
 #pragma once
 
 #include <array>
@@ -11,11 +11,11 @@
 
 namespace nmt_prep::byte_bpe {
 
-// Id of each byte, -1 if no token is that single byte.
+// Id of each byte, -1 for a byte without a token.
 std::array<std::int32_t, 256> ids_of_bytes(const std::vector<std::string>& tokens);
 
-// The merges that are implied by ranks (a token's id is its rank, as in tiktoken): for each token that can result from
-// merging neighbours, the last merge that leads to it, in the order of ids.
+// The merges that ranks imply, if the id of a token is its rank, as in tiktoken: for each token that merges can
+// produce, the last merge on the way to it, in order of ids.
 std::vector<bpe::PairRule> merges_of_ranks(const std::vector<std::string>& tokens, const Poll& poll);
 
 }  // namespace nmt_prep::byte_bpe

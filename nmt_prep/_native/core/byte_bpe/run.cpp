@@ -6,13 +6,13 @@ namespace nmt_prep::byte_bpe {
 namespace {
 
 // True if a word begins with a character of three or more bytes, perhaps after a space or another short character. In
-// Chinese, Japanese, Korean or Hindi, many boundaries are crossed by no token. Other scripts have few of these.
+// Chinese, Japanese, Korean or Hindi, no token crosses most boundaries. Other scripts have few such boundaries.
 bool has_units(const std::uint8_t* word) { return word[0] >= 0xE0 || word[1] >= 0xE0; }
 
 }  // namespace
 
 void Model::Run::finish() {
-    // Entries of caches and tables are copied as a whole, or four ids at a time.
+    // Room after the ids, since entries of caches and tables are copied as a whole or four ids at a time.
     constexpr std::size_t kPadding = std::max(PhraseCache::kPadding, IdCache::kMaxIds);
     if (scratch_.ids.size() < bytes_ + kPadding) scratch_.ids.resize(bytes_ + kPadding);
     if (merged_.size() < bytes_ + bpe::WordMerger::kMaxSymbols) merged_.resize(bytes_ + bpe::WordMerger::kMaxSymbols);
@@ -91,7 +91,7 @@ void Model::Run::encode_units() {
     missing_in_units_.clear();
 }
 
-// Notes that the last `count` of the merged ids, which are new, are those of a pretoken.
+// Notes that the last `count` merged ids are the ids of a pretoken.
 void Model::Run::set_ids(const Missing& missing, std::size_t count) {
     Mark& mark = marks_[missing.mark];
     mark.start = merged_size_;

@@ -1,5 +1,5 @@
-// Encodes lines one after another, a block of pretokens at a time: the cache entries of all of them are fetched from
-// memory while the block is filled; those that no cache has are merged together.
+// Encodes lines one after another, a block of pretokens at a time. While a block is filled, the cache entries of its
+// pretokens are fetched from memory; then the pretokens that no cache has are merged together.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace nmt_prep::byte_bpe {
 
 class Model::Run {
    public:
-    // `ends`: by line, where to write the number of ids after it.
+    // `ends`: for each line, where to write the number of ids up to its end.
     Run(const Model& model, Scratch& scratch, IdBuffer& ids, std::int64_t* ends)
         : model_(model), scratch_(scratch), ids_(ids), ends_(ends), units_(model, scratch) {}
 
@@ -27,33 +27,33 @@ class Model::Run {
             splitter.for_each_pretoken(part.text, part.size, [&](const std::uint8_t* word, std::size_t size) {
                 push(word, size, static_cast<std::size_t>(readable - word));
             });
-            if (part.text < line.text || part.text >= line.text + line.size) finish();  // is in scratch space
+            if (part.text < line.text || part.text >= line.text + line.size) finish();  // the text is in scratch space
         };
         splitter.for_each_part(line, scratch_.split, on_part,
                                [&](std::int32_t id) { push(kName, static_cast<std::size_t>(id)); });
         push(kEndOfLine, number);
     }
 
-    // Encodes what is waiting.
+    // Encodes the waiting pretokens.
     void finish();
 
    private:
     static constexpr std::size_t kBlock = 256;
-    // Entries without text have one of these in place of a size, and the id or the line as their key.
+    // Entries without text have one of these values as their size, and the id or the line as their key.
     static constexpr std::size_t kName = SIZE_MAX, kEndOfLine = SIZE_MAX - 1;
 
-    // A pretoken with its cache key: of the word cache, or, for the phrase cache, the hash in `low`; then `high` is the
-    // number of bytes from `word` that may be read.
+    // A pretoken with its key in the word cache. For the phrase cache, `low` is the hash, and `high` the number of
+    // readable bytes from `word`.
     struct Pretoken {
         const std::uint8_t* word;
         std::size_t size;
         IdCache::Key key;
     };
 
-    // Something that comes after the first `at` ids which were found in the block.
+    // The end of a line, or a word without ids, after the first `at` ids of the block.
     struct Mark {
         std::size_t at;
-        std::size_t line;   // that ends here; kNoLine for a word that is still without ids
+        std::size_t line;   // line that ends here; kNoLine for a word without ids
         std::size_t start;  // its ids are merged_[start, start + count)
         std::size_t count;
     };
@@ -105,10 +105,10 @@ class Model::Run {
     IdBuffer& ids_;
     std::int64_t* ends_;
     std::array<Pretoken, kBlock> block_;
-    std::size_t size_ = 0;   // of the block
+    std::size_t size_ = 0;   // size of the block
     std::size_t bytes_ = 0;  // an upper limit of the ids of the block
     std::vector<Mark> marks_;
-    std::array<Missing, bpe::WordMerger::kMaxWords> missing_;  // in the merger of words
+    std::array<Missing, bpe::WordMerger::kMaxWords> missing_;  // words in the merger
     Units units_;
     std::vector<Missing> missing_in_units_;
     std::vector<std::int32_t> merged_;  // its first `merged_size_` are in use

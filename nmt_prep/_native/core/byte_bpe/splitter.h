@@ -14,13 +14,13 @@
 
 namespace nmt_prep::byte_bpe {
 
-// The steps, in this order.
+// The steps, in the order of the members.
 struct SplitSteps {
-    NameFinder::Names before = {};  // added tokens to find in the text as it is
-    bool nfc = false;               // bring the rest into normal form C
-    NameFinder::Names after = {};   // added tokens to find then
+    NameFinder::Names before = {};  // added tokens to find in the unchanged text
+    bool nfc = false;               // bring the text between them into normal form C
+    NameFinder::Names after = {};   // added tokens to find after this
     bool prefix_space = false;      // add a space before a part that does not begin with one
-    // Patterns; each splits the parts of the previous one. Without any, a part is one pretoken.
+    // Patterns; each splits the parts of the previous one. Without patterns, a part is one pretoken.
     std::vector<std::shared_ptr<const pattern::Scanner>> scanners = {};
 };
 
@@ -40,11 +40,11 @@ class Splitter {
     struct Part {
         const std::uint8_t* text;
         std::size_t size;
-        std::size_t readable;  // bytes from `text` that may be read, at least `size`
+        std::size_t readable;  // readable bytes from `text`, at least `size`
     };
 
-    // Calls on_part(part) and on_name(id) for what the steps before the patterns make of a line, in order. Parts are
-    // not empty, and valid during the call.
+    // Calls on_part(part) and on_name(id) for the parts and added tokens of a line after the steps before the patterns,
+    // in order. Parts are not empty, and valid during the call.
     template <class OnPart, class OnName>
     void for_each_part(const Part& line, Scratch& scratch, OnPart&& on_part, OnName&& on_name) const {
         if (before_.empty()) return after_names(line, scratch, on_part, on_name);

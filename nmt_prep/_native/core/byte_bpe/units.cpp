@@ -42,7 +42,7 @@ void Model::Units::add_unit(const std::uint8_t* text, std::size_t size, std::siz
     }
 }
 
-// Adds a unit of one character. Such units that follow each other have one entry.
+// Adds a unit of one character. Consecutive units of one character share an entry.
 void Model::Units::add_character(const bpe::CharacterTable::Entry& entry) {
     const std::size_t first_of_word = ends_.empty() ? 0 : ends_.back();
     if (units_.size() == first_of_word || units_.back().count == 0)

@@ -65,7 +65,7 @@ Dictionary::Kind Dictionary::append_rows(std::string_view token, std::string& br
     return Kind::kWord;
 }
 
-// N-grams count characters, not bytes, and see the word between < and >; these two alone are none.
+// N-grams are of characters, not bytes, of the word between < and >. The signs < and > alone are no n-grams.
 void Dictionary::append_characters(std::string_view word, std::string& bracketed,
                                    std::vector<std::uint32_t>& rows) const {
     std::string& bytes = bracketed;
@@ -103,7 +103,8 @@ void Dictionary::append_ngrams(const std::vector<std::uint32_t>& hashes, std::ve
     replace_buckets(rows, first);
 }
 
-// Replaces buckets by their rows, from index `first` on. Drops pruned buckets; those are not predictable for a branch.
+// Replaces buckets by their rows, from index `first` on. Drops pruned buckets, without a branch, which could not be
+// predicted.
 void Dictionary::replace_buckets(std::vector<std::uint32_t>& rows, std::size_t first) const {
     if (!pruned_) {
         for (std::size_t i = first; i < rows.size(); ++i) rows[i] += words_;

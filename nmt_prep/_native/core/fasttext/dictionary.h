@@ -1,4 +1,4 @@
-// Rows of the input matrix that belong to a word and to n-grams: the dictionary of a fastText model.
+// The dictionary of a fastText model: the rows of the input matrix for words and n-grams.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 namespace nmt_prep::fasttext {
 
 constexpr std::string_view kLineEnd = "</s>";           // the token that ends a line
-constexpr std::string_view kLabelPrefix = "__label__";  // unknown tokens that begin with it are no words
+constexpr std::string_view kLabelPrefix = "__label__";  // unknown tokens with this prefix are no words
 
 // fastText's hash: FNV-1a over sign-extended bytes. It differs from standard FNV-1a for text outside ASCII.
 constexpr std::uint32_t kHashStart = 2166136261U;
@@ -45,8 +45,8 @@ class Dictionary {
 
     enum class Kind : std::uint8_t { kWord, kLabel };
 
-    // Returns the kind of a token. If it is a word, appends its rows: that of the word, then those of its character
-    // n-grams. `bracketed` is scratch space.
+    // Returns the kind of a token. For a word, appends the row of the word, then the rows of its character n-grams.
+    // `bracketed` is scratch space.
     Kind append_rows(std::string_view token, std::string& bracketed, std::vector<std::uint32_t>& rows) const;
 
     // Appends the rows of the n-grams of a line's words, given their hashes.

@@ -10,7 +10,7 @@ namespace nmt_prep::fasttext {
 
 enum class Loss : std::uint8_t { kHierarchicalSoftmax = 1, kNegativeSampling = 2, kSoftmax = 3, kOneVsAll = 4 };
 
-// A list of float32 values in the file. They may lie at any address, so they are read by copying.
+// A list of float32 values in the file. Addresses may be unaligned, so values are read by copying.
 struct Values {
     const std::uint8_t* bytes = nullptr;
     std::size_t size = 0;
@@ -18,19 +18,19 @@ struct Values {
     float real(std::size_t i) const;
 };
 
-// Product quantiser: cuts a vector into parts of `part` values (the last may be shorter), and replaces each by the
-// nearest of 256 centroids.
+// Product quantiser: divides a vector into parts of `part` values (the last may be shorter), and replaces each part by
+// the nearest of 256 centroids.
 struct Quantizer {
     std::size_t dim = 0, parts = 0, part = 0;
     Values centroids;  // 256 vectors for each part, part by part
 
-    // Index of the first value of a centroid; its size is that of the part.
+    // Index of the first value of a centroid, which has the size of the part.
     std::size_t centroid(std::size_t number, std::uint8_t code) const;
     std::size_t size(std::size_t number) const;
 };
 
 // Matrix with one vector of `dim` values per row, either dense or as codes of a quantiser. With `norms`, rows are
-// scaled by a norm that is quantised by itself.
+// scaled by norms, which have a quantiser of their own.
 struct MatrixData {
     std::size_t rows = 0, dim = 0;
     bool quantized = false;
@@ -46,7 +46,7 @@ struct Entry {
     std::int64_t count;
 };
 
-// Bucket of n-grams that pruning has kept, and its row after those of the words.
+// A bucket of n-grams that pruning kept, and its row, counted after the rows of words.
 struct KeptBucket {
     std::uint32_t bucket, row;
 };

@@ -9,7 +9,7 @@
 
 namespace nmt_prep::fasttext {
 
-// Adds `dim` values. Compilers use vector instructions, fully unrolled if the number is a constant.
+// Adds `dim` values. Compilers make vector instructions of it, fully unrolled for a constant number.
 template <std::size_t kDim>
 inline void add_values(float* __restrict sum, const float* __restrict values, std::size_t dim) {
     const std::size_t size = kDim != 0 ? kDim : dim;
@@ -57,7 +57,7 @@ class OutputMatrix {
 
     OutputMatrix(const MatrixData& data, Layout layout);
 
-    // Product of a row and a vector. With `in_order`, terms are added one by one as in fastText; otherwise in a faster
+    // Product of a row and a vector. With `in_order`, terms are added one by one as in fastText, otherwise in a faster
     // order.
     float product(std::size_t row, const float* vector, bool in_order) const;
 

@@ -11,7 +11,7 @@ namespace nmt_prep::fasttext {
 namespace {
 
 constexpr std::size_t kRunBytes = std::size_t{1} << 16;
-constexpr std::size_t kGroup = 32;  // words that are looked up together, after prefetching their memory
+constexpr std::size_t kGroup = 32;  // number of words that are looked up together, after prefetching
 
 // fastText's table of the logistic function for one-vs-all and negative sampling.
 constexpr std::int32_t kLogisticSteps = 512;
@@ -165,7 +165,7 @@ void Model::for_each_line(const TextView& text, std::size_t threads, bool in_ord
     std::vector<std::unique_ptr<Scratch>> scratches(std::clamp<std::size_t>(threads, 1, bounds.size()));
     for (auto& scratch : scratches) {
         scratch = scratch_.borrow([&] { return std::make_unique<Scratch>(*this); });
-        // The table of logistic values is coarse: with another rounding, a sum may fall into another step.
+        // The table of logistic values is coarse, so that a sum with another rounding may belong to another step.
         scratch->in_order = in_order || is_logistic();
     }
     const auto end = static_cast<std::size_t>(text.offsets[text.lines]);
@@ -249,8 +249,8 @@ void Model::tree_top(std::size_t most, Scratch& scratch) const {
     }
 }
 
-// Finds the most probable rival: a search that follows the more probable branch first, and skips branches that are less
-// probable than the best rival so far or than `least`.
+// Finds the most probable rival. Follows the more probable branch first, and skips branches that are less probable than
+// `least` or the best rival so far.
 void Model::tree_rival(const std::vector<std::uint8_t>& has_rival, Scratch& scratch, float least,
                        Contest& contest) const {
     if (has_rival[tree_->root()] == 0) return;

@@ -1,6 +1,6 @@
 // A fastText classifier: probabilities of labels for lines of text, as fastText's `predict` gives them. `probabilities`
-// and `top` add floats in fastText's order, so they are equal to the last bit; `contest` differs by rounding, and is
-// several times as fast.
+// and `top` add floats in fastText's order, so that results are equal to the last bit; results of `contest` differ by
+// rounding, and take a fraction of the time.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ namespace nmt_prep::fasttext {
 // Part of a label in a contest.
 enum class Role : std::uint8_t { kNone, kOwn, kRival };
 
-// Result of a contest: the sum of the probabilities of own labels, and the most probable rival.
+// Result of a contest: the summed probability of labels with role kOwn, and the most probable rival.
 struct Contest {
     float own = 0;
     float rival = 0;
@@ -42,7 +42,7 @@ class Model {
     const std::vector<std::string_view>& labels() const { return labels_; }
     std::size_t dim() const { return input_.dim(); }
 
-    // The probabilities of the given labels, [lines, labels]. 0 where the model knows nothing of a line. Requires
+    // The probabilities of the given labels, [lines, labels]; 0 for a line of which the model knows no word. Requires
     // labels in range.
     void probabilities(const TextView& text, const std::vector<std::uint32_t>& labels, float* result,
                        std::size_t threads, const Poll& poll) const;
@@ -52,8 +52,8 @@ class Model {
     void top(const TextView& text, std::size_t most, std::int32_t* labels, float* result, std::size_t threads,
              const Poll& poll) const;
 
-    // Requires a role for each label. Rivals that are not more probable than `least` are not looked for: the lower it
-    // is, the longer the search.
+    // Requires a role for each label. Does not search for rivals with a probability of `least` or below; the lower
+    // `least`, the longer the search.
     void contest(const TextView& text, const std::vector<Role>& roles, float least, Contest* result,
                  std::size_t threads, const Poll& poll) const;
 
@@ -75,9 +75,9 @@ class Model {
         std::vector<std::uint32_t> hashes;  // hashes of the line's words, if the model has n-grams of words
         std::vector<float> hidden;          // sum, then mean, of the line's rows
         std::size_t count = 0;              // number of the line's rows
-        bool in_order = false;              // sums are those of fastText to the last bit, without the cache
+        bool in_order = false;              // sums are equal to fastText's to the last bit; the cache is not used
         std::vector<float> outputs;         // outputs of all labels, or of nodes of the tree
-        std::vector<std::uint64_t> known;   // for each node, the number of the line that its output was computed for
+        std::vector<std::uint64_t> known;   // for each node, the number of the line of its output
         std::uint64_t line = 0;
         std::vector<Scored> heap;
         std::vector<Scored> open;

@@ -1,6 +1,6 @@
-// Cache of the vector sums of words, bounded, for one thread at a time. A new word replaces an old one of its bucket.
-// What is cached changes results by rounding at most: a word's rows are summed before they are added to those of its
-// line.
+// Cache of the vector sums of words, bounded, for one thread at a time. A new word replaces an old word of its bucket.
+// The content of the cache changes results at most by rounding, since the rows of a word are summed before they are
+// added to the rows of the line.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ class WordCache {
     };
 
     struct Entry {
-        Key key = {};  // its size is 0 if the entry is free
+        Key key = {};  // key of size 0 in a free entry
         std::uint32_t rows = 0;
         std::uint32_t hash = 0;
     };
@@ -54,7 +54,7 @@ class WordCache {
         return key;
     }
 
-    // Prefetches the memory that `find` reads, and the vectors that it may lead to.
+    // Prefetches the memory that `find` reads, and the vectors of the entries there.
     void prefetch(const Key& key) const {
         const std::size_t first = bucket(key);
         __builtin_prefetch(&entries_[first]);
@@ -70,7 +70,7 @@ class WordCache {
         return nullptr;
     }
 
-    // Returns the entry for a new word; the caller must write all of it. Words of a bucket are replaced in turn.
+    // Returns the entry for a new word, which the caller must write completely. Words of a bucket are replaced in turn.
     Entry* place(const Key& key) {
         const std::size_t first = bucket(key);
         turn_ = (turn_ + 1) % kWays;

@@ -25,7 +25,7 @@ std::vector<HashCount> FrequentHashes::above(std::int64_t least) const {
 }
 
 void FrequentHashes::purge() {
-    std::vector<HashCount> entries;  // those with a count of 2 or more: mostly few
+    std::vector<HashCount> entries;  // entries with a count of 2 or more, mostly few
     for (const auto& slot : counts_.slots())
         if (slot.value > 1) entries.push_back({slot.key, slot.value});
     std::int64_t subtracted = 1;

@@ -14,10 +14,10 @@ struct HashCount {
     std::int64_t count;
 };
 
-// Counters as those of Misra and Gries ("Finding repeated elements", 1982). If there are 2k different hashes, the k-th
-// largest count is subtracted from all, and those that are left without a count are forgotten (Anderson et al., "A
-// high-performance algorithm for identifying frequent items in data streams", 2017). So a count is at most n / k too
-// low after n hashes, and never too high.
+// Counters of Misra and Gries ("Finding repeated elements", 1982). Once there are 2k different hashes, the k-th largest
+// count is subtracted from all counts, and hashes without a positive count are forgotten (Anderson et al., "A
+// high-performance algorithm for identifying frequent items in data streams", 2017). So after n hashes a count is at
+// most n / k too low, and never too high.
 class FrequentHashes {
    public:
     // Keeps at least `kept` hashes; requires kept > 0.
@@ -25,8 +25,8 @@ class FrequentHashes {
 
     void add(std::uint64_t hash);
 
-    // Hashes that may occur more often than `least` times, with counts that may be up to error() too low; by hash. All
-    // that do are there if `least` is error() or more.
+    // Hashes that may occur more often than `least` times, ordered by hash, with counts that may be up to error() too
+    // low. If `least` is error() or more, none of the hashes that do is missing.
     std::vector<HashCount> above(std::int64_t least) const;
     std::int64_t error() const { return error_; }
 

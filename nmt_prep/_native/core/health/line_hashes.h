@@ -1,4 +1,4 @@
-// Hashes of lines, to count equal ones.
+// Hashes of lines, to count equal lines.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 namespace nmt_prep::health {
 
 // Writes the hash of each line without its ASCII white space at both ends. Hashes are the same on every little-endian
-// processor, and different lines have different ones for all practical purposes.
+// processor, and practically never equal for different lines.
 void line_hashes(const TextView& text, std::uint64_t* hashes);
 
 }  // namespace nmt_prep::health

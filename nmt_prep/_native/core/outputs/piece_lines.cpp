@@ -11,9 +11,9 @@
 namespace nmt_prep {
 namespace {
 
-constexpr std::size_t kUsualPiece = 6;  // bytes of a piece and a space, for the first guess of the size
+constexpr std::size_t kUsualPiece = 6;  // usual bytes of a piece and a space, for a first estimate of the size
 
-// Text that grows. It is not filled before it is written.
+// Text that grows, in memory that is not filled before it is written.
 class Growing {
    public:
     explicit Growing(std::size_t capacity) : capacity_(capacity), data_(fresh(capacity)) {}

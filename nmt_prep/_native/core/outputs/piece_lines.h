@@ -11,7 +11,7 @@
 
 namespace nmt_prep {
 
-// The pieces of a vocabulary. Short ones are kept in slots of one size, which are copied without a call.
+// The pieces of a vocabulary. Short pieces are in slots of one size, which are copied without a function call.
 class PieceTable {
    public:
     // Throws std::invalid_argument for bad offsets.
@@ -28,7 +28,7 @@ class PieceTable {
    private:
     struct Slot {
         std::array<std::uint8_t, kSlack - 1> text;
-        std::uint8_t size;  // kLong for a piece that does not fit
+        std::uint8_t size;  // kLong for a piece that does not fit into a slot
     };
     static constexpr std::uint8_t kLong = 0xFF;
 
@@ -38,16 +38,16 @@ class PieceTable {
     std::size_t longest_ = 0;
 };
 
-// Rows of ids as a column of lines. The last id of a row is left out if it is `last`; -1 keeps all.
+// Rows of ids as a column of lines. The last id of a row is left out if it equals `last`; -1 keeps all ids.
 struct PieceColumn {
     const PieceTable& table;
     IdColumn rows;
     std::int32_t last;
 };
 
-// Returns the rows of columns as lines, with tabs between columns. A line ends in '\n', unless `bounds` gets the bounds
-// of the lines. Throws std::invalid_argument for bad offsets or columns of different lengths, and std::out_of_range for
-// an id without a piece.
+// Returns the rows of columns as lines, with tabs between columns. A line ends in '\n', unless `bounds` is given, which
+// gets the bounds of the lines. Throws std::invalid_argument for bad offsets or columns of different lengths, and
+// std::out_of_range for an id without a piece.
 OwnedBytes piece_lines(std::span<const PieceColumn> columns, std::vector<std::int64_t>* bounds = nullptr);
 
 }  // namespace nmt_prep

@@ -1,4 +1,4 @@
-// The end of a row: its last id may be a special piece that an output does not want.
+// The end of a row, whose last id may be a special piece that an output leaves out.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace nmt_prep {
 
-// Returns the row without its last id, if that is `last`; ids are never negative, so -1 keeps all.
+// Returns the row without its last id if this id equals `last`. Ids are never negative, so -1 keeps all ids.
 inline Ids without_last(Ids row, std::int32_t last) {
     return !row.empty() && row.back() == last ? row.first(row.size() - 1) : row;
 }

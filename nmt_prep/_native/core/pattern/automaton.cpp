@@ -13,12 +13,12 @@ namespace {
 constexpr std::size_t kMaxInstructions = 4000;
 constexpr std::size_t kMaxClasses = 250;
 constexpr std::size_t kMaxStates = 1000;
-constexpr std::size_t kMaxWork = 2'000'000;  // that of published expressions is below 20,000
+constexpr std::size_t kMaxWork = 2'000'000;  // published expressions need less than 20,000
 
 // Thrown inside this file only.
 struct TooLarge : std::exception {};
 
-// What compiling has cost so far, in visits of instructions and parts.
+// The cost of the compilation so far, in visits of instructions and parts.
 class Work {
    public:
     void visit() {
@@ -33,10 +33,10 @@ class Work {
 struct Instruction {
     enum Kind : std::uint8_t { kSet, kAhead, kFork, kMatch };
     Kind kind;
-    std::size_t set = 0;    // of kSet and kAhead
+    std::size_t set = 0;    // for kSet and kAhead
     bool at_end = false;    // of kAhead
-    std::size_t next = 0;   // of all but kMatch; the preferred one of kFork
-    std::size_t other = 0;  // of kFork
+    std::size_t next = 0;   // for all kinds but kMatch; for kFork the preferred instruction
+    std::size_t other = 0;  // for kFork
 };
 
 // Translates an expression from its end to its beginning: each part knows what follows it.
@@ -89,7 +89,7 @@ class Program {
     std::size_t place_repeat(const Node& node, std::size_t next) {
         const Node& part = node.parts[0];
         if (node.most == Node::kMany) {
-            if (is_nullable(part)) throw TooLarge{};  // would need the rules of each library for empty repetitions
+            if (is_nullable(part)) throw TooLarge{};  // libraries have different rules for empty repetitions
             const std::size_t fork = add({.kind = Instruction::kFork, .other = next});
             instructions[fork].next = place(part, fork);
             next = fork;
@@ -118,7 +118,7 @@ class Program {
     std::map<CodeSet, std::size_t> numbers_;
 };
 
-// Classes of code points that belong to the same sets.
+// Classes of code points: code points of a class belong to the same sets.
 struct Classes {
     explicit Classes(const std::vector<CodeSet>& sets) {
         std::set<char32_t> starts{0};
@@ -150,7 +150,7 @@ struct Classes {
 
     std::vector<Range> ranges;
     std::vector<std::uint8_t> class_of;
-    std::vector<std::vector<bool>> members;  // by class, whether it belongs to each set
+    std::vector<std::vector<bool>> members;  // by class, true for the sets that contain it
 };
 
 class Subsets {
@@ -172,7 +172,7 @@ class Subsets {
    private:
     using List = std::vector<std::size_t>;
 
-    // Instructions in order of preference, and those that were visited on the way to them.
+    // Instructions in order of preference, and the instructions visited on the way to them.
     struct Reached {
         explicit Reached(std::size_t size) : visited(size) {}
 
@@ -189,7 +189,7 @@ class Subsets {
         return place->second;
     }
 
-    // Adds an instruction, or those that forks lead to, in order of preference.
+    // Adds an instruction, or for a fork the instructions that it leads to, in order of preference.
     void add(std::size_t first, Reached& reached) const {
         List pending{first};
         while (!pending.empty()) {
@@ -211,7 +211,7 @@ class Subsets {
     }
 
     Automaton::Step step(std::size_t state, std::size_t symbol) {
-        // What a look ahead allows continues in its place, before what is less preferred.
+        // A look ahead is replaced by the instructions that it allows, before less preferred instructions.
         List pending(lists_[state].rbegin(), lists_[state].rend());
         std::vector<bool> seen(program_.size());
         Reached reached(program_.size());

@@ -1,9 +1,9 @@
 // Compiles a regular expression to a deterministic automaton over classes of characters.
 //
-// Its matches are those of a backtracking engine: of the ways to match at a position, the one that the expression
-// prefers. States are ordered lists of positions in the expression, the preferred first; what comes after a match in
-// the list is dropped. A match is reported one character late, when the character that follows is known, so that
-// expressions may look ahead by one character.
+// Its matches are those of a backtracking engine: of all matches at a position, the one that the expression prefers.
+// States are lists of positions in the expression, in order of preference; positions after a match in the list are
+// dropped. A match is reported one character late, when the next character is known, so that expressions may look ahead
+// by one character.
 #pragma once
 
 #include <cstddef>

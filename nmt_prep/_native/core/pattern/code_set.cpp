@@ -17,7 +17,7 @@ constexpr std::string_view kCategories[] = {"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", 
 
 using Named = std::map<std::string, std::vector<Range>, std::less<>>;
 
-// Adds a code point to ranges; each call for the same ranges has a higher one.
+// Adds a code point to ranges; code points must ascend.
 void extend(std::vector<Range>& ranges, char32_t point) {
     if (!ranges.empty() && ranges.back().last + 1 == point)
         ranges.back().last = point;
@@ -25,8 +25,8 @@ void extend(std::vector<Range>& ranges, char32_t point) {
         ranges.push_back({point, point});
 }
 
-// Returns the name of a script as regular expressions write it; the table has it in upper case. Names of several words
-// are left out, since their spelling differs between libraries.
+// Returns the name of a script as regular expressions write it, from its name in upper case. Leaves out names of
+// several words, whose spelling differs between libraries.
 std::string script_name(std::string_view name) {
     std::string written(1, name[0]);
     for (const char letter : name.substr(1))

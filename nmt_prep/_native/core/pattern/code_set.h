@@ -38,7 +38,7 @@ class CodeSet {
 const CodeSet& white_space();
 
 // The characters of a general category (Lu), a group of categories (L) or a script (Han), by the name that regular
-// expressions use; null if there is no such name.
+// expressions use; null for an unknown name.
 const CodeSet* named_set(std::string_view name);
 
 }  // namespace nmt_prep::pattern

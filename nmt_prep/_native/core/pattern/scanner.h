@@ -16,7 +16,7 @@
 
 namespace nmt_prep::pattern {
 
-// Text between matches: a part of its own, as `Split` with behavior Isolated makes it, or left out, as tiktoken does.
+// Treatment of text between matches: kept as a part, as by `Split` with behavior Isolated, or left out, as by tiktoken.
 enum class Unmatched : std::uint8_t { kKept, kDropped };
 
 class Scanner {
@@ -28,7 +28,7 @@ class Scanner {
     template <class Visit>
     void for_each_part(const std::uint8_t* at, std::size_t size, Visit&& visit) const {
         const std::uint8_t* const end = at + size;
-        const std::uint8_t* begin = at;  // of the part that `at` is in
+        const std::uint8_t* begin = at;  // beginning of the part that contains `at`
         std::array<const std::uint8_t*, kBlock + 2> ends;
         const Step* const walk = walk_.data();
         const unsigned column_bits = column_bits_;
@@ -40,8 +40,8 @@ class Scanner {
             std::size_t count = 0;
             Step step = 0;
             while (at < stop) {
-                // Most steps take two characters of one byte each, since each step waits for the previous one. Only the
-                // sum and the read wait: the place among the steps of a state is known before.
+                // Most steps take two characters of one byte each, since each step waits for the previous one. Only a
+                // sum and a read wait, because the place among the steps of a state is known before.
                 if (end - at > 1 && ((at[0] | at[1]) & 0x80) == 0 && column_bits != 0) {
                     const std::size_t first = of_low_points_[at[0]], second = of_low_points_[at[1]];
                     step = walk[state + (first << column_bits | second)];
@@ -80,17 +80,18 @@ class Scanner {
     }
 
    private:
-    // A step is the place of the next state's first step, whose lowest bits are free for facts about the step.
+    // A step is the place of the first step of the next state. The lowest bits of a place are free for facts about the
+    // step.
     using Step = std::uint16_t;
-    static constexpr Step kMatched = 1;     // of steps_: what comes before the character is a match
-    static constexpr Step kEndsPart = 1;    // of walk_: a part ends before the character, and the next one begins
-    static constexpr Step kUnusual = 2;     // of walk_: a part ends earlier than that, or the character begins no match
-    static constexpr Step kEndsSecond = 4;  // of walk_: a part ends before the second character
+    static constexpr Step kMatched = 1;     // in steps_: the text before the character is a match
+    static constexpr Step kEndsPart = 1;    // in walk_: a part ends before the character, and the next part begins
+    static constexpr Step kUnusual = 2;     // in walk_: a part ends earlier, or the character begins no match
+    static constexpr Step kEndsSecond = 4;  // in walk_: a part ends before the second character
     static constexpr Step kFacts = 7;
     static constexpr std::size_t kMinStride = 8;
     static constexpr std::size_t kMaxSteps = std::size_t{1} << 16;
-    static constexpr std::size_t kLowPoints = 0x800;  // of one or two bytes
-    static constexpr std::size_t kBlock = 256;        // bytes to walk before parts are visited
+    static constexpr std::size_t kLowPoints = 0x800;  // code points of one or two bytes
+    static constexpr std::size_t kBlock = 256;        // number of bytes to walk before parts are visited
 
     Scanner(const Automaton& automaton, Unmatched unmatched);
     void place_classes(const Automaton& automaton);
@@ -103,7 +104,7 @@ class Scanner {
         if (unmatched_ == Unmatched::kKept) visit(at, static_cast<std::size_t>(end - at));
     }
 
-    // Visits the match at `at`, or if there is none, the text up to the next match. Returns its end.
+    // Visits the match at `at`, or without a match the text up to the next match. Returns the end of the visited text.
     template <class Visit>
     const std::uint8_t* visit_one(const std::uint8_t* at, const std::uint8_t* end, Visit& visit) const {
         const std::uint8_t* const rest = at;
@@ -148,9 +149,10 @@ class Scanner {
 
     std::array<std::uint8_t, kLowPoints> of_low_points_;  // classes
     std::size_t start_ = 0, end_class_ = 0;
-    std::vector<Step> steps_;  // for one match, by state and class; state 0 is the one without further matches
-    // For a whole text: where a match ends, the next one begins. By state, class and column: the class of a second
-    // character if both are below U+0080, else alone_. There is only this column if all would be too many.
+    std::vector<Step> steps_;  // steps within one match, by state and class; state 0 has no further matches
+    // Steps through a whole text, where a match begins at the end of the previous one. By state, class, and column: the
+    // class of the second character if both characters are below U+0080, else alone_. If all columns were too many,
+    // alone_ is the only column.
     std::vector<Step> walk_;
     unsigned column_bits_ = 0;
     std::size_t alone_ = 0;

@@ -142,7 +142,8 @@ class Parser {
         return node;
     }
 
-    // Repetition that never gives back what it took: unless there are as many as possible, none may follow.
+    // Repetition that never gives back characters: another repetition may not follow unless the most allowed were
+    // taken.
     static Node possessive(const Node& part, unsigned least, unsigned most) {
         if (part.kind != Node::kSet) throw NotRecognised{};
         const Node none_follows = ahead(~part.set, true);
@@ -176,7 +177,7 @@ class Parser {
             case 'p': return property();
             case 'P': return ~property();
             default:
-                // Some libraries take these escapes as boundaries of words or of the text.
+                // Some libraries read these escapes as boundaries of words or of the text.
                 if (!is_ascii_sign(point) || std::u32string_view(U"<>'`").find(point) != std::u32string_view::npos)
                     throw NotRecognised{};
                 return CodeSet(point);
@@ -191,13 +192,13 @@ class Parser {
             name.push_back(static_cast<char>(next()));
         }
         require(U"}");
-        // Case-insensitive matching would also add the other case of each character.
+        // Matching without regard to case would also need the other case of each character.
         const CodeSet* const found = ignore_case_ ? nullptr : named_set(name);
         if (found == nullptr) throw NotRecognised{};
         return *found;
     }
 
-    // A set after its opening bracket. Intersection binds less tightly than listing characters.
+    // A set after its opening bracket. Intersection binds less tightly than juxtaposition.
     CodeSet bracketed() {
         if (++depth_ > kMaxDepth) throw NotRecognised{};
         const bool negative = take(U"^");
@@ -227,7 +228,7 @@ class Parser {
     }
 
     CodeSet range_or_character() {
-        // The libraries disagree on doubled signs, which are operators to some.
+        // The libraries disagree about doubled signs, which some read as operators.
         if ((peek() == '-' || peek() == '~') && peek() == peek(1)) throw NotRecognised{};
         if (peek() == '-' && peek(1) != ']' && text_[at_ - 1] != '[' && text_[at_ - 1] != '^') throw NotRecognised{};
         CodeSet first = member();
@@ -249,7 +250,8 @@ class Parser {
         return set.ranges().size() == 1 && set.ranges()[0].first == set.ranges()[0].last;
     }
 
-    // A literal character. Oniguruma lets some pairs of letters match one character that folds to both, as ß to ss.
+    // A literal character. In Oniguruma some pairs of letters also match one character that folds to them, as ß folds
+    // to ss.
     CodeSet folded(char32_t point) {
         if (!ignore_case_) return CodeSet(point);
         const char32_t lower = is_ascii_letter(point) ? point | 0x20 : point;

@@ -1,8 +1,8 @@
 // Parses the regular expressions of published tokenizers.
 //
-// Only what means the same in every text is recognised: sets of characters, groups, alternatives, greedy and possessive
-// repetition, and a look ahead of one character. Everything else (lazy repetition, references, look behind, \w, …) is
-// not, so that the library that defines the syntax is used instead.
+// Recognises sets of characters, groups, alternatives, greedy and possessive repetition, and a look ahead of one
+// character. Does not recognise anything else (lazy repetition, references, look behind, \w, …); callers then use the
+// library that defines the syntax.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,10 @@ struct Node {
     static constexpr unsigned kMany = 0xFFFFFFFF;
 
     Kind kind;
-    CodeSet set = {};              // of kSet: the characters that match; of kAhead: those that may follow
-    bool at_end = false;           // of kAhead: the text may also end here
-    std::vector<Node> parts = {};  // of kSequence in order, of kChoice the preferred first, of kRepeat one
-    unsigned least = 0, most = 0;  // of kRepeat
+    CodeSet set = {};              // for kSet the characters that match, for kAhead the characters that may follow
+    bool at_end = false;           // for kAhead: the text may also end here
+    std::vector<Node> parts = {};  // for kSequence in order, for kChoice the preferred first, for kRepeat one
+    unsigned least = 0, most = 0;  // bounds of kRepeat
 };
 
 // Returns nothing for an expression that is not recognised, is not UTF-8, or has more than 16,384 characters.

@@ -14,7 +14,7 @@ namespace nmt_prep {
 namespace {
 
 constexpr std::size_t kPackedTogether = 16384;
-constexpr std::size_t kColumns = 3;  // of each pair, before the ids
+constexpr std::size_t kColumns = 3;  // values of each pair before the ids
 
 std::uint16_t saturated(std::uint32_t value) {
     return static_cast<std::uint16_t>(std::min<std::uint32_t>(value, 0xffff));
@@ -22,7 +22,7 @@ std::uint16_t saturated(std::uint32_t value) {
 
 std::size_t bytes_of(std::uint32_t tokens) { return sizeof(std::int32_t) * std::size_t{tokens}; }
 
-// Counts of a record's columns, or what is wrong with them.
+// Counts of the columns of a record, or their error.
 struct Counts {
     std::size_t pairs;
     std::size_t rows;

@@ -18,14 +18,14 @@ namespace nmt_prep {
 
 inline constexpr std::int32_t kChunkMagic = 0x43544d4e;
 inline constexpr std::int32_t kChunkVersion = 1;
-inline constexpr std::size_t kChunkHeader = 4;  // values
+inline constexpr std::size_t kChunkHeader = 4;  // int32 values
 
-// Index entry of a pair: tokens of the source, tokens of the target, corpus; 65,535 stands for itself and all larger
+// Index entry of a pair: tokens of the source, tokens of the target, corpus; 65,535 stands for this and all larger
 // values.
 using IndexedPair = std::array<std::uint16_t, 3>;
 IndexedPair indexed(const PairInfo& pair);
 
-// Writes pairs in order of position as framed chunks. The chunks do not depend on how the pairs are divided into calls.
+// Writes pairs in order of position as framed chunks. Chunks are the same for any division of the pairs into calls.
 class ChunkWriter {
    public:
     // row_length 0 keeps the pairs in order, `pairs` per chunk. Otherwise pairs are packed into rows of that length,
@@ -36,11 +36,11 @@ class ChunkWriter {
     void add(const Bucket& bucket);
     void finish() { emit_pending(); }
 
-    // Framed chunks that are complete, since the last call of clear().
+    // Complete framed chunks since the last call of clear().
     const std::vector<std::uint8_t>& frames() const { return frames_; }
-    // For each: bytes, pairs, and rows, not counting pairs longer than a row.
+    // For each of these chunks: bytes, pairs, and rows, without pairs longer than a row.
     const std::vector<std::array<std::int64_t, 3>>& blocks() const { return blocks_; }
-    // Their pairs, in order.
+    // The pairs of these chunks, in order.
     const std::vector<IndexedPair>& pairs() const { return written_; }
     void clear();
 
@@ -53,7 +53,7 @@ class ChunkWriter {
 
     // Pairs that are not in a chunk yet.
     std::vector<PairInfo> infos_;
-    std::vector<std::size_t> starts_;  // of the source's ids in ids_; the target's follow
+    std::vector<std::size_t> starts_;  // start of the source's ids in ids_; the target's ids follow
     std::vector<std::uint8_t> ids_;
 
     std::vector<std::uint8_t> frames_;

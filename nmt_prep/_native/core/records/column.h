@@ -1,4 +1,4 @@
-// Columns of rows that others own, and bytes that their user owns.
+// Borrowed columns of rows, and bytes with an owner.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct Column {
 using IdColumn = Column<std::int32_t>;
 using TextColumn = Column<std::uint8_t>;
 
-// Bytes that are not filled before they are written.
+// Bytes in memory that is not filled before it is written.
 struct OwnedBytes {
     std::unique_ptr<std::uint8_t[]> data;
     std::size_t size = 0;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kInputs = "inputs";
 constexpr std::string_view kTargets = "targets";
 
-// Tags of the fields in use: field number and wire type. All are length-delimited but kInt64Value.
+// Tags of the fields in use: field number and wire type. All but kInt64Value are length-delimited.
 constexpr std::uint64_t kExampleFeatures = 0x0a;
 constexpr std::uint64_t kFeaturesEntry = 0x0a;
 constexpr std::uint64_t kEntryKey = 0x0a;
@@ -27,7 +27,7 @@ constexpr std::uint64_t kInt64Value = 0x08;
 
 // Sizes of the nested messages around `packed` bytes of ids, from the inside out.
 struct EntrySize {
-    std::size_t list;     // Int64List; empty without ids, as protocol buffers write it
+    std::size_t list;     // Int64List; without ids empty, as protocol buffers write it
     std::size_t feature;  // Feature
     std::size_t entry;    // entry of the feature map
 

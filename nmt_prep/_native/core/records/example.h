@@ -11,16 +11,16 @@
 
 namespace nmt_prep {
 
-// Returns the bytes of the Example of ids whose packed varints have `inputs` and `targets` bytes.
+// Returns the size in bytes of an Example of ids, given the sizes of their packed varints.
 std::size_t example_size(std::size_t inputs, std::size_t targets);
 
-// Writes the Example of ids that are packed varints, and returns its end.
+// Writes the Example of ids, given as packed varints, and returns its end.
 std::uint8_t* write_example(std::uint8_t* out, std::span<const std::uint8_t> inputs,
                             std::span<const std::uint8_t> targets);
 
-// Appends the ids of any valid encoding of such an Example: packed or not, features in any order, other features
-// ignored, repeated fields merged as protocol buffers define it. Returns an error message, empty if there is no error;
-// after an error the columns hold undefined rows. Never reads outside `data`.
+// Appends the ids of such an Example in any valid encoding: packed or not, with features in any order, other features,
+// and repeated fields, which are merged as protocol buffers define. Returns an error message, empty if there is no
+// error; after an error the columns hold undefined rows. Never reads outside `data`.
 std::string parse_example(std::span<const std::uint8_t> data, std::vector<std::int32_t>& inputs,
                           std::vector<std::int32_t>& targets);
 

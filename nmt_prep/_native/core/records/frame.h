@@ -8,7 +8,8 @@
 
 namespace nmt_prep {
 
-// Writes the header before `data` and the footer at `end`, around the bytes between them; returns the footer's end.
+// Writes the header before `data` and the footer at `end`, which frame the bytes between them; returns the end of the
+// footer.
 inline std::uint8_t* close_frame(std::uint8_t* data, std::uint8_t* end) {
     std::uint8_t* const frame = data - kFrameHeader;
     const auto length = static_cast<std::uint64_t>(end - data);

@@ -16,8 +16,8 @@ struct FramedRows {
     std::vector<std::int64_t> offsets;
 };
 
-// Copies the rows, each between `before` and `after`.
-// Throws std::invalid_argument unless the offsets ascend from at least 0 to at most the number of values.
+// Copies the rows, with `before` and `after` around each of them. Throws std::invalid_argument unless the offsets
+// ascend from at least 0 to at most the number of values.
 FramedRows frame_rows(const IdColumn& rows, Ids before, Ids after);
 
 }  // namespace nmt_prep

@@ -5,7 +5,7 @@
 namespace nmt_prep {
 
 bool count_ids(std::span<const std::int32_t> ids, std::span<std::int64_t> counts) {
-    // A negative id is a large number if it is taken as unsigned. This loop uses vectors; the next one cannot.
+    // Unsigned, a negative id is a large number. This loop compiles to vectors; the next one cannot.
     std::uint32_t largest = 0;
     for (const std::int32_t id : ids) largest = std::max(largest, static_cast<std::uint32_t>(id));
     if (!ids.empty() && largest >= counts.size()) return false;

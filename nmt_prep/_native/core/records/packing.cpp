@@ -9,8 +9,8 @@
 namespace nmt_prep {
 namespace {
 
-// Rows by the free space on both sides: a list of rows for every pair of free spaces, and for every free space of the
-// source a bit set of the free spaces of the target that have rows.
+// Rows by free space on both sides: a list of rows for every pair of free spaces; and for every free space of the
+// source, the free spaces of the target with rows, as a bit set.
 class Rooms {
    public:
     explicit Rooms(std::int32_t length)
@@ -77,7 +77,7 @@ std::vector<std::int32_t> counting_sort(std::size_t items, std::int32_t largest,
     return order;
 }
 
-// Number of rows for pairs whose larger side has this many tokens in all; a few per thousand more than they fill.
+// Number of rows for pairs, from the tokens of their larger side; a few per thousand more than the tokens fill.
 std::size_t rows_to_open(std::span<const Lengths> pairs, std::span<const std::int32_t> chosen, std::int64_t length) {
     std::int64_t source = 0;
     std::int64_t target = 0;
@@ -110,7 +110,7 @@ std::vector<std::int32_t> pack_best_fit(std::span<const std::int32_t> source_len
         }
         const auto source = static_cast<std::size_t>(source_lengths[pair]);
         const auto target = static_cast<std::size_t>(target_lengths[pair]);
-        // Free space that the row would have left: the smaller side first, then the larger.
+        // Remaining free space of the row: on the smaller side first, then on the larger.
         std::tuple best{rooms.side(), rooms.side()};
         std::size_t best_source = 0;
         std::size_t best_target = rooms.side();

@@ -20,7 +20,7 @@ struct PaddedLayout {
     std::span<const std::int64_t> row_pairs;  // pairs in each row; empty if each row has one
     std::size_t width;                        // cells of a row
     std::int64_t padding;                     // value of the cells after the last pair of a row
-    std::int64_t first;                       // for kShifted
+    std::int64_t first;                       // the first id of kShifted
 };
 
 // Fills `out`, which has `width` cells for each row.

@@ -18,8 +18,8 @@ struct ParsedPairs {
     std::string error;         // error in the record at `consumed`; empty if there is none
 };
 
-// Finds the framed record at the beginning of `data` and verifies both checksums. Returns false if it is incomplete,
-// or, with `error` set, if it is damaged.
+// Finds the framed record at the beginning of `data` and verifies both checksums. Returns false for an incomplete
+// record, and for a damaged one, with `error` set.
 bool next_record(std::span<const std::uint8_t> data, std::span<const std::uint8_t>& record, std::string& error);
 
 // Parses the complete records at the beginning of `data`, at most `max_records`, and verifies both checksums of each.

@@ -8,7 +8,7 @@
 namespace nmt_prep {
 namespace {
 
-// The offsets are checked row by row, since a batch has few of the rows of its column.
+// Offsets are checked row by row, since a batch has few rows of its column.
 Ids row_of(const IdColumn& rows, std::int64_t number, std::int64_t longest) {
     if (number < 0 || std::cmp_greater_equal(number, rows.offsets.size())) {
         throw std::invalid_argument("a number is not that of a row");

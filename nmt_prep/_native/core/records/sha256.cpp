@@ -30,17 +30,17 @@ constexpr std::uint32_t kRounds[64] = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-// The hash of a message after some of its blocks.
+// The hash of a message after its first blocks.
 struct State {
     std::array<std::uint32_t, 8> words = kStart;
 };
 
-// A message, and how much of it is hashed: its whole blocks, then the one or two blocks with its end and its size.
+// A message and its unhashed rest: whole blocks, then one or two blocks with its end and its size.
 struct Lane {
     std::size_t message = 0;
     const std::uint8_t* at = nullptr;
-    std::size_t blocks = 0;  // left at `at`
-    std::size_t ending = 0;  // blocks in `end` that are not begun
+    std::size_t blocks = 0;  // whole blocks left at `at`
+    std::size_t ending = 0;  // blocks blocks in `end` that are not hashed
     State state;
     std::uint8_t end[2 * kBlock] = {};
 
@@ -58,7 +58,7 @@ struct Lane {
         advance(0);
     }
 
-    // Goes on by some blocks; returns false after the last one.
+    // Advances by `count` blocks; returns false after the last block.
     bool advance(std::size_t count) {
         at += count * kBlock;
         blocks -= count;
@@ -70,7 +70,7 @@ struct Lane {
         return true;
     }
 
-    // Becomes a copy of another lane, whose ending may be in that lane.
+    // Copies another lane, with its ending if the lane contains it.
     void take(const Lane& other) {
         const bool at_end = other.at >= other.end && other.at < other.end + sizeof other.end;
         *this = other;
@@ -153,7 +153,7 @@ NMT_PREP_AVX2 inline void read_words(const std::uint8_t* const (&at)[kLanes], st
     }
 }
 
-// Hashes as many blocks of every lane.
+// Hashes the same number of blocks of every lane.
 NMT_PREP_AVX2 void hash_blocks_avx2(Lane (&lanes)[kLanes], std::size_t count) {
     alignas(32) std::uint32_t words[8][kLanes];
     const std::uint8_t* at[kLanes];
@@ -198,7 +198,7 @@ NMT_PREP_AVX2 void hash_blocks_avx2(Lane (&lanes)[kLanes], std::size_t count) {
 void hash_lanes([[maybe_unused]] Lane (&lanes)[kLanes], std::size_t used, std::size_t count) {
 #if defined(__x86_64__)
     if (used > 1 && simd() >= Simd::kAvx2) {
-        for (std::size_t lane = used; lane < kLanes; ++lane) lanes[lane].at = lanes[0].at;  // of no use
+        for (std::size_t lane = used; lane < kLanes; ++lane) lanes[lane].at = lanes[0].at;  // idle lanes hash this too
         hash_blocks_avx2(lanes, count);
         return;
     }

@@ -34,7 +34,7 @@ std::uint64_t ceil_sqrt(std::uint64_t n) {
 
 Permutation::Permutation(const Keys& keys, std::int64_t rows) : keys_(keys), rows_(static_cast<std::uint64_t>(rows)) {
     if (rows < 0 || rows > kShuffleMaxRows) throw std::invalid_argument("rows must be in 0..2^40");
-    // The height must be even: cycles of even length are odd permutations, without which half of all orders could not
+    // The height must be even: only then are some rounds odd permutations, without which half of all orders could not
     // occur.
     height_ = (ceil_sqrt(rows_) + 1) & ~std::uint64_t{1};
     width_ = height_ ? (rows_ + height_ - 1) / height_ : 0;
@@ -82,7 +82,7 @@ void Permutation::positions(std::int64_t first, std::span<std::int64_t> out) con
         move(std::span(x).first(count), std::span(y).first(count));
         for (std::size_t i = 0; i < count; ++i) {
             const std::uint64_t cell = y[i] * width_ + x[i];
-            // A cell beyond the rows goes on as if it were a row.
+            // A cell beyond the rows is moved on until it is a row.
             out[done + i] = cell < rows_ ? static_cast<std::int64_t>(cell) : position(static_cast<std::int64_t>(cell));
         }
     }

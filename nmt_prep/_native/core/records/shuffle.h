@@ -22,7 +22,7 @@ class Permutation {
 
     std::int64_t rows() const { return static_cast<std::int64_t>(rows_); }
     std::int64_t position(std::int64_t row) const;
-    // Writes the positions of consecutive rows, from `first` on; faster than one by one.
+    // Writes the positions of consecutive rows from `first` on; faster than position() for each row.
     void positions(std::int64_t first, std::span<std::int64_t> out) const;
     std::int64_t row_at(std::int64_t position) const;
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kChecksum = 4;
 constexpr std::size_t kNumbers = 6;      // varints before the content
-constexpr std::size_t kMaxNumbers = 40;  // bytes of a position below 2^63 and of five numbers of 32 bits
+constexpr std::size_t kMaxNumbers = 40;  // their bytes: a position below 2^63 and five numbers of 32 bits
 
 // Returns the bytes of a row's content.
 template <typename T>
@@ -58,7 +58,7 @@ PairInfo pair_info(std::int64_t row, std::span<const T> source, std::span<const 
             narrow(source_bytes),  narrow(target_bytes),  narrow(bytes)};
 }
 
-// Returns the memory that writing a spilled record may touch.
+// Returns the bytes of memory that writing a spilled record may change.
 std::size_t record_room(const PairInfo& pair) {
     return kMaxNumbers + pair.source_bytes + pair.target_bytes + kChecksum + kPackedSlack;
 }
@@ -86,7 +86,7 @@ void check_rows(const Column<T>& inputs, const Column<T>& targets) {
     }
 }
 
-// Bytes of each value that a record's header counts.
+// Bytes of a value that the header of a record counts.
 std::uint64_t width(Payload payload) { return payload == Payload::kRaw ? sizeof(std::int32_t) : 1; }
 
 }  // namespace
@@ -102,7 +102,7 @@ ShardLayout::ShardLayout(std::int64_t rows, std::int64_t shards, std::int64_t bu
 }
 
 std::int64_t ShardLayout::bucket_of(std::int64_t position) const {
-    // The largest s with s * rows / shards <= position; products stay below 2^60. Dividing integers takes as long as
+    // The largest s with s * rows / shards <= position; products stay below 2^60. An integer division takes as long as
     // copying the record, so the quotient, which is below 2^20, is estimated and corrected.
     const std::int64_t product = (position + 1) * shards_ - 1;
     auto shard = static_cast<std::int64_t>(static_cast<double>(product) * inverse_rows_);
@@ -132,7 +132,7 @@ void SpillBuffer::reserve(std::size_t more) {
     capacity_ = capacity;
 }
 
-// Checks rows that are to be added, and finds their positions.
+// Checks the rows to add, and computes their positions.
 template <typename T>
 void SpillBuffer::prepare(std::int64_t first_row, const Column<T>& inputs, const Column<T>& targets) {
     if ((payload_ == Payload::kText) != std::is_same_v<T, std::uint8_t>) {
@@ -150,7 +150,7 @@ void SpillBuffer::prepare(std::int64_t first_row, const Column<T>& inputs, const
     permutation_.positions(first_row, positions_);
 }
 
-// Adds a record of a row that is prepared.
+// Adds the record of a prepared row.
 template <typename T>
 void SpillBuffer::add_row(std::size_t index, std::span<const T> source, std::span<const T> target,
                           std::uint32_t corpus) {
@@ -238,7 +238,7 @@ Bucket::Bucket(std::span<const std::uint8_t> data, std::int64_t first, std::int6
     }
 }
 
-// Reads and checks the record at the beginning of `data`, and removes it there.
+// Reads and checks the record at the beginning of `data`, and removes it from `data`.
 void Bucket::take(std::span<const std::uint8_t>& data, std::int64_t first) {
     std::array<std::uint64_t, kNumbers> numbers{};
     const std::uint8_t* at = data.data();

@@ -1,9 +1,10 @@
 // External shuffle: pairs are written grouped by bucket, and sorted one bucket at a time. A bucket is a range of
 // positions in one shard.
 //
-// A spilled record is as short as it can be, since copying it to and from the file takes longer than making it:
+// A spilled record is as short as possible, since copying it to and from the file takes longer than making it:
 // position, tokens (of text, bytes) of the source and of the target, number of the corpus, bytes of the content of the
-// source and of the target, all as varints; the content of the source, that of the target; masked CRC-32C of all that.
+// source and of the target, all as varints; the content of the source; the content of the target; masked CRC-32C of
+// everything before.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,7 @@ namespace nmt_prep {
 
 inline constexpr std::int64_t kMaxBuckets = std::int64_t{1} << 20;
 
-// Shard s owns the positions [s * rows / shards, (s + 1) * rows / shards); its buckets divide those likewise.
+// Shard s owns the positions [s * rows / shards, (s + 1) * rows / shards), which its buckets divide likewise.
 class ShardLayout {
    public:
     // Throws std::invalid_argument unless there are 1 to kMaxBuckets buckets in all.
@@ -38,18 +39,17 @@ class ShardLayout {
     double inverse_rows_;
 };
 
-// Content of either side of a spilled record: its ids as packed varints, as in an Example, its raw ids, from which
-// chunks are made, or its text as UTF-8.
+// Content of a side of a spilled record: ids as packed varints for an Example, raw ids for a chunk, or text as UTF-8.
 enum class Payload : std::uint8_t { kExample, kRaw, kText };
 
-// What is known of a pair beside its content.
+// Facts about a pair, without its content.
 struct PairInfo {
     std::uint32_t source;  // tokens, or bytes of text
     std::uint32_t target;  // likewise
     std::uint32_t corpus;
-    std::uint32_t source_bytes;  // of its content in a spilled record
+    std::uint32_t source_bytes;  // bytes of the source's content in a spilled record
     std::uint32_t target_bytes;  // likewise
-    std::uint32_t bytes;         // of its framed record, if it is an Example
+    std::uint32_t bytes;         // bytes of the framed record, for an Example
 };
 
 // Consecutive spilled records of one bucket.
@@ -59,21 +59,21 @@ struct Segment {
     std::int64_t bytes;
 };
 
-// Ids that are added before and after those of every row of a side.
+// Ids that are added before and after the ids of every row of a side.
 struct RowFrame {
     std::vector<std::int32_t> before, after;
 
     std::size_t size() const { return before.size() + after.size(); }
 
-    // Returns the ids of a row within the frame; they may be in `space`.
+    // Returns the ids of a row within the frame, perhaps in `space`.
     Ids around(Ids row, std::vector<std::int32_t>& space) const;
 };
 
-// Collects pairs as spilled records until they are taken out, grouped by bucket.
+// Collects pairs as spilled records, which are drained grouped by bucket.
 class SpillBuffer {
    public:
-    // `expected`: bytes that the buffer will hold; if it gets more, they are moved to a larger place.
-    // `source_frame`, `target_frame`: the ids around those of each row of a side.
+    // `expected`: expected bytes of the buffer; more bytes are moved to larger memory. `source_frame`, `target_frame`:
+    // the frames of the rows of a side.
     SpillBuffer(const Permutation& permutation, const ShardLayout& layout, Payload payload, std::size_t expected,
                 RowFrame source_frame, RowFrame target_frame)
         : permutation_(permutation),
@@ -83,12 +83,12 @@ class SpillBuffer {
           source_frame_(std::move(source_frame)),
           target_frame_(std::move(target_frame)) {}
 
-    // Adds pairs of one corpus whose rows in the whole split are first_row, first_row + 1, ...
-    // Throws std::invalid_argument for columns of different length, rows outside the split, a record above 2 GiB, or a
-    // buffer of text.
+    // Adds pairs of one corpus, with the rows first_row, first_row + 1, ... in the whole split. Throws
+    // std::invalid_argument for columns of different length, rows outside the split, a record above 2 GiB, or a buffer
+    // of text.
     void add(std::int64_t first_row, const IdColumn& inputs, const IdColumn& targets, std::uint32_t corpus);
 
-    // Likewise for pairs of text, to a buffer of text.
+    // Adds pairs of text to a buffer of text, likewise.
     void add(std::int64_t first_row, const TextColumn& inputs, const TextColumn& targets, std::uint32_t corpus);
 
     std::size_t bytes() const { return size_; }
@@ -117,24 +117,24 @@ class SpillBuffer {
     Payload payload_;
     std::size_t expected_;
     RowFrame source_frame_, target_frame_;
-    std::vector<std::int32_t> source_space_, target_space_;  // for a row within its frame
+    std::vector<std::int32_t> source_space_, target_space_;  // space for a row within its frame
     std::vector<Entry> entries_;
-    std::vector<std::int64_t> positions_;  // of the rows that are being added
-    std::int64_t first_row_ = 0;           // number of the first of them
+    std::vector<std::int64_t> positions_;  // positions of the rows that are being added
+    std::int64_t first_row_ = 0;           // number of the first of these rows
     LargeArray<std::uint8_t> data_;
     std::size_t size_ = 0;
     std::size_t capacity_ = 0;
 };
 
-// Pairs of ids as the spilled records of a bucket whose positions are 0, 1, ... in the order given, to write pairs that
-// are shuffled already. Throws std::invalid_argument as SpillBuffer::add.
+// Returns shuffled pairs of ids as the spilled records of a bucket with the positions 0, 1, ... in the given order.
+// Throws std::invalid_argument as SpillBuffer::add.
 OwnedBytes ordered_records(const IdColumn& inputs, const IdColumn& targets, std::span<const std::int32_t> corpora,
                            Payload payload);
 
 // The spilled records of one bucket, gathered from all spill files in any order; `data` must outlive it.
 class Bucket {
    public:
-    // Throws std::runtime_error unless the data holds the positions [first, last), each once, with sound checksums.
+    // Throws std::runtime_error unless the data has each of the positions [first, last) once, with valid checksums.
     Bucket(std::span<const std::uint8_t> data, std::int64_t first, std::int64_t last, Payload payload);
 
     Payload payload() const { return payload_; }
@@ -143,19 +143,19 @@ class Bucket {
     std::size_t size() const { return records_.size(); }
     PairInfo info(std::size_t index) const { return records_[index].info; }
 
-    // The content of a pair: that of the source, then that of the target. Raw ids are not aligned.
+    // The content of a pair: of the source, then of the target. Raw ids are not aligned.
     const std::uint8_t* content(std::size_t index) const { return records_[index].content; }
 
     std::int64_t source_tokens() const { return source_tokens_; }
     std::int64_t target_tokens() const { return target_tokens_; }
     std::size_t largest() const { return largest_; }
 
-    // Writes the next framed Examples, in order of position, as many as fit; returns their bytes, 0 at the end.
+    // Writes as many of the next framed Examples as fit, in order of position; returns their bytes, 0 at the end.
     // `capacity` must be at least largest(). Throws std::invalid_argument if the bucket has no Examples.
     std::size_t copy(std::uint8_t* out, std::size_t capacity);
 
    private:
-    // What is known of them is kept, since in order of position each would have to be fetched from memory again.
+    // Facts about records are kept, since in order of position each record would have to be fetched from memory again.
     struct Record {
         const std::uint8_t* content = nullptr;
         PairInfo info{};

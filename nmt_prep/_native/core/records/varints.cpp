@@ -27,7 +27,7 @@ std::size_t packed_size_portable(Ids ids) {
     return size;
 }
 
-// Ids of up to four bytes are written without a branch, since their lengths are not predictable.
+// Writes ids of up to four bytes without a branch, since their lengths are not predictable.
 std::uint8_t* write_packed_portable(std::uint8_t* out, Ids ids) {
     for (const std::int32_t id : ids) {
         const auto value = static_cast<std::uint32_t>(id);
@@ -48,8 +48,8 @@ std::uint8_t* write_packed_portable(std::uint8_t* out, Ids ids) {
 
 constexpr std::size_t kLanes = 4;
 
-// How four ids of up to three bytes each, spread over four lanes of four bytes, are moved together. Bits 0 to 3
-// of the index mark the ids of more than one byte, bits 4 to 7 those of more than two.
+// Shuffles that move together four ids of up to three bytes in four lanes of four bytes. Bits 0 to 3 of the index mark
+// ids of more than one byte, bits 4 to 7 ids of more than two bytes.
 struct Packing {
     std::array<std::array<std::uint8_t, 16>, 256> places{};
     std::array<std::uint8_t, 256> sizes{};
@@ -72,7 +72,7 @@ constexpr Packing make_packing() {
 
 constexpr Packing kPacking = make_packing();
 
-// How the last `n` of four lanes are moved to the first, with zeros after them.
+// Shuffles that move the last `n` of four lanes to the front, with zeros after them.
 constexpr std::array<std::array<std::uint8_t, 16>, kLanes> kLastLanes = [] {
     std::array<std::array<std::uint8_t, 16>, kLanes> places{};
     for (std::size_t n = 0; n < kLanes; ++n)
@@ -85,7 +85,7 @@ NMT_PREP_SSE42 __m128i read_lanes(const void* from) { return _mm_loadu_si128(sta
 
 NMT_PREP_SSE42 __m128i above(__m128i values, int limit) { return _mm_cmpgt_epi32(values, _mm_set1_epi32(limit)); }
 
-// Returns the four ids from number `i` on, or the fewer ones that are left, with zeros after them. Requires four ids.
+// Returns four ids from number `i` on, or all remaining ids followed by zeros. Requires at least four ids.
 NMT_PREP_SSE42 __m128i next_lanes(Ids ids, std::size_t i) {
     const std::size_t left = ids.size() - i;
     if (left >= kLanes) return read_lanes(ids.data() + i);
@@ -130,7 +130,7 @@ NMT_PREP_SSE42 std::uint8_t* write_packed_sse42(std::uint8_t* out, Ids ids) {
                                                     _mm_movemask_ps(_mm_castsi128_ps(third)) << kLanes);
         _mm_storeu_si128(reinterpret_cast<__m128i*>(out),
                          _mm_shuffle_epi8(bytes, read_lanes(kPacking.places[index].data())));
-        out += kPacking.sizes[index] - (kLanes - count);  // less the zeros after the last id
+        out += kPacking.sizes[index] - (kLanes - count);  // without the zeros after the last id
     }
     return out;
 }

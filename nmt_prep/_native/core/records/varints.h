@@ -8,13 +8,13 @@
 
 namespace nmt_prep {
 
-// write_packed may touch this many bytes after the end of what it writes.
+// write_packed may change this many bytes after the end of its output.
 inline constexpr std::size_t kPackedSlack = 16;
 
 // Returns the number of bytes that write_packed writes.
 std::size_t packed_size(Ids ids);
 
-// Writes ids to `out`, and returns the end of what is written.
+// Writes ids to `out`, and returns the end of the output.
 std::uint8_t* write_packed(std::uint8_t* out, Ids ids);
 
 }  // namespace nmt_prep

@@ -58,7 +58,7 @@ def check(
 
 
 def _lines(facts: Inspection, languages: Languages) -> Iterator[str | Table]:
-    """Yields a paragraph for each corpus, and a line that counts problems."""
+    """Yields a paragraph for each corpus, the problems and warnings of several corpora again, and their numbers."""
     for corpus in facts.corpora:
         yield from _corpus_lines(corpus, languages)
         yield ""
@@ -68,14 +68,16 @@ def _lines(facts: Inspection, languages: Languages) -> Iterator[str | Table]:
         yield f"problem: {problem}"
     if facts.model is None and any(corpus.first for corpus in facts.corpora):
         yield "no model identifies languages; install one: pip install 'nmt-prep[clean]'"
+    for corpus in facts.corpora if len(facts.corpora) > 1 else ():
+        yield from (f"problem: {_where(corpus)}: {problem}" for problem in corpus.problems)
+        yield from (f"warning: {_where(corpus)}: {warning}" for warning in corpus.warnings)
     problems, warnings = len(list(facts.all_problems())), sum(len(corpus.warnings) for corpus in facts.corpora)
     counts = (_count(len(facts.corpora), "corpus", "corpora"), _count(problems, "problem"), _count(warnings, "warning"))
     yield ", ".join(counts)
 
 
 def _corpus_lines(corpus: CorpusFacts, languages: Languages) -> Iterator[str | Table]:
-    where = "/".join(filter(None, [corpus.split.rstrip(":"), corpus.name]))
-    yield f"{where}: {corpus.format}" + ("" if corpus.pairs is None else f", {_count(corpus.pairs, 'pair')}")
+    yield f"{_where(corpus)}: {corpus.format}" + ("" if corpus.pairs is None else f", {_count(corpus.pairs, 'pair')}")
     for file in corpus.files:
         yield f"  {_label(file.part)}{_file_line(file)}"
     what = "file" if any(file.kind == "repository" for file in corpus.files) else "member"
@@ -93,6 +95,10 @@ def _corpus_lines(corpus: CorpusFacts, languages: Languages) -> Iterator[str | T
         yield _table(corpus.first, languages)
     for label, lines in (("problem", corpus.problems), ("warning", corpus.warnings), ("not seen", corpus.unseen)):
         yield from (f"  {label}: {line}" for line in lines)
+
+
+def _where(corpus: CorpusFacts) -> str:
+    return "/".join(filter(None, [corpus.split.rstrip(":"), corpus.name]))
 
 
 def _label(part: str) -> str:

@@ -25,12 +25,16 @@ from nmt_prep.corpora.slices import whole_lines
 from nmt_prep.errors import ArgumentError, OutputError
 from nmt_prep.pipeline.stage import Outputs
 from nmt_prep.records import GlobalShuffle, ShardPlan, load_dataset_info
+from nmt_prep.sides import SIDES
 from nmt_prep.stages.clean import REJECTED, Clean
 from nmt_prep.stages.compile import corpus_files, file_steps
 from nmt_prep.stages.compile.slices import whole_steps
 from nmt_prep.stages.compile.tasks import drop_reason, kept_rows
 from nmt_prep.stages.encode import Encode
 from nmt_prep.stages.pair_files import pair_files
+
+_SHOWN = 400
+"""Characters of a side in a message."""
 
 
 @dataclass(frozen=True)
@@ -258,9 +262,7 @@ class CorpusRows:
                 place = int(np.searchsorted(rows, row))
                 if place < len(rows) and rows[place] == row:
                     return before + place
-                raise ArgumentError(
-                    f"row {row} of {self._corpus.name} was dropped by compile: {drop_reason(batch, row)}"
-                )
+                raise self._dropped(row, "compile", drop_reason(batch, row))
             before += len(rows)
         raise ArgumentError(f"there is no row {row} in {self._corpus.name}; its rows are 0 to {end - 1}")
 
@@ -286,7 +288,7 @@ class CorpusRows:
                     return number, before + int(places[0])
                 before += len(batch)
         self.number_of(row)  # raises an error if it was not compiled
-        raise ArgumentError(f"row {row} of {self._corpus.name} was dropped by clean: {self._rejection(row)}")
+        raise self._dropped(row, "clean", self._rejection(row))
 
     def files_of(self, row: int) -> list[FilePlace]:
         """Returns where a row is in the files of the corpus; empty if there is no such row.
@@ -305,6 +307,18 @@ class CorpusRows:
             header = reader.header_lines(self._corpus) if unit == "line" else 0
             return [FilePlace(part, self._source.names[path], unit, row + header + 1) for part, path in files.items()]
         return []
+
+    def _dropped(self, row: int, stage: str, reason: str) -> ArgumentError:
+        """Returns the error for a row that a stage dropped, with its place in the files and its text there."""
+        lines = [f"row {row} of {self._corpus.name} was dropped by {stage}: {reason}", *map(str, self.files_of(row))]
+        for batch in self._batches():
+            assert batch.rows is not None
+            for place in np.flatnonzero(batch.rows == row).tolist():
+                for side in SIDES:
+                    text = batch.side(side)[place].as_py()
+                    lines.append(f"{side}: {text if len(text) <= _SHOWN else f'{text[:_SHOWN]}…'}")
+                return ArgumentError("\n  ".join(lines))
+        return ArgumentError("\n  ".join(lines))
 
     def _counted(self, parts: list[PairFile], own: list[int], number: int) -> tuple[int, int]:
         """Returns the part of the n-th pair of the corpus, and its number there."""
@@ -339,4 +353,5 @@ def _reason(rejected: dict[str, object]) -> str:
         return f"{rejected['rule']}; row {rejected['kept_row']} of {rejected['kept_corpus']} was kept instead"
     if rejected["value"] is None:
         return str(rejected["rule"])
-    return f"{rejected['rule']}, value {rejected['value']:.4g}, threshold {rejected['threshold']:.4g}"
+    numbers = f"value {rejected['value']:.4g}, threshold {rejected['threshold']:.4g}"
+    return ", ".join(filter(None, [f"{rejected['rule']}", f"{rejected['column'] or ''}", numbers]))

@@ -117,7 +117,7 @@ def test_what_is_missing(tmp_path: Path) -> None:
         {"url": "a.zip", "format": "tsv"},
     )
     assert ended.returncode == 1
-    problems = [line.strip() for line in ended.stdout.splitlines() if "problem: " in line]
+    problems = [line.strip() for line in ended.stdout.splitlines() if line.startswith("  problem: ")]
     assert [problem.replace(f"{tmp_path}/", "") for problem in problems] == [
         (
             "problem: splits.train.c0.target: a.zip has no member 'a.ed'; the nearest is 'a.en'; it has 'a.en', "
@@ -130,7 +130,11 @@ def test_what_is_missing(tmp_path: Path) -> None:
             "config"
         ),
     ]
-    assert ended.stdout.endswith("\n4 corpora, 4 problems, 0 warnings\n")
+    *_, first, second, third, fourth, last = ended.stdout.splitlines()
+    assert last == "4 corpora, 4 problems, 0 warnings"
+    assert [first, second, third, fourth] == [
+        problem.replace("problem: ", f"problem: train/c{number}: ", 1) for number, problem in enumerate(problems)
+    ]
 
 
 def test_text_that_cannot_be_read(tmp_path: Path) -> None:

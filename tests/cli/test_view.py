@@ -172,7 +172,11 @@ def test_trace_in_words_and_as_json(config: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "status", "message"),
     [
-        (["--row", "1", "--corpus", "web"], 1, "row 1 of web was dropped by compile: empty_source"),
+        (
+            ["--row", "1", "--corpus", "web"],
+            1,
+            "row 1 of web was dropped by compile: empty_source web.en, line 2 web.zh, line 2 source: target: 空",
+        ),
         (["--row", "99", "--corpus", "web"], 1, "there is no row 99 in web; its rows are 0 to 29"),
         (["--row", "1"], 1, "--row needs --corpus, because train has several: news, web"),
         (["--corpus", "x"], 1, "there is no corpus 'x' in train; its corpora are news, web"),

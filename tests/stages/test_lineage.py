@@ -109,7 +109,13 @@ def test_rows_that_are_not_in_the_records_are_explained(tmp_path: Path) -> None:
     for where, message in (
         ("plain:7", "row 7 of plain was dropped by compile: empty_both"),
         ("objects:3", "row 3 of objects was dropped by compile: blank"),
-        ("table:12", "row 12 of table was dropped by clean: length, value 7, threshold 6"),
+        (
+            "table:12",
+            (
+                "row 12 of table was dropped by clean: length, target, value 7, threshold 6\n  table.tsv, line 14\n"
+                "  source: two 12\n  target: zwei 12"
+            ),
+        ),
         ("plain:60", "there is no row 60 in plain; its rows are 0 to 59"),
         ("news:1", "train has no shard and no corpus 'news' (corpora: plain, table, objects)"),
         ("3:0", "there is no number 3 among the 3 shards of train, which are counted from 0"),

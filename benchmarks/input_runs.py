@@ -13,6 +13,7 @@ from nmt_prep.records import (
     CorpusInfo,
     DatasetInfo,
     GlobalShuffle,
+    InputInfo,
     LanguageCodes,
     Layout,
     ShardPlan,
@@ -87,6 +88,7 @@ def write_run(run: Path, layout: Layout, texts: Texts, vocabularies: list[dict[s
         seed=1,
         languages=LanguageCodes(source="en", target="zh"),
         vocab=Vocabularies(source=vocab, target=vocab),
+        input=InputInfo(batch_tokens=4096, max_length=256),
         corpora={"train": (CorpusInfo(name="bench", pairs=rows),)},
         splits={"train": SplitInfo.of(stats, shards)},
     )

@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nmt_prep.batches import BatchOptions, BatchSource, EpochOptions, MixOptions, ShardOptions, read_records
+    from nmt_prep.batches import BatchSource, read_records
     from nmt_prep.checks import load_config
     from nmt_prep.columns import Ragged
     from nmt_prep.config import Config
@@ -29,17 +29,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "BatchOptions",
     "BatchSource",
     "BatchedInput",
     "ByteBPETokenizer",
     "Config",
-    "EpochOptions",
-    "MixOptions",
     "NmtPrepError",
     "Ragged",
     "SentencePieceTokenizer",
-    "ShardOptions",
     "T2TTokenizer",
     "Tokenizer",
     "__version__",
@@ -55,7 +51,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "nmt_prep.batches": ("BatchOptions", "BatchSource", "EpochOptions", "MixOptions", "ShardOptions", "read_records"),
+    "nmt_prep.batches": ("BatchSource", "read_records"),
     "nmt_prep.columns": ("Ragged",),
     "nmt_prep.config": ("Config",),
     "nmt_prep.checks": ("load_config",),

@@ -31,8 +31,8 @@ class Source:
             batch_size=ROWS,
             pad_to=LENGTHS,
             seed=seed,
-            num_shards=jax.process_count(),
-            shard_index=jax.process_index(),
+            world_size=jax.process_count(),
+            rank=jax.process_index(),
             equal_batches="split",
         )
         self._epochs = epochs

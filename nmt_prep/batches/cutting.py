@@ -12,11 +12,79 @@ import numpy as np
 
 from nmt_prep.batches import vectors
 from nmt_prep.batches.rules import BatchRule, Buckets
-from nmt_prep.batches.splitting import WHOLE, Split, split_batches
 from nmt_prep.batches.vectors import Int64s, Scalar, Vector, Vectors
 
 if TYPE_CHECKING:
     from nmt_prep.batches.plan import BatchPlan
+
+
+class Split(NamedTuple):
+    """The number of parts that each batch of a window is split into.
+
+    A batch is split into ``parts`` parts, or into single pairs if it has fewer. The last ``more`` of the larger batches
+    are split into one part more.
+
+    Attributes:
+        parts: at least 1.
+        more: number of batches.
+    """
+
+    parts: Scalar
+    more: Scalar
+
+
+WHOLE = Split(1, 0)
+"""Splits nothing."""
+
+
+def split_into(sizes: Int64s, batches: int) -> Split:
+    """Returns the split that makes a given number of batches, in as few parts each as possible.
+
+    Args:
+        sizes: pairs (rows, if packed) in each batch of a window, in any order.
+        batches: number wanted, from the number of batches to that of pairs.
+    """
+    parts, made, largest = 1, len(sizes), int(sizes.max(initial=1))
+    while parts < largest:
+        larger = int(np.count_nonzero(sizes > parts))
+        if made + larger > batches:
+            break
+        parts, made = parts + 1, made + larger
+    return Split(parts, batches - made)
+
+
+class Parts(NamedTuple):
+    """The batches of a window after some were split.
+
+    Attributes:
+        batch: int64: number of the batch that each part belongs to, ascending.
+        before: int64: number of pairs (rows, if packed) of that batch before the part.
+        sizes: int64: pairs (rows, if packed) in each part, none of them 0.
+    """
+
+    batch: Vector
+    before: Vector
+    sizes: Vector
+
+
+def split_batches(sizes: Vector, split: Split, on: Vectors) -> Parts:
+    """Splits the batches of a window; the parts of a batch differ by at most one pair, and larger ones come first.
+
+    Args:
+        sizes: int64: pairs (rows, if packed) in each batch, in the order of delivery, none of them 0.
+        split: the number of parts.
+        on: the operations on vectors.
+    """
+    count = on.size(sizes)
+    larger = on.where(sizes > split.parts)
+    parts = on.minimum(sizes, split.parts) + on.counts(larger[on.size(larger) - split.more :], count)
+    batch = on.repeat(on.span(0, count), parts)
+    number = on.span(0, on.size(batch)) - on.take(on.sums_before(parts), batch)
+    of = on.take(parts, batch)
+    part_sizes = (on.take(sizes, batch) + of - 1 - number) // of
+    before = on.sums_before(part_sizes) - on.take(on.sums_before(sizes), batch)
+    return Parts(batch, before, part_sizes)
+
 
 Shuffled: TypeAlias = Callable[[Scalar, Scalar, Scalar], Vector]
 """A function as :func:`nmt_prep.batches.vectors.shuffled`."""
@@ -26,10 +94,10 @@ class WindowPairs(NamedTuple):
     """The lengths of the pairs of a window, and the part of it to deliver.
 
     Attributes:
-        number: number of the window in the worker's epoch; its random numbers depend on it, and so not on the window
+        number: number of the window in the epoch of the process. Its random numbers depend on it, not on the window
             that a loader starts from.
         runs: int64, shape ``[runs]``: numbers of its runs.
-        skip: number of pairs (rows, if packed) at the start that belong to another worker.
+        skip: number of pairs (rows, if packed) at the start that belong to another process.
         take: number of pairs (rows, if packed) of this window after these.
         done: number of its batches to skip, because they were delivered before.
         source: int64, shape ``[pairs]``: lengths of the sources.
@@ -128,7 +196,7 @@ def _batches_of_rows(plan: BatchPlan, window: WindowPairs, on: Vectors, shuffled
 
 
 def _admitted(plan: BatchPlan, window: WindowPairs, on: Vectors) -> tuple[Vector, Vector, Vector]:
-    """Returns the worker's pairs, with copies and without those too long, and the lengths of both sides."""
+    """Returns the pairs of the process, with copies and without those too long, and the lengths of both sides."""
     pairs = on.span(window.skip, window.skip + window.take)
     if plan.mix is not None:
         run_pairs = on.take(plan.order.index.runs.pairs, window.runs)

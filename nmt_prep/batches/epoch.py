@@ -1,8 +1,8 @@
-"""The order of an epoch: the parts of the shards that each worker reads, divided into windows.
+"""The order of an epoch: the parts of the shards that each process reads, divided into windows.
 
-The order is a pure function of the dataset and of (seed, epoch, worker), computed from the shards' indexes. Up to 16
+The order is a pure function of the dataset and of (seed, epoch, process), computed from the shards' indexes. Up to 16
 consecutive blocks of a shard (about 256 pairs each) form a run; a keyed permutation of the runs is the order of the
-epoch. Each worker takes an equal part of it, and divides that into windows of equal size.
+epoch. Each process takes an equal part of it, and divides that into windows of equal size.
 
 Corpora can be mixed in given proportions. The number of copies of each pair is exact and needs no random number.
 """
@@ -19,11 +19,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from nmt_prep.batches.options import MixOptions
+from nmt_prep.batches.options import Options
 from nmt_prep.batches.vectors import Int64s, Vector, Vectors
 from nmt_prep.errors import ArgumentError, ConfigError
 from nmt_prep.records import CorpusInfo, DatasetInfo, GlobalShuffle, ShardIndex
-from nmt_prep.records.reader import index_examples
 
 WINDOW_PAIRS = 131_072
 
@@ -47,18 +46,13 @@ class SplitIndex:
 
     @classmethod
     def load(cls, records_dir: Path, info: DatasetInfo, split: str) -> SplitIndex:
-        """Reads the indexes of a split; computes those that shards of layout ``example`` of earlier versions lack.
+        """Reads the indexes of a split.
 
         Raises:
-            RecordsError: an index or a shard cannot be read.
+            RecordsError: an index cannot be read.
         """
-        shards = info.splits[split].shards
-        paths = tuple(records_dir / shard.file for shard in shards)
-        indexes = tuple(
-            index_examples(path) if shard.index is None else ShardIndex.load(path)
-            for path, shard in zip(paths, shards, strict=True)
-        )
-        return cls(paths, indexes, info.layout == "packed")
+        paths = tuple(records_dir / shard.file for shard in info.splits[split].shards)
+        return cls(paths, tuple(map(ShardIndex.load, paths)), info.layout == "packed")
 
     @cached_property
     def runs(self) -> Runs:
@@ -113,11 +107,11 @@ class Runs(NamedTuple):
 
 
 class Window(NamedTuple):
-    """Part of a worker's epoch whose pairs are sorted together.
+    """Part of the epoch of a process whose pairs are sorted together.
 
     Attributes:
         runs: int64, numbers of the runs to read, in order.
-        skip: number of pairs (rows, if packed) at the start of the first run that belong to the previous worker.
+        skip: number of pairs (rows, if packed) at the start of the first run that belong to the previous process.
         take: number of pairs (rows, if packed) of this window after these.
     """
 
@@ -128,22 +122,22 @@ class Window(NamedTuple):
 
 @dataclass(frozen=True)
 class EpochOrder:
-    """The windows of one worker in one epoch.
+    """The windows of one process in one epoch.
 
     Attributes:
         index: indexes of the split.
         seed: decides the order, together with ``epoch``; None keeps the order of the shards.
         epoch: number of the epoch.
-        num_shards: number of workers.
-        shard_index: number of this worker.
+        rank: number of the process.
+        world_size: number of processes.
         window_pairs: approximate number of pairs in a window, exceeded by at most one run.
     """
 
     index: SplitIndex
     seed: int | None
     epoch: int = 0
-    num_shards: int = 1
-    shard_index: int = 0
+    rank: int = 0
+    world_size: int = 1
     window_pairs: int = WINDOW_PAIRS
 
     @cached_property
@@ -151,24 +145,24 @@ class EpochOrder:
         """Key of the random numbers, together with the number of a window; None if nothing is shuffled."""
         if self.seed is None:
             return None
-        digest = hashlib.sha256(f"{self.seed}\n{self.epoch}\nwindows of {self.shard_index}".encode()).digest()
+        digest = hashlib.sha256(f"{self.seed}\n{self.epoch}\nwindows of {self.rank}".encode()).digest()
         return int.from_bytes(digest[:8], "little", signed=True)
 
     @cached_property
     def order(self) -> Int64s:
-        """Numbers of all runs in the order of the epoch, the same for all workers."""
+        """Numbers of all runs in the order of the epoch, the same for all processes."""
         runs = len(self.index.runs.pairs)
         if self.seed is None:
             return np.arange(runs)
         return GlobalShuffle(runs, self.seed, f"runs of epoch {self.epoch}").rows_at(np.arange(runs))
 
     def windows(self) -> Iterator[Window]:
-        """Yields the worker's windows in order; none is empty."""
+        """Yields the windows of the process in order; none is empty."""
         table = self.index.runs
         size = (table.rows if self.index.packed else table.pairs)[self.order]
         ends = np.cumsum(size)
         total = int(size.sum())
-        begin, end = (total * part // self.num_shards for part in (self.shard_index, self.shard_index + 1))
+        begin, end = (total * part // self.world_size for part in (self.rank, self.rank + 1))
         if begin == end:
             return
         mine = np.flatnonzero((ends > begin) & (ends - size < end))
@@ -245,9 +239,7 @@ class CorpusMix(NamedTuple):
         return ((rank + 1) * draws + shift) // pairs - (rank * draws + shift) // pairs
 
 
-def corpus_mix(
-    info: DatasetInfo, split: str, index: SplitIndex, options: MixOptions, seed: int, epoch: int
-) -> CorpusMix | None:
+def corpus_mix(info: DatasetInfo, split: str, index: SplitIndex, options: Options) -> CorpusMix | None:
     """Returns the mix of an epoch; None if each pair occurs once.
 
     Raises:
@@ -266,7 +258,7 @@ def corpus_mix(
         if options.weights is not None
         else tempered_draws(corpora, options.temperature or 0)
     )
-    return CorpusMix.of(index, corpora, draws, seed, epoch)
+    return CorpusMix.of(index, corpora, draws, options.seed, options.epoch)
 
 
 def weighted_draws(corpora: Sequence[CorpusInfo], weights: Mapping[str, float]) -> list[int]:

@@ -1,4 +1,4 @@
-"""The plan that decides the pairs of each batch of a worker's epoch, for any loader.
+"""The plan that decides the pairs of each batch of the epoch of a process, for any loader.
 
 A plan is a pure function of the dataset and the options. It lists the windows of the epoch, and counts the batches of
 each window from the shards' indexes. A loader reads the windows from ``plan.start`` on, divides each into batches with
@@ -17,11 +17,10 @@ import numpy as np
 from _nmt_prep_core import pack_rounds
 
 from nmt_prep.batches import vectors
-from nmt_prep.batches.cutting import sizes_of_batches
+from nmt_prep.batches.cutting import WHOLE, Split, sizes_of_batches, split_into
 from nmt_prep.batches.epoch import WINDOW_PAIRS, CorpusMix, EpochOrder, SplitIndex, Window, corpus_mix
 from nmt_prep.batches.options import EqualBatches, Options
 from nmt_prep.batches.rules import BatchRule
-from nmt_prep.batches.splitting import WHOLE, Split, split_into
 from nmt_prep.batches.vectors import Int64s
 from nmt_prep.errors import ArgumentError, RecordsError
 from nmt_prep.records import DatasetInfo, check_records, records_in
@@ -45,18 +44,18 @@ _UNSPLIT = _SplitWindow(0, WHOLE)
 
 @dataclass(frozen=True)
 class BatchPlan:
-    """The windows of a worker's epoch, and their batches.
+    """The windows of the epoch of a process, and their batches.
 
     Attributes:
         info: content of ``dataset.json``.
-        order: the order of the epoch, and the worker's part of it.
+        order: the order of the epoch, and the part of the process of it.
         rule: limits of a batch.
         mix: number of copies of each pair in the epoch; None if each occurs once.
         pad_to_limits: True if batches are padded to the limits of their buckets.
         skip_batches: number of batches to skip at the start.
-        equal_batches: whether and how all workers get the same number of batches, see :class:`ShardOptions`.
+        equal_batches: whether and how all processes get the same number of batches, see :class:`Options`.
         batches_wanted: this number of batches, if ``equal_batches`` is not False; None for the number that fits all
-            workers in this epoch.
+            processes in this epoch.
     """
 
     info: DatasetInfo
@@ -85,22 +84,22 @@ class BatchPlan:
 
     @cached_property
     def total(self) -> int:
-        """Number of batches of the worker in the epoch."""
+        """Number of batches of the process in the epoch."""
         return sum(self.batches()) if self.batches_of_all is None else self.batches_of_all
 
     @cached_property
     def pairs(self) -> int:
-        """Number of pairs (rows, if packed) of the worker in the epoch."""
+        """Number of pairs (rows, if packed) of the process in the epoch."""
         return sum(int(self._lengths(window).sum()) for window in self.windows)
 
     @cached_property
     def batches_of_all(self) -> int | None:
-        """Number of batches of each worker in an epoch; None if the workers may have different numbers."""
+        """Number of batches of each process in an epoch; None if the processes may have different numbers."""
         if not self.equal_batches:
             return None
         if self.batches_wanted is not None:
             return self.batches_wanted
-        orders = (replace(self.order, shard_index=index) for index in range(self.order.num_shards))
+        orders = (replace(self.order, rank=rank) for rank in range(self.order.world_size))
         counts = (sum(replace(self, order=order, equal_batches=False).batches()) for order in orders)
         return max(counts) if self.equal_batches == "split" else min(counts)
 
@@ -133,7 +132,7 @@ class BatchPlan:
             missing -= added
         if missing:
             raise ArgumentError(
-                f"worker {self.order.shard_index} of {self.order.num_shards} has too few pairs for the "
+                f"process {self.order.rank} of {self.order.world_size} has too few pairs for the "
                 f"{self.batches_of_all} batches that each gets; make batches larger, or set equal_batches to True"
             )
         return found
@@ -207,16 +206,14 @@ def plan_batches(
     split: str,
     options: Options,
     check: Literal["full", "quick"] = "full",
-    window_pairs: int = WINDOW_PAIRS,
 ) -> BatchPlan:
-    """Returns the plan of a worker's epoch over the shards of a run.
+    """Returns the plan of the epoch of a process over the shards of a run.
 
     Args:
         run_dir: directory of the run, which holds ``records``, or of an output of kind ``tfrecord``.
         split: name of the split.
         options: options of the loader.
         check: how thoroughly the shards are checked first, see :func:`nmt_prep.records.check_records`.
-        window_pairs: approximate number of pairs in a window.
 
     Raises:
         RecordsError: shards are missing, damaged, or not those of ``dataset.json``.
@@ -224,20 +221,17 @@ def plan_batches(
     """
     records_dir = records_in(run_dir)
     info = check_records(records_dir, split, check)
-    batching, order, sharding = options.batching, options.order, options.sharding
-    rule = BatchRule.of(info, split, batching)
+    rule = BatchRule.of(info, split, options)
     index = SplitIndex.load(records_dir, info, split)
-    if batching.packed is False:
+    if options.packed is False:
         index = replace(index, packed=False)
-    if sharding.equal_batches == "split" and batching.drop_remainder:
-        raise ArgumentError("drop_remainder keeps the size of batches; set equal_batches to True, which splits none")
-    seed = order.seed if order.shuffle else None
+    seed = options.seed if options.shuffle else None
     return BatchPlan(
         info,
-        EpochOrder(index, seed, order.epoch, sharding.num_shards, sharding.shard_index, window_pairs),
+        EpochOrder(index, seed, options.epoch, options.rank, options.world_size, WINDOW_PAIRS),
         rule,
-        corpus_mix(info, split, index, options.mixing, order.seed, order.epoch),
-        batching.pad_to is not None,
-        order.skip_batches,
-        sharding.equal_batches,
+        corpus_mix(info, split, index, options),
+        options.pad_to is not None,
+        options.skip_batches,
+        options.equal_batches,
     )

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import IntEnum
 from itertools import chain, islice
 from pathlib import Path
 from typing import Literal, NamedTuple, Unpack
 
 import numpy as np
 import numpy.typing as npt
-from _nmt_prep_core import select_rows
+from _nmt_prep_core import pad_rows, select_rows
 
 from nmt_prep.batches import vectors
 from nmt_prep.batches.cutting import WindowPairs, cut_window
-from nmt_prep.batches.epoch import WINDOW_PAIRS, Window
+from nmt_prep.batches.epoch import Window
 from nmt_prep.batches.options import Keywords, Options
 from nmt_prep.batches.plan import BatchPlan, Place, plan_batches
 from nmt_prep.batches.prefetch import prefetched
 from nmt_prep.batches.vectors import Int64s
 from nmt_prep.columns import Ragged
-from nmt_prep.errors import RecordsError
 from nmt_prep.records.reader import PairColumns, read_span
 
 _NO_LIMIT = (1 << 63) - 1
@@ -68,8 +68,7 @@ def read_records(
         split: name of the split.
         corpus_ids: also yield the number of each pair's corpus.
         check: how thoroughly the shards are checked first, see :func:`nmt_prep.records.check_records`.
-        options: attributes of :class:`BatchOptions`, :class:`MixOptions`, :class:`EpochOptions` and
-            :class:`ShardOptions`, or instances of these as ``batching``, ``mixing``, ``order`` and ``sharding``.
+        options: attributes of :class:`~nmt_prep.batches.Options`.
 
     Returns:
         An iterator over batches of :class:`~nmt_prep.columns.Ragged` columns.
@@ -78,7 +77,7 @@ def read_records(
         RecordsError: shards are missing, damaged, or not those of ``dataset.json``.
         ArgumentError: an option is out of range, or conflicts with another one.
     """
-    plan = plan_batches(run_dir, split, Options.of(options), check, WINDOW_PAIRS)
+    plan = plan_batches(run_dir, split, Options(**options), check)
     return read_batches(plan, corpus_ids=corpus_ids)
 
 
@@ -95,28 +94,12 @@ def read_batches(plan: BatchPlan, *, corpus_ids: bool = False, part: int = 0, pa
         parts: distance from one batch to the next.
 
     Raises:
-        RecordsError: a shard is damaged; raised when the iterator reaches the damage. Or the records do not have
-            the corpora that are asked for.
+        RecordsError: a shard is damaged; raised when the iterator reaches the damage.
         ArgumentError: ``skip_batches`` exceeds the number of batches in the epoch.
     """
-    if corpus_ids:
-        check_corpora(plan)
     start = plan.start
     batches = chain.from_iterable(prefetched(lambda: _read_windows(plan, start, corpus_ids), _WINDOWS_AHEAD))
     return (batch.read() for batch in islice(batches, part, plan.batches_left, parts))
-
-
-def check_corpora(plan: BatchPlan) -> None:
-    """Checks that the corpus of each pair is known.
-
-    Raises:
-        RecordsError: it is not, because an earlier version wrote the records.
-    """
-    if any(shard.index is None for split in plan.info.splits.values() for shard in split.shards):
-        raise RecordsError(
-            "the records do not have the corpora of their pairs, because an earlier version wrote them; run the encode "
-            "stage again, or leave out corpus_ids"
-        )
 
 
 class _Batch(NamedTuple):
@@ -182,3 +165,38 @@ def _read(plan: BatchPlan, window: Window) -> PairColumns:
 
 def _rows(side: Ragged, rows: Int64s, max_length: int | None) -> Ragged:
     return Ragged(*select_rows(side.values, side.offsets, rows, _NO_LIMIT if max_length is None else max_length))
+
+
+class Cells(IntEnum):
+    """The content of a padded matrix: ids, or numbers that describe them."""
+
+    IDS = 0
+    SHIFTED = 1  # ids of each pair shifted right: a first id, then all but the last one
+    SEGMENTS = 2  # number of the pair in its row, from 1
+    POSITIONS = 3  # position in the pair, from 0
+
+
+def pad_into(
+    out: npt.NDArray[np.int64],
+    side: Ragged,
+    cells: Cells = Cells.IDS,
+    *,
+    row_pairs: Int64s | None = None,
+    padding: int = 0,
+    first: int = 0,
+) -> None:
+    """Fills a matrix with one side of a batch.
+
+    Args:
+        out: int64, shape ``[rows, width]``, contiguous.
+        side: the ids of the pairs.
+        cells: the content.
+        row_pairs: int64, shape ``[rows]``: number of pairs in each row; None for one.
+        padding: value after the last pair of a row.
+        first: first id of each pair, for ``SHIFTED``.
+
+    Raises:
+        ValueError: a row is longer than the matrix is wide, or there are not as many rows.
+    """
+    pairs = np.empty(0, np.int64) if row_pairs is None else row_pairs
+    pad_rows(side.values, side.offsets, pairs, int(cells), padding, first, out)

@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from nmt_prep.batches.options import BatchOptions, TooLong
+from nmt_prep.batches.options import Options, TooLong
 from nmt_prep.batches.vectors import Int64s
 from nmt_prep.errors import ArgumentError
 from nmt_prep.records import DatasetInfo
 from nmt_prep.records.dataset_json import Histogram
 
-_DEFAULT_TOKENS, _DEFAULT_LENGTH = 4096, 256
 _T2T_SHORTEST, _T2T_STEP = 8, 1.1
 
 
@@ -53,16 +52,14 @@ class BatchRule(NamedTuple):
     row_length: int | None = None
 
     @classmethod
-    def of(cls, info: DatasetInfo, split: str, options: BatchOptions) -> BatchRule:
+    def of(cls, info: DatasetInfo, split: str, options: Options) -> BatchRule:
         """Returns the limits for a split under the given options.
 
         Raises:
             ArgumentError: options conflict with each other or with the layout of the records.
         """
-        tokens = options.batch_tokens or (info.input.batch_tokens if info.input else _DEFAULT_TOKENS)
-        longest = options.max_length
-        if longest == "config":
-            longest = info.input.max_length if info.input else _DEFAULT_LENGTH
+        tokens = options.batch_tokens or info.input.batch_tokens
+        longest = info.input.max_length if options.max_length == "config" else options.max_length
         row_length = _row_length(info, options, longest)
         if row_length is not None:
             rows = options.batch_size or max(tokens // row_length, 1)
@@ -167,7 +164,7 @@ def best_limits(histogram: Sequence[tuple[int, int]], buckets: int) -> tuple[int
     return tuple(reversed(limits))
 
 
-def _row_length(info: DatasetInfo, options: BatchOptions, max_length: int | None) -> int | None:
+def _row_length(info: DatasetInfo, options: Options, max_length: int | None) -> int | None:
     """Returns the length of packed rows in ids; None if pairs are not packed."""
     rows_of_records = info.layout == "packed" and options.packed is not False
     if not (options.packed or rows_of_records):
@@ -184,7 +181,7 @@ def _row_length(info: DatasetInfo, options: BatchOptions, max_length: int | None
     return length
 
 
-def _buckets(histogram: Histogram, options: BatchOptions, tokens: int, max_length: int | None) -> Buckets | None:
+def _buckets(histogram: Histogram, options: Options, tokens: int, max_length: int | None) -> Buckets | None:
     if options.pad_to is not None:
         return fixed_buckets(options.pad_to, tokens, options.batch_size)
     if options.bucketing == "window":

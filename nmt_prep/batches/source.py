@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, Unpack
 
 from nmt_prep.batches.options import Keywords, Options, check_at_least
 from nmt_prep.batches.plan import BatchPlan, plan_batches
-from nmt_prep.batches.reader import IdBatch, check_corpora, read_batches
+from nmt_prep.batches.reader import IdBatch, read_batches
 from nmt_prep.errors import ArgumentError, RecordsError
 from nmt_prep.records import DatasetInfo
 
@@ -39,7 +39,8 @@ class BatchSource:
         split: name of the split.
         corpus_ids: also yield the number of each pair's corpus.
         check: how thoroughly the shards are checked first, see :func:`nmt_prep.records.check_records`.
-        options: those of :func:`read_records`; ``epoch`` and ``skip_batches`` are the place to start from.
+        options: attributes of :class:`~nmt_prep.batches.Options`; ``epoch`` and ``skip_batches`` are the place to start
+            from.
 
     Raises:
         RecordsError: shards are missing, damaged, or not those of ``dataset.json``.
@@ -56,13 +57,10 @@ class BatchSource:
         **options: Unpack[Keywords],
     ) -> None:
         self._run_dir, self._split, self._corpus_ids = run_dir, split, corpus_ids
-        self._options = Options.of(options)
+        self._options = Options(**options)
         self._plan: BatchPlan | None = plan_batches(run_dir, split, self._options, check)
-        if corpus_ids:
-            check_corpora(self._plan)
         self._fingerprint = fingerprint(self._plan.info, split)
-        order = self._options.order
-        self._position = Position(order.epoch, order.skip_batches)
+        self._position = Position(self._options.epoch, self._options.skip_batches)
         self._counted: tuple[int, int] | None = None  # an epoch, and the number of its batches
         self._loaded = True  # the next iteration begins at the position, not at the beginning of its epoch
 
@@ -167,7 +165,7 @@ class BatchSource:
 
     def _recorded_options(self) -> dict[str, Any]:
         plan, options = self.plan, self._options
-        rule, mixing, sharding = plan.rule, options.mixing, options.sharding
+        rule = plan.rule
         return {
             "batch_tokens": rule.tokens,
             "batch_size": rule.pairs,
@@ -176,12 +174,12 @@ class BatchSource:
             "buckets": None if rule.buckets is None else [list(rule.buckets.limits), list(rule.buckets.capacities)],
             "drop_remainder": rule.drop_remainder,
             "row_length": rule.row_length,
-            "weights": None if mixing.weights is None else dict(mixing.weights),
-            "temperature": mixing.temperature,
-            "shuffle": options.order.shuffle,
-            "seed": options.order.seed,
-            "num_shards": sharding.num_shards,
-            "equal_batches": sharding.equal_batches,
+            "weights": None if options.weights is None else dict(options.weights),
+            "temperature": options.temperature,
+            "shuffle": options.shuffle,
+            "seed": options.seed,
+            "world_size": options.world_size,
+            "equal_batches": options.equal_batches,
         }
 
     def __getstate__(self) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, Unpack, get_args
 
@@ -9,9 +11,7 @@ import tensorflow as tf
 
 from nmt_prep.batches import BatchPlan, Options, cut_window, plan_batches
 from nmt_prep.batches.cutting import WindowPairs
-from nmt_prep.batches.epoch import WINDOW_PAIRS
 from nmt_prep.batches.options import Keywords, check_choice, check_positive
-from nmt_prep.batches.reader import check_corpora
 from nmt_prep.errors import ArgumentError, RecordsError
 from nmt_prep.input import tensors
 from nmt_prep.input.batching import (
@@ -27,7 +27,6 @@ from nmt_prep.input.batching import (
     truncate_rows,
     without_autograph,
 )
-from nmt_prep.input.passes import plan_passes
 from nmt_prep.input.windows import (
     WindowRecords,
     corpora_of,
@@ -42,6 +41,7 @@ Features: TypeAlias = Literal["nmt", "t2t"]
 
 _BATCHES_AHEAD = 16
 _WINDOWS_CUT = 2  # at once
+_MORE_PER_WINDOW, _BATCHES_PER_MORE = 4, 200  # spare batches of passes without end
 
 
 class CutWindow(NamedTuple):
@@ -164,7 +164,7 @@ def make_dataset(
     """Returns the batches of one epoch of a split, from the shards that a run wrote.
 
     The batches are a pure function of the shards and the options. Windows of up to 131,072 pairs are cut into batches,
-    and the batches of a window are shuffled; each epoch divides the pairs into different windows. The workers of a
+    and the batches of a window are shuffled; each epoch divides the pairs into different windows. The processes of a
     data-parallel job get disjoint parts of the epoch, whose numbers of pairs (of rows, in layout ``packed``) differ by
     at most one; their numbers of batches may differ by more. Together the parts hold every pair that ``max_length``
     admits, once.
@@ -188,12 +188,7 @@ def make_dataset(
         corpus_ids: also give the number of each pair's corpus in ``dataset.json``: int32, a last field ``corpora`` of
             shape ``[rows]``; with packed pairs of shape ``[rows, most pairs of a row]``, padded with -1.
         check: how thoroughly the shards are checked first, see :func:`nmt_prep.records.check_records`.
-        options: attributes of :class:`~nmt_prep.BatchOptions` (``batch_tokens``, ``batch_size``, ``max_length``,
-            ``too_long``, ``bucketing``, ``num_buckets``, ``pad_to``, ``drop_remainder``, ``packed``),
-            :class:`~nmt_prep.MixOptions` (``weights``, ``temperature``), :class:`~nmt_prep.EpochOptions` (``shuffle``,
-            ``seed``, ``epoch``, ``skip_batches``) and :class:`~nmt_prep.ShardOptions` (``num_shards``,
-            ``shard_index``, ``equal_batches``), or instances of these as ``batching``, ``mixing``, ``order`` and
-            ``sharding``.
+        options: attributes of :class:`~nmt_prep.batches.Options`.
 
     Returns:
         In TensorFlow 2, a dataset of batches, with static shapes if all are the same. In a TensorFlow 1 graph, the
@@ -207,13 +202,11 @@ def make_dataset(
     check_positive(epochs=epochs)
     if features == "t2t" and not tf.compat.v1.executing_eagerly_outside_functions():
         raise ArgumentError('features="t2t" has no place for the initializer of a TensorFlow 1 graph; use "nmt"')
-    plan = plan_batches(run_dir, split, Options.of(options), check, WINDOW_PAIRS)
+    plan = plan_batches(run_dir, split, Options(**options), check)
     if plan.rule.row_length is not None and features != "t2t":
         raise ArgumentError('packed rows need segments and positions, which BatchedInput lacks; set features="t2t"')
     vocabulary = plan.info.vocab.target
     sos = next(choice for choice in (sos_id, vocabulary.bos_id, vocabulary.padding_id) if choice is not None)
-    if corpus_ids:
-        check_corpora(plan)
     steps = WindowSteps(plan, sos, features, corpus_ids)
     if epochs == 1:
         windows, wanted = windows_of_epoch(plan), plan.batches_left
@@ -243,3 +236,53 @@ def too_long_pairs(run_dir: str | Path, split: str, max_length: int) -> int:
     if split not in info.splits:
         raise RecordsError(f"{directory}: has no split {split!r}, only {', '.join(sorted(info.splits))}")
     return sum(count for length, count in info.splits[split].max_lengths if length > max_length)
+
+
+def plan_passes(plan: BatchPlan, epochs: int | None) -> tuple[int, Callable[[int], BatchPlan]]:
+    """Plans the passes over a dataset.
+
+    Epochs divide pairs into different windows, so their numbers of batches differ a little. All passes get the number
+    of the longest epoch, and in the others the last batches are split; where batches must not be split (with
+    ``drop_remainder``, or ``equal_batches=True``), all get the number of the shortest.
+
+    Args:
+        plan: the plan of the first epoch.
+        epochs: number of epochs, after which the first one follows again; None for epochs without end, whose number of
+            batches is that of the first one with some to spare.
+
+    Returns:
+        The number of batches of each pass, and a function that returns the plan of a pass, from its number.
+
+    Raises:
+        ArgumentError: batches cannot be split into so many, or cannot be left out.
+    """
+    if plan.skip_batches:
+        raise ArgumentError("skip_batches resumes within one epoch; begin several epochs at the start of one, by epoch")
+    leave_out = plan.equal_batches is True or plan.rule.drop_remainder
+    first = plan.order.epoch
+    if epochs is None:
+        wanted = _batches_of_any(plan, leave_out)
+    else:
+        counts = (plan.at_epoch(first + number).total for number in range(epochs))
+        wanted = min(counts) if leave_out else max(counts)
+
+    def plan_of(number: int) -> BatchPlan:
+        epoch = plan.at_epoch(first + (number if epochs is None else number % epochs))
+        return replace(epoch, equal_batches=True if leave_out else "split", batches_wanted=wanted)
+
+    return wanted, plan_of
+
+
+def _batches_of_any(plan: BatchPlan, leave_out: bool) -> int:
+    """Returns a number of batches for all epochs: that of the first, and some to spare unless none can differ."""
+    total, processes = plan.total, plan.order.world_size
+    if len(plan.windows) == 1 and plan.mix is None and processes == 1:
+        return total
+    # The same for all processes, whose windows can differ by one.
+    windows = 2 + int(plan.order.index.runs.pairs.sum()) // (processes * plan.order.window_pairs)
+    spare = _MORE_PER_WINDOW * windows + total // _BATCHES_PER_MORE
+    if not leave_out:
+        return total + spare if processes > 1 else min(total + spare, plan.pairs)
+    if total <= spare:
+        raise ArgumentError(f"an epoch has only {total} batches, too few to leave some out; set epochs to a number")
+    return total - spare

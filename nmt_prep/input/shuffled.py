@@ -16,8 +16,7 @@ import numpy.typing as npt
 import tensorflow as tf
 from _nmt_prep_core import PairBatches
 
-from nmt_prep.input.batching import BatchedInput
-from nmt_prep.input.inline import map_inline
+from nmt_prep.input.batching import BatchedInput, map_inline
 
 _PAIRS_PER_BLOCK = 4096
 _DRAINS = 32  # parts in which the shuffle buffer is emptied at the end

@@ -10,8 +10,8 @@ import numpy as np
 import tensorflow as tf
 
 from nmt_prep.batches import BatchPlan
+from nmt_prep.batches.cutting import Split
 from nmt_prep.batches.epoch import SplitIndex
-from nmt_prep.batches.splitting import Split
 from nmt_prep.batches.vectors import Int64s
 from nmt_prep.input import tensors
 from nmt_prep.input.batching import Column, packed_column

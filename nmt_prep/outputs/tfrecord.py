@@ -45,11 +45,12 @@ class TFRecord(Output[TFRecordOptions]):
         shard = write_buckets(path, _buckets(task, tick), options.layout, options.row_length)
         note = task.scratch_path("shard.json")
         write_json(note, shard.model_dump(mode="json"))
-        files = [OutputFile(shard.file, shard.bytes, shard.sha256)]
-        if shard.index is not None:
-            name = index_path(path).relative_to(task.directory).as_posix()
-            files.append(OutputFile(name, shard.index.bytes, shard.index.sha256))
-        return ShardMade(shard.pairs, tuple(files), {}, (str(note),))
+        index = index_path(path).relative_to(task.directory).as_posix()
+        files = (
+            OutputFile(shard.file, shard.bytes, shard.sha256),
+            OutputFile(index, shard.index.bytes, shard.index.sha256),
+        )
+        return ShardMade(shard.pairs, files, {}, (str(note),))
 
     def finish(self, made: Made[TFRecordOptions]) -> None:
         layout = made.options.layout

@@ -102,8 +102,7 @@ class _File(NamedTuple):
 def _files_of(directory: Path, shard: ShardInfo, layout: Layout) -> Iterator[_File]:
     path = directory / shard.file
     yield _File(path, shard.bytes, shard.sha256, lambda: _describe(path, shard, layout))
-    if shard.index is not None:
-        yield _File(index_path(path), shard.index.bytes, shard.index.sha256, lambda: f"the index of {shard.file}")
+    yield _File(index_path(path), shard.index.bytes, shard.index.sha256, lambda: f"the index of {shard.file}")
 
 
 def _check_size(file: _File) -> None:

@@ -200,7 +200,7 @@ class ShardInfo(_Model):
         target_tokens: ids of all targets.
         bytes: size of the file.
         sha256: digest of the file.
-        index: size and digest of the shard's index; None if there is none, as in records of earlier versions.
+        index: size and digest of the shard's index.
     """
 
     file: FileName
@@ -211,7 +211,7 @@ class ShardInfo(_Model):
     target_tokens: NonNegativeInt
     bytes: NonNegativeInt
     sha256: Sha256
-    index: IndexInfo | None = None
+    index: IndexInfo
 
 
 _COUNTS = ("pairs", "source_tokens", "target_tokens")
@@ -276,7 +276,7 @@ class DatasetInfo(_Model):
         seed: seed of the shuffle.
         languages: languages of the two sides.
         vocab: vocabularies of the two sides.
-        input: the config's ``input`` section; None in records of earlier versions.
+        input: the config's ``input`` section.
         corpora: for each split its corpora in the config's order.
         splits: for each split its counts and shards.
     """
@@ -289,7 +289,7 @@ class DatasetInfo(_Model):
     seed: int
     languages: LanguageCodes
     vocab: Vocabularies
-    input: InputInfo | None = None
+    input: InputInfo
     corpora: dict[str, tuple[CorpusInfo, ...]]
     splits: dict[str, SplitInfo]
 
@@ -300,18 +300,13 @@ class DatasetInfo(_Model):
         for name, split in self.splits.items():
             _same(f"pairs of all corpora of {name}", sum(c.pairs for c in self.corpora[name]), "pairs", split.pairs)
             for shard in split.shards:
-                self._check_layout(shard)
+                if self.layout == "example" and shard.records != shard.pairs:
+                    raise ValueError(
+                        f"a record is a pair, but {shard.file} has {shard.records} records and {shard.pairs} pairs"
+                    )
         if (self.row_length is None) == (self.layout == "packed"):
             raise ValueError(f"layout {self.layout} with row_length {self.row_length}; only packed has one")
         return self
-
-    def _check_layout(self, shard: ShardInfo) -> None:
-        if self.layout == "example" and shard.records != shard.pairs:
-            raise ValueError(
-                f"a record is a pair, but shard {shard.file} has {shard.records} records and {shard.pairs} pairs"
-            )
-        if self.layout != "example" and shard.index is None:
-            raise ValueError(f"shard {shard.file} has no index, which layout {self.layout} needs")
 
 
 def _same(what: str, found: int, other: str, expected: int) -> None:

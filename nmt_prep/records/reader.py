@@ -13,8 +13,7 @@ from _nmt_prep_core import parse_chunks, parse_pairs
 
 from nmt_prep.columns import Ragged
 from nmt_prep.errors import RecordsError
-from nmt_prep.records.index import SATURATED, ShardIndex
-from nmt_prep.records.plan import PAIRS_PER_BLOCK, Layout
+from nmt_prep.records.plan import Layout
 
 _READ_BYTES = 4 << 20
 _ALL = (1 << 63) - 1
@@ -109,23 +108,6 @@ def read_span(path: str | Path, start: int, stop: int, layout: Layout) -> PairCo
     if part.consumed < stop - start:
         raise _cut_off(path, start + part.consumed)
     return part.pairs
-
-
-def index_examples(path: Path) -> ShardIndex:
-    """Builds the index of a shard of layout ``example`` from the shard itself.
-
-    Raises:
-        RecordsError: as :func:`read_shard`.
-    """
-    columns, blocks, start = [np.empty((0, 3), np.uint16)], [], 0
-    for part in _parsed(path, PAIRS_PER_BLOCK, "example"):
-        lengths = np.stack(
-            [part.pairs.inputs.lengths, part.pairs.targets.lengths, np.zeros(len(part.pairs), np.int64)], 1
-        )
-        columns.append(np.minimum(lengths, SATURATED).astype(np.uint16))
-        blocks.append((start, part.records, part.records, 0))
-        start += part.consumed
-    return ShardIndex(np.concatenate(columns), np.array(blocks, np.int64).reshape(-1, 4))
 
 
 class _Part(NamedTuple):

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from nmt_prep.batches import BatchOptions, BatchPlan, cut_window, vectors
+from nmt_prep.batches import BatchPlan, Options, cut_window, vectors
 from nmt_prep.batches.cutting import Shuffled, WindowPairs
 from nmt_prep.batches.epoch import EpochOrder, SplitIndex
 from nmt_prep.batches.rules import BatchRule
@@ -21,7 +21,7 @@ from nmt_prep.records import DatasetInfo
 from nmt_prep.runtime import available_cores
 
 Setting: TypeAlias = "dict[str, Any]"
-"""Arguments of a loader: attributes of :class:`~nmt_prep.batches.BatchOptions`."""
+"""Arguments of a loader: attributes of :class:`~nmt_prep.batches.Options`."""
 
 SAMPLE_PAIRS = 131_072
 """Approximate number of pairs whose batches are counted, from the first shards."""
@@ -71,7 +71,7 @@ def estimate_batches(records_dir: Path, info: DatasetInfo, split: str) -> list[B
     shuffled = cache(vectors.shuffled)  # most settings shuffle the same number of pairs
 
     def estimate(setting: Setting) -> BatchEstimate:
-        options = BatchOptions(**{"packed": False, **setting})
+        options = Options(**{"packed": False, **setting})
         plan = BatchPlan(info, order, BatchRule.of(info, split, options))
         return _estimate(setting, plan, windows, info, split, shuffled)
 
@@ -81,7 +81,6 @@ def estimate_batches(records_dir: Path, info: DatasetInfo, split: str) -> list[B
 
 def _settings(info: DatasetInfo) -> Iterator[Setting]:
     """Yields the settings of the config, then others."""
-    assert info.input is not None
     tokens, longest = info.input.batch_tokens, info.input.max_length
     settings: list[Setting] = [{"bucketing": "optimal"}, {"bucketing": "t2t"}]
     if info.layout != "packed":
@@ -148,7 +147,6 @@ def _packed(index: SplitIndex, info: DatasetInfo, split: str) -> BatchEstimate:
     rows = sum(int(shard.blocks[:, 3].sum()) for shard in index.shards)
     pairs = np.concatenate([shard.pairs[:, :2] for shard in index.shards]).astype(np.int64)
     fitting = pairs[pairs.max(axis=1) <= length]
-    assert info.input is not None
     rows_per_batch = max(info.input.batch_tokens // max(length, 1), 1)
     batches = -(-rows // rows_per_batch)
     return BatchEstimate(

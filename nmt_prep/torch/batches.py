@@ -11,9 +11,8 @@ import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
 from nmt_prep.batches import BatchSource, IdBatch
-from nmt_prep.batches.options import Keywords, check_at_least, check_choice, check_positive, check_whole
+from nmt_prep.batches.options import Keywords, check_at_least, check_choice, check_positive
 from nmt_prep.batches.prefetch import prefetched
-from nmt_prep.errors import ArgumentError
 from nmt_prep.torch.tensors import Converter, Features, TensorBatch
 
 
@@ -41,9 +40,6 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
     Args:
         run_dir: directory of the run, which holds ``records``, or of an output of kind ``tfrecord``.
         split: name of the split.
-        rank: number of this process among those of a data-parallel job, from 0; default that of
-            ``torch.distributed``, or 0 if it is not initialized.
-        world_size: number of these processes; default that of ``torch.distributed``, or 1.
         features: ``hf``, ``nmt`` or ``t2t``.
         nested: give ids as nested tensors of layout ``torch.jagged`` instead of padded ones, and no ``attention_mask``.
         sos_id: overrides the id that begins the decoder's input: that of the vocabulary, or else its padding id.
@@ -53,8 +49,9 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
             never do, because it has an option of its own.
         ahead: number of batches to prepare in advance; workers of a ``DataLoader`` have their own option.
         check: how thoroughly the shards are checked first, see :func:`nmt_prep.records.check_records`.
-        options: those of :func:`nmt_prep.read_records`, except ``num_shards`` and ``shard_index``. ``equal_batches`` is
-            ``"split"`` by default: all ranks get equally many batches, and no pair is lost.
+        options: attributes of :class:`nmt_prep.batches.Options`. ``rank`` and ``world_size`` are those of
+            ``torch.distributed`` by default, if it is initialized. ``equal_batches`` is ``"split"`` by default, or True
+            with ``drop_remainder``.
 
     Raises:
         RecordsError: shards are missing, damaged, or not those of ``dataset.json``.
@@ -66,8 +63,6 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
         run_dir: str | Path,
         split: str,
         *,
-        rank: int | None = None,
-        world_size: int | None = None,
         features: Features = "hf",
         nested: bool = False,
         sos_id: int | None = None,
@@ -80,8 +75,7 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
         super().__init__()
         check_choice(get_args(Features), features=features)
         check_positive(ahead=ahead)
-        keywords: Any = {**options, **_sharding(options, rank, world_size)}
-        self._source = BatchSource(run_dir, split, corpus_ids=corpus_ids, check=check, **keywords)
+        self._source = BatchSource(run_dir, split, corpus_ids=corpus_ids, check=check, **_with_defaults(options))
         plan = self._source.plan
         vocab = plan.info.vocab
         sos = next(choice for choice in (sos_id, vocab.target.bos_id, vocab.target.padding_id) if choice is not None)
@@ -154,24 +148,9 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
         self._source.finish()
 
 
-def _sharding(options: Keywords, rank: int | None, world_size: int | None) -> dict[str, Any]:
-    """Returns the options that are derived from the place of the process in its job."""
-    for name in ("num_shards", "shard_index", "sharding"):
-        if name in options:
-            raise ArgumentError(f"{name} is not for PyTorch; pass rank and world_size")
-    distributed = torch.distributed.is_available() and torch.distributed.is_initialized()
-    if rank is None:
-        rank = torch.distributed.get_rank() if distributed else 0
-    if world_size is None:
-        world_size = torch.distributed.get_world_size() if distributed else 1
-    check_whole(rank=rank, world_size=world_size)
-    check_positive(world_size=world_size)
-    if not 0 <= rank < world_size:
-        raise ArgumentError(
-            f"rank is {rank}, with world_size {world_size} it must be from 0 to {world_size - 1}; create Batches after "
-            "torch.distributed is initialized, or pass both"
-        )
-    batching = options.get("batching")
-    keeps_sizes = options.get("drop_remainder", False) or (batching is not None and batching.drop_remainder)
-    equal = options.get("equal_batches", True if keeps_sizes else "split")
-    return {"num_shards": world_size, "shard_index": rank, "equal_batches": equal}
+def _with_defaults(options: Keywords) -> Keywords:
+    """Returns the options with the place of the process in its job, and with equally many batches for all processes."""
+    defaults: Keywords = {"equal_batches": True if options.get("drop_remainder") else "split"}
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        defaults |= {"rank": torch.distributed.get_rank(), "world_size": torch.distributed.get_world_size()}
+    return {**defaults, **options}

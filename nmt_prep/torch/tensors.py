@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from nmt_prep.batches import IdBatch
-from nmt_prep.batches.padding import Cells, pad_into
+from nmt_prep.batches.reader import Cells, pad_into
 from nmt_prep.columns import Ragged
 from nmt_prep.errors import ArgumentError
 

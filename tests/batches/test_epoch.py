@@ -65,7 +65,7 @@ def pairs_of(order: EpochOrder) -> list[tuple[int, int]]:
 )
 def test_workers_divide_an_epoch(shards: list[int], workers: int, epoch: int, window_pairs: int) -> None:
     index = split_index(shards)
-    orders = [EpochOrder(index, 7, epoch, workers, worker, window_pairs) for worker in range(workers)]
+    orders = [EpochOrder(index, 7, epoch, worker, workers, window_pairs) for worker in range(workers)]
     parts = [pairs_of(order) for order in orders]
     assert sorted(pair for part in parts for pair in part) == [
         (shard, pair) for shard, pairs in enumerate(shards) for pair in range(pairs)
@@ -101,7 +101,7 @@ def test_resume_position_is_found_by_counting() -> None:
 
 
 def test_equal_workers_end_together() -> None:
-    orders = [EpochOrder(split_index([9000]), 1, 0, 3, worker, 2000) for worker in range(3)]
+    orders = [EpochOrder(split_index([9000]), 1, 0, worker, 3, 2000) for worker in range(3)]
     numbers = [sum(BatchPlan(INFO, order, BatchRule(1000)).batches()) for order in orders]
     assert len(set(numbers)) > 1
     plans = [BatchPlan(INFO, order, BatchRule(1000), skip_batches=5, equal_batches=True) for order in orders]

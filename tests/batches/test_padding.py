@@ -9,7 +9,7 @@ from _nmt_prep_core import select_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_prep.batches.padding import Cells, pad_into
+from nmt_prep.batches.reader import Cells, pad_into
 from nmt_prep.columns import Ragged
 from tests.reference import padding as reference
 

@@ -3,17 +3,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import pytest
 
 import nmt_prep
-from nmt_prep.batches import BatchOptions, EpochOptions, IdBatch, MixOptions, ShardOptions, read_records
-from nmt_prep.batches.options import Options
+from nmt_prep.batches import IdBatch, Options, read_records
+from nmt_prep.batches.options import Keywords
 from nmt_prep.batches.plan import BatchPlan, plan_batches
 from nmt_prep.batches.reader import read_batches
-from nmt_prep.errors import ConfigError, RecordsError
+from nmt_prep.errors import ArgumentError, ConfigError, RecordsError
 from nmt_prep.records import InputInfo, load_dataset_info, write_dataset_info
 
 Pair = tuple[list[int], list[int]]
@@ -31,8 +31,8 @@ def same(batches: list[IdBatch], others: list[IdBatch]) -> bool:
 @pytest.mark.parametrize(("layout", "workers"), [("example", 1), ("chunk", 3), ("packed", 8)])
 def test_workers_divide_all_pairs(encode_run: Callable[..., Path], layout: str, workers: int) -> None:
     run = encode_run({"a": PAIRS}, layout)
-    options: dict[str, Any] = {"batch_tokens": 300, "num_shards": workers, "seed": 3, "packed": False}
-    parts = [list(nmt_prep.read_records(run, "train", **options, shard_index=worker)) for worker in range(workers)]
+    options: dict[str, Any] = {"batch_tokens": 300, "world_size": workers, "seed": 3, "packed": False}
+    parts = [list(nmt_prep.read_records(run, "train", **options, rank=worker)) for worker in range(workers)]
     assert sorted(pair for part in parts for pair in pairs_in(part)) == sorted(PAIRS)
     for batch in (batch for part in parts for batch in part):
         assert len(batch.source) * max(*batch.source.lengths, *batch.target.lengths) <= 300
@@ -53,7 +53,7 @@ def test_too_long_pairs_and_equal_numbers(encode_run: Callable[..., Path]) -> No
     cut = [(source[:10], target[:10]) for source, target in PAIRS]
     assert sorted(pairs_in(list(read_records(run, "train", max_length=10, too_long="truncate")))) == sorted(cut)
     sizes = {
-        len(list(read_records(run, "train", batch_tokens=200, num_shards=5, shard_index=w, equal_batches=True)))
+        len(list(read_records(run, "train", batch_tokens=200, world_size=5, rank=w, equal_batches=True)))
         for w in range(5)
     }
     assert len(sizes) == 1
@@ -72,11 +72,11 @@ def test_too_long_pairs_and_equal_numbers(encode_run: Callable[..., Path]) -> No
 def test_workers_split_their_last_batches(
     encode_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, layout: str, options: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr("nmt_prep.batches.reader.WINDOW_PAIRS", 100)
+    monkeypatch.setattr("nmt_prep.batches.plan.WINDOW_PAIRS", 100)
     run = encode_run({"a": PAIRS}, layout)
 
     def part(worker: int, **more: Any) -> list[IdBatch]:
-        return list(read_records(run, "train", num_shards=5, shard_index=worker, **options, **more))
+        return list(read_records(run, "train", world_size=5, rank=worker, **options, **more))
 
     whole = [part(worker) for worker in range(5)]
     split = [part(worker, equal_batches="split") for worker in range(5)]
@@ -94,11 +94,11 @@ def test_workers_split_their_last_batches(
 
 def test_batches_that_cannot_be_split(encode_run: Callable[..., Path]) -> None:
     run = encode_run({"a": PAIRS[:5]})
-    with pytest.raises(ConfigError, match="worker 0 of 2 has too few pairs for the 3 batches that each gets; make"):
-        list(read_records(run, "train", batch_size=1, num_shards=2, equal_batches="split"))
+    with pytest.raises(ConfigError, match="process 0 of 2 has too few pairs for the 3 batches that each gets; make"):
+        list(read_records(run, "train", batch_size=1, world_size=2, equal_batches="split"))
     with pytest.raises(ConfigError, match="drop_remainder keeps the size of batches; set equal_batches to True"):
-        read_records(run, "train", batch_size=2, drop_remainder=True, num_shards=2, equal_batches="split")
-    with pytest.raises(ConfigError, match="equal_batches is 'none'; it must be True, False or 'split'"):
+        read_records(run, "train", batch_size=2, drop_remainder=True, world_size=2, equal_batches="split")
+    with pytest.raises(ConfigError, match="equal_batches is 'none'; it must be one of True, False, 'split'"):
         read_records(run, "train", equal_batches="none")  # type: ignore[arg-type]
 
 
@@ -106,23 +106,12 @@ def test_batches_that_cannot_be_split(encode_run: Callable[..., Path]) -> None:
 def test_the_corpus_of_each_pair(encode_run: Callable[..., Path], layout: str) -> None:
     run = encode_run({"a": PAIRS[:700], "b": PAIRS[700:800], "c": PAIRS[800:]}, layout)
     number = {source[0]: 0 if i < 700 else 1 if i < 800 else 2 for i, (source, _) in enumerate(PAIRS)}
-    for options in ({}, {"packed": True, "max_length": 32}, {"num_shards": 3, "shard_index": 1}):
+    for options in ({}, {"packed": True, "max_length": 32}, {"world_size": 3, "rank": 1}):
         for batch in read_records(run, "train", corpus_ids=True, batch_tokens=300, **options):  # type: ignore[arg-type]
             assert batch.corpora is not None
             assert batch.corpora.dtype == np.int32
             assert batch.corpora.tolist() == [number[row[0]] for row in batch.source]
     assert {batch.corpora for batch in read_records(run, "train")} == {None}
-
-
-def test_records_of_earlier_versions_have_no_corpora(encode_run: Callable[..., Path]) -> None:
-    run = encode_run({"a": PAIRS}, "example")
-    info = load_dataset_info(run / "records")
-    split = info.splits["train"]
-    shards = tuple(shard.model_copy(update={"index": None}) for shard in split.shards)
-    old = info.model_copy(update={"splits": {"train": split.model_copy(update={"shards": shards})}})
-    write_dataset_info(run / "records", old)
-    with pytest.raises(RecordsError, match="an earlier version wrote them; run the encode stage again"):
-        read_records(run, "train", corpus_ids=True)
 
 
 def test_rows_of_records_stay_together(encode_run: Callable[..., Path]) -> None:
@@ -165,26 +154,6 @@ def test_input_section_of_the_config_gives_the_defaults(encode_run: Callable[...
     assert max(len(source) for source, _ in pairs_in(list(read_records(run, "train", max_length=None)))) == 21
 
 
-def test_options_as_keywords_or_as_dataclasses(encode_run: Callable[..., Path]) -> None:
-    run = encode_run({"a": PAIRS})
-    one_by_one = read_records(run, "train", batch_size=50, max_length=12, seed=4, num_shards=2, temperature=1)
-    grouped = read_records(
-        run,
-        "train",
-        batching=BatchOptions(batch_size=50, max_length=12),
-        mixing=MixOptions(temperature=1),
-        order=EpochOptions(seed=4),
-        sharding=ShardOptions(num_shards=2),
-    )
-    assert same(list(one_by_one), list(grouped))
-    with pytest.raises(ConfigError, match="both order and seed are given; set it in order"):
-        read_records(run, "train", order=EpochOptions(), seed=1)
-    with pytest.raises(ConfigError, match="sharding is 3; it must be of class ShardOptions"):
-        read_records(run, "train", sharding=3)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="unexpected keyword argument 'sead'"):
-        read_records(run, "train", sead=1)  # type: ignore[call-arg]
-
-
 def test_skipping_more_batches_than_there_are_is_an_error(encode_run: Callable[..., Path]) -> None:
     run = encode_run({"a": PAIRS})
     assert list(read_records(run, "train", batch_size=100, skip_batches=12)) == []
@@ -192,23 +161,17 @@ def test_skipping_more_batches_than_there_are_is_an_error(encode_run: Callable[.
         read_records(run, "train", batch_size=100, skip_batches=13)
 
 
-def test_numbers_out_of_range(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="batch_size is 0; it must be at least 1"):
-        read_records(tmp_path, "train", batch_size=0)
-    with pytest.raises(ConfigError, match="it must be from 0 to 1"):
-        read_records(tmp_path, "train", num_shards=2, shard_index=2)
-
-
-def windows_of(encode_run: Callable[..., Path]) -> BatchPlan:
+def windows_of(encode_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> BatchPlan:
+    monkeypatch.setattr("nmt_prep.batches.plan.WINDOW_PAIRS", 600)
     pairs = [([100 + number, 1], [200 + number, 1]) for number in range(3000)]
     run = encode_run({"a": pairs}, "chunk")
-    plan = plan_batches(run, "train", Options.of({"batch_size": 100, "shuffle": False}), window_pairs=600)
+    plan = plan_batches(run, "train", Options(batch_size=100, shuffle=False))
     assert [window.take for window in plan.windows] == [256, 512, 512, 732, 512, 476]
     return plan
 
 
-def test_batches_before_a_damage_come_first(encode_run: Callable[..., Path]) -> None:
-    plan = windows_of(encode_run)
+def test_batches_before_a_damage_come_first(encode_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = windows_of(encode_run, monkeypatch)
     last = int(plan.windows[-1].runs[0])
     path = plan.order.index.paths[int(plan.order.index.runs.shard[last])]
     content = bytearray(path.read_bytes())
@@ -220,9 +183,50 @@ def test_batches_before_a_damage_come_first(encode_run: Callable[..., Path]) -> 
         next(batches)
 
 
-def test_the_thread_that_reads_ahead_ends_with_the_iterator(encode_run: Callable[..., Path]) -> None:
-    batches = read_batches(windows_of(encode_run))
+def test_the_thread_that_reads_ahead_ends_with_the_iterator(
+    encode_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batches = read_batches(windows_of(encode_run, monkeypatch))
     next(batches)
     assert [thread for thread in threading.enumerate() if thread.name == "nmt_prep batches"]
     del batches
     assert not [thread for thread in threading.enumerate() if thread.name == "nmt_prep batches"]
+
+
+@pytest.mark.parametrize(
+    ("layout", "options", "message"),
+    [
+        ("chunk", {"skip_batches": -1}, "skip_batches is -1"),
+        ("packed", {"too_long": "truncate"}, "use layout chunk"),
+        ("chunk", {"packed": True, "pad_to": [8]}, "leave out pad_to"),
+        ("chunk", {"packed": True, "max_length": None}, "packed rows need max_length"),
+        ("chunk", {"pad_to": [0]}, "at least one length, all of them at least 1"),
+        ("chunk", {"pad_to": [8], "bucketing": "t2t"}, "leave out bucketing"),
+        ("chunk", {"bucketing": "best"}, "must be one of 'window', 'optimal', 't2t'"),
+        ("chunk", {"too_long": "cut"}, "too_long is 'cut'; it must be one of 'drop', 'truncate'"),
+        ("chunk", {"batch_tokens": "4096"}, "batch_tokens is '4096'; it must be a whole number"),
+        ("chunk", {"batch_size": 2.5}, "batch_size is 2.5; it must be a whole number"),
+        ("chunk", {"rank": "0"}, "rank is '0'; it must be a whole number"),
+        ("chunk", {"pad_to": 64}, "pad_to is 64; give a list"),
+        ("chunk", {"drop_remainder": True}, "drop_remainder needs"),
+        ("chunk", {"weights": {}, "temperature": 1.0}, "mixed by one of them"),
+        ("chunk", {"batch_size": 0}, "batch_size is 0; it must be at least 1"),
+        ("chunk", {"batch_tokens": 9, "batch_size": 9}, "bounded by one of them"),
+        (
+            "chunk",
+            {"world_size": 2, "rank": 2},
+            "rank is 2, with world_size 2 it must be from 0 to 1; give",
+        ),
+        ("chunk", {"rank": -1}, "rank is -1, with world_size 1 it must be from 0 to 0"),
+        ("chunk", {"world_size": 0}, "world_size is 0; it must be at least 1"),
+    ],
+)
+def test_conflicting_options(encode_run: Callable[..., Path], layout: str, options: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        read_records(encode_run({"a": PAIRS[:3]}, layout), "train", **options)
+
+
+def test_the_types_of_keywords_are_those_of_the_options(tmp_path: Path) -> None:
+    assert get_type_hints(Keywords) == get_type_hints(Options)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'sead'"):
+        read_records(tmp_path, "train", sead=1)  # type: ignore[call-arg]

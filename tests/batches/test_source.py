@@ -76,7 +76,7 @@ def test_readers_share_the_batches(encode_run: Callable[..., Path]) -> None:
 
 def test_the_state_of_other_data_or_options_is_refused(encode_run: Callable[..., Path], tmp_path: Path) -> None:
     run = encode_run({"a": PAIRS})
-    state = BatchSource(run, "train", batch_tokens=300, num_shards=2).state_dict()
+    state = BatchSource(run, "train", batch_tokens=300, world_size=2).state_dict()
     (run / "records").rename(tmp_path / "moved-records")
     (tmp_path / "other").mkdir()
     for name in ("records", "vocab", "spill"):
@@ -86,16 +86,16 @@ def test_the_state_of_other_data_or_options_is_refused(encode_run: Callable[...,
     with pytest.raises(
         RecordsError, match=f"the state belongs to other data: its fingerprint is {state['fingerprint']}, "
     ):
-        BatchSource(run, "train", batch_tokens=300, num_shards=2).load_state_dict(state)
-    same = BatchSource(run, "train", batch_tokens=300, num_shards=2)
+        BatchSource(run, "train", batch_tokens=300, world_size=2).load_state_dict(state)
+    same = BatchSource(run, "train", batch_tokens=300, world_size=2)
     own = same.state_dict()
     with pytest.raises(ArgumentError, match="saved with batch_tokens 300, here it is 200; use the same options, or"):
-        BatchSource(run, "train", batch_tokens=200, num_shards=2).load_state_dict(own)
-    with pytest.raises(ArgumentError, match="saved with num_shards 2, here it is 3"):
-        BatchSource(run, "train", batch_tokens=300, num_shards=3).load_state_dict(own)
+        BatchSource(run, "train", batch_tokens=200, world_size=2).load_state_dict(own)
+    with pytest.raises(ArgumentError, match="saved with world_size 2, here it is 3"):
+        BatchSource(run, "train", batch_tokens=300, world_size=3).load_state_dict(own)
     with pytest.raises(ArgumentError, match="the state has no 'batches'; load what state_dict returned"):
         same.load_state_dict({name: value for name, value in own.items() if name != "batches"})
-    BatchSource(run, "train", batch_tokens=300, num_shards=2, shard_index=1).load_state_dict(own)
+    BatchSource(run, "train", batch_tokens=300, world_size=2, rank=1).load_state_dict(own)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_state_is_a_mapping(encode_run: Callable[..., Path]) -> None:
         BatchSource(run, "train", epoch=-1)
 
 
-@pytest.mark.parametrize("options", [{}, {"num_shards": 3, "shard_index": 1}, {"weights": {"a": 1.3}}])
+@pytest.mark.parametrize("options", [{}, {"world_size": 3, "rank": 1}, {"weights": {"a": 1.3}}])
 def test_the_length_is_that_of_the_epoch(encode_run: Callable[..., Path], options: dict[str, Any]) -> None:
     run = encode_run({"a": PAIRS})
     source = BatchSource(run, "train", batch_tokens=300, **options)

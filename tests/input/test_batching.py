@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import tensorflow as tf
 
@@ -7,8 +9,14 @@ from nmt_prep.input.batching import (
     BatchedInput,
     BatchedInputWithCorpora,
     Column,
+    PackedPairs,
+    map_inline,
     pack,
     packed_column,
+    pad,
+    padded_batches,
+    row_splits,
+    shift_right,
     truncate_rows,
 )
 
@@ -51,3 +59,63 @@ def test_an_iterator_gets_a_batch_from_its_tensors(batch: BatchedInput | Batched
     for one in (found, next(iter(dataset))):
         assert type(one) is type(batch)
         assert [None if field is None else field.numpy().tolist() for field in one] == list(batch)
+
+
+def column(values: list[int], lengths: list[int]) -> Any:
+    return packed_column(tf.constant(values, tf.int32), tf.constant(lengths, tf.int64))
+
+
+def test_rows_are_padded_to_the_longest() -> None:
+    splits = row_splits(tf.constant([1, 2, 0]))
+    assert splits.numpy().tolist() == [0, 1, 3, 3]
+    assert pad(tf.constant([7, 8, 9]), splits, -1).numpy().tolist() == [[7, -1], [8, 9], [-1, -1]]
+    assert row_splits(tf.constant([1, 2]), 50).numpy().tolist() == [0, 50, 150]
+
+
+def test_each_row_is_shifted_right() -> None:
+    assert shift_right(column([7, 5, 5, 8, 9, 5], [2, 1, 3]), 4).numpy().tolist() == [4, 7, 4, 4, 8, 9]
+    assert shift_right(column([], []), 4).numpy().tolist() == []
+
+
+def test_each_batch_is_truncated_and_padded() -> None:
+    pairs = PackedPairs(
+        source=tf.constant([1, 2, 3, 4, 5, 6]),
+        target_input=tf.constant([10, 11, 12, 13]),
+        target_output=tf.constant([20, 21, 22, 23]),
+        source_lengths=tf.constant([1, 2, 3]),
+        target_lengths=tf.constant([2, 1, 1]),
+        sizes=tf.constant([2, 1], tf.int64),
+    )
+    first, second = ([tensor.numpy().tolist() for tensor in batch[1:]] for batch in padded_batches(pairs, 0, -1))
+    assert first == [[[1, 0], [2, 3]], [[10, 11], [12, -1]], [[20, 21], [22, -1]], [1, 2], [2, 1]]
+    assert second == [[[4, 5, 6]], [[13]], [[23]], [3], [1]]
+
+
+def test_elements_are_mapped_with_tensors_from_outside() -> None:
+    more = tf.constant([10, 20])
+    numbers = tf.data.Dataset.from_tensor_slices(([1, 2], {"a": [3, 4]}))
+    mapped = map_inline(numbers, lambda first, second: {"sum": first + second["a"] + more, "nothing": None})
+    assert [(found["sum"].numpy().tolist(), found["nothing"]) for found in mapped] == [
+        ([14, 24], None),
+        ([16, 26], None),
+    ]
+    assert mapped.element_spec["sum"] == tf.TensorSpec([2], tf.int32)
+
+
+def test_an_element_that_is_not_a_tuple_is_the_only_argument() -> None:
+    assert list(map_inline(tf.data.Dataset.range(3), lambda number: number * 2).as_numpy_iterator()) == [0, 2, 4]
+
+
+def test_the_outer_dataset_can_map_within_its_function() -> None:
+    inner = tf.data.Dataset.range(1, 3).flat_map(
+        lambda outer: map_inline(tf.data.Dataset.range(2), lambda number: 10 * outer + number)
+    )
+    assert list(inner.as_numpy_iterator()) == [10, 11, 20, 21]
+
+
+def test_it_works_in_a_graph_of_tensorflow_1() -> None:
+    with tf.Graph().as_default():
+        mapped = map_inline(tf.data.Dataset.range(2), lambda number: number + 5)
+        following = tf.compat.v1.data.make_one_shot_iterator(mapped).get_next()
+        with tf.compat.v1.Session() as session:
+            assert [int(session.run(following)) for _ in range(2)] == [5, 6]

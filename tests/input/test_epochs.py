@@ -1,6 +1,6 @@
-"""Epochs of make_dataset over every layout: all pairs, resume, sharding, mixing, packing.
+"""Epochs of make_dataset: all pairs, resume, mixing, packing, shapes.
 
-test_same_batches.py compares the same with read_records, whose tests are faster: further cases here are slow tests.
+test_same_batches.py compares the batches with those of read_records, whose tests have further cases.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 from nmt_prep.errors import NmtPrepError
 from nmt_prep.input import make_dataset, too_long_pairs
 from nmt_prep.input.tensors import pack_rows
-from nmt_prep.records import iter_records
 from tests.conftest import examples
 
 pytestmark = pytest.mark.tensorflow
@@ -42,7 +41,7 @@ def make_pairs(count: int, first: int = 0) -> list[tuple[list[int], list[int]]]:
 
 @pytest.fixture(autouse=True)
 def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nmt_prep.input.dataset.WINDOW_PAIRS", 600)
+    monkeypatch.setattr("nmt_prep.batches.plan.WINDOW_PAIRS", 600)
 
 
 def literal(batch: Any) -> Any:
@@ -82,36 +81,18 @@ def expected(pairs: list[tuple[list[int], list[int]]]) -> Counter[Pair]:
     return Counter((tuple(source), tuple(target)) for source, target in pairs)
 
 
-@pytest.mark.parametrize(
-    ("layout", "workers"),
-    [
-        ("packed", 2),
-        *(pytest.param(*more, marks=pytest.mark.slow) for more in [("chunk", 3), ("chunk", 8), ("example", 2)]),
-    ],
-)
-def test_an_epoch_gives_every_pair_once(encode_run: EncodeRun, layout: str, workers: int) -> None:
+def test_an_epoch_gives_every_pair_once(encode_run: EncodeRun) -> None:
     pairs = make_pairs(1500)
-    run = encode_run({"all": pairs}, layout)
-    parts = [
-        batches_of(run, batch_tokens=300, seed=4, epoch=1, num_shards=workers, shard_index=worker)
-        for worker in range(workers)
-    ]
+    run = encode_run({"all": pairs}, "packed")
+    parts = [batches_of(run, batch_tokens=300, seed=4, epoch=1, world_size=2, rank=rank) for rank in range(2)]
     assert all_pairs([batch for part in parts for batch in part]) == expected(pairs)
-
-
-RESUMED: list[tuple[str, dict[str, Any]]] = [
-    ("example", {}),
-    ("chunk", {"bucketing": "t2t", "num_shards": 2, "shard_index": 1}),
-    ("chunk", {"packed": True, "features": "t2t", "max_length": 40}),
-    ("packed", {"drop_remainder": True}),
-]
 
 
 @pytest.mark.parametrize(
     ("layout", "arguments"),
     [
         ("chunk", {"weights": {"a": 0.5, "b": 1.5}, "too_long": "truncate", "max_length": 12, "pad_to": [8, 12]}),
-        *(pytest.param(*more, marks=pytest.mark.slow) for more in RESUMED),
+        pytest.param("packed", {"drop_remainder": True}, marks=pytest.mark.slow),
     ],
 )
 def test_an_epoch_resumes_at_any_batch(encode_run: EncodeRun, layout: str, arguments: dict[str, Any]) -> None:
@@ -121,29 +102,6 @@ def test_an_epoch_resumes_at_any_batch(encode_run: EncodeRun, layout: str, argum
     rng = random.Random(1)
     for step in [len(whole), rng.randrange(len(whole))]:
         assert batches_of(run, batch_tokens=400, seed=2, skip_batches=step, **arguments) == whole[step:]
-
-
-@pytest.mark.slow
-def test_an_epoch_resumes_at_fifty_batches(encode_run: EncodeRun) -> None:
-    run = encode_run({"a": make_pairs(1500)})
-    whole = batches_of(run, batch_tokens=100)
-    rng = random.Random(1)
-    for step in (rng.randrange(len(whole)) for _ in range(50)):
-        assert batches_of(run, batch_tokens=100, skip_batches=step) == whole[step:]
-
-
-@pytest.mark.slow
-def test_equal_numbers_of_batches_per_worker(encode_run: EncodeRun) -> None:
-    run = encode_run({"all": make_pairs(1500)})
-
-    def part(worker: int, **arguments: Any) -> list[Any]:
-        return batches_of(run, batch_tokens=200, seed=2, num_shards=2, shard_index=worker, **arguments)
-
-    longer, shorter = part(0), part(1)
-    assert len(longer) == len(shorter) + 2
-    assert part(0, equal_batches=True) == longer[:-2]
-    assert part(1, equal_batches=True) == shorter
-    assert part(0, equal_batches=True, skip_batches=5) == longer[5:-2]
 
 
 def test_corpora_are_mixed_exactly(encode_run: EncodeRun) -> None:
@@ -157,13 +115,6 @@ def test_corpora_are_mixed_exactly(encode_run: EncodeRun) -> None:
     assert max(count for pair, count in found.items() if pair in expected(first)) == 1
     with pytest.raises(NmtPrepError, match=r"set records\.layout to chunk"):
         batches_of(encode_run({"a": first}, "example"), temperature=2)
-
-
-@pytest.mark.slow
-def test_a_high_temperature_makes_corpora_equal(encode_run: EncodeRun) -> None:
-    first, second = make_pairs(900), make_pairs(600, 5000)
-    even = all_pairs(batches_of(encode_run({"a": first, "b": second}), temperature=1e9))
-    assert sum(count for pair, count in even.items() if pair in expected(first)) == 750
 
 
 @pytest.mark.parametrize("layout", ["packed", pytest.param("chunk", marks=pytest.mark.slow)])
@@ -204,14 +155,6 @@ def test_static_shapes(encode_run: EncodeRun) -> None:
     assert sorted(plain.element_spec) == ["inputs", "targets"]
 
 
-@pytest.mark.parametrize("bucketing", ["optimal", pytest.param("t2t", marks=pytest.mark.slow)])
-def test_buckets_keep_to_the_limit(encode_run: EncodeRun, bucketing: str) -> None:
-    run = encode_run({"a": make_pairs(1500)})
-    batches = batches_of(run, batch_tokens=200, bucketing=bucketing, num_buckets=4)
-    assert all(len(b.source) * max(len(b.source[0]), len(b.target_input[0])) <= 200 for b in batches)
-    assert all_pairs(batches) == expected(make_pairs(1500))
-
-
 @settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=80), st.integers(20, 60))
 def test_packing_in_the_graph_equals_that_of_the_plan(pairs: list[tuple[int, int]], length: int) -> None:
@@ -222,41 +165,15 @@ def test_packing_in_the_graph_equals_that_of_the_plan(pairs: list[tuple[int, int
     assert packed.sizes.numpy().tolist() == [count for count in np.bincount(rows).tolist() if count]
 
 
-def test_layouts_without_an_index_are_read(encode_run: EncodeRun, write_run: Callable[..., Path]) -> None:
-    run = encode_run({"a": make_pairs(700)}, "example", shards=3)
-    shards = [
-        list(zip(*(side.to_lists() for side in sides), strict=True))
-        for path in sorted((run / "records").glob("toy-*"))
-        for sides in iter_records(path)
-    ]
-    old = write_run(shards)
-    assert not (old / "records" / "index").exists()
-    assert batches_of(old, batch_tokens=300, skip_batches=3) == batches_of(run, batch_tokens=300, skip_batches=3)
-
-
 @pytest.mark.parametrize(
     ("layout", "arguments", "message"),
     [
-        ("chunk", {"skip_batches": -1}, "skip_batches is -1"),
         ("chunk", {"packed": True}, 'set features="t2t"'),
         ("packed", {"features": "nmt"}, 'set features="t2t"'),
-        ("packed", {"too_long": "truncate"}, "use layout chunk"),
-        ("chunk", {"packed": True, "features": "t2t", "pad_to": [8]}, "leave out pad_to"),
-        ("chunk", {"packed": True, "features": "t2t", "max_length": None}, "packed rows need max_length"),
-        ("chunk", {"pad_to": [0]}, "at least one length, all of them at least 1"),
-        ("chunk", {"pad_to": [8], "bucketing": "t2t"}, "leave out bucketing"),
-        ("chunk", {"bucketing": "best"}, "must be one of 'window', 'optimal', 't2t'"),
         ("chunk", {"features": "T2T"}, "features is 'T2T'; it must be one of 'nmt', 't2t'"),
-        ("chunk", {"too_long": "cut"}, "too_long is 'cut'; it must be one of 'drop', 'truncate'"),
-        ("chunk", {"batch_tokens": "4096"}, "batch_tokens is '4096'; it must be a whole number"),
-        ("chunk", {"batch_size": 2.5}, "batch_size is 2.5; it must be a whole number"),
-        ("chunk", {"shard_index": "0"}, "shard_index is '0'; it must be a whole number"),
-        ("chunk", {"pad_to": 64}, "pad_to is 64; give a list"),
-        ("chunk", {"drop_remainder": True}, "drop_remainder needs"),
-        ("chunk", {"weights": {}, "temperature": 1.0}, "mixed by one of them"),
+        ("chunk", {"epoch": -1}, "epoch is -1; it must be at least 0"),
     ],
 )
 def test_conflicting_arguments(encode_run: EncodeRun, layout: str, arguments: Any, message: str) -> None:
-    run = encode_run({"a": make_pairs(3)}, layout)
-    with pytest.raises(NmtPrepError, match=message):
-        batches_of(run, **arguments)
+    with pytest.raises(ValueError, match=message):
+        make_dataset(encode_run({"a": make_pairs(3)}, layout), "train", **arguments)

@@ -21,8 +21,7 @@ COUNT = 1500
 
 @pytest.fixture(autouse=True)
 def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nmt_prep.input.dataset.WINDOW_PAIRS", 600)
-    monkeypatch.setattr("nmt_prep.batches.reader.WINDOW_PAIRS", 600)
+    monkeypatch.setattr("nmt_prep.batches.plan.WINDOW_PAIRS", 600)
 
 
 @pytest.fixture
@@ -91,7 +90,7 @@ def test_epochs_with_too_few_batches_of_one_size_are_refused(run: Path) -> None:
 
 def test_passes_of_workers_have_equally_many_batches(run: Path) -> None:
     workers = [
-        make_dataset(run, "train", epochs=2, batch_tokens=200, num_shards=2, shard_index=index, equal_batches="split")
+        make_dataset(run, "train", epochs=2, batch_tokens=200, world_size=2, rank=index, equal_batches="split")
         for index in range(2)
     ]
     passes = [[pass_over(worker) for worker in workers] for _ in range(2)]

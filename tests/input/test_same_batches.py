@@ -21,8 +21,7 @@ PADDING, SOS = 0, 7
 
 @pytest.fixture(autouse=True)
 def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nmt_prep.input.dataset.WINDOW_PAIRS", 600)
-    monkeypatch.setattr("nmt_prep.batches.reader.WINDOW_PAIRS", 600)
+    monkeypatch.setattr("nmt_prep.batches.plan.WINDOW_PAIRS", 600)
 
 
 def make_pairs(count: int, first: int = 0) -> list[tuple[list[int], list[int]]]:
@@ -76,26 +75,26 @@ def as_features(batch: IdBatch) -> dict[str, Any]:
 ROWS: dict[str, Any] = {"features": "t2t"}
 GRID: list[tuple[str, dict[str, Any]]] = [
     ("example", {}),
-    ("example", {"batch_tokens": 300, "num_shards": 3, "shard_index": 1, "equal_batches": True, "skip_batches": 4}),
+    ("example", {"batch_tokens": 300, "world_size": 3, "rank": 1, "equal_batches": True, "skip_batches": 4}),
     ("example", {"packed": True, "max_length": 25, "corpus_ids": True, **ROWS}),
     ("chunk", {"shuffle": False, "max_length": None}),
     ("chunk", {"batch_size": 7, "drop_remainder": True, "seed": 2**62, "epoch": 3}),
     ("chunk", {"bucketing": "optimal", "num_buckets": 4, "max_length": 15, "too_long": "truncate", "seed": -1}),
-    ("chunk", {"bucketing": "t2t", "batch_tokens": 200, "num_shards": 2, "shard_index": 1, "skip_batches": 9}),
+    ("chunk", {"bucketing": "t2t", "batch_tokens": 200, "world_size": 2, "rank": 1, "skip_batches": 9}),
     ("chunk", {"pad_to": [8, 24], "batch_size": 16, "drop_remainder": True}),
     ("chunk", {"weights": {"a": 0.3, "b": 2.5}, "batch_tokens": 300, "epoch": 2, "skip_batches": 11}),
-    ("chunk", {"temperature": 5, "num_shards": 2, "too_long": "truncate", "max_length": 9, "batch_size": 30}),
-    ("chunk", {"num_shards": 2, "equal_batches": "split", "batch_tokens": 90, "skip_batches": 3, "corpus_ids": True}),
-    ("packed", {"num_shards": 3, "equal_batches": "split", "batch_size": 4, "corpus_ids": True, **ROWS}),
+    ("chunk", {"temperature": 5, "world_size": 2, "too_long": "truncate", "max_length": 9, "batch_size": 30}),
+    ("chunk", {"world_size": 2, "equal_batches": "split", "batch_tokens": 90, "skip_batches": 3, "corpus_ids": True}),
+    ("packed", {"world_size": 3, "equal_batches": "split", "batch_size": 4, "corpus_ids": True, **ROWS}),
     ("packed", {"packed": False, "bucketing": "optimal", "batch_tokens": 300}),
 ]
 
 
 MORE: list[tuple[str, dict[str, Any]]] = [
-    ("example", {"num_shards": 3, "shard_index": 2, "equal_batches": "split", "batch_size": 9, "corpus_ids": True}),
+    ("example", {"world_size": 3, "rank": 2, "equal_batches": "split", "batch_size": 9, "corpus_ids": True}),
     ("chunk", {"packed": True, "max_length": 30, "weights": {"a": 2}, "skip_batches": 2, **ROWS}),
     ("packed", {"batch_size": 4, "drop_remainder": True, "skip_batches": 30, **ROWS}),
-    ("packed", {"num_shards": 3, "shard_index": 2, "equal_batches": True, "shuffle": False, "batch_size": 9, **ROWS}),
+    ("packed", {"world_size": 3, "rank": 2, "equal_batches": True, "shuffle": False, "batch_size": 9, **ROWS}),
 ]
 
 

@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_prep.batches import BatchPlan, vectors
-from nmt_prep.batches.cutting import WindowPairs, cut_window
+from nmt_prep.batches.cutting import Split, WindowPairs, cut_window
 from nmt_prep.batches.epoch import CorpusMix, EpochOrder, SplitIndex
 from nmt_prep.batches.rules import BatchRule, Buckets
-from nmt_prep.batches.splitting import Split
 from nmt_prep.input import tensors
 from nmt_prep.records import DatasetInfo, ShardIndex
 from tests.conftest import examples

@@ -12,8 +12,8 @@ from nmt_prep.input.vocabulary import check_vocab, vocab_tables
 pytestmark = pytest.mark.tensorflow
 
 
-def test_tables_hold_the_pieces_in_the_order_of_ids(write_run: Callable[..., Path]) -> None:
-    source, target = vocab_tables(write_run([]))
+def test_tables_hold_the_pieces_in_the_order_of_ids(encode_run: Callable[..., Path]) -> None:
+    source, target = vocab_tables(encode_run({}))
     words = tf.constant(["<pad>_", "<EOS>_", "a", "b_", "_", "never seen"])
     assert source.lookup(words).numpy().tolist() == target.lookup(words).numpy().tolist() == [0, 1, 2, 3, 4, -1]
 

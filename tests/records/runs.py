@@ -13,6 +13,7 @@ from nmt_prep.records import (
     CorpusInfo,
     DatasetInfo,
     GlobalShuffle,
+    InputInfo,
     LanguageCodes,
     Layout,
     ShardPlan,
@@ -27,14 +28,20 @@ from nmt_prep.records import (
 
 Pair = tuple[list[int], list[int]]
 
-_VOCABULARY = b"any\n"
+_VOCABULARY = b"'<pad>_'\n'<EOS>_'\n'a'\n'b_'\n'_'\n"
 
 
 @pytest.fixture
 def encode_run(tmp_path: Path) -> Callable[..., Path]:
-    """Writes the files that make_dataset reads, as the encode stage does; corpora are spans of the pairs."""
+    """Writes the files that loaders read, as the stage encode does; corpora are spans of the pairs."""
 
-    def encode(corpora: dict[str, list[Pair]], layout: Layout = "chunk", shards: int = 2, row_length: int = 32) -> Path:
+    def encode(
+        corpora: dict[str, list[Pair]],
+        layout: Layout = "chunk",
+        shards: int = 2,
+        row_length: int = 32,
+        bos_id: int | None = None,
+    ) -> Path:
         run = tmp_path / f"{layout}-run"
         (run / "vocab").mkdir(parents=True)
         (run / "vocab" / "plain").write_bytes(_VOCABULARY)
@@ -50,12 +57,13 @@ def encode_run(tmp_path: Path) -> Callable[..., Path]:
         infos = [write_shard(path, plan, number, [run / "spill"]) for number, path in enumerate(paths)]
         vocabulary = VocabularyInfo(
             file="../vocab/plain",
-            kind="plain",
+            kind="t2t",
             size=5,
             sha256=hashlib.sha256(_VOCABULARY).hexdigest(),
             fingerprint="",
             pad_id=0,
             eos_id=1,
+            bos_id=bos_id,
         )
         dataset = DatasetInfo(
             name="toy",
@@ -65,6 +73,7 @@ def encode_run(tmp_path: Path) -> Callable[..., Path]:
             seed=1,
             languages=LanguageCodes(source="en", target="de"),
             vocab=Vocabularies(source=vocabulary, target=vocabulary),
+            input=InputInfo(batch_tokens=4096, max_length=256),
             corpora={"train": tuple(CorpusInfo(name=name, pairs=len(pairs)) for name, pairs in corpora.items())},
             splits={"train": SplitInfo.of(stats, infos)},
         )

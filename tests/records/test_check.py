@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-import hashlib
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -10,50 +10,18 @@ import pytest
 
 from nmt_prep import digests
 from nmt_prep.errors import RecordsError
-from nmt_prep.records import (
-    CorpusInfo,
-    DatasetInfo,
-    LanguageCodes,
-    SplitInfo,
-    Vocabularies,
-    VocabularyInfo,
-    check_records,
-    write_dataset_info,
-)
-from tests.records.conftest import make_pairs, write_split
+from nmt_prep.records import check_records
+from tests.records.conftest import make_pairs
 
 LEVELS: list[Literal["full", "quick"]] = ["full", "quick"]
 LONG_AGO = 1_000_000_000
 
 
 @pytest.fixture
-def records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def records(encode_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Returns a records directory of one split with three shards, beside its vocabulary."""
     monkeypatch.setenv("NMT_PREP_CACHE", str(tmp_path / "cache"))
-    (tmp_path / "vocab").mkdir()
-    vocabulary_file = tmp_path / "vocab" / "vocab.toy.subwords"
-    vocabulary_file.write_bytes(b"'<pad>_'\n'<EOS>_'\n")
-    vocabulary = VocabularyInfo(
-        file="../vocab/vocab.toy.subwords",
-        kind="t2t",
-        size=2,
-        sha256=hashlib.sha256(vocabulary_file.read_bytes()).hexdigest(),
-        fingerprint="f",
-    )
-    directory = tmp_path / "records"
-    written = write_split(directory, make_pairs(50))
-    write_dataset_info(
-        directory,
-        DatasetInfo(
-            name="toy",
-            config_fingerprint="abc",
-            seed=1,
-            languages=LanguageCodes(source="en", target="zh"),
-            vocab=Vocabularies(source=vocabulary, target=vocabulary),
-            corpora={"train": (CorpusInfo(name="made", pairs=50),)},
-            splits={"train": SplitInfo.of(written.stats, written.shards)},
-        ),
-    )
+    directory = encode_run({"made": make_pairs(50)}, "example", shards=3) / "records"
     for path in directory.iterdir():
         os.utime(path, (LONG_AGO, LONG_AGO))
     return directory
@@ -145,12 +113,12 @@ def test_stray_shards_of_another_run(records: Path, level: Literal["full", "quic
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_another_vocabulary(records: Path, level: Literal["full", "quick"]) -> None:
-    vocabulary = records.parent / "vocab" / "vocab.toy.subwords"
+    vocabulary = records.parent / "vocab" / "plain"
     vocabulary.write_bytes(b"'<pad>_'\n'<EOS>_'\n'a_'\n")
-    with pytest.raises(RecordsError, match=r"toy.subwords: not the vocabulary that the records were encoded with"):
+    with pytest.raises(RecordsError, match=r"vocab/plain: not the vocabulary that the records were encoded with"):
         check_records(records, level=level)
     vocabulary.unlink()
-    with pytest.raises(RecordsError, match=r"vocab.toy.subwords: the vocabulary .* cannot be read: No such file"):
+    with pytest.raises(RecordsError, match=r"vocab/plain: the vocabulary .* cannot be read: No such file"):
         check_records(records, level=level)
 
 

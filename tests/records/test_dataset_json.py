@@ -14,6 +14,7 @@ from nmt_prep.records import (
     CorpusInfo,
     DatasetInfo,
     IndexInfo,
+    InputInfo,
     LanguageCodes,
     PairStats,
     ShardInfo,
@@ -48,6 +49,7 @@ def make_dataset(split: SplitInfo | None = None) -> DatasetInfo:
         seed=1,
         languages=LanguageCodes(source="en", target="zh"),
         vocab=Vocabularies(source=VOCABULARY, target=VOCABULARY),
+        input=InputInfo(batch_tokens=60, max_length=12),
         corpora={"dev": (CorpusInfo(name="ä", pairs=2),)},
         splits={"dev": split or SplitInfo.of(STATS, [SHARD])},
     )
@@ -64,7 +66,10 @@ EXPECTED = """{
     ]
   },
   "format": 1,
-  "input": null,
+  "input": {
+    "batch_tokens": 60,
+    "max_length": 12
+  },
   "languages": {
     "source": "en",
     "target": "zh"
@@ -167,7 +172,7 @@ def change(*path: str | int, to: Any) -> Callable[[Any], None]:
         (change("splits", "dev", "shards", 0, "sha256", to="0"), "splits.dev.shards.0.sha256: String should match"),
         (
             change("splits", "dev", "shards", 0, "records", to=1),
-            "a record is a pair, but shard .* has 1 records and 2 pairs",
+            "a record is a pair, but toy-dev-.* has 1 records and 2 pairs",
         ),
     ],
 )

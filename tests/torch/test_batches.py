@@ -51,10 +51,7 @@ GRID: list[dict[str, Any]] = [
 
 
 def pairs_of(options: dict[str, Any], run: Path) -> list[IdBatch]:
-    own = {**options}
-    if "rank" in own:
-        own |= {"num_shards": own.pop("world_size"), "shard_index": own.pop("rank"), "equal_batches": "split"}
-    return list(read_records(run, "train", corpus_ids=True, **own))
+    return list(read_records(run, "train", corpus_ids=True, **{"equal_batches": "split", **options}))
 
 
 @pytest.mark.parametrize("options", GRID)
@@ -239,7 +236,7 @@ def test_states_of_other_data_and_options_are_refused(run: Path, encode_run: Cal
     assert torch.save(state, run / "state.pt") is None
     state = torch.load(run / "state.pt", weights_only=True)
     Batches(run, "train", batch_tokens=300, rank=1, world_size=2).load_state_dict(state)
-    with pytest.raises(ArgumentError, match="saved with num_shards 2, here it is 1"):
+    with pytest.raises(ArgumentError, match="saved with world_size 2, here it is 1"):
         Batches(run, "train", batch_tokens=300).load_state_dict(state)
     other = encode_run({"a": PAIRS[:900]}, "example")
     with pytest.raises(RecordsError, match="the state belongs to other data"):
@@ -258,10 +255,7 @@ def test_ranks_get_equally_many_batches_and_all_pairs(run: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"num_shards": 2}, "num_shards is not for PyTorch; pass rank and world_size"),
-        ({"rank": 2, "world_size": 2}, "rank is 2, with world_size 2 it must be from 0 to 1; create Batches after"),
         ({"rank": 1}, "rank is 1, with world_size 1 it must be from 0 to 0"),
-        ({"world_size": 0}, "world_size is 0; it must be at least 1"),
         ({"features": "tf"}, "features is 'tf'; it must be one of 'hf', 'nmt', 't2t'"),
         ({"ahead": 0}, "ahead is 0; it must be at least 1"),
         ({"batch_tokens": 0}, "batch_tokens is 0; it must be at least 1"),

@@ -155,8 +155,7 @@ class Encode(Stage[EncodeOutput, Encoded]):
         digests: dict[str, str] = {}
         for shard in (shard for split in splits.values() for shard in split.shards):
             digests[shard.file] = shard.sha256
-            if shard.index is not None:
-                digests[str(index_path(shard.file))] = shard.index.sha256
+            digests[str(index_path(shard.file))] = shard.index.sha256
         counts = Counts(pairs_in=pairs, pairs_out=pairs, other=tokens)
         profile = profile_of(made.parts, built_vocabularies(job))
         return Result(EncodeOutput(_recorded_settings(job.config)), counts, digests=digests, observed=profile)

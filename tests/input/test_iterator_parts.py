@@ -1,4 +1,4 @@
-"""Shuffled batches: their random numbers, and what an iteration holds."""
+"""Parts of get_iterator: words of lines, and shuffled batches."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from nmt_prep.input import shuffled
-from nmt_prep.input.iterator import get_iterator
+from nmt_prep.input.iterator import Side, get_iterator, spell, split_words
 from tests.reference.pair_batches import shuffled as reference_order
 
 pytestmark = pytest.mark.tensorflow
@@ -55,3 +55,38 @@ def test_an_iteration_that_ends_early_holds_nothing_afterwards(monkeypatch: pyte
     del second
     gc.collect()
     assert [len(one._open) for one in made] == [0]
+
+
+def test_words_are_what_spaces_separate() -> None:
+    words = split_words(tf.constant([b" b  a\r b", b"", b"a\tb\xff", b"  ", b"\x00 b\x00\x00"]))
+    assert words.distinct.numpy().tolist() == [b"b", b"a\r", b"a\tb\xff", b"\x00", b"b\x00\x00"]
+    assert words.numbers.numpy().tolist() == [0, 1, 0, 2, 3, 4]
+    assert words.lengths.numpy().tolist() == [3, 0, 1, 0, 2]
+
+
+@pytest.mark.parametrize(("longest", "lengths"), [(None, [3, 1]), (0, [3, 1]), (2, [2, 1]), (1, [1, 1])])
+def test_the_rest_of_a_long_line_is_left_out(longest: int | None, lengths: list[int]) -> None:
+    words = split_words(tf.constant(["a b c", "c"]), longest)
+    assert words.lengths.numpy().tolist() == lengths
+    assert words.distinct.numpy()[words.numbers.numpy()[-1]] == b"c"
+
+
+def test_lines_without_words() -> None:
+    words = split_words(tf.constant(["", " "]))
+    assert [part.numpy().tolist() for part in words] == [[], [], [0, 0]]
+    assert spell(words.distinct).shape.as_list() == [0, 50]
+
+
+def test_a_word_is_cut_to_48_bytes() -> None:
+    short, long = spell(tf.constant(["é", "a" * 49])).numpy().tolist()
+    assert short == [259, 0xC3 + 1, 0xA9 + 1, 260, *[261] * 46]
+    assert long == [259, *[98] * 48, 260]
+
+
+def test_each_occurrence_of_a_word_gets_its_ids() -> None:
+    initializer = tf.lookup.KeyValueTensorInitializer(["a", "b"], tf.constant([5, 6], tf.int64))
+    table = tf.lookup.StaticHashTable(initializer, -1)
+    ids, lengths = Side(table, 3).encode(tf.constant(["b a b a", "", "c a"]))
+    assert (ids.numpy().tolist(), lengths.numpy().tolist()) == ([6, 5, 6, -1, 5], [3, 0, 2])
+    ids, lengths = Side(table, 1, characters=True).encode(tf.constant(["b a", "a"]))
+    assert (ids.numpy()[[1, 51]].tolist(), lengths.numpy().tolist()) == ([99, 98], [1, 1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -15,6 +16,12 @@ from nmt_prep.errors import MissingPackageError, NmtPrepError
 def available_cores() -> int:
     """Returns the number of cores that this process may use, which can be fewer than the machine has."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def processor_seconds() -> float:
+    """Returns the processor time that this process and its ended children have taken so far, in seconds."""
+    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def keep_freed_memory() -> None:

@@ -240,6 +240,8 @@ def summary_json(config: Config, outcomes: Sequence[Outcome]) -> dict[str, Any]:
                 "ran": outcome.ran,
                 "reason": outcome.reason,
                 "seconds": round(outcome.seconds, 3),
+                "processor_seconds": round(outcome.processor_seconds, 3),
+                "rounds": {taken.round: taken.numbers for taken in outcome.rounds},
                 **as_json(outcome.counts),
             }
             for outcome in outcomes
@@ -271,18 +273,21 @@ def _splits(config: Config) -> dict[str, SplitInfo]:
 
 
 def outcome_table(outcomes: Sequence[Outcome]) -> Table:
-    """Returns the table of the stages of a run: time, pairs in and out, drops by reason."""
-    table = plain_table("stage", ">time", ">pairs in", ">pairs out", "dropped", "details")
+    """Returns the table of the stages of a run: time, pairs in and out, drops by reason; and of their rounds: time."""
+    table = plain_table("stage", ">time", ">processor", ">pairs in", ">pairs out", "dropped", "details")
     for outcome in outcomes:
         counts = outcome.counts
         dropped = "; ".join(f"{reason} {count:,}" for reason, count in sorted(counts.dropped.items()) if count)
         table.add_row(
             outcome.stage,
             f"{outcome.seconds:.2f} s" if outcome.ran else "fresh",
+            f"{outcome.processor_seconds:.2f} s" if outcome.ran else "",
             *("" if pairs is None else f"{pairs:,}" for pairs in (counts.pairs_in, counts.pairs_out)),
             Text(dropped, "yellow") if dropped else "0" if counts.pairs_in is not None else "",
             "; ".join(f"{key.replace('_', ' ')} {value:,}" for key, value in sorted(counts.other.items())),
         )
+        for taken in outcome.rounds if len(outcome.rounds) > 1 else ():
+            table.add_row(f"  {taken.round}", f"{taken.seconds:.2f} s", f"{taken.processor_seconds:.2f} s")
     return table
 
 

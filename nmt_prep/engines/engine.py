@@ -31,12 +31,21 @@ Work: TypeAlias = "Callable[[T, Tick], R]"
 
 @dataclass(frozen=True)
 class Done(Generic[T, R]):
-    """A finished task: its result, the worker that ran it, and the seconds that it took."""
+    """A finished task.
+
+    Attributes:
+        task: the task.
+        result: its result.
+        worker: the worker that ran it.
+        seconds: duration.
+        elsewhere: seconds of processor time that it took in another process; 0 if it ran in this process.
+    """
 
     task: T
     result: R
     worker: str
     seconds: float
+    elsewhere: float = 0.0
 
 
 class Engine(Protocol):

@@ -38,6 +38,7 @@ class TaskReport(Generic[R]):
 
     worker: str
     seconds: float
+    processor: float
     amount: int
     result: R | None
     message: str = ""
@@ -114,7 +115,8 @@ class ExecutorEngine:
                     report = _report(future)
                     if report.result is not None:
                         tick(report.amount)
-                        yield Done(attempt.task, report.result, report.worker, report.seconds)
+                        elsewhere = 0.0 if _process(report.worker) == _process(worker_name()) else report.processor
+                        yield Done(attempt.task, report.result, report.worker, report.seconds, elsewhere)
                     elif failure is None:
                         failure = self._failed(attempt, report)
                         if failure is None:
@@ -176,15 +178,18 @@ def perform(function: Work[T, R], task: T) -> TaskReport[R]:
         nonlocal amount
         amount += done
 
-    started, name = time.monotonic(), worker_name()
+    started, before, name = time.monotonic(), time.thread_time(), worker_name()
+
+    def times() -> tuple[float, float]:
+        return time.monotonic() - started, time.thread_time() - before
+
     try:
         result = look_again(function, task, tick)
     except Exception as error:  # noqa: BLE001 - the caller decides what to do
-        seconds = time.monotonic() - started
         # Errors of other libraries may not be picklable, so only their text is returned.
         ours = error if isinstance(error, NmtPrepError) else None
-        return TaskReport(name, seconds, amount, None, _in_words(error), traceback.format_exc(), ours)
-    return TaskReport(name, time.monotonic() - started, amount, result)
+        return TaskReport(name, *times(), amount, None, _in_words(error), traceback.format_exc(), ours)
+    return TaskReport(name, *times(), amount, result)
 
 
 def worker_name() -> str:
@@ -192,6 +197,11 @@ def worker_name() -> str:
     thread = threading.current_thread()
     suffix = "" if thread is threading.main_thread() else f"/{thread.name}"
     return f"{socket.gethostname()}:{os.getpid()}{suffix}"
+
+
+def _process(worker: str) -> str:
+    """Returns the part of a worker's name that stands for its process."""
+    return worker.partition("/")[0]
 
 
 def _cancel(running: dict[Future[TaskReport[R]], _Attempt[T]]) -> dict[Future[TaskReport[R]], _Attempt[T]]:
@@ -218,7 +228,7 @@ def _report(future: Future[TaskReport[R]]) -> TaskReport[R]:
     # Dask's KilledWorker has the worker's name.
     worker = getattr(error, "last_worker", None)
     name = getattr(worker, "address", None) or "unknown"
-    return TaskReport(name, 0.0, 0, None, _in_words(error), "".join(traceback.format_exception(error)))
+    return TaskReport(name, 0.0, 0.0, 0, None, _in_words(error), "".join(traceback.format_exception(error)))
 
 
 PAUSES = (0.1, 0.4, 1.5, 3.0)

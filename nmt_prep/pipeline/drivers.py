@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from threading import current_thread
@@ -17,11 +17,12 @@ from typing import Any, cast
 
 from nmt_prep.artefacts import parse_json, write_json, write_json_once
 from nmt_prep.engines import Engine
-from nmt_prep.engines.engine import R, T
+from nmt_prep.engines.engine import Done, R, T
 from nmt_prep.engines.executor import look_again
 from nmt_prep.errors import ArgumentError, ConfigError, OutputError
 from nmt_prep.pipeline.rounds import P, Round, Rounds, RoundTasks
 from nmt_prep.progress import Meter, Progress
+from nmt_prep.runtime import processor_seconds
 from nmt_prep.typed_json import as_json, parse_json_as
 
 
@@ -120,12 +121,48 @@ class TaskNotes:
 
 
 @dataclass(frozen=True)
+class RoundTime:
+    """What the tasks of a round that ran now took.
+
+    Attributes:
+        round: name of the round.
+        tasks: number of these tasks.
+        seconds: duration.
+        processor_seconds: processor time of all processes.
+        elsewhere: the part of it that other processes took.
+    """
+
+    round: str
+    tasks: int
+    seconds: float
+    processor_seconds: float
+    elsewhere: float
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """The numbers for people and programs, rounded."""
+        return {
+            "tasks": self.tasks,
+            "seconds": round(self.seconds, 3),
+            "processor_seconds": round(self.processor_seconds, 3),
+        }
+
+
+@dataclass(frozen=True)
 class TaskRunner:
-    """Runs tasks of a round, on an engine or in this thread, and notes their results."""
+    """Runs tasks of a round, on an engine or in this thread, and notes their results.
+
+    Attributes:
+        notes: the noted results.
+        engine: the engine.
+        progress: receives events.
+        times: what each round took that has ended, in order.
+    """
 
     notes: TaskNotes
     engine: Engine
     progress: Progress
+    times: list[RoundTime] = field(default_factory=list)
 
     def run(self, pending: RoundTasks[T, R]) -> list[R]:
         """Returns the results of all tasks in order, running those that have none yet."""
@@ -147,33 +184,37 @@ class TaskRunner:
         workers = 1 if round_.here or round_.by_all else self.engine.workers
         results: dict[str, R] = {}
         done, count = len(pending.tasks) - len(tasks), len(pending.tasks)
+        started, before, elsewhere = time.monotonic(), processor_seconds(), 0.0
         with self.progress.meter(round_.name, pending.total, round_.unit) as meter:
             meter.count_tasks(done, count, min(workers, len(tasks)))
-            for task, result, worker, seconds in self._ended(round_, tasks, meter):
-                results[task.key] = self.notes.add(pending, task, result)
+            for ended in self._ended(round_, tasks, meter):
+                results[ended.task.key] = self.notes.add(pending, ended.task, ended.result)
+                elsewhere += ended.elsewhere
                 done += 1
                 meter.count_tasks(done, count, min(workers, count - done))
                 self.progress.event(
                     "task_finished",
                     round=round_.name,
-                    task=task.key,
-                    worker=worker,
-                    seconds=round(seconds, 3),
+                    task=ended.task.key,
+                    worker=ended.worker,
+                    seconds=round(ended.seconds, 3),
                     done=done,
                     total=count,
                 )
+        if tasks:
+            processor = processor_seconds() - before + elsewhere
+            self.times.append(RoundTime(round_.name, len(tasks), time.monotonic() - started, processor, elsewhere))
         return results
 
-    def _ended(self, round_: Round[T, R], tasks: Sequence[T], meter: Meter) -> Iterator[tuple[T, R, str, float]]:
-        """Yields tasks as they end: task, result, worker, seconds."""
+    def _ended(self, round_: Round[T, R], tasks: Sequence[T], meter: Meter) -> Iterator[Done[T, R]]:
+        """Yields tasks as they end."""
         if not (round_.here or round_.by_all):
-            for done in self.engine.map(round_.work, tasks, meter.advance):
-                yield done.task, done.result, done.worker, done.seconds
+            yield from self.engine.map(round_.work, tasks, meter.advance)
             return
         for task in tasks:
             started = time.monotonic()
             result = round_.work(task, meter)
-            yield task, result, current_thread().name, time.monotonic() - started
+            yield Done(task, result, current_thread().name, time.monotonic() - started)
 
 
 def run_rounds(rounds: Rounds[P], tasks: TaskRunner) -> P:

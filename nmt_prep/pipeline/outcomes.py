@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nmt_prep.health.warning import HealthWarning
-from nmt_prep.pipeline.drivers import RoundState, Share
+from nmt_prep.pipeline.drivers import RoundState, RoundTime, Share
 from nmt_prep.pipeline.manifest import Counts
 
 
@@ -20,7 +20,18 @@ class Step:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of a stage in a run; the warnings are those of the run that made its output."""
+    """Result of a stage in a run.
+
+    Attributes:
+        stage: name of the stage.
+        ran: true if it ran now, false if it was fresh.
+        reason: why it ran.
+        seconds: duration.
+        counts: its counts.
+        warnings: its warnings, also if they are of an earlier run that made its output.
+        processor_seconds: processor time of all processes.
+        rounds: what each of its rounds took.
+    """
 
     stage: str
     ran: bool
@@ -28,6 +39,8 @@ class Outcome:
     seconds: float
     counts: Counts
     warnings: tuple[HealthWarning, ...] = ()
+    processor_seconds: float = 0.0
+    rounds: tuple[RoundTime, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from nmt_prep.errors import ConfigError, OutputError
 from nmt_prep.pipeline.draft import Draft, drafts_of, empty_trash, empty_trash_behind, throw_away
 from nmt_prep.pipeline.drivers import (
     RoundState,
+    RoundTime,
     Share,
     TaskNotes,
     TaskRunner,
@@ -38,7 +39,7 @@ from nmt_prep.pipeline.outcomes import Outcome, ShareOutcome, StageTasks, Step
 from nmt_prep.pipeline.ownership import check_places, note_made
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, observed_in
 from nmt_prep.progress import Progress
-from nmt_prep.runtime import available_cores
+from nmt_prep.runtime import available_cores, processor_seconds
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.store import Store
 from nmt_prep.typed_json import as_json
@@ -188,7 +189,7 @@ class Pipeline:
                 if strict and stage.outside and any(outcome.warnings for outcome in outcomes):
                     break
                 reason = self._fresh.reason(stage, manifests, force)
-                started = time.monotonic()
+                started, before, times = time.monotonic(), processor_seconds(), list[RoundTime]()
                 # When verifying, the notes of a store are not trusted.
                 anew = stage.name in force or (verify and stage.keeps and bool(reason))
                 if not reason or anew:
@@ -199,11 +200,12 @@ class Pipeline:
                     self.progress.event(
                         "stage_started", stage=stage.name, reason=reason, **self._forecast(stage, last, engine)
                     )
-                    manifests[stage.name] = self._run(stage, manifests, engine, stage.name in force)
+                    manifests[stage.name], times = self._run(stage, manifests, engine, stage.name in force)
                     deleting.submit(empty_trash_behind, self.workspace.private)
                 else:
                     manifests[stage.name] = self._fresh.manifest(stage)
-                outcomes.append(self._ended(stage, manifests[stage.name], reason, time.monotonic() - started))
+                taken = time.monotonic() - started, processor_seconds() - before
+                outcomes.append(self._ended(stage, manifests[stage.name], reason, *taken, times))
                 if stage.name == until:
                     break
         finally:
@@ -226,15 +228,49 @@ class Pipeline:
             "later": seconds_of(later, self.config, self.workspace, engine.workers),
         }
 
-    def _ended(self, stage: AnyStage, manifest: Manifest, reason: str, seconds: float) -> Outcome:
-        """Reports the end of a stage; returns its outcome. The reason is empty if the stage was fresh."""
+    def _ended(
+        self,
+        stage: AnyStage,
+        manifest: Manifest,
+        reason: str,
+        seconds: float,
+        processor: float,
+        times: Sequence[RoundTime],
+    ) -> Outcome:
+        """Reports the end of a stage; returns its outcome.
+
+        Args:
+            stage: the stage.
+            manifest: its manifest.
+            reason: why it ran; empty if it was fresh.
+            seconds: duration.
+            processor: seconds of processor time that this process took.
+            times: what its rounds took.
+        """
         counts = manifest.counts
         warnings = stage.warnings(observed_in(manifest, type(stage)), self.config)
         for warning in warnings if reason else ():
             self.progress.event("warning", stage=stage.name, message=str(warning), **as_json(warning))
         name = "stage_finished" if reason else "stage_fresh"
-        self.progress.event(name, stage=stage.name, seconds=round(seconds, 3), **as_json(counts))
-        return Outcome(stage.name, bool(reason), reason or "nothing changed", seconds, counts, warnings)
+        processor += sum(taken.elsewhere for taken in times)
+        self.progress.event(
+            name,
+            stage=stage.name,
+            seconds=round(seconds, 3),
+            processor_seconds=round(processor, 3),
+            rounds={taken.round: taken.numbers for taken in times},
+            **as_json(counts),
+        )
+        return Outcome(
+            stage.name,
+            bool(reason),
+            reason or "nothing changed",
+            seconds,
+            counts,
+            warnings,
+            processor,
+            tuple(times),
+        )
 
     def share(self, engine: Engine, share: Share) -> ShareOutcome:
         """Runs one member's share of a round of tasks; a later run completes the stage.
@@ -280,7 +316,10 @@ class Pipeline:
             above[stage.name] = self._fresh.manifest(stage)
         return self.stages[place], above
 
-    def _run(self, stage: AnyStage, above: dict[str, Manifest], engine: Engine, forced: bool) -> Manifest:
+    def _run(
+        self, stage: AnyStage, above: dict[str, Manifest], engine: Engine, forced: bool
+    ) -> tuple[Manifest, list[RoundTime]]:
+        """Runs a stage; returns its manifest, and what its rounds took."""
         making = self._making(stage, above)
         making.draft.discard_others()
         self._begin(making)
@@ -307,7 +346,7 @@ class Pipeline:
         )
         self._install(making, manifest)
         # Read back from JSON, so that later stages see the same whether this one ran or was fresh.
-        return self._fresh.manifest(stage)
+        return self._fresh.manifest(stage), tasks.times
 
     def _making(self, stage: AnyStage, above: dict[str, Manifest]) -> _Making:
         inputs, settings = self._fresh.inputs(stage, above), stage.settings(self.config)

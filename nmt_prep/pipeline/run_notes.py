@@ -43,7 +43,7 @@ class RunNotes(Listener):
             self._tasks += 1
         elif name == "stage_finished":
             with suppress(NmtPrepError, OSError):
-                self._note(str(fields["stage"]), float(str(fields["seconds"])))
+                self._note(fields)
 
     def close(self) -> None:
         """Copies the notes beside the report, if there is one."""
@@ -52,11 +52,13 @@ class RunNotes(Listener):
                 remove_partial(self._public.parent)  # left by a run that was killed here
                 write_json(self._public, read_run_notes(self._private))
 
-    def _note(self, stage: str, seconds: float) -> None:
+    def _note(self, fields: Fields) -> None:
         notes = read_run_notes(self._private)
         own, child = peaks()
-        notes["stages"][stage] = {
-            "seconds": round(seconds, 3),
+        notes["stages"][str(fields["stage"])] = {
+            "seconds": fields["seconds"],
+            "processor_seconds": fields["processor_seconds"],
+            "rounds": fields["rounds"],
             "ended": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "tasks": self._tasks,
             "workers": self._engine.workers,

@@ -11,6 +11,7 @@ from nmt_prep.checks import load_config
 from nmt_prep.cli.run import batch_preview, outcome_table, show_summary
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.health.warning import HealthWarning
+from nmt_prep.pipeline.drivers import RoundTime
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.outcomes import Outcome
 from nmt_prep.runner import run
@@ -173,7 +174,9 @@ def test_json_of_a_run_that_stops_early_has_no_splits(complete: Path) -> None:
 def test_drops_are_coloured_on_a_colour_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
-    table = outcome_table([Outcome("compile", ran=True, reason="", seconds=1.0, counts=Counts(10, 7, {"empty": 3}))])
+    rounds = (RoundTime("lines", 2, 0.25, 0.5, 0.0), RoundTime("compile", 3, 0.5, 0.75, 0.0))
+    counts = Counts(10, 7, {"empty": 3})
+    table = outcome_table([Outcome("compile", True, "", 1.0, counts, processor_seconds=1.5, rounds=rounds)])
 
     def printed(**options: bool) -> str:
         stream = io.StringIO()
@@ -182,6 +185,12 @@ def test_drops_are_coloured_on_a_colour_terminal(monkeypatch: pytest.MonkeyPatch
 
     assert "\x1b[33mempty 3\x1b[0m" in printed(force_terminal=True)
     assert "\x1b" not in printed()
+    assert [line.split() for line in printed().splitlines()] == [
+        ["stage", "time", "processor", "pairs", "in", "pairs", "out", "dropped", "details"],
+        ["compile", "1.00", "s", "1.50", "s", "10", "7", "empty", "3"],
+        ["lines", "0.25", "s", "0.50", "s"],
+        ["compile", "0.50", "s", "0.75", "s"],
+    ]
     monkeypatch.setenv("NO_COLOR", "1")
     assert "[33m" not in printed(force_terminal=True)
 

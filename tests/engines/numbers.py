@@ -32,6 +32,14 @@ def square(task: Number, tick: Tick) -> dict[str, Any]:
     return {"square": task.number**2}
 
 
+def busy_square(task: Number, tick: Tick) -> dict[str, Any]:
+    """Takes a twentieth of a second of processor time or more."""
+    begin = time.thread_time()
+    while time.thread_time() < begin + 0.05:
+        pass
+    return square(task, tick)
+
+
 def slow_square(task: Number, tick: Tick) -> dict[str, Any]:
     time.sleep(0.05)
     return square(task, tick)

@@ -20,6 +20,7 @@ from tests.corpus import tree
 from tests.engines.numbers import (
     always_fails,
     bad_data,
+    busy_square,
     dies,
     fails_twice,
     full_disk,
@@ -116,7 +117,10 @@ def test_a_file_not_yet_visible_to_a_worker_is_retried(
         if len(pauses) == 2:
             (tmp_path / "spill").touch()
 
-    monkeypatch.setattr("nmt_prep.engines.executor.time", SimpleNamespace(sleep=pause, monotonic=time.monotonic))
+    monkeypatch.setattr(
+        "nmt_prep.engines.executor.time",
+        SimpleNamespace(thread_time=time.thread_time, sleep=pause, monotonic=time.monotonic),
+    )
     (done,) = ExecutorEngine(threads, 2).map(reads_a_file, numbers(3, tmp_path)[2:], ticks.append)
     assert done.result == {"square": 4}
     assert ticks == [2]
@@ -160,6 +164,14 @@ def test_few_tasks_are_submitted_in_advance(threads: Executor) -> None:
 def test_memory_of_a_worker_is_its_share_minus_that_of_the_process(threads: Executor) -> None:
     assert ExecutorEngine(threads, 4).worker_memory(2_000_000_000) == 300_000_000
     assert ExecutorEngine(threads, 4).worker_memory(100_000_000) == 0
+
+
+def test_processor_time_counts_where_it_is_not_that_of_this_process(threads: Executor) -> None:
+    with processes(1) as executor:
+        [elsewhere] = ExecutorEngine(executor, 1).map(busy_square, numbers(1), lambda amount: None)
+    [here] = ExecutorEngine(threads, 2).map(busy_square, numbers(1), lambda amount: None)
+    assert elsewhere.elsewhere >= 0.05
+    assert here.elsewhere == 0
 
 
 def test_dead_workers_are_reported_and_nothing_hangs() -> None:

@@ -20,7 +20,12 @@ def test_a_run_notes_its_stages(tmp_path: Path) -> None:
     assert set(notes["stages"]) == {"download", "extract", "compile", "sample", "vocab", "encode", "report"}
     assert (notes["stages"]["compile"]["workers"], notes["stages"]["encode"]["workers"]) == (2, 1)
     assert notes["stages"]["encode"]["tasks"] > 3
+    rounds = notes["stages"]["encode"]["rounds"]
+    assert {name: numbers["tasks"] for name, numbers in rounds.items()} == {"plan": 2, "encode": 2, "shuffle": 2}
+    assert notes["stages"]["report"]["rounds"] == {}
     for stage in notes["stages"].values():
+        spent = sum(numbers["processor_seconds"] for numbers in stage["rounds"].values())
+        assert stage["processor_seconds"] > spent - 0.01  # all numbers are rounded
         assert stage["host"] == platform.node()
         assert stage["seconds"] >= 0
         assert stage["peak_memory"] > 10_000_000

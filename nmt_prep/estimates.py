@@ -70,7 +70,7 @@ def configured_corpora(config: Config, lock: LockFile) -> list[CorpusSize]:
     corpora = [(split, corpus) for split, listed in config.splits.items() for corpus in listed]
     wanted = [list(wanted_by(split, corpus)) for split, corpus in corpora]
     members = Counter(
-        mirrors for mirrors, _ in {(each.container.mirrors, each.member) for files in wanted for each in files}
+        mirrors for mirrors, _ in {(file.container.mirrors, file.member) for files in wanted for file in files}
     )
     workspace = Workspace(config.run_dir)
     manifest = read_manifest(workspace.manifest(Download.name))
@@ -98,14 +98,14 @@ def configured_corpora(config: Config, lock: LockFile) -> list[CorpusSize]:
 
     sizes_of_corpora = []
     for (split, corpus), files in zip(corpora, wanted, strict=True):
-        known = {each.container: sizes(each.container) for each in files}
-        text = sum(known[each.container][1] / members[each.container.mirrors] for each in files)
+        known = {file.container: sizes(file.container) for file in files}
+        text = sum(known[file.container][1] / members[file.container.mirrors] for file in files)
         fetched = sum(size for file, (size, _) in known.items() if not file.local(config.base_dir))
-        local = [(each, each.container.local(config.base_dir)) for each in files]
+        local = [(file, file.container.local(config.base_dir)) for file in files]
         in_place = (
             has_lines_as_they_are(corpus)
             and max(size for size, _ in known.values()) > SLICE_BYTES
-            and all(path and is_plain(path) and is_read_by_lines(corpus, each) for each, path in local)
+            and all(path and is_plain(path) and is_read_by_lines(corpus, file) for file, path in local)
         )
         sizes_of_corpora.append(CorpusSize(split, text, fetched, in_place))
     if unknown:
@@ -218,7 +218,7 @@ def estimate(config: Config, corpora: Sequence[CorpusSize], machines: Machines) 
 
 def peak_disk(stages: Sequence[StageEstimate]) -> float:
     """Returns the peak number of bytes below ``output_dir``."""
-    return max(sum(each.output for each in stages[: n + 1]) + stage.scratch for n, stage in enumerate(stages))
+    return max(sum(before.output for before in stages[: n + 1]) + stage.scratch for n, stage in enumerate(stages))
 
 
 def advice(config: Config, stages: Sequence[StageEstimate], machines: Machines, pairs: float) -> Iterator[str]:
@@ -253,7 +253,7 @@ def advice(config: Config, stages: Sequence[StageEstimate], machines: Machines, 
                 "use fewer workers, or raise engine.memory"
             )
     place, peak = config.run_dir.absolute(), peak_disk(stages)
-    free = shutil.disk_usage(next(each for each in (place, *place.parents) if each.exists())).free
+    free = shutil.disk_usage(next(parent for parent in (place, *place.parents) if parent.exists())).free
     if peak > free:
         yield (
             f"{gigabytes(peak)} are needed below {config.output_dir}, where {gigabytes(free)} are free; "

@@ -87,24 +87,27 @@ def cluster_options(settings: DaskSettings) -> dict[str, Any]:
     """Returns the arguments of Dask's class: those derived from the section, overridden by its ``options``."""
     cluster = settings.cluster
     assert cluster is not None
-    own = {key: _lists(value) for key, value in cluster.options.items()}
+    given = {key: _lists(value) for key, value in cluster.options.items()}
     share = settings.memory // cluster.workers
     if cluster.kind == "local":
-        # Tasks keep within their share; Dask's own limits would kill a worker slightly above it.
+        # Tasks keep within their share; Dask's given limits would kill a worker slightly above it.
         quiet = {
             "threads_per_worker": 1,
             "memory_limit": None,
             "dashboard_address": ":0",
             "silence_logs": logging.ERROR,
         }
-        return {"n_workers": cluster.workers, **quiet, **own}
+        return {"n_workers": cluster.workers, **quiet, **given}
     if cluster.kind == "kubernetes":
         variables = {"DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": f"{settings.frozen_seconds:g}s", **_ALLOCATOR}
-        return {"n_workers": cluster.workers, "quiet": True, **own, "env": _environment(variables, own.get("env"))}
-    processes = own.get("processes", 1)
-    prologue = [*(f"export {name}={value}" for name, value in _ALLOCATOR.items()), *own.pop("job_script_prologue", ())]
+        return {"n_workers": cluster.workers, "quiet": True, **given, "env": _environment(variables, given.get("env"))}
+    processes = given.get("processes", 1)
+    prologue = [
+        *(f"export {name}={value}" for name, value in _ALLOCATOR.items()),
+        *given.pop("job_script_prologue", ()),
+    ]
     memory = f"{share * processes + _BESIDE_A_WORKER} B"
-    return {"cores": 1, "processes": processes, "memory": memory, "job_script_prologue": prologue, **own}
+    return {"cores": 1, "processes": processes, "memory": memory, "job_script_prologue": prologue, **given}
 
 
 def _dask_settings(settings: DaskSettings, current: Any) -> dict[str, Any]:
@@ -119,11 +122,11 @@ def _dask_settings(settings: DaskSettings, current: Any) -> dict[str, Any]:
     }
 
 
-def _environment(variables: Mapping[str, str], own: Any) -> Any:
+def _environment(variables: Mapping[str, str], given: Any) -> Any:
     """Merges environment variables with the config's, which take precedence; for Kubernetes a mapping or a list."""
-    if isinstance(own, list):
-        return [*({"name": name, "value": value} for name, value in variables.items()), *own]
-    return {**variables, **(own or {})}
+    if isinstance(given, list):
+        return [*({"name": name, "value": value} for name, value in variables.items()), *given]
+    return {**variables, **(given or {})}
 
 
 def _lists(value: Any) -> Any:

@@ -138,8 +138,8 @@ def seconds_of(stages: Iterable[AnyStage], config: Config, workspace: Workspace,
         return None
     seconds, work = 0.0, Work(text, sample, workers, workers)
     for stage in stages:
-        found = forecast(stage, config, work) or forecast(stage, config, work, in_place=True)
-        if found is None or stage.outside:
+        stage_forecast = forecast(stage, config, work) or forecast(stage, config, work, in_place=True)
+        if stage_forecast is None or stage.outside:
             return None
-        seconds += found.seconds
+        seconds += stage_forecast.seconds
     return seconds

@@ -99,9 +99,9 @@ class HubPublisher(Publisher):
             raise self._interference()
         names = _missing(wanted, before, sizes)
         for name in names:
-            if (found := _digest(contents[name])) != wanted[name].sha256:
+            if (digest := _digest(contents[name])) != wanted[name].sha256:
                 raise OutputError(
-                    f"{name} was changed after it was made (SHA-256 {found}); run again with --verify to rebuild it"
+                    f"{name} was changed after it was made (SHA-256 {digest}); run again with --verify to rebuild it"
                 )
         operations = [self._addition(name, contents[name]) for name in names]
         operations += [self._deletion(name) for name in sorted(before.files.keys() - wanted.keys()) if name in sizes]

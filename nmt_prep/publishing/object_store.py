@@ -81,8 +81,8 @@ class ObjectStore:
 
         def find() -> dict[str, int]:
             self._system.invalidate_cache()
-            found = self._system.find(self._root, detail=True)
-            return {str(path)[len(self._root) + 1 :]: int(facts["size"]) for path, facts in found.items()}
+            objects = self._system.find(self._root, detail=True)
+            return {str(path)[len(self._root) + 1 :]: int(facts["size"]) for path, facts in objects.items()}
 
         return self._repeated("", find) or {}
 

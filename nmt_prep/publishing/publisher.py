@@ -100,7 +100,7 @@ class StorePublisher(Publisher):
         kept = {name: file for name, file in known.items() if wanted.get(name, file) == file}
         files = {**dict.fromkeys([*before.files, *wanted]), **kept}
         if unfinished is None or unfinished.fingerprint != fingerprint or unfinished.files != files:
-            number = 1 + max(each.number for each in (before, manifest or before))
+            number = 1 + max(publication.number for publication in (before, manifest or before))
             unfinished = Publication(number, files, fingerprint)
             self._store.write(UNFINISHED, unfinished.as_bytes())
         self._store.remove(MANIFEST)

@@ -117,8 +117,8 @@ def resolve(address: str, client: Client) -> str:
     source, target = named.languages
     query = {"corpus": named.corpus, "source": source, "target": target, "preprocessing": "moses"}
     service = os.environ.get(SERVICE_VARIABLE) or SERVICE
-    found = _listed(f"{service}?{urlencode(query)}", client)
-    fitting = [entry for entry in found if _names(entry) == (named.corpus, *named.languages, "moses")]
+    corpora = _listed(f"{service}?{urlencode(query)}", client)
+    fitting = [entry for entry in corpora if _names(entry) == (named.corpus, *named.languages, "moses")]
     for entry in fitting:
         if entry.get("version") == named.version:
             return _checked_url(str(entry.get("url")), service, address)
@@ -198,28 +198,28 @@ def _look_up(address: str, languages: Languages) -> dict[str, Any]:
     index = needed_extra("mtdata.index", "mtdata", address)
     tags = needed_extra("mtdata.iso.bcp47", "mtdata", address)
     try:
-        found = index.INDEX[index.DatasetId.parse(address.removeprefix("mtdata:"))]
+        entry = index.INDEX[index.DatasetId.parse(address.removeprefix("mtdata:"))]
     except Exception as error:  # mtdata raises KeyError, AssertionError and Exception itself
         near = _nearest_mtdata(address.removeprefix("mtdata:"), getattr(index.INDEX, "entries", {}))
         raise ConfigError(
             f"{address}: mtdata has no such corpus{near}; an id is mtdata:<group>-<name>-<version>-<pair>, and "
             "`mtdata list --id --langs <pair>` shows them"
         ) from error
-    if len(found.did.langs) != 2:
+    if len(entry.did.langs) != 2:
         raise ConfigError(f"{address} is not a parallel corpus")
     pair = tags.bcp47(languages.source), tags.bcp47(languages.target)
-    fits, swapped = tags.BCP47Tag.check_compat_swap(pair, found.did.langs)
+    fits, swapped = tags.BCP47Tag.check_compat_swap(pair, entry.did.langs)
     if not fits:
         raise ConfigError(f"{address} is not for {languages.source}-{languages.target}; correct the id or languages")
-    kind = _MTDATA_FORMATS.get(found.in_ext or re.sub(r"\.(gz|bz2|xz)$", "", found.ext))
+    kind = _MTDATA_FORMATS.get(entry.in_ext or re.sub(r"\.(gz|bz2|xz)$", "", entry.ext))
     if kind is None:
-        raise ConfigError(f"{address} is in a format that nmt_prep does not read ({found.in_ext or found.ext})")
-    members = list(found.in_paths or [])
-    url = found.url if isinstance(found.url, str) else list(found.url)
+        raise ConfigError(f"{address} is in a format that nmt_prep does not read ({entry.in_ext or entry.ext})")
+    members = list(entry.in_paths or [])
+    url = entry.url if isinstance(entry.url, str) else list(entry.url)
     most = 2 if kind in {"plain", "sgm"} else 1
     if (isinstance(url, list) and len(url) != 2) or len(members) > most:
         raise ConfigError(f"{address} has more files than a corpus may have; name the files that you need by url")
-    columns = list(found.cols) if found.cols else None
+    columns = list(entry.cols) if entry.cols else None
     return {"url": url, "format": kind, "members": members, "columns": columns, "swapped": bool(swapped)}
 
 
@@ -234,8 +234,8 @@ def _nearest_mtdata(wanted: str, entries: Iterable[object]) -> str:
     group, *_, first, second = wanted.split("-")
     known = [str(entry) for entry in entries]
     endings = (f"-{first}-{second}", f"-{second}-{first}")
-    alike = [each for each in known if each.endswith(endings)]
-    alike = alike or [each for each in known if each.startswith(f"{group}-")]
+    alike = [name for name in known if name.endswith(endings)]
+    alike = alike or [name for name in known if name.startswith(f"{group}-")]
     near = get_close_matches(wanted, alike, n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
@@ -297,26 +297,26 @@ def describe_sacrebleu(address: str, languages: Languages) -> dict[str, Any]:
             f"{address}: sacrebleu has no test set {name!r}; an id is sacrebleu:<test set>/<pair>, such as "
             "sacrebleu:wmt18/en-zh, and `sacrebleu --list` shows the sets"
         )
-    found = sets[name]
-    if pair not in found.langpairs:
-        raise ConfigError(f"{address}: the pairs of {name} are {', '.join(found.langpairs)}")
-    if len(found.data) != 1:
-        raise ConfigError(f"{address}: {name} consists of {len(found.data)} files; name those that you need by url")
-    kind = _SACREBLEU_FORMATS.get(type(found).__name__)
+    test_set = sets[name]
+    if pair not in test_set.langpairs:
+        raise ConfigError(f"{address}: the pairs of {name} are {', '.join(test_set.langpairs)}")
+    if len(test_set.data) != 1:
+        raise ConfigError(f"{address}: {name} consists of {len(test_set.data)} files; name those that you need by url")
+    kind = _SACREBLEU_FORMATS.get(type(test_set).__name__)
     if kind is None:
         raise ConfigError(f"{address}: {name} is in a format that nmt_prep does not read; use another set")
     first, second = pair.split("-")
     swapped = ordered((first, second), languages, address) != (first, second)
-    known = {"url": tuple(found.data), "format": kind}
+    known = {"url": tuple(test_set.data), "format": kind}
     if kind == "wmt_xml":
-        references = [name for name in found.kwargs.get("refs", ()) if name]
+        references = [name for name in test_set.kwargs.get("refs", ()) if name]
         return {
             **known,
-            "member": found.langpairs[pair][0],
+            "member": test_set.langpairs[pair][0],
             "swap": swapped,
             "references": tuple(references[:1]) or None,
         }
-    source, target = found.langpairs[pair][:2]
+    source, target = test_set.langpairs[pair][:2]
     if kind == "tsv":
         return {**known, **_columns(source, target, swapped)}
     return {**known, "source": target if swapped else source, "target": source if swapped else target}

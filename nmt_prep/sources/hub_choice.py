@@ -39,7 +39,7 @@ def files_of_split(listing: Listing, config: str | None, split: str, address: st
         DownloadError: there is no such config or split, or its files are not Parquet.
     """
     splits = _splits(listing, config, address)
-    name = next((each for each in _spellings(split) if each in splits), None)
+    name = next((spelling for spelling in _spellings(split) if spelling in splits), None)
     if name is None:
         if f"{_PARTIAL}{split}" in splits:
             raise DownloadError(
@@ -116,8 +116,8 @@ def _card_splits(config: HubConfig, listing: Listing) -> Mapping[str, list[HubFi
     splits: dict[str, list[HubFile]] = {}
     for split, patterns in config.files.items():
         matchers = [_glob(below + pattern.removeprefix("./")) for pattern in patterns]
-        found = (file for matcher in matchers for file in listing.files if matcher.fullmatch(file.path))
-        splits[split] = list(dict.fromkeys(found))
+        matching = (file for matcher in matchers for file in listing.files if matcher.fullmatch(file.path))
+        splits[split] = list(dict.fromkeys(matching))
     return splits
 
 

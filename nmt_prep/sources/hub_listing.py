@@ -148,8 +148,8 @@ def _config(entry: Mapping[str, Any]) -> HubConfig:
     files: dict[str, tuple[str, ...]] | None = None
     if isinstance(listed, Mapping):
         files = {str(split): _patterns(paths) for split, paths in listed.items()}
-    elif isinstance(listed, list) and listed and all(isinstance(each, Mapping) for each in listed):
-        files = {str(each["split"]): _patterns(each["path"]) for each in listed}
+    elif isinstance(listed, list) and listed and all(isinstance(item, Mapping) for item in listed):
+        files = {str(item["split"]): _patterns(item["path"]) for item in listed}
     elif listed:
         files = {"train": _patterns(listed)}
     return HubConfig(

@@ -63,17 +63,17 @@ def mtdata_recipe(name: str) -> MtdataRecipe:
         near = get_close_matches(name, recipes, n=1, cutoff=0.5)
         meant = f"; did you mean {near[0]!r}?" if near else ""
         raise ConfigError(f"mtdata has no recipe {name!r}{meant} (recipes: {', '.join(recipes)})")
-    found = recipes[name]
-    languages = tuple(map(str, found.langs))
+    recipe = recipes[name]
+    languages = tuple(map(str, recipe.langs))
     if len(languages) != 2 or "mul" in languages:
         raise ConfigError(f"the recipe {name} is for {'-'.join(languages)}, but a config has two languages")
-    splits = {split: tuple(map(str, getattr(found, split) or ())) for split in _SPLITS}
-    monolingual = sum(len(getattr(found, f"mono_{split}", None) or ()) for split in _SPLITS)
+    splits = {split: tuple(map(str, getattr(recipe, split) or ())) for split in _SPLITS}
+    monolingual = sum(len(getattr(recipe, f"mono_{split}", None) or ()) for split in _SPLITS)
     return MtdataRecipe(
         name,
         (languages[0], languages[1]),
-        found.desc or "",
-        found.url or "",
+        recipe.desc or "",
+        recipe.url or "",
         {split: ids for split, ids in splits.items() if ids},
         monolingual,
     )

@@ -1,8 +1,4 @@
-"""Estimates time, memory and disk space of each stage, from what its rounds took in earlier runs on this machine.
-
-The time of a round is scaled by what it works on, the text, the sample or the pairs that a model is learned from, and
-by the number of busy workers, of which there are at most as many as tasks.
-"""
+"""Estimates time, memory and disk space of the stages of a run, from measurements of earlier runs on this machine."""
 
 from __future__ import annotations
 
@@ -122,7 +118,7 @@ def total(corpora: Sequence[CorpusSize], split: str | None = None) -> float:
 
 
 def pairs_of(text: float) -> int:
-    """Returns the number of pairs that an amount of text has, about."""
+    """Returns the approximate number of pairs in an amount of text."""
     return round(text / BYTES_PER_PAIR)
 
 

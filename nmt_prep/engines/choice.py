@@ -17,7 +17,7 @@ from nmt_prep.runtime import available_cores
 
 @contextmanager
 def open_engine(config: Config, executor: Executor | None, workers: int | None, progress: Progress) -> Iterator[Engine]:
-    """Opens the engine for a run; what it started itself ends with the ``with`` block.
+    """Opens the engine for a run; a cluster that it starts ends with the ``with`` block.
 
     Args:
         config: chooses the engine and the number of workers.

@@ -90,7 +90,7 @@ def cluster_options(settings: DaskSettings) -> dict[str, Any]:
     given = {key: _lists(value) for key, value in cluster.options.items()}
     share = settings.memory // cluster.workers
     if cluster.kind == "local":
-        # Tasks keep within their share; Dask's given limits would kill a worker slightly above it.
+        # Tasks keep within their share; Dask's own limits would kill a worker slightly above it.
         quiet = {
             "threads_per_worker": 1,
             "memory_limit": None,
@@ -212,7 +212,7 @@ class DaskEngine:
             client = self._client or self._connect()
             write_json_once(self._sign, lambda: __version__)
             self._stack.callback(self._sign.unlink, missing_ok=True)
-            with suppress(self._distributed.TimeoutError):  # the first look says so
+            with suppress(self._distributed.TimeoutError):  # the look below raises the error
                 client.wait_for_workers(1, timeout=self._settings.worker_seconds)
             self._engine = ExecutorEngine(client.get_executor(pure=False), 1, self._progress, self._look)
             self._seen = self._ordered = time.monotonic() - self._settings.worker_seconds
@@ -244,7 +244,7 @@ class DaskEngine:
                 and now - self._ordered > _SECONDS_BETWEEN_ORDERS
             ):
                 self._ordered = now
-                self._cluster.scale(self._expected)  # replaces lost jobs; it counts those that are still starting
+                self._cluster.scale(self._expected)  # starts what is missing; jobs that still start count
         return sum(self._workers.values())
 
     def _workers_now(self) -> dict[str, int]:

@@ -70,7 +70,7 @@ class LocalEngine:
             raise failure
 
     def _timed(self, function: Work[T, R], task: T, tick: Tick) -> Done[T, R]:
-        # The thread that fails stops the others: each takes its next task before the caller could cancel that one.
+        # The failing thread stops the others, which would take their next tasks before the caller cancels them.
         if self._stopping.is_set():
             raise StoppedError
         started = time.monotonic()

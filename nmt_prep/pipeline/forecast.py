@@ -1,4 +1,8 @@
-"""How long the stages of a run take, scaled from what their rounds took in earlier runs on this machine."""
+"""How long the stages of a run take, scaled from measurements of their rounds in earlier runs on this machine.
+
+The time of a round is proportional to its work: the text, the sample, or the pairs that a model is learned from. It is
+inversely proportional to the number of busy workers, which is at most the number of tasks.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,7 @@ _SHORT = 0.02
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a stage will take.
+    """Time, memory and disk space of a stage.
 
     Attributes:
         seconds: its duration.
@@ -73,7 +77,7 @@ class Work:
 
 
 def forecast(stage: AnyStage, config: Config, work: Work, *, in_place: bool = False) -> Forecast | None:
-    """Returns what a stage will take; None if it was not measured on this machine.
+    """Returns the forecast of a stage; None if the stage was not measured on this machine.
 
     A round is scaled from the run over the most similar amount of text that has it.
 
@@ -119,7 +123,8 @@ def forecast(stage: AnyStage, config: Config, work: Work, *, in_place: bool = Fa
 def shares_of(stage: AnyStage, config: Config, rounds: Sequence[Round[Any, Any]]) -> list[float]:
     """Returns how much of the time of a stage each of its rounds takes, in any unit.
 
-    It is what the last run on this machine took; else rounds over all pairs are assumed to take equal times.
+    The shares are those of the last run on this machine. Without one, rounds over all pairs are assumed to take equal
+    times.
     """
     notes = [note for note in read_notes(kind_of(stage.name, config)) if note.rounds]
     if notes:

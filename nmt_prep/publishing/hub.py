@@ -1,7 +1,7 @@
 """Publishes to a data set of the Hugging Face Hub: the files go to its storage first, then one commit has them all.
 
-A commit is atomic, so there is no journal. Whoever reads the branch finds the earlier publication until the commit, and
-then the new one. The commit is refused if another one was made since the manifest was read.
+A commit is atomic, so there is no unfinished manifest: readers of the branch find the earlier publication until the
+commit, and then the new one. The commit is refused if another one was made since the manifest was read.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 
 
 def hub_url_problem(url: str) -> str:
-    """Returns why nothing can be published to an ``hf://`` URL; empty if nothing speaks against it."""
+    """Returns the reason why nothing can be published to an ``hf://`` URL; empty if something can."""
     try:
         hub = hub_address(url)
     except ConfigError:
@@ -189,7 +189,7 @@ class HubPublisher(Publisher):
                 said = str(getattr(error, "server_message", None) or "no reason given")[:200]
                 raise OutputError(f"{self.url}: the hub refuses this (status {status}: {said})") from error
             raise self._failed(f"status {status}") from error
-        except Exception as error:  # errors of the HTTP library, and those that uploads are wrapped in
+        except Exception as error:  # such as errors of its HTTP library, which uploads wrap in others
             raise self._failed(type(error.__cause__ or error).__name__) from error
 
     def _failed(self, why: str) -> TransientError:

@@ -1,4 +1,4 @@
-"""The manifest of a publication in an object store, and the file that is there instead while it changes.
+"""The manifest of a publication in an object store, and the unfinished manifest in its place while files change.
 
 Object stores have no atomic renames. So a manifest lists all files, with sizes and digests, and is written last: a
 reader that finds a manifest finds every file. While files are being replaced there is an unfinished manifest instead,

@@ -48,11 +48,11 @@ class Publisher(ABC):
 
     @abstractmethod
     def holds(self, name: str, size: int) -> bool:
-        """Returns True if a file that was uploaded is still there, as far as that can be seen."""
+        """Returns True if an uploaded file still seems to be there."""
 
     @abstractmethod
     def is_current(self, number: int, fingerprint: str, wanted: Files) -> bool:
-        """Returns True if the publication with this number is in progress or complete, and no other one began since."""
+        """Returns True if the publication with this number is the latest, in progress or complete."""
 
     @abstractmethod
     def complete(self, number: int, fingerprint: str, wanted: Files, contents: Mapping[str, Content]) -> None:

@@ -49,10 +49,10 @@ class Answer:
 def watched(
     opening: AbstractContextManager[Answer], where: str, limits: Limits, clock: Clock, stop: Stop
 ) -> Iterator[Answer]:
-    """Opens and reads a file in a thread of its own, which is abandoned if data come too slowly, and at a stop.
+    """Opens and reads a file in a separate thread, which is abandoned if data come too slowly, and at a stop.
 
-    The timeout of a socket restarts with every byte, so a server that sends a byte of a header now and then would hold
-    a request for ever. And a thread that waits for a server cannot be interrupted.
+    This answers two faults. The timeout of a socket restarts with every byte, so a server that sends a byte of a header
+    now and then would hold a request for ever. And a thread that waits for a server cannot be interrupted.
 
     Args:
         opening: opens the file.

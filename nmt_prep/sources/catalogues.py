@@ -224,7 +224,7 @@ def _look_up(address: str, languages: Languages) -> dict[str, Any]:
 
 
 def _nearest_mtdata(wanted: str, entries: Iterable[object]) -> str:
-    """Returns the id nearest to one that mtdata lacks, in words; an empty text if none is near.
+    """Returns a hint at the id of mtdata that is nearest to an unknown one; empty if none is near.
 
     Only ids with the same languages, or if there are none, of the same group are compared, since mtdata has hundreds of
     thousands.

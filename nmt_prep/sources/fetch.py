@@ -231,7 +231,7 @@ class Fetcher:
             raise fault
 
     def _check_integrity(self, address: str, partial: Partial, label: str, *, resumed: bool) -> None:
-        """Raises if an archive is damaged, before its digest is recorded as the expected one."""
+        """Checks that an archive is sound, before its digest is recorded as the expected one."""
         if self._damage is None:
             return
         with self._progress.meter(f"test {label}", None, "bytes") as meter:

@@ -190,7 +190,7 @@ def remove_partials(directory: Path) -> None:
 
 
 def check_size(shown_url: str, size: int, limits: Limits) -> None:
-    """Raises if the size of a file exceeds the limit.
+    """Checks that the size of a file is within the limit.
 
     Raises:
         DownloadError: the file is too large.
@@ -203,7 +203,7 @@ def check_size(shown_url: str, size: int, limits: Limits) -> None:
 
 
 def _check_room(directory: Path, size: int) -> None:
-    """Raises at the start of a download, not hours later, if the disk is too small.
+    """Checks at the start of a download, not hours later, that the disk is large enough.
 
     Raises:
         OutputError: the disk is too small.

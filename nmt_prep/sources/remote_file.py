@@ -29,7 +29,7 @@ _MOST_REQUESTS = 256
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file on a server or in a cloud, of which the beginning was read.
+    """A file on a server or in a cloud, with its beginning.
 
     Attributes:
         address: its address without secrets.
@@ -137,7 +137,7 @@ def _checked(file: RemoteFile, client: Client) -> RemoteFile:
 
 
 class _Parts(io.RawIOBase):
-    """A remote file for reading at any offset, in blocks of which some are kept."""
+    """A remote file for reading at any offset, in blocks; the last few blocks are kept."""
 
     def __init__(self, address: str, size: int, parts: Callable[[int, int], bytes]) -> None:
         self._address = address

@@ -1,4 +1,4 @@
-"""Retries of requests: the errors after which they help, pauses, the clock, stops, and the speed limit."""
+"""Retries of requests: transient errors, pauses, the clock, stops, and the speed limit."""
 
 from __future__ import annotations
 

@@ -178,14 +178,14 @@ def _get(url: str, headers: dict[str, str], limits: Limits, token: str | None) -
 
 
 def _check_redirect(given: str, response: requests.Response, **_: object) -> None:
-    """Refuses unsafe redirects, before requests follows them.
+    """Refuses redirects away from https and to other schemes, before requests follows them.
 
     Raises:
         DownloadError: a redirect is refused.
     """
     if not response.is_redirect:
         return
-    response.close()  # the body may be endless, and requests would read all of it
+    response.close()  # an endless body: requests would read all of it before it follows the redirect
     before = urlsplit(response.url)
     try:
         target = urljoin(response.url, response.headers["Location"])
@@ -283,7 +283,7 @@ def _page(response: requests.Response) -> str:
     if not re.match(r"text/|application/(json|xml|xhtml)", kind):
         return ""
     try:
-        return first_words(response.raw.read1(_PAGE, decode_content=True))  # not read(): the page may be endless
+        return first_words(response.raw.read1(_PAGE, decode_content=True))  # not read(): a slow or endless page
     except (urllib3.exceptions.HTTPError, OSError):
         return ""
 

@@ -23,7 +23,7 @@ from nmt_prep.subwords.t2t.tokenizer import T2TTokenizer
 
 def compare(name: str, lines: list[str], arguments: argparse.Namespace, path: Path) -> bool:
     if arguments.vocabulary is None:
-        T2TTokenizer.train(pa.array(lines, pa.large_string()), arguments.size, 200).save(path)
+        T2TTokenizer.train(pa.array(lines, pa.large_string()), arguments.size).save(path)
     ours = T2TTokenizer.load(path)
     column = pa.array(lines, pa.large_string())
     size = megabytes(lines)

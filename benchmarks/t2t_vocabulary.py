@@ -25,7 +25,9 @@ from nmt_prep.subwords.t2t.tokenizer import T2TTokenizer
 def compare(name: str, lines: list[str], arguments: argparse.Namespace) -> bool:
     column = pa.array(lines, pa.large_string())
     with stopwatch() as watch:
-        ours = T2TTokenizer.train(column, arguments.size, arguments.max_subtoken_length, threads=arguments.threads)
+        ours = T2TTokenizer.train(
+            column, arguments.size, max_subtoken_length=arguments.max_subtoken_length, threads=arguments.threads
+        )
         ours.encode("")  # makes the tables for encoding, which the peer has by then
     spent = watch.spent
     text = f"{name}, {megabytes(lines):.1f} MB, {len(ours):,} pieces"
@@ -68,7 +70,7 @@ def scale(megabyte_count: float, threads: int) -> None:
     characters = sum(len(line) + 1 for line in column.to_pylist())
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.perf_counter()
-    tokenizer = T2TTokenizer.train(column, 8192, 200, threads=threads)
+    tokenizer = T2TTokenizer.train(column, 8192, threads=threads)
     seconds = time.perf_counter() - started
     # Memory that was freed after generating the text is reused, so this is slightly too low for small texts.
     peak = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024

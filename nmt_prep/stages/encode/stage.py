@@ -102,15 +102,10 @@ class Encode(Stage[EncodeOutput, Encoded]):
 
     def outdated(self, manifest: Manifest, config: Config, lock: LockFile) -> str:
         # The input section and licences change only dataset.json, so they are not part of the settings.
-        # A higher version would change the fingerprint of the records, which are the same.
-        if not manifest.observed:
-            return "nmt_prep now counts the text for the report"
         recorded = replace(manifest, settings=manifest.details.get("input", {}))
         return "; ".join(differences(recorded, self.version, _recorded_settings(config), manifest.inputs))
 
     def renew(self, job: Job, earlier: Manifest) -> Result[EncodeOutput] | None:
-        if not earlier.observed:
-            return None
         records = job.root / self.directory
         if not link_files(records, job.directory, earlier.files.keys() - {DATASET_FILE}):
             return None

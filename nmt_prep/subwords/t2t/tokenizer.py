@@ -62,7 +62,8 @@ class T2TTokenizer(Tokenizer):
         cls,
         lines: Lines | TokenCounts,
         size: int,
-        max_subtoken_length: int | None = None,
+        *,
+        max_subtoken_length: int | None = 200,
         reserved: Sequence[str] = (),
         progress: ProgressCallback | None = None,
         threads: int | None = None,
@@ -73,8 +74,8 @@ class T2TTokenizer(Tokenizer):
         Args:
             lines: text, used unchanged (Tensor2Tensor strips each line first); or its counted tokens.
             size: target number of pieces, including reserved ones; the vocabulary with the nearest size is chosen.
-            max_subtoken_length: pieces are shorter than this number of characters; None means no limit. 200 suits text
-                without spaces between words, where whole clauses would become pieces.
+            max_subtoken_length: pieces are shorter than this number of characters; None means no limit, as in
+                Tensor2Tensor. Without a limit, whole clauses of text without spaces become pieces.
             reserved: more tokens, with ids from 2.
             progress: called with ``("bisection", {"min_count": …, "size": …})`` after each vocabulary tried.
             threads: native threads to use; None is one per available core.

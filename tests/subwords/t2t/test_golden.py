@@ -40,7 +40,7 @@ def test_vocabulary_and_ids(
     vocabulary = stem.with_name(stem.name + ".subwords")
     lines = corpus(shared, name, side)
 
-    T2TTokenizer.train(pa.array(lines), size, max_subtoken_length).save(tmp_path / "found.subwords")
+    T2TTokenizer.train(pa.array(lines), size, max_subtoken_length=max_subtoken_length).save(tmp_path / "found.subwords")
     assert (tmp_path / "found.subwords").read_bytes() == vocabulary.read_bytes()
 
     tokenizer = T2TTokenizer.load(vocabulary)

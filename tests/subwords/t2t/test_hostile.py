@@ -21,7 +21,7 @@ def fibonacci(size: int) -> str:
 
 
 def there_and_back(lines: list[str], size: int, max_subtoken_length: int | None = None) -> T2TTokenizer:
-    tokenizer = T2TTokenizer.train(lines, size, max_subtoken_length)
+    tokenizer = T2TTokenizer.train(lines, size, max_subtoken_length=max_subtoken_length)
     rows = tokenizer.encode_batch(lines)
     assert tokenizer.decode_batch(rows) == lines
     return tokenizer

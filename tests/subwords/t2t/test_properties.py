@@ -45,7 +45,7 @@ def test_training(
 ) -> None:
     assume(any(lines))
     expected = reference.train(lines, size, max_subtoken_length, reserved)
-    found = T2TTokenizer.train(lines, size, max_subtoken_length, reserved, threads=threads)
+    found = T2TTokenizer.train(lines, size, max_subtoken_length=max_subtoken_length, reserved=reserved, threads=threads)
     assert list(found.pieces) == expected
 
 
@@ -62,7 +62,9 @@ def test_training_with_large_counts(
 ) -> None:
     size = len(reference.build(counts, min_count, max_subtoken_length, [])) + excess
     expected = reference.train_counts(counts, size, max_subtoken_length)
-    assert list(T2TTokenizer.train(TokenCounts(counts), size, max_subtoken_length).pieces) == expected
+    assert (
+        list(T2TTokenizer.train(TokenCounts(counts), size, max_subtoken_length=max_subtoken_length).pieces) == expected
+    )
 
 
 @given(

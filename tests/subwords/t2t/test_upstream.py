@@ -67,7 +67,7 @@ def test_training_and_files(
     peer = upstream.SubwordTextEncoder.build_from_generator(
         lines, size, max_subtoken_length, [*upstream.RESERVED_TOKENS, *reserved]
     )
-    ours = T2TTokenizer.train(lines, size, max_subtoken_length, reserved)
+    ours = T2TTokenizer.train(lines, size, max_subtoken_length=max_subtoken_length, reserved=reserved)
     assert ours.pieces == peer.all_subtoken_strings
     assert [ours.encode(line) for line in lines] == [peer.encode(line) for line in lines]
 

@@ -206,7 +206,7 @@ def _held(pipeline: Pipeline, last: str | None, *, wait: bool, shared: bool = Fa
     """Locks the run's directory after checking that no stage up to ``last`` would replace the user's files."""
 
     def waiting(holder: str) -> None:
-        pipeline.progress.event("waiting", holder=holder, directory=pipeline.config.output_dir)
+        pipeline.progress.event("waiting", holder=holder, directory=str(pipeline.workspace.root))
 
     if not pipeline.workspace.private.exists():  # write nothing to a directory that is refused
         pipeline.check_places(last)

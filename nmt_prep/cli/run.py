@@ -219,7 +219,7 @@ def show_summary(
         console.print(Text.assemble(("warning:", "bold yellow"), f" {warning}"), soft_wrap=True)
     if reported:
         console.print(_shards_in_words(config), soft_wrap=True)
-        console.print(f"report: {config.run_dir / 'report' / 'index.html'}", soft_wrap=True)
+        console.print(f"report: {config.run_dir.absolute() / 'report' / 'index.html'}", soft_wrap=True)
 
 
 def summary_json(config: Config, outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -293,7 +293,7 @@ def outcome_table(outcomes: Sequence[Outcome]) -> Table:
 
 def _shards_in_words(config: Config) -> str:
     """Returns the shards of each split in words."""
-    lines = [f"records: {config.run_dir / 'records'}"]
+    lines = [f"records: {config.run_dir.absolute() / 'records'}"]
     for split, info in _splits(config).items():
         first, last = info.shards[0].file, info.shards[-1].file
         names = first if first == last else f"{first} … {last}"

@@ -114,9 +114,11 @@ def test_warnings_are_part_of_the_summary(complete: Path) -> None:
     assert f"warning: {SMALL}" in lines
 
 
-def test_the_page_is_named_at_the_end(complete: Path) -> None:
-    *_, last = nmt_prep("run", complete, "--no-preview").stdout.splitlines()
-    assert last == f"report: {complete.parent / 'run' / 'report' / 'index.html'}"
+def test_records_and_page_are_named_at_the_end(complete: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(complete.parent)
+    lines = nmt_prep("run", complete, "--no-preview", "--set", "output_dir=run").stdout.splitlines()
+    assert f"records: {complete.parent / 'run' / 'records'}" in lines
+    assert lines[-1] == f"report: {complete.parent / 'run' / 'report' / 'index.html'}"
 
 
 def test_warnings_are_coloured_on_a_colour_terminal(complete: Path) -> None:

@@ -18,7 +18,7 @@ std::uint32_t bits_of(float score) {
     return bits >> 31 ? bits : ~(bits | 1u << 31);
 }
 
-// Returns the scores as `bits_of` has them, in ascending order.
+// Returns the bits of all scores (see `bits_of`), each once, in ascending order.
 std::vector<std::uint32_t> distinct_scores(const Vocabulary& vocabulary) {
     std::vector<std::uint32_t> scores;
     scores.reserve(vocabulary.entries.size());

@@ -27,7 +27,7 @@ class Bpe {
    public:
     using Word = bpe::OutcomeCache::Word;
 
-    // Words that are merged together, and the numbers of their initial symbols.
+    // Words that are merged together, and how many symbols each begins with.
     struct Unseen {
         bpe::WordMerger merger;
         std::array<Word, bpe::WordMerger::kMaxWords> words;
@@ -50,7 +50,8 @@ class Bpe {
         Dropout(const Gaps& gaps, std::uint64_t seed, std::uint64_t line)
             : gaps_(&gaps), random_(seed, line), left_(gap()) {}
 
-        // Decides about the next merges, up to this number or the first one to skip. Returns how many come before it.
+        // Decides about the next merges, at most `merges`, up to the first one to skip. Returns how many come before
+        // that one.
         std::size_t keep(std::size_t merges) {
             const std::uint64_t left = left_;
             if (left >= merges) {
@@ -61,7 +62,7 @@ class Bpe {
             return static_cast<std::size_t>(left);
         }
 
-        // Decides about the next merge; true to skip it.
+        // Decides about the next merge. Returns true if it is skipped.
         bool operator()() {
             if (left_-- > 0) return false;
             left_ = gap();
@@ -76,23 +77,24 @@ class Bpe {
         std::uint64_t left_;  // merges before the next one to skip
     };
 
-    // `merges`: of a model of tokenizers, in order; null for a model of the library, where any two neighbours merge
-    // whose concatenation is a piece.
+    // `merges`: the merges of a model of tokenizers, in order. Null for a model of the library, in which two neighbours
+    // merge if their concatenation is a piece.
     Bpe(const Vocabulary& vocabulary, const std::vector<TokenizersRules::Merge>* merges);
 
-    // Appends the ids of a segment of text that no merge crosses; must be a whole line if there are unused pieces.
+    // Appends the ids of a segment of text that no merge crosses. If there are unused pieces, the segment must be a
+    // whole line.
     void encode(const std::uint8_t* text, std::size_t size, std::size_t line_start, Scratch& scratch,
                 IdBuffer& ids) const;
 
-    // The same with dropout. Sampling begins with prepare_sampling(), which sets Scratch::gaps.
+    // Encodes with dropout. Sampling begins with prepare_sampling(), which sets Scratch::gaps.
     static void prepare_sampling(double dropout, Scratch& scratch);
     void sample(const std::uint8_t* text, std::size_t size, std::size_t line_start, Dropout& dropout, Scratch& scratch,
                 IdBuffer& ids) const;
 
-    // The same for a word, with a cache of words that were learned. Requires no unused pieces.
+    // Encodes a word with dropout, with a cache of words that were learned. Requires that there are no unused pieces.
     void sample_word(const Word& word, std::size_t line_start, Dropout& dropout, Scratch& scratch, IdBuffer& ids) const;
 
-    // Learns words that are not known, many at a time: the last ones with learn_rest().
+    // Learns words that are not known, many at a time. learn_rest() learns those that still wait.
     void learn(const Word& word, Scratch& scratch) const;
     void learn_rest(Scratch& scratch) const;
 
@@ -119,7 +121,7 @@ class Bpe {
     const Vocabulary& vocabulary_;
     CharacterTable symbols_;
     Trie frozen_;                       // user-defined symbols, which never merge
-    std::vector<std::uint16_t> sizes_;  // of a symbol's text
+    std::vector<std::uint16_t> sizes_;  // size of a symbol's text
     std::vector<bool> unused_;          // by symbol
     Symbol pieces_ = 0;
     bpe::PairTable pairs_{0};

@@ -16,9 +16,9 @@ namespace nmt_prep::sentencepiece {
 namespace {
 
 constexpr std::size_t kSparePlaces = std::size_t{1} << 20;
-constexpr std::size_t kPlacesPerThread = std::size_t{1} << 15;  // for fewer, starting a thread takes longer
-constexpr std::size_t kPlacesPerTask = std::size_t{1} << 12;    // of the left symbols that are one task
-constexpr int kLeastSumBits = 12, kMostSumBits = 17;            // of the table, so that it stays in the cache
+constexpr std::size_t kPlacesPerThread = std::size_t{1} << 15;  // fewer are not worth a thread
+constexpr std::size_t kPlacesPerTask = std::size_t{1} << 12;    // a task has no more, unless it is one left symbol
+constexpr int kLeastSumBits = 12, kMostSumBits = 17;            // size of the table, which must stay in the cache
 
 // Sums of counts, by hashes of pairs.
 class Sums {
@@ -49,7 +49,7 @@ std::uint32_t limited(std::int64_t count) {
 
 }  // namespace
 
-// Divides the places of a left symbol by their right symbols.
+// Sorts the places of a left symbol into lists, one for each right symbol.
 class BpeTrainer::RightSymbols {
    public:
     explicit RightSymbols(const BpeTrainer& trainer) : trainer_(trainer), tallies_(trainer.symbols_.size()) {}
@@ -99,7 +99,7 @@ class BpeTrainer::RightSymbols {
         }
     }
 
-    // Sorts places: those of pairs that are listed become the first ones.
+    // Sorts places, so that the places of listed pairs come first.
     void sort(std::span<std::uint32_t> places, std::size_t listed) {
         std::size_t next = listed;
         for (const std::int32_t right : found_) {
@@ -116,7 +116,7 @@ class BpeTrainer::RightSymbols {
     const BpeTrainer& trainer_;
     std::vector<Tally> tallies_;        // by right symbol
     std::vector<std::int32_t> found_;   // the right symbols
-    std::vector<std::int32_t> rights_;  // of the places
+    std::vector<std::int32_t> rights_;  // right symbols of the places
     std::vector<std::uint32_t> sorted_;
 };
 
@@ -183,7 +183,7 @@ class BpeTrainer::Scan {
         std::int32_t* const text = trainer_.text_.data() + section.start;
         const std::uint32_t count = limited(section.count);
         const auto characters = static_cast<std::int32_t>(trainer_.characters_.size());
-        std::size_t out = 1, word = 1;  // the end, and the begin of its last word
+        std::size_t out = 1, word = 1;  // the end of the text so far, and where its last word begins
         for (std::size_t at = 1; at < section.size;) {
             const std::int32_t id = text[at];
             if (id >= 0) {
@@ -311,9 +311,9 @@ class BpeTrainer::Scan {
 
     BpeTrainer& trainer_;
     std::vector<Share> shares_;
-    std::vector<Sums> sums_;                 // of shares, then of all
+    std::vector<Sums> sums_;                 // sums of each share, then of all
     std::vector<std::uint16_t> candidates_;  // the places of each block
-    std::vector<std::uint32_t> starts_;      // of the places of each left symbol, and their end
+    std::vector<std::uint32_t> starts_;      // where the places of each left symbol begin, and where the last ones end
     std::vector<Task> tasks_;
 };
 

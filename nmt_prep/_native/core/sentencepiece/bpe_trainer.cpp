@@ -12,8 +12,8 @@
 namespace nmt_prep::sentencepiece {
 namespace {
 
-constexpr unsigned kLengthBits = 10;   // of the rank; no piece has 1024 characters
-constexpr std::int64_t kLowering = 4;  // of the floor at a time
+constexpr unsigned kLengthBits = 10;   // bits of the length in a rank; no piece has 1024 characters
+constexpr std::int64_t kLowering = 4;  // the floor is divided by this number
 constexpr std::size_t kSectionPlaces = std::size_t{1} << 16;
 constexpr std::uint32_t kNoChange = UINT32_MAX;
 

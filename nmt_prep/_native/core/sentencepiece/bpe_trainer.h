@@ -1,4 +1,4 @@
-// Learns the merges of a SentencePiece BPE model: those of the sentencepiece library.
+// Learns the merges of a SentencePiece BPE model: the same merges as the sentencepiece library.
 //
 // Repeatedly, the most frequent pair of neighbours that makes a valid piece becomes a symbol; among equally frequent
 // pairs the one with the shorter piece, then the one whose piece comes first. Overlapping occurrences all count. When
@@ -36,13 +36,14 @@ class BpeTrainer {
     // Called periodically with the number of merges so far; may throw to end the training.
     using Progress = std::function<void(std::size_t merges)>;
 
-    // `characters`: those of the vocabulary, in order of code points. The number of threads does not change the merges.
+    // `characters`: the characters of the vocabulary, in order of code points. The number of threads does not change
+    // the merges.
     BpeTrainer(const PieceOptions& options, std::vector<char32_t> characters, std::size_t threads);
 
     // Takes the words to learn from, in the spelling of the core. Call it once.
     void read(const CountTable& words);
 
-    // Learns this number of merges, or fewer if the words give no more. Call it once.
+    // Learns `merges` merges, or fewer if the words have no more pairs. Call it once.
     void learn(std::size_t merges, const Progress& progress);
 
     // Returns the piece of each merge.
@@ -56,9 +57,9 @@ class BpeTrainer {
     static constexpr std::size_t kBlock = std::size_t{1} << kBlockBits;
 
     struct Symbol {
-        std::size_t start;  // of its characters in `spelling_`
+        std::size_t start;  // where its characters begin in `spelling_`
         PieceShape shape;
-        std::uint64_t pair;  // that became this symbol
+        std::uint64_t pair;  // the pair that became this symbol
     };
     // Words that are equally frequent. It begins with a block, and with a place between words.
     struct Section {
@@ -68,7 +69,7 @@ class BpeTrainer {
     struct Pair {
         std::uint64_t key;
         std::int64_t count;  // when it was last counted
-        std::size_t start;   // of its list of places, which ascend
+        std::size_t start;   // where its list of places begins; they ascend
         std::uint32_t length;
     };
     // A pair of the new symbol with a neighbour: its count, and its number of places.
@@ -89,7 +90,7 @@ class BpeTrainer {
     bool valid(std::uint64_t key) const;
     std::uint64_t rank_of(std::uint64_t key) const;
     std::int32_t character_at(std::uint64_t key, std::uint32_t position) const;
-    // True if the piece of the first pair comes after that of the second one, which has the same rank.
+    // Returns true if the piece of the first pair comes after the piece of the second pair, which has the same rank.
     bool spells_later(std::uint64_t first, std::uint64_t second) const;
     bool after(const Candidate& a, const Candidate& b) const;
 
@@ -115,19 +116,19 @@ class BpeTrainer {
     std::size_t threads_;
     std::vector<char32_t> characters_;
     std::vector<Symbol> symbols_;
-    std::vector<std::uint32_t> widths_;   // of symbols, in places
+    std::vector<std::uint32_t> widths_;   // how many places each symbol takes
     std::vector<std::int32_t> spelling_;  // characters of all symbols
     unsigned character_bits_;
 
     std::vector<std::int32_t> text_;  // places
     std::vector<Section> sections_;
     std::vector<std::int64_t> weights_;  // counts of the words of each block
-    std::vector<std::int32_t> whole_;    // words that are one symbol and no longer in the text
+    std::vector<std::int32_t> whole_;    // words that are one symbol, which are no longer in the text
 
     std::int64_t floor_ = 0;
     std::vector<Pair> pairs_;
     std::vector<std::uint32_t> places_;
-    std::size_t most_places_ = 0;  // more are too many, and the text is scanned again
+    std::size_t most_places_ = 0;  // if pairs have more places, the text is scanned again
     PairQueue queue_;
 
     // Scratch space of one merge: its changes, and their indices by neighbour.

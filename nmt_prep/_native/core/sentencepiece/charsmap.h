@@ -30,8 +30,8 @@ class CharsMap {
     // A character that rules begin with.
     struct First {
         char32_t point;
-        bool is_rule;        // a rule applies to it alone
-        bool begins_longer;  // a rule begins with it and goes on
+        bool is_rule;        // a rule applies to this character alone
+        bool begins_longer;  // a longer rule begins with this character
     };
     struct Beginnings {
         std::vector<First> first;

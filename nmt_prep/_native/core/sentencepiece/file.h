@@ -28,7 +28,7 @@ struct Piece {
     float score = 0;
     PieceType type = PieceType::kNormal;
 
-    // True if text can match it; control, unknown and byte pieces are produced in other ways.
+    // Returns true if text can match the piece. Control, unknown and byte pieces are produced in other ways.
     bool in_text() const {
         return type == PieceType::kNormal || type == PieceType::kUserDefined || type == PieceType::kUnused;
     }
@@ -52,10 +52,10 @@ struct TokenizersRules {
         std::int32_t left, right, merged;
     };
 
-    bool strip_left_first = false, strip_right_first = false;  // white space, before the character rules
+    bool strip_left_first = false, strip_right_first = false;  // strip white space before the character rules
     std::string charsmap;
-    bool strip_left = false, strip_right = false;  // the same after them
-    bool collapse_spaces = false;                  // two and more to one
+    bool strip_left = false, strip_right = false;  // strip white space after the character rules
+    bool collapse_spaces = false;                  // two or more spaces become one
     bool split_white_space = false;                // words become pretokens, and white space is dropped
     Prefix prefix = Prefix::kNone;                 // an escaped space at the beginning of text, or of each word
     bool prefix_first_only = false;                // only at the beginning of a line, not after an added token
@@ -79,15 +79,15 @@ struct ModelFile {
     NormalizerSpec normalizer;
     std::optional<NormalizerSpec> denormalizer;
     std::vector<SelfTest> self_tests;
-    std::string numbering;  // of pieces in other files, as nmt_prep.subwords.sentencepiece.numbering writes it
-    std::optional<TokenizersRules> tokenizers;  // of a tokenizer.json, which has no `normalizer` then
+    std::string numbering;  // ids of pieces from another file, as nmt_prep.subwords.sentencepiece.numbering writes them
+    std::optional<TokenizersRules> tokenizers;  // set for a tokenizer.json, which then has no `normalizer`
 };
 
 // Throws std::invalid_argument, whose message completes "the file …", unless the bytes are a model that the
 // sentencepiece library accepts too, and whose pieces are UTF-8.
 ModelFile read_model(const std::uint8_t* data, std::size_t size);
 
-// Throws std::invalid_argument unless the numbers in a model of tokenizers are those of its pieces.
+// Throws std::invalid_argument unless the ids in a model of tokenizers are ids of its pieces.
 void check_tokenizers(const ModelFile& file);
 
 // Renumbers the pieces as fairseq does: <s> 0, <pad> 1, </s> 2, <unk> 3, the others one more than in the

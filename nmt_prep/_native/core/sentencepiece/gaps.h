@@ -10,7 +10,7 @@ namespace nmt_prep::sentencepiece {
 
 class Gaps {
    public:
-    // `probability`: of skipping a merge.
+    // `probability`: how likely a merge is skipped.
     explicit Gaps(double probability = 0) : probability_(probability), log_of_others_(std::log1p(-probability)) {
         constexpr double kError = 1e-6;  // more than the rounding error of any small gap
         for (std::size_t i = 0; i < kParts; ++i) {
@@ -41,8 +41,8 @@ class Gaps {
     double exact(double uniform) const { return std::log1p(-uniform) / log_of_others_; }
 
     double probability_;
-    double log_of_others_;                    // of the probability that a merge is not skipped
-    std::array<std::uint8_t, kParts> parts_;  // of [0, 1): the gap, if it is the same for all numbers of the part
+    double log_of_others_;                    // logarithm of the probability that a merge is not skipped
+    std::array<std::uint8_t, kParts> parts_;  // of each part of [0, 1): its gap, if it has only one
 };
 
 }  // namespace nmt_prep::sentencepiece

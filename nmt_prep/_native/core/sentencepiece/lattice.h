@@ -25,7 +25,8 @@ class Lattice {
         std::size_t size;
     };
 
-    // A character as the first of pieces: the base of its node, and its own single-character piece, or the unknown one.
+    // A character with which pieces begin: the base of its node, and the piece of this single character, or the unknown
+    // piece.
     struct First {
         std::uint32_t base;
         std::int32_t id;
@@ -36,12 +37,12 @@ class Lattice {
         std::uint32_t begin, end;
     };
 
-    // Vector code reads symbols, and writes entries, up to that many places behind the last one.
+    // Vector code reads symbols, and writes entries, up to kSlack places behind the last one.
     static constexpr std::size_t kSlack = 16;
 
-    // Finds all pieces in a spelling of `size` symbols, which `kSlack` readable ones of any value follow. `firsts` by
-    // symbol, `scores` by id + 1, the first one minus infinity. Each run is followed by the same symbol, which occurs
-    // in no piece.
+    // Finds all pieces in a spelling of `size` symbols, which is followed by `kSlack` readable symbols of any value.
+    // `firsts` are by symbol, `scores` by id + 1, and the first score is minus infinity. After each run comes the same
+    // symbol, which occurs in no piece.
     void find_pieces(const Trie& trie, const std::vector<First>& firsts, const std::vector<float>& scores,
                      const std::uint32_t* symbols, std::size_t size);
 
@@ -49,23 +50,25 @@ class Lattice {
     template <class Visit>
     void for_each_ending(std::uint32_t end, const Visit& visit) const;
 
-    // The same with id + 1 in place of the id, and visits of 0 for lengths of up to kShort that no piece has; `start`
-    // may then be before the spelling, as a negative number.
+    // Visits these pieces with id + 1 in place of the id. For lengths of up to kShort that no piece has, it visits 0;
+    // `start` may then be negative, before the spelling.
     template <class Visit>
     void for_each_length(std::uint32_t end, const Visit& visit) const;
 
-    // Pieces of up to that many characters have array entries, longer ones are in lists.
+    // Pieces of up to kShort characters have array entries, longer ones are in lists.
     static constexpr std::size_t kShort = 4;
 
-    // Returns the best segmentation of a run, valid until the next call; adds to the score of the line. Requires finite
-    // scores. With `limit`, returns an empty one and leaves the score if a sum before the end is farther from zero.
+    // Returns the best segmentation of a run, valid until the next call, and adds to the score of the line. Requires
+    // finite scores. If a sum before the end is farther from zero than `limit`, returns an empty segmentation and
+    // leaves the score.
     Path find_best(const Run& run, const std::vector<float>& scores, float& score);
     Path find_best_within(float limit, const Run& run, const std::vector<float>& scores, float& score);
 
-    // The same for a segment by itself, in double: `scores` by id + 1 as well, `error` is added to each.
+    // Returns the best segmentation of a segment by itself, in double. `scores` are by id + 1 as well; `error` is added
+    // to each of them.
     Path find_best_alone(const Run& run, const std::vector<double>& scores, double error);
-    // Returns true if each sum of that segmentation exceeds those of all other last pieces by more than twice the error
-    // of all additions so far.
+    // Returns true if each sum of that segmentation exceeds the sums with any other last piece by more than twice the
+    // error of all additions so far.
     bool is_certain(const Path& path, const Run& run, const std::vector<double>& scores, double error) const;
 
    private:
@@ -73,11 +76,11 @@ class Lattice {
     struct Walk {
         std::uint32_t start, place;
     };
-    // A longer piece; those that end at the same position are linked.
+    // A longer piece. Pieces that end at the same position are linked.
     struct Long {
         std::uint32_t start;
         std::int32_t id;
-        std::int32_t next;  // among longs_, -1 for none
+        std::int32_t next;  // index in longs_, -1 for none
         float score;
     };
 
@@ -86,7 +89,7 @@ class Lattice {
     void reserve(std::size_t size);
     void find_scalar(const Trie& trie, const std::vector<First>& firsts, const std::vector<float>& scores,
                      const std::uint32_t* symbols, std::size_t size);
-    // Its twin in AVX-512, and its parts.
+    // find_pieces in AVX-512, and its parts.
     void find_avx512(const Trie& trie, const std::vector<First>& firsts, const std::vector<float>& scores,
                      const std::uint32_t* symbols, std::size_t size);
     std::size_t begin_walks(const Trie& trie, const std::vector<First>& firsts, const std::uint32_t* symbols,
@@ -101,14 +104,14 @@ class Lattice {
     float score_places(const Run& run, const float* scores, float score);
     Path trace(const Run& run);
 
-    // By position at which a piece begins, shifted by kShort; entries before the first run are ignored.
+    // By the position at which a piece begins, shifted by kShort. Entries before the first run are ignored.
     std::vector<std::array<std::int32_t, kShort>> ids_;  // id + 1 of a piece of one character, of two, …; 0 for none
-    std::vector<float> best_;                            // by position: sum of the best segmentation, where kept
-    std::vector<double> sums_;                           // likewise, of find_best_alone
+    std::vector<float> best_;                            // by position: sum of the best segmentation, if it is kept
+    std::vector<double> sums_;                           // by position: sums of find_best_alone
     std::vector<std::int32_t> last_;                     // by position: the last piece of the best segmentation
     std::vector<Walk> walks_;
     std::vector<Long> longs_;
-    std::vector<std::int32_t> long_ends_;  // by position: the first of longs_, -1 for none
+    std::vector<std::int32_t> long_ends_;  // by position: index of the first longer piece in longs_, -1 for none
     std::vector<std::int32_t> path_ids_;
     std::vector<std::uint32_t> path_starts_;
 };

@@ -1,9 +1,9 @@
 // Samples a segmentation of a run of text with probability proportional to exp(alpha * sum of scores), by forward
 // filtering and backward sampling (Kudo 2018).
 //
-// Sums of probabilities are numbers with an exponent of their own if the run is long or alpha large, so that none is
-// lost. For each position the sums of its last pieces are kept, cumulative. They are all that drawing needs, so those
-// of a frequent word are worth a cache.
+// If the run is long or alpha large, each sum of probabilities has a separate exponent, so that small sums are not
+// lost. For each position the cumulative sums of its last pieces are kept. A draw needs nothing else, so the sums of
+// frequent words are cached.
 #pragma once
 
 #include <cstddef>
@@ -21,12 +21,13 @@ namespace nmt_prep::sentencepiece {
 
 class LatticeSampler {
    public:
-    // The sums of a run, in words of 32 bits: its size in characters; for each position, where its last pieces begin,
-    // and the end of all; then four words for each piece: cumulative sum (two of them), id, start in characters.
+    // The sums of a run, in words of 32 bits: the size of the run in characters; for each position, where its last
+    // pieces begin in the list of pieces, and the end of that list; then four words for each piece: its cumulative sum
+    // (two words), its id, its start in characters.
     using Sums = std::span<const std::uint32_t>;
 
-    // Sets the probabilities of pieces. `scores` by id + 1; the same ones in each call. `longest`: piece, in
-    // characters.
+    // Sets the probabilities of pieces. `scores` are by id + 1, and the same in each call. `longest` is the size of the
+    // longest piece in characters.
     void set_scores(const std::vector<float>& scores, double largest, std::uint32_t longest, double alpha);
 
     // Computes the sums of a run, valid until the next call.
@@ -39,7 +40,7 @@ class LatticeSampler {
     // piece, the last piece first.
     Lattice::Path draw(Sums sums, Random& random);
 
-    // Sums of words with these scores.
+    // The cached sums of words for these scores.
     PhraseCache& words() { return *words_; }
 
    private:
@@ -56,13 +57,13 @@ class LatticeSampler {
     std::size_t sum_with_exponents(const Lattice& lattice, const Lattice::Run& run);
 
     std::optional<double> alpha_;
-    double most_ = 0;              // largest power of a piece's probability, without sign
+    double most_ = 0;              // largest exponent of a piece's probability, without sign
     std::vector<double> weights_;  // by id + 1; zero for none
     std::vector<Weight> wide_weights_;
     std::vector<double> before_;  // by position: sum of all segmentations up to it
     std::vector<Weight> wide_before_;
-    std::vector<Weight> last_;         // of the pieces that end at a position: sums of the segmentations with them
-    std::vector<std::uint32_t> sums_;  // of the last run
+    std::vector<Weight> last_;         // for each piece that ends at a position: sum of the segmentations with it
+    std::vector<std::uint32_t> sums_;  // sums of the last run
     std::vector<std::int32_t> path_ids_;
     std::vector<std::uint32_t> path_starts_;
     std::unique_ptr<PhraseCache> words_;

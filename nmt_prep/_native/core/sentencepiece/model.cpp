@@ -43,7 +43,7 @@ Model::Model(const ModelFile& file)
       normalizer_(file.normalizer, file.whitespace_is_suffix, verbatim_texts(file)),
       vocabulary_(file, file.normalizer.escape_whitespaces),
       joints_(texts_of(vocabulary_)),
-      // The fewer pieces there are, the more of them a word needs.
+      // With fewer pieces, a word is divided into more pieces.
       known_words_(kCacheBits, pieces_.size() <= 1 << 13) {
     if (file.denormalizer && !file.denormalizer->charsmap.empty())
         denormalizer_.emplace(*file.denormalizer, false, std::vector<Utf8Text>());

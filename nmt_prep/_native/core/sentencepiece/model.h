@@ -39,7 +39,8 @@ class Model {
     Model(const Model&) = delete;
     Model& operator=(const Model&) = delete;
 
-    // `continued`, for models of tokenizers: null, or for each text 1 if it follows an added token in its line.
+    // `continued`, for models of tokenizers: null, or a number for each text, which is 1 if the text follows an added
+    // token in its line.
     RaggedIds encode(const TextView& text, const std::uint8_t* continued, std::size_t threads, const Poll& poll) const;
     RaggedIds sample(const TextView& text, const std::uint8_t* continued, std::size_t threads, const Sampling& sampling,
                      const Poll& poll) const;
@@ -59,7 +60,7 @@ class Model {
             kPiece,      // one character that is a piece
             kWord,       // short enough for the cache of words
             kPhrase,     // short enough for the cache of phrases
-            kRun,        // of text without spaces between words: long, and rarely repeated
+            kRun,        // text without spaces between words: long, and rarely repeated
             kStrangers,  // characters that no piece has
             kOther,
             kLineEnd,  // no text
@@ -96,7 +97,8 @@ class Model {
         std::size_t size_ = 0;
     };
 
-    // A segment that was not cached when those of the group were looked up, and its place among the words to solve.
+    // A segment that was not cached when the segments of the group were looked up, and its place among the words to
+    // solve.
     struct Unsolved {
         const Stretch* stretch;
         Lattice::Run word;
@@ -108,7 +110,7 @@ class Model {
         IdCache words;
         PhraseCache phrases{13, std::size_t{1} << 22};
         std::vector<std::uint8_t> text;  // normalised, of a few lines
-        std::size_t length = 0;          // of the text
+        std::size_t length = 0;          // size of the text
         Stretches stretches;
         Bpe::Scratch bpe;
         Unigram::Scratch unigram;
@@ -129,13 +131,13 @@ class Model {
         std::uint64_t seed;
         std::uint64_t line;
         const Gaps* gaps;
-        Random random;         // of unigram models
-        Bpe::Dropout dropout;  // of BPE models
+        Random random;         // for unigram models
+        Bpe::Dropout dropout;  // for BPE models
     };
 
-    // Characters that no piece has, whose score is not yet added to that of the line.
+    // Characters that no piece has, whose score is not yet added to the score of the line.
     struct Unknown {
-        std::size_t begin, end;  // of their ids
+        std::size_t begin, end;  // where their ids begin and end
         std::size_t count;
     };
 
@@ -147,11 +149,11 @@ class Model {
         std::size_t start;  // of its ids
         std::int64_t* end;  // where to write the end of its ids
         Samples* samples;   // null for the best segmentation
-        // Of unigram models. Few lines need their score, so it is added up when one does.
-        float score = 0;     // of the pieces before `scored`
-        std::size_t scored;  // an index of ids; those from it on stand for pieces that text matches, and `unknown`
+        // For unigram models. Few lines need their score, so it is added up only when it is needed.
+        float score = 0;     // score of the pieces before `scored`
+        std::size_t scored;  // an index of ids; the ids from it on are of pieces that text matches, and of `unknown`
         std::vector<Unknown> unknown;  // among those from `scored` on
-        std::size_t trusted = 0;       // up to this place in the text, the library surely does not restart its sums
+        std::size_t trusted = 0;       // before this place in the text, the library surely does not restart its sums
     };
 
     std::size_t normalize(const std::uint8_t* text, std::size_t size, bool continued, std::vector<std::uint8_t>& buffer,
@@ -195,17 +197,17 @@ class Model {
     void decode_row(const std::int32_t* ids, std::size_t size, std::string& text) const;
 
     std::vector<Piece> pieces_;
-    std::vector<std::string> surfaces_;  // of pieces, with spaces for U+2581
+    std::vector<std::string> surfaces_;  // texts of pieces, with spaces for U+2581
     Utf8Text unk_surface_;
     bool strips_first_space_, strips_all_first_spaces_;
     Normalizer normalizer_;
-    std::optional<TokenizersNormalizer> tokenizers_;  // instead, for a model of tokenizers
+    std::optional<TokenizersNormalizer> tokenizers_;  // for a model of tokenizers, in place of normalizer_
     std::optional<Normalizer> denormalizer_;
     Vocabulary vocabulary_;
     Joints joints_;
     std::unique_ptr<const Bpe> bpe_;  // exactly one of the two is set
     std::unique_ptr<const Unigram> unigram_;
-    std::unique_ptr<const RunReader> run_reader_;  // of a unigram model that is not of tokenizers
+    std::unique_ptr<const RunReader> run_reader_;  // for a unigram model of the library
     IdCache known_words_;  // pieces whose ids are known without text; the first content of a cache
     mutable ScratchPool<Scratch> scratch_;
 };

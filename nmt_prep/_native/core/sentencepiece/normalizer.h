@@ -26,7 +26,7 @@ std::vector<Utf8Text> verbatim_texts(const ModelFile& file);
 
 class Normalizer {
    public:
-    // `verbatim`: as of `verbatim_texts`.
+    // `verbatim`: the result of `verbatim_texts`.
     Normalizer(const NormalizerSpec& spec, bool whitespace_is_suffix, const std::vector<Utf8Text>& verbatim);
 
     bool spaces_escaped() const { return spec_.escape_whitespaces; }
@@ -40,8 +40,8 @@ class Normalizer {
 
     // What becomes of a character below U+10000 by itself.
     struct Character {
-        std::optional<char32_t> becomes;  // nothing unless it is one character, which may be a space
-        bool begins_rule;                 // if a character follows that is_second, they may become something else
+        std::optional<char32_t> becomes;  // unset unless it becomes one character, which may be a space
+        bool begins_rule;                 // with a character after it that is_second, it may become another text
         bool is_second;
     };
     Character character(char32_t point) const;
@@ -53,8 +53,9 @@ class Normalizer {
     // Returns where the text of a line begins, which may be its end.
     const std::uint8_t* skip_first_spaces(const std::uint8_t* text, const std::uint8_t* end) const;
 
-    // Normalises a character, or those of a rule, and advances `at`; returns the text, which is valid until the buffer
-    // changes. `after_space` tells, and then notes, if a space is dropped.
+    // Normalises a character, or the characters of a rule, and advances `at`. Returns the text, which is valid until
+    // the buffer changes. If `after_space` is true, spaces at the beginning of that text are dropped; it is then set
+    // for the next call.
     std::string_view next(const std::uint8_t*& at, const std::uint8_t* end, bool& after_space,
                           std::vector<std::uint8_t>& buffer) const;
 
@@ -76,7 +77,7 @@ class Normalizer {
         kSecond = 4,      // a rule has this as its second character
         kSpecial = 8,     // the escaped space itself
     };
-    // What the table of copies has for a character: the bytes that it becomes, how many, and these flags.
+    // The entry of a character in the table of copies: the bytes that it becomes, their number, and these flags.
     enum : std::uint32_t {
         kSlow = std::uint32_t{1} << 31,            // it cannot be copied
         kCopyBeginsRule = std::uint32_t{1} << 30,  // unless a kCopySecond follows

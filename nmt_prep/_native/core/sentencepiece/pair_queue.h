@@ -1,7 +1,8 @@
 // Pairs that wait to be merged, the most frequent ones first.
 //
 // Frequent pairs are in a heap. Others are in a list per count, which becomes a heap when its turn comes; so a pair
-// that has become rarer moves at almost no cost. Counts that are added are never above that of the last pair taken.
+// that has become rarer moves at almost no cost. A count that is added is never above the count of the pair that was
+// taken last.
 #pragma once
 
 #include <algorithm>

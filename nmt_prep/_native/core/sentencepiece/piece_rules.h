@@ -25,18 +25,18 @@ struct PieceOptions {
     bool whitespace_only_pieces = false;
 };
 
-// What the rules must know of a string. Shapes of neighbours join to the shape of both.
+// The properties of a string that the rules depend on. The shapes of two neighbours can be joined.
 struct PieceShape {
     std::uint32_t length = 0;       // characters
-    std::uint8_t first_script = 0;  // of the first character that has one of its own
-    std::uint8_t last_script = 0;   // of the last character
+    std::uint8_t first_script = 0;  // script of the first character that has one
+    std::uint8_t last_script = 0;   // script of the last character
     bool begins_space = false;      // the first character is a space
     bool ends_space = false;        // the last character is a space
     bool later_space = false;       // a character after the first is a space
     bool earlier_space = false;     // a character before the last is a space
     bool all_spaces = false;
     bool has_digit = false;
-    bool excluded = false;  // contains what no piece may, or two scripts
+    bool excluded = false;  // contains a character that no piece may have, or two scripts
 };
 
 class PieceRules {
@@ -46,7 +46,7 @@ class PieceRules {
     PieceShape shape(char32_t point) const;
     PieceShape joined(const PieceShape& left, const PieceShape& right) const;
 
-    // True if a string of this shape may be a piece.
+    // Returns true if a string of this shape may be a piece.
     bool accepts(const PieceShape& shape) const;
 
    private:

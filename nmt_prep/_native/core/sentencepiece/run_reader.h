@@ -18,7 +18,7 @@ namespace nmt_prep::sentencepiece {
 
 class RunReader {
    public:
-    // Refers to its arguments.
+    // The arguments must outlive the reader, which refers to them.
     RunReader(const Normalizer& normalizer, const Vocabulary& vocabulary, const Joints& joints, const Unigram& unigram);
 
     // Reads a line, appends its symbols to a spelling, and hands over its parts in order:
@@ -31,7 +31,7 @@ class RunReader {
     void read(const std::uint8_t* text, std::size_t size, Unigram::Spelling& spelling, Parts&& parts) const;
 
    private:
-    // What the table has for a character: its symbol and these flags.
+    // The entry of a character in the table: its symbol and these flags.
     static constexpr std::uint32_t kSlow = std::uint32_t{1} << 31;        // ask the normaliser
     static constexpr std::uint32_t kBeginsRule = std::uint32_t{1} << 30;  // if a kSecond follows, ask the normaliser
     static constexpr std::uint32_t kSecond = std::uint32_t{1} << 29;
@@ -39,7 +39,7 @@ class RunReader {
     static constexpr std::uint32_t kSymbol = (std::uint32_t{1} << 24) - 1;
     static constexpr char32_t kBasicEnd = 0x10000;
     static constexpr std::size_t kAtOnce = 4096;
-    static constexpr std::size_t kLongPart = 512;  // in characters; it is cut where no piece crosses
+    static constexpr std::size_t kLongPart = 512;  // characters; longer parts are cut, where no piece crosses
 
     // Returns the entry of the next character and advances `at`.
     std::uint32_t next(const std::uint8_t*& at) const {
@@ -142,7 +142,7 @@ class RunReader::Line {
         spelling_.size += rest.size();
     }
 
-    // Reads simple characters of which pieces have some, or no piece has any. Returns false if there are none.
+    // Reads simple characters, either ones that occur in pieces or ones that do not. Returns false if there are none.
     bool read_simple(const std::uint8_t*& text, const std::uint8_t* end) {
         const std::uint8_t* at = text;
         const auto room = std::min(static_cast<std::size_t>(end - at), kAtOnce);
@@ -192,7 +192,7 @@ class RunReader::Line {
         parts_.strangers(begin, static_cast<std::size_t>(at - begin), count);
     }
 
-    // Reads a character that is not simple, or those of a rule.
+    // Reads a character that is not simple, or the characters of a rule.
     void read_other(const std::uint8_t*& at, const std::uint8_t* end) {
         const std::string_view part = reader_.normalizer_.next(at, end, after_space_, buffer_);
         const auto* next = reinterpret_cast<const std::uint8_t*>(part.data());
@@ -228,9 +228,9 @@ class RunReader::Line {
     const RunReader& reader_;
     Unigram::Spelling& spelling_;
     Parts& parts_;
-    std::size_t begin_ = 0, limit_ = 0;  // of the part, in the spelling
-    std::size_t spaces_;                 // that are written before the next other character
-    bool after_space_;                   // another one is dropped
+    std::size_t begin_ = 0, limit_ = 0;  // the part, as offsets in the spelling
+    std::size_t spaces_;                 // how many spaces are written before the next other character
+    bool after_space_;                   // if another space follows, it is dropped
     std::vector<std::uint8_t> buffer_;
 };
 

@@ -13,8 +13,8 @@
 
 namespace nmt_prep::sentencepiece {
 
-// The bytes of its line that each piece was made from, [begins[k], ends[k]), and for each line, whether they were
-// found. They are empty in lines where they were not.
+// For each piece the bytes of its line that it was made from, [begins[k], ends[k]), and for each line whether these
+// were found. In lines for which they were not, they are empty.
 struct PieceSpans {
     std::unique_ptr<std::int32_t[]> begins, ends;
     std::unique_ptr<bool[]> found;
@@ -26,8 +26,9 @@ class PieceTracer {
     // std::invalid_argument for a damaged one.
     explicit PieceTracer(const ModelFile& file);
 
-    // Returns the spans of the ids of lines, which need ascending offsets, one more than lines. A byte piece has the
-    // span of its character, the space before a line an empty one. Throws EncodeError for an id outside the vocabulary.
+    // Returns the spans of the ids of lines. `offsets` must ascend, and have one more than lines. A byte piece has the
+    // span of its character; the space before a line has an empty span. Throws EncodeError for an id outside the
+    // vocabulary.
     PieceSpans spans(const TextView& text, const std::int32_t* values, const std::int64_t* offsets) const;
 
     // Returns the normalised text of a line, with spaces as in pieces.

@@ -11,30 +11,30 @@
 
 namespace nmt_prep::sentencepiece {
 
-// Properties of the bytes of a block, a bit for each, the lowest one for the first.
+// Properties of the bytes of a block, with one bit for each byte; the lowest bit is for the first byte.
 struct ByteClasses {
     static constexpr std::size_t kBytes = 64;  // of a block
 
     std::uint64_t lower = 0, upper = 0;  // ASCII letters
     std::uint64_t spaces = 0;
-    std::uint64_t continuations = 0;  // of characters of several bytes
+    std::uint64_t continuations = 0;  // bytes that continue a character
     std::uint64_t runs = 0;           // begins_run
 
     std::uint64_t letters() const { return lower | upper; }
 };
 
-// True if this byte begins a character of scripts without spaces between words: U+3000 to U+9FFF, which contain kana
-// and Han characters, and everything from U+F000 on. Not Hangul, which uses spaces.
+// Returns true if this byte begins a character of scripts without spaces between words: U+3000 to U+9FFF, which contain
+// kana and Han characters, and everything from U+F000 on. Not Hangul, which uses spaces.
 inline bool begins_run(std::uint8_t lead) { return lead >= 0xE3 && (lead <= 0xE9 || lead >= 0xEF); }
 
 // Reads the properties of a whole block.
 ByteClasses classify_bytes(const std::uint8_t* block);
 
-// True if a text that is not empty begins with many characters of scripts without spaces between words, or mostly with
-// characters of several bytes. Reads a whole block.
+// Returns true if a text that is not empty begins with many characters of scripts without spaces between words, or
+// mostly with characters of several bytes. Reads a whole block.
 inline bool is_run_of_text(const std::uint8_t* text, std::size_t size) {
-    constexpr int kRuns = 8;           // of the bytes, at most, per character of the first kind
-    constexpr int kContinuations = 3;  // per byte that continues a character
+    constexpr int kRuns = 8;           // at most so many bytes for each character of the first kind
+    constexpr int kContinuations = 3;  // at most so many bytes for each byte that continues a character
     const ByteClasses classes = classify_bytes(text);
     const std::uint64_t all = size < ByteClasses::kBytes ? (std::uint64_t{1} << size) - 1 : ~std::uint64_t{0};
     const auto bytes = static_cast<int>(std::min(size, ByteClasses::kBytes));
@@ -42,9 +42,9 @@ inline bool is_run_of_text(const std::uint8_t* text, std::size_t size) {
     return (runs != 0 && runs * kRuns >= bytes) || continuations * kContinuations >= bytes;
 }
 
-// Visits the segments of a text that is not empty: visit(begin, size, whether it has a character of a run). Words of
-// ASCII letters stay whole, since almost all pairs of letters occur in some piece and the cache is fast for words.
-// Reads whole blocks, up to one behind the end.
+// Visits the segments of a text that is not empty: visit(begin, size, whether the segment has a character of a run).
+// Words of ASCII letters stay whole, since almost all pairs of letters occur in some piece and the cache is fast for
+// words. Reads whole blocks, up to one behind the end.
 template <class Visit>
 void for_each_stretch(const std::uint8_t* text, std::size_t size, const Joints& joints, const Visit& visit) {
     const Joints::Letters& known = joints.letters();
@@ -93,7 +93,7 @@ void for_each_stretch(const std::uint8_t* text, std::size_t size, const Joints& 
     }
 }
 
-// Visits the pretokens of a text in the same way: each begins at a space, if it is split at spaces.
+// Visits the pretokens of a text like segments. If the text is split at spaces, every pretoken begins at a space.
 template <class Visit>
 void for_each_pretoken(const std::uint8_t* text, std::size_t size, bool at_spaces, const Visit& visit) {
     for (std::size_t begin = 0; begin < size;) {

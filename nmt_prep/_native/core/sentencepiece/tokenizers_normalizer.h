@@ -17,7 +17,7 @@ class TokenizersNormalizer {
    public:
     explicit TokenizersNormalizer(const TokenizersRules& rules);
 
-    // As Normalizer::normalize. `continued`: the text follows an added token in its line.
+    // Works as Normalizer::normalize. `continued` says that the text follows an added token in its line.
     std::size_t normalize(const std::uint8_t* text, std::size_t size, bool continued, std::vector<std::uint8_t>& buffer,
                           std::size_t from) const;
 

@@ -1,4 +1,4 @@
-// Runs of code points of the same script, for one version of Unicode (that of the tables).
+// Runs of code points with the same script, in the version of Unicode that the library uses.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // Text to train a SentencePiece model from, prepared as the sentencepiece library does: lines are normalised and
-// divided into words, of which only the distinct ones are kept, with their counts.
+// divided into words, and each distinct word is kept once, with its count.
 //
 // Within the core the escaped space (U+2581) is the single byte 0x20, as in normalizer.h.
 #pragma once
@@ -49,7 +49,7 @@ class TrainingText {
     // Reads lines. Throws InvalidTextError if a line is not UTF-8; the text is then incomplete.
     void add(const TextView& text, std::size_t threads, const Poll& poll);
 
-    // Lines that were read, without empty ones and those with the character for uncovered ones; of these, lines that
+    // The number of lines that were read, without empty lines and lines that have kUncoveredPoint; and how many of them
     // were too long.
     std::size_t lines() const { return lines_; }
     std::size_t too_long() const { return too_long_; }
@@ -60,7 +60,8 @@ class TrainingText {
     // Returns the last word of the last line, without its mark. Requires words and marks.
     const std::string& last_word() const { return tail_.front().word; }
 
-    // Estimates the bytes of memory that training from the words takes: a unigram model with marks, else a BPE model.
+    // Estimates how many bytes of memory training takes: for a unigram model if the words have marks, else for a BPE
+    // model.
     std::size_t training_memory() const;
 
     // Frees the words.
@@ -91,7 +92,7 @@ class TrainingText {
     Normalizer normalizer_;
     Trie separate_;
     std::array<bool, 256> begins_separate_{};
-    std::vector<std::uint8_t> separate_starts_;  // these bytes
+    std::vector<std::uint8_t> separate_starts_;  // the first bytes of `separate`
     std::string delimiter_;
     std::vector<CountTable> tables_;  // one per thread
     std::size_t lines_ = 0;
@@ -130,8 +131,8 @@ void for_each_word(std::string_view text, const TextRules& rules, const Visit& v
     visit(text.substr(start));
 }
 
-// Chooses the characters of a vocabulary: the required ones, then the most frequent ones up to this share of all. They
-// are returned by descending count, then by code point. Requires counts.
+// Chooses the characters of a vocabulary: the required ones, then the most frequent ones until they cover the share
+// `coverage` of all characters. They are returned by descending count, then by code point. Requires counts.
 std::vector<CharacterCount> covered_characters(const std::vector<CharacterCount>& counts,
                                                const std::vector<char32_t>& required, float coverage);
 

@@ -15,13 +15,13 @@ class Trie {
     using Entry = std::pair<std::u32string, std::int32_t>;
 
     // A node, as its unit in the array. From the top: base (24 bits), label (16), value + 1 (24). The label is the
-    // symbol that leads here, 0 for a free unit. No two nodes share a base, so the label identifies the parent. The
-    // exception are leaves, whose base is 0: the first block contains only the root.
+    // symbol that leads here, 0 for a free unit. No two nodes share a base, so the label identifies the parent. Leaves
+    // are the exception: their base is 0, since the first block contains only the root.
     using Node = std::uint64_t;
     static constexpr Node kNowhere = 0;  // a leaf without a value
 
-    // Strings of symbols from 1 to `symbols`, distinct and not empty; values from 0 to 2^24 - 2. Throws NotCovered for
-    // more than 2^16 - 1 symbols or 2^24 units.
+    // The strings must be distinct and not empty, their symbols from 1 to `symbols`, and their values from 0 to 2^24 -
+    // 2. Throws NotCovered for more than 2^16 - 1 symbols or 2^24 units.
     Trie(std::vector<Entry> entries, std::size_t symbols);
 
     bool empty() const { return units_.empty(); }
@@ -42,22 +42,22 @@ class Trie {
     }
     void prefetch(std::uint32_t place) const { __builtin_prefetch(&units_[place]); }
 
-    // Where the walk down from a node goes on: what place_of needs of it.
+    // Returns the part of a node that place_of needs for the next step.
     static std::uint32_t base_of(Node node) { return base(node); }
 
-    // Returns true, or sometimes by mistake, if there is a string that begins with the symbol which leads from a child
-    // of the root to this place. Its table is small enough for the nearest cache.
+    // Returns true if there is a string whose second symbol leads to this place; sometimes also if there is none. The
+    // table of these bits is small enough for the nearest cache.
     bool may_be_second(std::uint32_t place) const { return seconds_[place / 64] >> (place % 64) & 1; }
 
     // The same tables for vector code: nodes by place, and the bits of may_be_second.
     const Node* nodes() const { return units_.data(); }
     const std::uint64_t* seconds() const { return seconds_.data(); }
 
-    // The parts of a node, as bits.
+    // Where the parts of a node begin, in bits.
     static constexpr int kBaseFrom = 40, kLabelFrom = 24;
     static constexpr Node kMaxLabel = (Node{1} << 16) - 1, kMaxValue = (Node{1} << 24) - 1;
 
-    // True if the node has no children.
+    // Returns true if the node has no children.
     static bool is_leaf(Node node) { return base(node) == 0; }
 
     // Returns the value of the string that ends at a node, -1 for none.
@@ -71,8 +71,8 @@ class Trie {
     class Builder;
 
     std::vector<Node> units_;
-    std::vector<std::uint16_t> labels_;   // of the units
-    std::vector<std::uint64_t> seconds_;  // a bit for each unit: if it is a grandchild of the root
+    std::vector<std::uint16_t> labels_;   // labels of the units
+    std::vector<std::uint64_t> seconds_;  // a bit for each unit, set if it is a grandchild of the root
 };
 
 // A trie over the bytes of texts without NUL.

@@ -31,7 +31,7 @@ namespace nmt_prep::sentencepiece {
 
 class Unigram {
    public:
-    // The best segmentation up to a position in the text: its last piece and the beginning of that. Positions count
+    // The best segmentation up to a position in the text: its last piece, and where that piece begins. Positions count
     // characters.
     struct Arrival {
         float score;
@@ -55,8 +55,8 @@ class Unigram {
         std::vector<std::uint32_t> symbols;
         std::vector<std::uint32_t> bounds;  // offset of each character in its text; after each text, its end
 
-        // Makes room for that many characters and the symbol after them; and for what vector code reads and writes
-        // behind them.
+        // Makes room for `characters` characters and the symbol after them, and for the places behind them that vector
+        // code reads and writes.
         void reserve(std::size_t characters) {
             if (symbols.size() > size + characters + Lattice::kSlack) return;
             symbols.resize(2 * (size + characters + 1) + Lattice::kSlack);
@@ -66,54 +66,57 @@ class Unigram {
 
     struct Scratch {
         const std::uint8_t* text;    // a segment
-        std::uint32_t characters;    // how many it has
-        Spelling spelling;           // of it
-        Spelling runs;               // of all runs in a group of lines
-        Spelling words;              // of several segments that are solved by themselves
+        std::uint32_t characters;    // how many characters the segment has
+        Spelling spelling;           // spelling of the segment
+        Spelling runs;               // spelling of all runs in a group of lines
+        Spelling words;              // spelling of several segments that are solved by themselves
         std::vector<Match> matches;  // at one place
         std::vector<Arrival> arrivals;
-        std::vector<std::uint32_t> path;  // where its pieces end, the last first
+        std::vector<std::uint32_t> path;  // where the pieces of a segment end, the last piece first
         std::vector<Edge> edges;          // by end
         std::vector<std::size_t> edge_bounds;
-        Lattice together;  // of the runs
+        Lattice together;  // for the runs
         Lattice of_words;  // likewise
         Lattice alone;     // of a segment
         LatticeSampler sampler;
     };
 
-    // `exact_scores`: of each id in double, for a model of tokenizers; empty for one of the library.
+    // `exact_scores`: the score of each id in double for a model of tokenizers, empty for a model of the library.
     Unigram(const Vocabulary& vocabulary, const std::vector<double>& exact_scores);
 
     // Appends the ids of a segment that no piece crosses and adds to the line's score.
     void encode(const std::uint8_t* text, std::size_t size, std::size_t line_start, float& score, Scratch& scratch,
                 IdBuffer& ids) const;
 
-    // Several such segments of up to PhraseCache::kMaxBytes bytes: adds them, then finds their pieces together.
+    // Solve several segments of up to PhraseCache::kMaxBytes bytes: they are added, then their pieces are found
+    // together.
     static void clear_words(Scratch& scratch) { scratch.words.size = 0; }
     Lattice::Run add_word(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
     void find_in_words(Scratch& scratch) const;
 
-    // Appends the ids of one of them if they contain no unknowns and are the same wherever in a line it occurs, as
-    // long as the library does not restart its sums there; else appends nothing and returns false.
+    // Appends the ids of one of these segments if they contain no unknowns, and if they are the same wherever in a line
+    // the segment occurs, as long as the library does not restart its sums there. Else appends nothing and returns
+    // false.
     bool encode_anywhere(const Lattice::Run& word, Scratch& scratch, IdBuffer& ids) const;
 
     // Appends the ids of a pretoken as tokenizers does: adds scores in double from the beginning of the pretoken.
     void encode_pretoken(const std::uint8_t* text, std::size_t size, std::size_t line_start, Scratch& scratch,
                          IdBuffer& ids) const;
 
-    // True if no sum of scores in a pretoken of that many bytes is rounded. Then a segment that no piece crosses has
-    // the same solution wherever it occurs, and can be encoded by itself.
+    // Returns true if no sum of scores in a pretoken of `size` bytes is rounded. Then a segment that no piece crosses
+    // has the same solution wherever it occurs, and can be encoded by itself.
     bool sums_are_exact(std::size_t size) const { return static_cast<double>(size) * largest_ <= largest_exact_; }
 
-    // The symbols of characters: of those that pieces have, from 1 on; the last one is that of all strangers.
+    // The symbols of characters. Characters that occur in pieces have symbols from 1 on; all others share the last
+    // symbol.
     std::uint32_t symbol_of(char32_t point) const { return static_cast<std::uint32_t>(symbols_[point]); }
     std::uint32_t stranger() const { return stranger_; }
     char32_t point_of(std::uint32_t symbol) const { return points_[symbol]; }
     const Lattice::First& first(std::uint32_t symbol) const { return firsts_[symbol]; }
     bool is_piece(std::uint32_t symbol) const { return firsts_[symbol].id != vocabulary_.unk_id; }
 
-    // The same for runs, which are long and rarely repeat: adds the runs of a group of lines, finds their pieces
-    // together, then encodes them in this order.
+    // Encode runs, which are long and rarely repeat: the runs of a group of lines are added, their pieces are found
+    // together, then the runs are encoded in this order.
     static void clear_runs(Scratch& scratch) { scratch.runs.size = 0; }
     Lattice::Run add_run(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
     // Adds the parts of a run between characters that no piece has: known(run) for each part, strangers(begin, size,
@@ -125,7 +128,7 @@ class Unigram {
     void encode_run(const Lattice::Run& run, std::size_t line_start, float& score, Scratch& scratch,
                     IdBuffer& ids) const;
 
-    // Adds that many unknown characters to the score of a line.
+    // Adds `count` unknown characters to the score of a line.
     void add_unknown(float& score, std::size_t count) const {
         if (std::abs(score) + static_cast<float>(count) * static_cast<float>(largest_) < kResetBeyond / 2) {
             for (std::size_t i = 0; i < count; ++i) score += unk_score_;
@@ -140,7 +143,7 @@ class Unigram {
         score += score_of(id);
     }
 
-    // The number of bytes that a line of this score can go on until the library may restart its sums.
+    // Returns how many more bytes a line of this score can have before the library may restart its sums.
     std::size_t trusted_bytes(float score) const {
         const double left = static_cast<double>(kResetBeyond - std::abs(score)) / largest_;
         return left > 0 ? static_cast<std::size_t>(std::min(left, 0x1p52)) : 0;
@@ -151,18 +154,18 @@ class Unigram {
         scratch.sampler.set_scores(scores_, largest_, longest_, alpha);
     }
 
-    // Samples a segmentation of a segment that no piece crosses; of at most PhraseCache::kMaxBytes bytes, with their
-    // hash.
+    // Samples a segmentation of a segment that no piece crosses. It has at most PhraseCache::kMaxBytes bytes; `hash` is
+    // their hash.
     void sample_word(const std::uint8_t* text, std::size_t size, std::uint64_t hash, std::size_t line_start,
                      Random& random, Scratch& scratch, IdBuffer& ids) const;
-    // The same for a segment of any size, which is not cached.
+    // Samples a segmentation of a segment of any size, which is not cached.
     void sample_segment(const std::uint8_t* text, std::size_t size, std::size_t line_start, Random& random,
                         Scratch& scratch, IdBuffer& ids) const;
-    // The same for a run.
+    // Samples a segmentation of a run.
     void sample_run(const Lattice::Run& run, const std::uint8_t* text, std::size_t line_start, Random& random,
                     Scratch& scratch, IdBuffer& ids) const;
 
-    // Samples one of the `most` best segmentations with the same relative probabilities.
+    // Samples one of the `most` best segmentations, with the same relative probabilities as among all.
     void sample_best(const std::uint8_t* text, std::size_t size, std::size_t line_start, std::size_t most, double alpha,
                      Random& random, Scratch& scratch, IdBuffer& ids) const;
 
@@ -196,16 +199,16 @@ class Unigram {
 
     const Vocabulary& vocabulary_;
     CharacterTable symbols_;        // from 1 on, -1 for characters that no piece has
-    std::uint32_t stranger_ = 0;    // the symbol of these
+    std::uint32_t stranger_ = 0;    // the symbol of characters that no piece has
     std::vector<char32_t> points_;  // characters by symbol
-    std::uint32_t longest_ = 0;     // piece, in characters
+    std::uint32_t longest_ = 0;     // size of the longest piece in characters
     Trie trie_;
     std::vector<float> scores_;           // by id + 1, the first one minus infinity
     std::vector<double> exact_scores_;    // likewise
-    double largest_exact_ = 0;            // sums up to it are not rounded
+    double largest_exact_ = 0;            // sums that are not larger are not rounded
     std::vector<Lattice::First> firsts_;  // by symbol
     float unk_score_;
-    double largest_;  // of all scores, without sign
+    double largest_;  // largest score of all, without sign
 };
 
 template <class Known, class Strangers>
@@ -239,8 +242,9 @@ void Unigram::add_parts_of_run(const std::uint8_t* text, std::size_t size, Scrat
     }
 }
 
-// Visits all pieces in the text: begin(start) at each position from left to right, then visit(end, id, score) for each
-// piece that begins there, shortest first; finally for the unknown piece, if there is no one-character piece.
+// Visits all pieces in the text. At each position, from left to right, it calls begin(start), then visit(end, id,
+// score) for each piece that begins there, shortest first; if none of them is a single character, visit is last called
+// for the unknown piece.
 template <class Begin, class Visit>
 void Unigram::for_each_match(Scratch& scratch, const Begin& begin, const Visit& visit) const {
     const std::uint32_t* const symbols = scratch.spelling.symbols.data();

@@ -22,7 +22,7 @@ class CharacterTable {
    public:
     CharacterTable() : basic_(kBasicEnd, none_) {}
 
-    // Changes the default number of characters without one.
+    // Sets the number of all characters that have none so far.
     void set_others(std::int32_t value) {
         std::ranges::replace(basic_, none_, value);
         none_ = value;
@@ -51,7 +51,7 @@ class CharacterTable {
 // Filter of the character pairs that are adjacent in some piece; may have false positives, never false negatives.
 class Joints {
    public:
-    // What holds for all ASCII letters of a kind: masks of all bits or none.
+    // Properties of all ASCII letters of a kind, as masks in which all bits are set, or none.
     struct Letters {
         std::uint64_t cut_before_space = 0;                          // no letter and a space are joined
         std::uint64_t lower_after_space = 0, upper_after_space = 0;  // a space and each letter are joined
@@ -88,12 +88,13 @@ struct Vocabulary {
 
     Vocabulary(const ModelFile& file, bool spaces_escaped);
 
-    // Appends the ids of a text that no piece covers: its bytes, or the unknown piece, once for consecutive unknowns
-    // since the line began at `line_start`. With tokenizers, those of different pretokens are not joined, or none are.
+    // Appends the ids of a text that no piece covers: its bytes, or the unknown piece. Consecutive unknowns of a line,
+    // which begins at `line_start`, become one. For a model of tokenizers, unknowns of different pretokens are not
+    // joined, or no unknowns are.
     void push_unknown(const std::uint8_t* text, std::size_t size, std::size_t line_start, IdBuffer& ids) const;
 
     // Returns true if one of the ids from `first` on, or the one before them in the line, is the unknown piece. Since
-    // it is joined with preceding ones, these ids are then not valid elsewhere.
+    // an unknown piece is joined with preceding ones, these ids are then not valid elsewhere.
     bool has_unknown(const IdBuffer& ids, std::size_t first, std::size_t line_start) const {
         if (byte_fallback) return false;
         const std::int32_t* const begin = ids.data() + first - (first > line_start ? 1 : 0);
@@ -101,8 +102,8 @@ struct Vocabulary {
     }
 
     std::vector<Entry> entries;                              // contains unused pieces only in BPE models
-    CharacterTable characters;                               // id of the piece of this single character
-    float lowest_score = std::numeric_limits<float>::max();  // of normal pieces, including those that no text can match
+    CharacterTable characters;                               // id of the piece that is this single character
+    float lowest_score = std::numeric_limits<float>::max();  // of normal pieces, even ones that no text can match
     bool has_unused = false;
     bool byte_fallback;
     bool spaces_escaped;

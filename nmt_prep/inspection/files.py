@@ -1,4 +1,4 @@
-"""Opens the files that a config names, wherever they are, and looks into them."""
+"""Opens the files and repositories that a config names, wherever they are, and looks into them."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from pathlib import Path
 from nmt_prep.archives.contents import Contents, Opened, contents_of
 from nmt_prep.archives.zip import STARTS
 from nmt_prep.config import Config
+from nmt_prep.corpora.parquet import check_fields
 from nmt_prep.digests import check_regular
-from nmt_prep.errors import ConfigError, DownloadError, SourceError
+from nmt_prep.errors import ConfigError, DownloadError, NmtPrepError, SourceError
 from nmt_prep.inspection.facts import Place
-from nmt_prep.inspection.repositories import files_used, listing_of
 from nmt_prep.sources.address import local_path, shown
 from nmt_prep.sources.downloads import DownloadCache
-from nmt_prep.sources.hub_listing import HubFile
+from nmt_prep.sources.hub import hub_address
+from nmt_prep.sources.hub_listing import HubFile, Listing, fetch_listing, read_listing
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.sources.remote_file import BEGINNING, opened_remote
 from nmt_prep.sources.retries import Stop
 from nmt_prep.sources.web import Client
-from nmt_prep.stages.download import Download, Needed
+from nmt_prep.stages.download import Download, Needed, file_of_repository
+from nmt_prep.stages.download.hub import choose_files, corpus_of
 
 
 @dataclass
@@ -107,10 +109,10 @@ class Looker:
     def _into_repository(self, needed: Needed, fetched: Path | None) -> Looked:
         address = shown(needed.mirrors[0])
         try:
-            listing = listing_of(needed, fetched, self.lock)
+            listing = _listing_of(needed, fetched, self.lock)
         except (SourceError, ConfigError) as error:
             return Looked(address, "remote", problems=[str(error)])
-        files, problems = files_used(needed, listing, self.config, Client(self.config.download, self.stop))
+        files, problems = _files_used(needed, listing, self.config, Client(self.config.download, self.stop))
         size = sum(file.size for file in files) if files else None
         return Looked(f"{address} at commit {listing.commit}", "remote", size, problems=problems, files=files)
 
@@ -163,3 +165,42 @@ def _opened_local(path: Path, name: str) -> Iterator[Opened]:
             yield Opened(path, name, path.stat().st_size, file, whole=True, path=path)
     except OSError as error:
         raise DownloadError(f"cannot read {path}: {error.strerror or error}; check the url in the config") from error
+
+
+def _listing_of(needed: Needed, fetched: Path | None, lock: LockFile) -> Listing:
+    """Returns the files of a repository.
+
+    Args:
+        needed: the repository.
+        fetched: path of the list of files; None if it was not fetched before.
+        lock: the lock file, which may name the commit.
+
+    Raises:
+        DownloadError: there is no such repository, or the hub does not answer.
+    """
+    if fetched is not None:
+        return read_listing(fetched)
+    hub = hub_address(needed.mirrors[0])
+    assert hub is not None
+    locked = lock.find(needed.mirrors)
+    return fetch_listing(hub, locked.commit if locked else None)
+
+
+def _files_used(needed: Needed, listing: Listing, config: Config, client: Client) -> tuple[list[HubFile], list[str]]:
+    """Returns the files that the config uses, and their problems.
+
+    The footer of the first file of a corpus is read to check the fields of the corpus.
+    """
+    try:
+        [files] = choose_files(config, [(needed.key, listing)]).values()
+    except NmtPrepError as error:
+        return [], [str(error)]
+    corpus, first = corpus_of(config, needed.key), file_of_repository(files[0], 0, needed.key, listing)
+    problems = []
+    if corpus is not None:
+        try:
+            with opened_remote(first.mirrors[0], client) as remote, remote.open() as file:
+                check_fields(file, f"{corpus.url.hub_id}: {files[0].path}", corpus)
+        except NmtPrepError as error:
+            problems.append(str(error))
+    return files, problems

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from xml.parsers import expat
 
 import numpy as np
 import pyarrow as pa
@@ -12,9 +14,9 @@ import pyarrow.compute as pc
 
 from nmt_prep.archives.contents import Beginning
 from nmt_prep.config import Corpus, Languages
-from nmt_prep.corpora import PairBatch, format_of, open_corpus, reader_of, strip_lines
+from nmt_prep.corpora import PairBatch, Reader, format_of, open_corpus, reader_of, strip_lines
+from nmt_prep.corpora.markup import XmlReader
 from nmt_prep.errors import CorpusError, InvalidTextError
-from nmt_prep.inspection.beginnings import make_readable
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.compile.slices import CorpusFiles
 
@@ -107,3 +109,70 @@ def _with_text(batch: PairBatch) -> PairBatch:
     empty = [pc.equal(pc.binary_length(strip_lines(pairs.side(side))), 0) for side in SIDES]
     either = np.asarray(pc.or_(*empty).to_numpy(zero_copy_only=False), np.bool_)
     return pairs.filter(~either) if either.any() else pairs
+
+
+def make_readable(path: Path, reader: type[Reader]) -> bool:
+    """Shortens a file that was cut at any byte so that its reader can read it.
+
+    Returns false if the format does not allow that.
+
+    Args:
+        path: a temporary file, which is changed.
+        reader: the reader of its format.
+    """
+    data = path.read_bytes()
+    if reader.lines_apart:
+        end = data.rfind(b"\n") + 1
+        path.write_bytes(data[:end])
+        return end > 0
+    if issubclass(reader, XmlReader):
+        closed = closed_markup(data)
+        if closed is not None:
+            path.write_bytes(closed)
+        return closed is not None
+    return False
+
+
+def closed_markup(data: bytes) -> bytes | None:
+    """Returns an XML document cut after its last end tag, with end tags added for all open elements.
+
+    Returns None if the document has no end tag, declares entities, or is not in an encoding like ASCII.
+    """
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return None
+    parser = expat.ParserCreate()
+    names: list[str] = []
+    cut, still_open, inside = 0, list[str](), True
+
+    def start(name: str, _: object) -> None:
+        nonlocal inside
+        names.append(name)
+        inside = False
+
+    def text(_: str) -> None:
+        nonlocal inside
+        inside = True
+
+    def end(_: str) -> None:
+        nonlocal cut, still_open, inside
+        names.pop()
+        at = parser.CurrentByteIndex  # the byte after an empty element, the first byte of an end tag
+        empty = not inside and data[at - 2 : at] == b"/>"
+        cut, still_open, inside = at if empty else data.index(b">", at) + 1, names.copy(), True
+
+    def refuse(*_: object) -> None:
+        raise ValueError("declares an entity")
+
+    parser.StartElementHandler = start
+    parser.CharacterDataHandler = text
+    parser.EndElementHandler = end
+    parser.EntityDeclHandler = refuse
+    try:
+        parser.Parse(data, False)
+    except expat.ExpatError:  # text before the error can be read
+        pass
+    except (ValueError, LookupError):
+        return None
+    if not cut:
+        return None
+    return data[:cut] + b"".join(f"</{name}>".encode() for name in reversed(still_open))

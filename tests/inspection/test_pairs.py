@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nmt_prep.corpora import reader_of
-from nmt_prep.inspection.beginnings import closed_markup, make_readable
+from nmt_prep.inspection.pairs import closed_markup, make_readable
 
 TMX = b'<?xml version="1.0"?><tmx><body><tu><tuv><seg>a</seg></tuv></tu><tu><x/><tuv><seg>b &amp; c'
 

@@ -1,4 +1,4 @@
-"""Writes the links of a run as text, and the lexical shortlists that follow from them."""
+"""Writes the links of a run as text, and lexical shortlists from them."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def write_shortlists(
         split: the split to count.
         directory: directory for the files; None for ``shortlist`` in that of the run.
         best: the most pieces to keep for each piece of the other side; None for all.
-        console: prints what was written.
+        console: prints the names of the files.
         progress: receives the number of pairs.
 
     Raises:
@@ -85,7 +85,7 @@ def write_shortlists(
     parts = _aligned(run, split, hint="nmt-prep run CONFIG with a section align")
     _check_text(run)
     tokenizers = _tokenizers(run)
-    pieces = [PieceText(each).words() for each in tokenizers]
+    pieces = [PieceText(tokenizer).words() for tokenizer in tokenizers]
     counts = LexicalCounts(*map(len, pieces))
     skipped = 0
     with progress.meter("counting links", sum(part.pairs for part in parts), "pairs") as meter:
@@ -110,20 +110,20 @@ def write_shortlists(
 
 
 def _count(counts: LexicalCounts, text: pa.RecordBatch, links: Links, tokenizers: tuple[Tokenizer, Tokenizer]) -> int:
-    """Counts the pairs of a batch; returns how many were left out."""
+    """Counts the pairs of a batch; returns the number of pairs that were left out."""
     words, places, rows = [], [], []
     fits = np.ones(len(text), np.bool_)
     for side, tokenizer in zip(SIDES, tokenizers, strict=True):
         stripped = strip_lines(text.column(side))
         lines = TextColumn.from_arrow(stripped)
         encoded = tokenizer.encode_batch(stripped)
-        spans, found = pieces_of(lines, encoded, tokenizer)
+        spans, whole = pieces_of(lines, encoded, tokenizer)
         words.append(words_of(lines))
         places.append(spans)
         rows.append(encoded)
-        fits &= found
+        fits &= whole
     linked = piece_links(links, (words[0], words[1]), (places[0], places[1]))
-    counts.add(_chosen(linked, fits), *(_rows(each, fits) for each in rows))
+    counts.add(_chosen(linked, fits), *(_rows(side, fits) for side in rows))
     return int((~fits).sum())
 
 

@@ -71,7 +71,7 @@ def align_stream(options: StreamOptions, console: SafeConsole, progress: Progres
     """Writes the links of the pairs of standard input to standard output, and their scores to a file.
 
     Args:
-        options: what to do.
+        options: options of the command.
         console: prints remarks and counts.
         progress: receives the number of pairs read, learned from, and written.
 
@@ -138,8 +138,8 @@ def _learn(options: StreamOptions, threads: int, writer: _Writer, progress: Prog
             first = 0
             for batch in pairs.batches():
                 numbers = NumberedPairs(*batch)
-                own = 0 if copies is None else copies[first : first + len(numbers)]
-                writer.write(model, numbers, own)
+                counted = 0 if copies is None else copies[first : first + len(numbers)]
+                writer.write(model, numbers, counted)
                 first += len(numbers)
                 meter.advance(len(numbers))
 
@@ -152,8 +152,10 @@ class _Writer:
         self._symmetrize, self._scores = symmetrize, scores
         self._pairs = self._links = self._empty = self._too_long = 0
 
-    def write(self, model: Model, pairs: NumberedPairs, own: Integers | int) -> None:
-        """Writes the links of pairs, and their scores without the counts of ``own`` copies of each.
+    def write(self, model: Model, pairs: NumberedPairs, copies: Integers | int) -> None:
+        """Writes the links of pairs, and their scores.
+
+        The scores leave out the counts that the pairs brought to the model: ``copies`` is how often each was read.
 
         Raises:
             OutputError: the links or the scores cannot be written.
@@ -161,7 +163,7 @@ class _Writer:
         links = model.align_numbered(pairs, self._symmetrize, self.threads)
         write_text(pharaoh_text(links, self.threads))
         if self._scores is not None:
-            values = model.score_numbered(pairs, own, self.threads)
+            values = model.score_numbered(pairs, copies, self.threads)
             with writing(Path(self._scores.name)):
                 self._scores.write(joined_lines(_score_lines(values)))
         self._pairs += len(pairs)

@@ -59,12 +59,12 @@ def segments_for_stream(
 
 
 def finder_of(segments: Segments, sets: Sequence[EvaluationSet], settings: DecontaminateSettings) -> LeakFinder:
-    """Returns what finds these segments."""
+    """Returns the finder of these segments."""
     return LeakFinder(segments, sets, settings.coverage, drop=settings.action == "drop")
 
 
 def leak_line(evaluation: EvaluationSet, leaks: SetLeaks) -> str:
-    """Returns what was found of an evaluation set, in words."""
+    """Returns the leaks of an evaluation set in words."""
     share = len(leaks.found) / evaluation.segments
     return (
         f"{'warning: ' * (share > LARGE_SHARE)}{evaluation.name}: {len(leaks.found):,} of {evaluation.segments:,} "
@@ -83,12 +83,12 @@ def _sources(
             yield name, name, read_segments(path, languages, directory / "unpacked")
     corpora = list(sacrebleu_corpora(against, languages))
     files = _fetched([corpus for _, _, corpus in corpora], config, directory, progress)
-    for (entry, name, corpus), own in zip(corpora, files, strict=True):
-        yield name, set_name(entry), (batch.sound() for batch in open_corpus(corpus, [own], languages).pairs())
+    for (entry, name, corpus), parts in zip(corpora, files, strict=True):
+        yield name, set_name(entry), (batch.sound() for batch in open_corpus(corpus, [parts], languages).pairs())
 
 
 def _fetched(corpora: Sequence[Corpus], config: Path, directory: Path, progress: Progress) -> Iterator[dict[str, Path]]:
-    """Fetches and extracts the files of corpora; yields those of each."""
+    """Fetches and extracts the files of corpora; yields the files of a corpus by part."""
     if not corpora:
         return
     options, limits = DownloadSettings(), ExtractSettings()
@@ -101,16 +101,14 @@ def _fetched(corpora: Sequence[Corpus], config: Path, directory: Path, progress:
     fetcher = Fetcher(directory / "incoming", config.parent, options, progress, damage=damage)
     downloads = Downloads(store, fetcher, DownloadCache(), lock)
     wanted = [list(wanted_by(SACREBLEU, corpus)) for corpus in corpora]
-    needed = {each.container.mirrors: each.container for own in wanted for each in own}
-    asked = {key: WantedFile(key, each.name, each.sha256, each.corpus) for key, each in needed.items()}
+    needed = {file.container.mirrors: file.container for files in wanted for file in files}
+    asked = {key: WantedFile(key, file.name, file.sha256, file.corpus) for key, file in needed.items()}
     stored = download_all(downloads, list(asked.values()), options.parallel)
     lock.finish()
-    for number, own in enumerate(wanted):
-        files = {}
-        for each in own:
-            held = stored[asked[each.container.mirrors]]
-            archive = Archive(store.directory / held.file, each.container.name, held.sha256)
-            part = each.key.rpartition("/")[2]
-            files[part] = directory / f"{number}-{part}"
-            extract_members(archive, [each.member], lambda _, path=files[part]: path, limits, lambda _: None)  # type: ignore[misc]
-        yield files
+    for number, files in enumerate(wanted):
+        extracted = {file.key.rpartition("/")[2]: directory / f"{number}-{index}" for index, file in enumerate(files)}
+        for file, path in zip(files, extracted.values(), strict=True):
+            held = stored[asked[file.container.mirrors]]
+            archive = Archive(store.directory / held.file, file.container.name, held.sha256)
+            extract_members(archive, [file.member], lambda _, path=path: path, limits, lambda _: None)  # type: ignore[misc]
+        yield extracted

@@ -137,21 +137,6 @@ def _check_scores(cleaner: Cleaner, scores: Mapping[str, int]) -> None:
 
 
 @dataclass(frozen=True)
-class _Fields:
-    """The columns of a block of lines.
-
-    Attributes:
-        text: the two sides: ``large_string`` arrays.
-        rest: all further columns of each line, each with the tab before it.
-        scores: score columns by name: float64, shape ``[lines]``.
-    """
-
-    text: Mapping[Side, pa.Array]
-    rest: pa.Array
-    scores: Mapping[str, Values]
-
-
-@dataclass(frozen=True)
 class _Block:
     """A cleaned block of lines.
 
@@ -167,21 +152,20 @@ class _Block:
 
 
 def _clean(idle: SimpleQueue[Worker], scores: Mapping[str, int], lines: InputLines) -> _Block:
-    fields = _split(lines, scores)
+    text, rest, values = _split(lines, scores)
     worker = idle.get()
     try:
-        judged = worker.cleaner.clean(fields.text, fields.scores, lambda pair: f"line {lines.first + pair}")
+        judged = worker.cleaner.clean(text, values, lambda pair: f"line {lines.first + pair}")
         rows = np.arange(lines.first, lines.first + len(lines.text))
         verdict = verdict_of(worker.finder, judged, rows)
     finally:
         idle.put(worker)
-    target = _joined("", judged.text["target"], fields.rest)
-    written = _joined("\t", judged.text["source"], target)
-    dropped = pa.array(~verdict.kept)
+    written = _joined("\t", judged.text["source"], _joined("", judged.text["target"], rest))
+    dropped = written.filter(pa.array(~verdict.kept))
     return _Block(
         len(lines.text),
         written.filter(pa.array(verdict.kept)),
-        _with_reasons(written.filter(dropped), verdict, rows[~verdict.kept], pointers=worker.finder is not None),
+        _with_reasons(dropped, verdict, rows[~verdict.kept], pointers=worker.finder is not None),
     )
 
 
@@ -190,7 +174,7 @@ def _with_reasons(lines: pa.Array, verdict: Verdict, numbers: npt.NDArray[np.int
 
     With ``pointers``, two more columns have the set and the row of the segment that a pair contains, or are empty.
     """
-    values = (pa.array(each, from_pandas=True) for each in (verdict.values, verdict.thresholds))
+    values = (pa.array(column, from_pandas=True) for column in (verdict.values, verdict.thresholds))
     columns = [verdict.reasons, verdict.columns, *values, pa.array(numbers)]
     if pointers:
         columns += verdict.instead or (pa.nulls(len(lines), pa.string()), pa.nulls(len(lines), pa.int64()))
@@ -202,64 +186,52 @@ def _joined(separator: str, *columns: pa.Array) -> pa.Array:
     return pc.binary_join_element_wise(*(column.cast(kind) for column in columns), pa.scalar(separator, kind))
 
 
-def _split(lines: InputLines, scores: Mapping[str, int]) -> _Fields:
+def _split(lines: InputLines, scores: Mapping[str, int]) -> tuple[dict[Side, pa.Array], pa.Array, dict[str, Values]]:
     """Splits lines into columns at tabs.
+
+    Returns:
+        The two sides: ``large_string`` arrays. All further columns of a line, with the tab before them. The columns of
+        scores by name: float64, shape ``[lines]``, NaN for an empty field.
 
     Raises:
         CorpusError: a line has too few columns, or a score is not a number.
     """
     column = TextColumn.from_arrow(lines.text)
-    starts, ends = column.offsets[:-1], column.offsets[1:]
-    cuts = np.flatnonzero(column.data[: ends[-1]] == _TAB)
+    data, starts, ends = column.data, column.offsets[:-1], column.offsets[1:]
+    cuts = np.flatnonzero(data[: ends[-1]] == _TAB)
     first = np.searchsorted(cuts, starts)
-    found = np.searchsorted(cuts, ends) - first
+    tabs = np.searchsorted(cuts, ends) - first
     needed = max(1, *scores.values()) if scores else 1
-    if (found < needed).any():
-        number = int((found < needed).argmax())
-        line = bytes(column.data[starts[number] : ends[number]])
+    if (tabs < needed).any():
+        number = int((tabs < needed).argmax())
+        line = bytes(data[starts[number] : ends[number]])
         raise CorpusError(
-            f"{lines.name}, line {lines.first + number}: it has {int(found[number]) + 1} of the "
+            f"{lines.name}, line {lines.first + number}: it has {int(tabs[number]) + 1} of the "
             f"{needed + 1} columns needed, which are separated by tabs{carriage_return_hint(line)}"
         )
-    data = column.data
-    bounds = np.append(cuts, column.data.size)
+    bounds = np.append(cuts, data.size)
 
     def field(number: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         begin = starts if number == 0 else bounds[first + number - 1] + 1
-        return begin, np.where(number < found, bounds[np.minimum(first + number, len(cuts))], ends)
+        return begin, np.where(number < tabs, bounds[np.minimum(first + number, len(cuts))], ends)
+
+    def numbers(name: str, number: int) -> Values:
+        where = f"column {number} of {lines.name}, line"
+        scored = score_column(spans(data, *field(number)), name, lambda line: f"{where} {lines.first + line}")
+        return np.asarray(scored.to_numpy(zero_copy_only=False), np.float64)
 
     text: dict[Side, pa.Array] = {side: spans(data, *field(number)) for number, side in enumerate(SIDES)}
     rest = spans(data, field(1)[1], ends)
-    values = {
-        name: _numbers(spans(data, *field(number)), name, f"column {number} of {lines.name}, line", lines.first)
-        for name, number in scores.items()
-    }
-    return _Fields(text, rest, values)
-
-
-def _numbers(texts: pa.Array, name: str, where: str, first: int) -> Values:
-    """Returns the scores of a column; NaN for an empty field.
-
-    Args:
-        texts: the fields.
-        name: of the score, for messages.
-        where: column and name of the input, for messages.
-        first: line number of the first field.
-
-    Raises:
-        CorpusError: a field is not a number.
-    """
-    column = score_column(texts, name, lambda line: f"{where} {first + line}")
-    return np.asarray(column.to_numpy(zero_copy_only=False), np.float64)
+    return text, rest, {name: numbers(name, number) for name, number in scores.items()}
 
 
 def _in_order(pool: ThreadPoolExecutor, work: Iterator[Callable[[], _Block]], ahead: int) -> Iterator[_Block]:
     """Yields the results in the order of the work, with at most ``ahead`` items of work in progress."""
-    running: deque[Future[_Block]] = deque(pool.submit(each) for each in islice(work, ahead))
+    running: deque[Future[_Block]] = deque(pool.submit(step) for step in islice(work, ahead))
     try:
         while running:
             yield running.popleft().result()
-            running.extend(pool.submit(each) for each in islice(work, 1))
+            running.extend(pool.submit(step) for step in islice(work, 1))
     finally:
         for future in running:
             future.cancel()

@@ -61,10 +61,10 @@ class Wanted:
 
 
 def outputs_of(config: Config) -> Outputs:
-    """Returns what the stages of a run have made so far."""
+    """Returns the outputs of the stages that have run."""
     workspace = Workspace(config.run_dir)
-    found = ((stage.name, read_manifest(workspace.manifest(stage.name))) for stage in STAGES)
-    manifests = {name: manifest for name, manifest in found if manifest is not None}
+    read = ((stage.name, read_manifest(workspace.manifest(stage.name))) for stage in STAGES)
+    manifests = {name: manifest for name, manifest in read if manifest is not None}
     return Outputs(config, workspace.root, manifests)
 
 

@@ -108,18 +108,6 @@ def run(
     checked = _allowing_empty(checks.load_config(config, overrides or ()), allow_empty)
     if log_json is not None:
         check_outputs({"--log-json": log_json}, files_of_run(checked))
-    if share is not None:
-        with interruptible(), progress_on(console, log_json=log_json) as progress:
-            outcome = runner.run_share(
-                checked,
-                share,
-                workers=workers,
-                wait=wait,
-                progress=progress,
-            )
-            console.print(_share_line(outcome))
-        return
-    print_new_directory(console, checked)
 
     def show(outcomes: list[Outcome]) -> None:
         if as_json:
@@ -128,6 +116,11 @@ def run(
             show_summary(console, checked, outcomes, preview=preview, warnings=not strict)
 
     with interruptible(), progress_on(console, log_json=log_json) as progress:
+        if share is not None:
+            outcome = runner.run_share(checked, share, workers=workers, wait=wait, progress=progress)
+            console.print(_share_line(outcome))
+            return
+        print_new_directory(console, checked)
         runner.run(
             checked,
             until=until,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass
@@ -19,25 +20,36 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from nmt_prep.archives import Archive, damage_of, extract_members
 from nmt_prep.artefacts import output_file, writing
-from nmt_prep.checks.stream import load_cleaning
+from nmt_prep.checks.stream import StreamCleaning, load_cleaning
 from nmt_prep.cleaning.cleaner import Cleaner
 from nmt_prep.cleaning.counts import CleanCounts
 from nmt_prep.cleaning.decontamination.finder import LeakFinder, Verdict, verdict_of
-from nmt_prep.cleaning.decontamination.leaks import EvaluationSet, total_leaks
-from nmt_prep.cleaning.decontamination.sets import FILE
+from nmt_prep.cleaning.decontamination.leaks import LARGE_SHARE, EvaluationSet, SetLeaks, total_leaks
+from nmt_prep.cleaning.decontamination.reading import read_segments
+from nmt_prep.cleaning.decontamination.segments import Segments, numbered_segments
+from nmt_prep.cleaning.decontamination.sets import FILE, sacrebleu_corpora, set_name
 from nmt_prep.cleaning.rule import Context, Values
-from nmt_prep.cli.clean.evaluation_sets import finder_of, leak_line, segments_for_stream
 from nmt_prep.cli.options import STANDARD_INPUT, STANDARD_OUTPUT, check_outputs
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.cli.text_stream import InputLines, carriage_return_hint, input_lines, write_lines
 from nmt_prep.columns import TextColumn, joined_lines
+from nmt_prep.config import Corpus, DownloadSettings, ExtractSettings, Languages
+from nmt_prep.corpora import PairBatch, open_corpus
 from nmt_prep.corpora.scores import score_column
+from nmt_prep.digests import DigestCache
 from nmt_prep.errors import CleaningError, CorpusError
 from nmt_prep.lines.blocks import spans
 from nmt_prep.progress import Progress
 from nmt_prep.runtime import available_cores
 from nmt_prep.sides import SIDES, Side
+from nmt_prep.sources.downloads import DownloadCache, Downloads, WantedFile, download_all
+from nmt_prep.sources.fetch import Fetcher
+from nmt_prep.sources.lockfile import LockFile, lock_path
+from nmt_prep.stages.download import SACREBLEU
+from nmt_prep.stages.wanted_files import wanted_by
+from nmt_prep.store import Store
 
 _TAB = ord("\t")
 
@@ -79,39 +91,25 @@ def clean_stream(
     loaded = load_cleaning(config, overrides, corpus, opusfilter)
     for remark in loaded.remarks:
         console.print(remark, soft_wrap=True)
-    context = Context(loaded.languages, SIDES, config.parent)
     threads = threads or available_cores()
+    context = Context(loaded.languages, SIDES, config.parent)
     workers = [Worker(Cleaner(loaded.cleaning, context, "standard input")) for _ in range(threads)]
-    _check_scores(workers[0].cleaner, scores)
+    cleaner, against = workers[0].cleaner, loaded.decontaminate.against or ()
+    _check_scores(cleaner, scores)
+    files = {name: file for rule in cleaner.rules for name, file in rule.files.items()}
+    files |= {entry: config.parent / entry.removeprefix(FILE) for entry in against}
+    inputs = {"--config": config, "--opusfilter": opusfilter, **files}
+    check_outputs({**STANDARD_OUTPUT, "--rejected": rejected}, {**STANDARD_INPUT, **inputs})
     sets: tuple[EvaluationSet, ...] = ()
-    files = {name: file for rule in workers[0].cleaner.rules for name, file in rule.files.items()}
-    files |= {entry: config.parent / entry.removeprefix(FILE) for entry in loaded.decontaminate.against or ()}
-    check_outputs(
-        {**STANDARD_OUTPUT, "--rejected": rejected},
-        {**STANDARD_INPUT, "--config": config, "--opusfilter": opusfilter, **files},
-    )
-    if loaded.decontaminate.against:
-        segments, sets = segments_for_stream(loaded, config, progress)
+    if against:
+        segments, sets = _segments(loaded, config, progress)
+        settings = loaded.decontaminate
         for worker in workers:
-            worker.finder = finder_of(segments, sets, loaded.decontaminate)
-    idle: SimpleQueue[Worker] = SimpleQueue()
-    for worker in workers:
-        idle.put(worker)
-    with ExitStack() as stack:
-        stack.enter_context(redirect_stdout(sys.stderr))  # what functions of users print is no cleaned pair
-        rejects = None if rejected is None else stack.enter_context(output_file(rejected))
-        pool = stack.enter_context(ThreadPoolExecutor(threads, thread_name_prefix="clean"))
-        meter = stack.enter_context(progress.meter("cleaning", unit="pairs"))
-        work = (partial(_clean, idle, scores, lines) for lines in input_lines())
-        for block in _in_order(pool, work, ahead=2 * threads):
-            write_lines(block.kept)
-            if rejects is not None and rejected is not None:
-                with writing(rejected):
-                    rejects.write(joined_lines(block.rejected))
-            meter.advance(block.size)
+            worker.finder = LeakFinder(segments, sets, settings.coverage, drop=settings.action == "drop")
+    _clean_input(workers, scores, rejected, progress)
     _print_counts(console, reduce(add, (worker.counts for worker in workers)))
     for number, leaks in total_leaks([worker.finder.leaks for worker in workers if worker.finder is not None]).items():
-        console.print(leak_line(sets[number], leaks), soft_wrap=True)
+        console.print(_leak_line(sets[number], leaks), soft_wrap=True)
 
 
 @dataclass
@@ -134,6 +132,27 @@ def _check_scores(cleaner: Cleaner, scores: Mapping[str, int]) -> None:
                 raise CleaningError(
                     f"the rule {rule.key} needs the score {name!r}; name its column, such as --score {name}=2"
                 )
+
+
+def _clean_input(
+    workers: Sequence[Worker], scores: Mapping[str, int], rejected: Path | None, progress: Progress
+) -> None:
+    """Cleans standard input to standard output, and writes the dropped lines to a file; None discards them."""
+    idle: SimpleQueue[Worker] = SimpleQueue()
+    for worker in workers:
+        idle.put(worker)
+    with ExitStack() as stack:
+        stack.enter_context(redirect_stdout(sys.stderr))  # users' functions may print
+        rejects = None if rejected is None else stack.enter_context(output_file(rejected))
+        pool = stack.enter_context(ThreadPoolExecutor(len(workers), thread_name_prefix="clean"))
+        meter = stack.enter_context(progress.meter("cleaning", unit="pairs"))
+        work = (partial(_clean, idle, scores, lines) for lines in input_lines())
+        for block in _in_order(pool, work, ahead=2 * len(workers)):
+            write_lines(block.kept)
+            if rejects is not None and rejected is not None:
+                with writing(rejected):
+                    rejects.write(joined_lines(block.rejected))
+            meter.advance(block.size)
 
 
 @dataclass(frozen=True)
@@ -235,6 +254,86 @@ def _in_order(pool: ThreadPoolExecutor, work: Iterator[Callable[[], _Block]], ah
     finally:
         for future in running:
             future.cancel()
+
+
+def _segments(loaded: StreamCleaning, config: Path, progress: Progress) -> tuple[Segments, tuple[EvaluationSet, ...]]:
+    """Returns the evaluation segments that a config names, and the sets that they are from.
+
+    Args:
+        loaded: the settings of the filter.
+        config: path of the config; its lock file records what is fetched.
+        progress: receives events of downloads.
+
+    Raises:
+        CorpusError: a set cannot be read, or has no segments.
+        DownloadError: a set cannot be fetched.
+        ArchiveError: an archive is damaged.
+    """
+    against, languages = loaded.decontaminate.against or (), loaded.languages
+    sets: list[EvaluationSet] = []
+    batches: list[pa.RecordBatch] = []
+    with tempfile.TemporaryDirectory(prefix="nmt-prep-") as directory:
+        for name, entry, pairs in _sources(against, languages, config, Path(directory), progress):
+            size = 0
+            for batch in numbered_segments(pairs, len(sets)):
+                batches.append(batch)
+                size += len(batch)
+            if not size:
+                raise CorpusError(f"clean.decontaminate.against: the evaluation set {name} has no segments")
+            sets.append(EvaluationSet(name, entry, size))
+    return Segments.of(batches, loaded.decontaminate.coverage), tuple(sets)
+
+
+def _leak_line(evaluation: EvaluationSet, leaks: SetLeaks) -> str:
+    """Returns the leaks of an evaluation set in words."""
+    share = len(leaks.found) / evaluation.segments
+    return (
+        f"{'warning: ' * (share > LARGE_SHARE)}{evaluation.name}: {len(leaks.found):,} of {evaluation.segments:,} "
+        f"segments ({share:.1%}) found in {leaks.pairs:,} pairs"
+    )
+
+
+def _sources(
+    against: Sequence[str], languages: Languages, config: Path, directory: Path, progress: Progress
+) -> Iterator[tuple[str, str, Iterator[PairBatch]]]:
+    """Yields name, entry and segments of each set."""
+    for entry in against:
+        if entry.startswith(FILE):
+            name = set_name(entry)
+            path = config.parent / entry.removeprefix(FILE)
+            yield name, name, read_segments(path, languages, directory / "unpacked")
+    corpora = list(sacrebleu_corpora(against, languages))
+    files = _fetched([corpus for _, _, corpus in corpora], config, directory, progress)
+    for (entry, name, corpus), parts in zip(corpora, files, strict=True):
+        yield name, set_name(entry), (batch.sound() for batch in open_corpus(corpus, [parts], languages).pairs())
+
+
+def _fetched(corpora: Sequence[Corpus], config: Path, directory: Path, progress: Progress) -> Iterator[dict[str, Path]]:
+    """Fetches and extracts the files of corpora; yields the files of a corpus by part."""
+    if not corpora:
+        return
+    options, limits = DownloadSettings(), ExtractSettings()
+
+    def damage(path: Path, advance: Callable[[int], None]) -> str:
+        return damage_of(path, limits, advance)
+
+    lock = LockFile(lock_path(config))
+    store = Store(directory / "downloads", DigestCache(directory))
+    store.directory.mkdir()
+    fetcher = Fetcher(directory / "incoming", config.parent, options, progress, damage=damage)
+    downloads = Downloads(store, fetcher, DownloadCache(), lock)
+    wanted = [list(wanted_by(SACREBLEU, corpus)) for corpus in corpora]
+    needed = {file.container.mirrors: file.container for files in wanted for file in files}
+    asked = {key: WantedFile(key, file.name, file.sha256, file.corpus) for key, file in needed.items()}
+    stored = download_all(downloads, list(asked.values()), options.parallel)
+    lock.finish()
+    for number, files in enumerate(wanted):
+        extracted = {file.key.rpartition("/")[2]: directory / f"{number}-{index}" for index, file in enumerate(files)}
+        for file, path in zip(files, extracted.values(), strict=True):
+            held = stored[asked[file.container.mirrors]]
+            archive = Archive(store.directory / held.file, file.container.name, held.sha256)
+            extract_members(archive, [file.member], lambda _, path=path: path, limits, lambda _: None)  # type: ignore[misc]
+        yield extracted
 
 
 def _print_counts(console: SafeConsole, counts: CleanCounts) -> None:

@@ -6,6 +6,8 @@ import pytest
 
 from nmt_prep.cleaning.rules import regex as regex_rule
 from tests.cli.program import nmt_prep
+from tests.server import WebServer
+from tests.stages.clean.test_leaks import DEV
 
 CONFIG = """
 languages: {source: en, target: de}
@@ -275,3 +277,13 @@ def test_an_evaluation_set_must_be_there_and_be_text(tmp_path: Path) -> None:
     assert "held.tsv:2" in refused(path, b"a\tb\n")
     (tmp_path / "held.tsv").unlink()
     assert "held.tsv" in refused(path, b"a\tb\n")
+
+
+def test_a_test_set_by_id_is_fetched_and_compared(tmp_path: Path, server: WebServer) -> None:
+    path = evaluated(tmp_path)
+    path.write_text(path.read_text().replace("file:held.tsv", "sacrebleu:wmt90"))
+    source, target = DEV[0]
+    output, messages = cleaned(path, f"a\tb\n{source}\t{target}\n")
+    assert output == "a\tb\n"
+    assert "dropped: in_test_set:wmt90 1\n" in messages
+    assert server.asked == ["/test.tgz"]

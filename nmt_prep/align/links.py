@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import _nmt_prep_core as core
 import numpy as np
@@ -12,7 +12,9 @@ import pyarrow as pa
 
 from nmt_prep.align.vocabulary import Words
 from nmt_prep.columns import Ragged, TextColumn
-from nmt_prep.subwords import Tokenizer
+
+if TYPE_CHECKING:
+    from nmt_prep.subwords import Tokenizer
 
 Symmetrization: TypeAlias = Literal[
     "intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and", "forward", "backward"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
+from nmt_prep.align.links import Symmetrization
 from nmt_prep.align.settings import MOST, Settings
 from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.events import progress_on
@@ -26,7 +27,6 @@ with delayed_imports():
     from nmt_prep.cli.align import stream
 
 _DEFAULTS = Settings()
-_Joined = Literal["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and", "forward", "backward"]
 _CONFIG = "Instead, write the links of the run of this config, which has a section align."
 _LINKS = "With CONFIG: the file for the links; standard output by default."
 _MODEL = "Use this model, which --save wrote, instead of learning from the input."
@@ -50,7 +50,7 @@ def align(
     ] = None,
     scores: Annotated[Path | None, typer.Option(metavar="FILE", help=_SCORES, dir_okay=False)] = None,
     symmetrize: Annotated[
-        _Joined, typer.Option(help="How the links of both directions are joined.")
+        Symmetrization, typer.Option(help="How the links of both directions are joined.")
     ] = "grow-diag-final-and",
     pretokenized: Annotated[
         bool, typer.Option("--pretokenized", help="Words are what spaces separate, as in tokenized text.")

@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import errno
 import os
+import struct
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
-from _nmt_prep_core import SpillBuffer, crc32c
+from _nmt_prep_core import Bucket, SpillBuffer, crc32c
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -137,6 +138,21 @@ def test_damaged_spill_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(RecordsError, match=r"spill: not a usable spill file: .*No such file"):
         write_shard(out, plan(10), 0, [path])
     assert [entry for entry in tmp_path.rglob("*") if entry.is_file()] == []
+
+
+@pytest.mark.parametrize("payload", ["example", "ids", "text"])
+@pytest.mark.parametrize("length", [2, 4, 2**31, 2**62, 2**63, 2**64 - 1])
+def test_records_with_other_lengths_are_refused(payload: Any, length: int) -> None:
+    """A bucket adds the lengths up."""
+    ids = bytes([1, 0, 0, 0])[: 1 if payload in ("example", "text") else 4]
+    for lengths in ([1, 1], [length, 1], [1, length]):
+        record = b"".join(map(reference.varint, [0, *lengths, 0, len(ids), len(ids)])) + 2 * ids
+        data = np.frombuffer(record + struct.pack("<I", reference.masked_crc32c(record)), np.uint8)
+        if lengths == [1, 1]:
+            assert Bucket(data, 0, 1, payload).source_tokens == 1
+        else:
+            with pytest.raises(RuntimeError, match="a record's size differs from its header"):
+                Bucket(data, 0, 1, payload)
 
 
 @settings(deadline=None)

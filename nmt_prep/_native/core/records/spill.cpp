@@ -258,7 +258,12 @@ void Bucket::take(std::span<const std::uint8_t>& data, std::int64_t first) {
     if (index >= records_.size()) throw std::runtime_error("a record belongs to another bucket");
     if (records_[index].content) throw std::runtime_error("two records have position " + std::to_string(position));
     const bool example = payload_ == Payload::kExample;
-    if (!example && (source_bytes != width(payload_) * source || target_bytes != width(payload_) * target)) {
+    const auto fits = [&](std::uint64_t bytes, std::uint64_t length) {
+        return example ? length <= bytes
+                       : bytes == width(payload_) * length;  // of an Example, ids take a byte at least
+    };
+    if (source > kMaxRecordBytes || target > kMaxRecordBytes || !fits(source_bytes, source) ||
+        !fits(target_bytes, target)) {
         throw std::runtime_error("a record's size differs from its header");
     }
     const std::size_t bytes = example ? kFrameBytes + example_size(source_bytes, target_bytes) : 0;

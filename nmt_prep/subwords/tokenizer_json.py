@@ -269,7 +269,9 @@ def run_by_tokenizers(normalizer: str | None, pre_tokenizer: str | None, what: s
     }
     try:
         return library.Tokenizer.from_str(json.dumps(content))
-    except Exception as error:  # tokenizers raises nothing more specific
+    except BaseException as error:  # tokenizers raises nothing more specific, and a panic is no Exception
+        if isinstance(error, KeyboardInterrupt | SystemExit):
+            raise
         parts = " and ".join(f"{name} {step}" for name, step in steps.items() if step is not None)
         place = f"{where}: " if where else ""
         raise VocabularyError(f"{place}tokenizers does not accept {parts}: {error}; correct it") from error

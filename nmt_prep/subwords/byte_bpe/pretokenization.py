@@ -19,7 +19,7 @@ from _nmt_prep_core import ByteBPEScanner, ByteBPESplitter, byte_bpe_scanner
 from nmt_prep.columns import TextColumn
 from nmt_prep.subwords.added import AddedToken, AddedTokenFinder, DividedLines, finder
 from nmt_prep.subwords.byte_bpe.spelling import unspelled
-from nmt_prep.subwords.tokenizer_json import run_by_tokenizers, steps_of
+from nmt_prep.subwords.tokenizer_json import run_by_tokenizers, steps_of, type_of
 
 GPT2_PATTERN = r"""'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
 """GPT-2's pattern. Each match is a pretoken; no merge crosses its boundaries."""
@@ -93,7 +93,7 @@ class Pretokenization:
         """True if steps after ByteLevel split text, possibly inside a character."""
         if self.pre_tokenizer is None:
             return False
-        return bool(steps_of(json.loads(self.pre_tokenizer))[-1].get("type") != "ByteLevel")
+        return type_of(steps_of(json.loads(self.pre_tokenizer))[-1]) != "ByteLevel"
 
     @property
     def scanners(self) -> tuple[ByteBPEScanner, ...] | None:

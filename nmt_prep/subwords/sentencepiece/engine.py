@@ -246,7 +246,7 @@ class LibraryModel:
         """Returns the text of each row of ids; ids that only the layout has give no text.
 
         Raises:
-            EncodeError: an id is not in the vocabulary.
+            EncodeError: an id is not in the vocabulary, or the text is not UTF-8.
         """
         texts = []
         for row in rows:
@@ -257,5 +257,8 @@ class LibraryModel:
                         "decode with the vocabulary that encoded"
                     )
             ids = [int(self._ids_in_file[i]) for i in row if self._ids_in_file[i] >= 0]
-            texts.append(str(self._processor.decode(ids)) if ids else "")
+            try:
+                texts.append(str(self._processor.decode(ids)) if ids else "")
+            except UnicodeDecodeError as error:
+                raise EncodeError(f"the text of row {len(texts)} is not UTF-8: {error.object[:80]!r}") from error
         return texts

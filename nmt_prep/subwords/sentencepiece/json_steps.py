@@ -7,7 +7,6 @@ steps, ``tokenizers`` runs all steps up to the last one of these.
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -175,7 +174,7 @@ def _take_rules(steps: Steps, where: str) -> None:
         case [{"type": "Precompiled", "precompiled_charsmap": str(charsmap)}]:
             try:
                 steps.charsmap = base64.b64decode(charsmap, validate=True)
-            except binascii.Error as error:
+            except ValueError as error:
                 what = "normalizer.Precompiled with a damaged precompiled_charsmap"
                 raise unsupported(where, what, "fetch the file again") from error
             steps.left.pop()

@@ -259,6 +259,10 @@ def sequence(*parts: object) -> dict[str, object]:
             "tokenizers does not accept",
         ),
         (
+            edited(lambda c: c.update(sequence(BYTE_LEVEL, "x"))),
+            "tokenizers does not accept",
+        ),
+        (
             edited(lambda c: c.update(sequence({**SPLIT, "behavior": "Thrown"}, BYTE_LEVEL))),
             "tokenizers does not accept .*Thrown",
         ),

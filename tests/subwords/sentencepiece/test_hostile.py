@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from _nmt_prep_core import SentencePieceModel, SentencePieceTracer
 
-from nmt_prep.columns import TextColumn
-from nmt_prep.errors import VocabularyError
+from nmt_prep.columns import Ragged, TextColumn
+from nmt_prep.errors import EncodeError, VocabularyError
 from nmt_prep.subwords.sentencepiece.json_steps import Steps
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 from tests.reference.sentencepiece import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
@@ -76,6 +76,14 @@ def test_an_unknown_text_that_is_not_utf8_is_refused(end: bytes, denormalizer: b
         SentencePieceTokenizer(file)
     with pytest.raises(ValueError, match="decodes the unknown piece to what is not UTF-8"):
         SentencePieceModel(np.frombuffer(file, np.uint8), False)
+
+
+def test_text_of_the_library_that_is_not_utf8_is_refused() -> None:
+    table = charsmap({"a": "xx"}).replace(b"xx", b"\xff\xfe")
+    tokenizer = SentencePieceTokenizer(model_file([UNK, *PIECES], denormalizer=field(2, table)))
+    assert tokenizer.library_reason == "its normalisation table has rules that split characters"
+    with pytest.raises(EncodeError, match="the text of row 1 is not UTF-8"):
+        tokenizer.decode_batch(Ragged.from_lists([[3], [2]]))
 
 
 @pytest.mark.parametrize("load", [SentencePieceModel, SentencePieceTracer])

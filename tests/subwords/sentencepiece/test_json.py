@@ -220,6 +220,8 @@ def changed(parts: dict[str, Any], change: Callable[[dict[str, Any]], object]) -
         ),
         ({**t5(), "normalizer": {"type": "Upside"}}, "tokenizers does not accept normalizer"),
         ({**t5(), "normalizer": {"type": "Precompiled", "precompiled_charsmap": "*"}}, "damaged precompiled_charsmap"),
+        ({**t5(), "normalizer": {"type": "Precompiled", "precompiled_charsmap": "é"}}, "damaged precompiled_charsmap"),
+        ({**t5(), "normalizer": {"type": "Precompiled"}}, "tokenizers does not accept normalizer"),
         ({**t5(), "normalizer": precompiled(b"abc")}, "the model has a damaged normalisation table; fetch"),
         (
             changed(t5(), lambda parts: parts["model"]["vocab"].append(["a", -1.0])),

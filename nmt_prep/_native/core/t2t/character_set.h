@@ -1,4 +1,4 @@
-// The set of characters of some texts.
+// A set of characters.
 #pragma once
 
 #include <bit>

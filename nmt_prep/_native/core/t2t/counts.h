@@ -21,13 +21,14 @@ class TokenCounter {
     TokenCounter(const TokenCounter&) = delete;
     TokenCounter& operator=(const TokenCounter&) = delete;
 
-    // Throws InvalidTextError; the column may then be counted in part.
+    // Throws InvalidTextError if a line is not UTF-8; a part of the column may then have been counted.
     void add(const TextView& text, std::size_t threads, const Poll& poll);
 
     // Adds `count` to the count of a token.
     void add_token(std::string_view token, std::int64_t count) { table().add(token, count); }
 
-    // Characters of all distinct tokens, plus one per token; the memory of training is proportional to it.
+    // Returns the number of characters of all distinct tokens, plus one for each token. Training takes memory in
+    // proportion to it.
     std::int64_t characters() { return merged().characters() + static_cast<std::int64_t>(merged().entries().size()); }
 
     // Returns all counts in one table, which is valid until the next add.
@@ -37,13 +38,13 @@ class TokenCounter {
     struct Token {
         const std::uint8_t* text;
         std::size_t size;
-        CountCache::Key key;  // of tokens up to CountCache::kMaxBytes
+        CountCache::Key key;  // for tokens of up to CountCache::kMaxBytes bytes
     };
 
     // Tokens that were found but not counted yet, while their places are prefetched.
     static constexpr std::size_t kAhead = 32;
 
-    // Of a thread.
+    // The scratch space of a thread.
     struct Scratch {
         CountCache cache;
         ChangeBits bits;
@@ -55,7 +56,7 @@ class TokenCounter {
     CountTable& table();
 
     std::vector<CountTable> tables_;
-    std::vector<std::unique_ptr<Scratch>> scratch_;  // of the same threads; null where nothing was counted since
+    std::vector<std::unique_ptr<Scratch>> scratch_;  // by thread, as tables_; null if it counted nothing since
 };
 
 }  // namespace nmt_prep::t2t

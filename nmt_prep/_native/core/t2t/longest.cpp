@@ -28,7 +28,7 @@ LongestPieces::LongestPieces(const std::vector<Symbols>& pieces, const std::vect
         states_[state].id = ids[i];
     }
 
-    // Shorter states first, as each builds on them.
+    // Shorter states come first, since a state is built from a shorter one.
     std::vector<std::uint32_t> order(states_.size());
     std::iota(order.begin(), order.end(), std::uint32_t{0});
     std::ranges::stable_sort(order, [&](auto a, auto b) { return depths[a] < depths[b]; });
@@ -40,7 +40,7 @@ LongestPieces::LongestPieces(const std::vector<Symbols>& pieces, const std::vect
     }
 }
 
-// The next state: the longest one that is a suffix of the symbols read and this symbol.
+// Returns the next state: the longest state that is a suffix of the symbols that were read and this one.
 std::uint32_t LongestPieces::follow(std::uint32_t state, std::uint32_t symbol) const {
     for (; state != kNone; state = states_[state].shorter)
         if (const std::uint32_t next = edges_.value(edge(state, symbol)); next != 0) return next;

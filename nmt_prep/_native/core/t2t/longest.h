@@ -16,10 +16,11 @@ namespace nmt_prep::t2t {
 // prefix of a reversed piece that ends here, and it gives the longest whole piece that begins here in the text.
 class LongestPieces {
    public:
-    // Arguments as for Trie.
+    // The arguments are those of Trie's constructor.
     LongestPieces(const std::vector<Symbols>& pieces, const std::vector<std::int32_t>& ids);
 
-    // Writes the id of the longest piece within [begin, end) that begins at each symbol, -1 where there is none.
+    // For each symbol in [begin, end), writes the id of the longest piece that begins at it and does not go beyond
+    // `end`; -1 if there is none.
     void find(const std::uint32_t* begin, const std::uint32_t* end, std::int32_t* ids, const Poll& poll) const;
 
    private:
@@ -27,7 +28,7 @@ class LongestPieces {
 
     struct State {
         std::uint32_t parent;
-        std::uint32_t symbol;   // last one read
+        std::uint32_t symbol;   // symbol that was read last
         std::uint32_t shorter;  // state of the next shorter prefix, kNone for the empty one
         std::int32_t id;        // longest piece that ends with this state, -1 for none
     };
@@ -38,7 +39,7 @@ class LongestPieces {
     std::uint32_t follow(std::uint32_t state, std::uint32_t symbol) const;
 
     std::vector<State> states_;
-    HashTable<std::uint32_t> edges_;  // by edge(): the state that it leads to
+    HashTable<std::uint32_t> edges_;  // by edge(): the state that the edge leads to
 };
 
 }  // namespace nmt_prep::t2t

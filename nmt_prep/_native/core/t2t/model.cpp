@@ -17,8 +17,8 @@ constexpr char32_t kBasicEnd = 0x10000;
 constexpr std::size_t kPollEvery = std::size_t{1} << 20;  // bytes or symbols of one token
 constexpr std::size_t kPollEveryTokens = std::size_t{1} << 16;
 
-// Symbols of lookahead without use, per symbol of a token and beyond a constant, after which matching switches to the
-// linear algorithm.
+// Matching switches to the linear algorithm after this many symbols of useless lookahead for each symbol of a token,
+// beyond a constant.
 constexpr std::size_t kPatience = 32;
 constexpr std::size_t kFirstPatience = 4096;
 
@@ -67,12 +67,12 @@ void Model::read_alphabet() {
     }
 }
 
-// Those that can match.
+// Returns the pieces that can match.
 Model::SpelledPieces Model::spelled_pieces() const {
     SpelledPieces spelled;
     for (std::size_t id = 0; id < pieces_.size(); ++id) {
         const std::string& piece = pieces_[id];
-        // No escaped token has an underscore before its end, so nothing matches a piece that has.
+        // No escaped token has an underscore before its end, so no token matches a piece that has one.
         if (piece.find('_') < piece.size() - 1) continue;
         Symbols& symbols = spelled.pieces.emplace_back();
         symbols.reserve(piece.size());
@@ -203,7 +203,7 @@ std::int32_t* Model::match(const std::uint32_t*& begin, const std::uint32_t* end
     }
 }
 
-// The same in linear time.
+// Splits like `match`, in linear time.
 std::int32_t* Model::match_linearly(const std::uint32_t*& begin, const std::uint32_t* end, std::int32_t* ids,
                                     const Poll& poll) const {
     std::call_once(longest_made_, [this] {

@@ -20,7 +20,8 @@ namespace nmt_prep::t2t {
 
 class Model {
    public:
-    // Pieces in the order of ids, well-formed UTF-8. Of equal pieces the last one counts; empty ones match nothing.
+    // The pieces are in the order of ids, and well-formed UTF-8. Of equal pieces the last one is used; empty pieces
+    // match nothing.
     explicit Model(std::vector<std::string> pieces);
 
     std::size_t size() const { return pieces_.size(); }
@@ -36,10 +37,10 @@ class Model {
     // Tokens whose cache entries are prefetched together.
     static constexpr std::size_t kTogether = 64;
 
-    // 260,000 tokens in 8 MiB: those of a large corpus that occur often, with names and numbers.
+    // The cache has room for 260,000 tokens in 8 MiB: the frequent tokens of a large corpus, with names and numbers.
     static constexpr std::size_t kCacheBits = 17;
 
-    // About 65,000 of the tokens that the first cache does not hold.
+    // The second cache has room for about 65,000 of the tokens that the first one does not hold.
     static constexpr unsigned kLongBits = 14;
     static constexpr std::size_t kLongBytes = std::size_t{1} << 21;
 
@@ -47,7 +48,7 @@ class Model {
         explicit Scratch(bool small_ids) : cache(kCacheBits, small_ids), long_tokens(kLongBits, kLongBytes) {}
 
         IdCache cache;
-        PhraseCache long_tokens;  // and those with many ids, and those that `cache` has dropped
+        PhraseCache long_tokens;  // long tokens, tokens with many ids, and tokens that `cache` has dropped
         TokenList tokens;
         IdCache::Key keys[kTogether];
         Symbols symbols;
@@ -81,7 +82,7 @@ class Model {
     std::vector<std::uint32_t> escape_symbols_;  // ASCII character of an escape -> symbol
     Trie trie_;
     mutable std::once_flag longest_made_;
-    mutable std::unique_ptr<const LongestPieces> longest_;  // built when a text first needs it
+    mutable std::unique_ptr<const LongestPieces> longest_;  // built when the first text needs it
     mutable std::vector<std::uint32_t> piece_sizes_;        // symbols of each piece, needed to build it
     mutable ScratchPool<Scratch> scratch_;
 };

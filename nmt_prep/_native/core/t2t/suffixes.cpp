@@ -81,7 +81,7 @@ class Sorter {
         std::uint32_t begin, end;
     };
 
-    // A key contains the whole suffix if its last symbol is padding or the end of the token.
+    // Returns true if the key contains the whole suffix: its last symbol is padding or the end of the token.
     bool is_whole(std::uint64_t key) const {
         const std::uint64_t symbol = key & ((std::uint64_t{1} << bits_) - 1);
         return symbol == 0 || symbol == tokens_.last;
@@ -217,7 +217,7 @@ class Sorter {
     const std::vector<std::uint32_t>& text_;
     const Poll& poll_;
     const std::size_t bits_;
-    const std::size_t packed_;  // symbols in a key
+    const std::size_t packed_;  // number of symbols in a key
     std::vector<std::uint32_t> order_;
     std::vector<std::uint32_t> rank_;
     std::vector<Group> groups_;

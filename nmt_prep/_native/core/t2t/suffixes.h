@@ -29,8 +29,8 @@ struct Suffixes {
 // Maximum number of symbols of a text: a rank and a flag share 32 bits.
 inline constexpr std::size_t kMaxSymbols = (std::size_t{1} << 31) - 2;
 
-// Takes time O(n log n) for any text of n symbols, and O(n) if suffixes differ early; at most 36 bytes per symbol in
-// addition to the text while it runs, and 16 afterwards. Requires text.text.size() <= kMaxSymbols.
+// Takes time O(n log n) for any text of n symbols, and O(n) if suffixes differ early. In addition to the text, it takes
+// at most 36 bytes of memory per symbol while it runs, and 16 afterwards. Requires text.text.size() <= kMaxSymbols.
 Suffixes sort_suffixes(const TokenText& text, const Poll& poll);
 
 }  // namespace nmt_prep::t2t

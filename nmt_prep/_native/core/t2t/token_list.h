@@ -10,22 +10,22 @@
 
 namespace nmt_prep::t2t {
 
-// Reads a run of lines, a few hundred tokens at a time; the same tokens as for_each_token.
+// Reads a run of lines, a few hundred tokens at a time. Its tokens are the same as of for_each_token.
 class TokenList {
    public:
     // Begins with lines [first, last), which must be well-formed UTF-8.
     void begin(const TextView& text, std::size_t first, std::size_t last);
 
-    // Finds the next tokens, in order; returns how many, 0 at the end.
+    // Finds the next tokens, in order. Returns how many tokens it found, 0 at the end.
     std::size_t next();
 
-    // The byte of the run where token `i` of those that were found begins, and the one after its last.
+    // Return at which byte of the run the i-th token of the last `next` begins, and the byte after its last one.
     std::size_t start(std::size_t i) const { return starts_[i]; }
     std::size_t end(std::size_t i) const { return ends_[i]; }
 
    private:
     static constexpr std::size_t kWords = 16;     // words of bits that are read together
-    static constexpr std::size_t kUnrolled = 16;  // places that are written at least, whatever is found
+    static constexpr std::size_t kUnrolled = 16;  // places that are always written, even if fewer are found
     static constexpr std::size_t kRoom = kWords * 64 + kUnrolled + 1;
 
     struct Ends {

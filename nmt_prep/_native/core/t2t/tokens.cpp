@@ -20,7 +20,7 @@ constexpr std::size_t kBlock = 64;
 struct Block {
     std::uint64_t alphanumeric = 0;  // ASCII letters and digits
     std::uint64_t letters2 = 0;      // first bytes of two-byte characters that are all letters
-    std::uint64_t letters3 = 0;      // the same for three-byte characters
+    std::uint64_t letters3 = 0;      // first bytes of three-byte characters that are all letters
     std::uint64_t leads = 0;         // first bytes of other characters beyond ASCII
 };
 
@@ -97,7 +97,7 @@ Block read_block(const std::uint8_t* bytes) {
 void find_changes(const std::uint8_t* text, std::size_t size, ChangeBits& bits) {
     bits.resize((size + kBlock - 1) / kBlock);
     std::uint64_t carried = 0;  // bits of a character that began in the block before
-    std::uint64_t before = 0;   // class of the last byte of the block before
+    std::uint64_t before = 0;   // class of the last byte of the previous block
     for (std::size_t base = 0; base < size; base += kBlock) {
         Block block;
         if (size - base >= kBlock) {

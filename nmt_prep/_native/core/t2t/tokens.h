@@ -14,8 +14,8 @@ namespace nmt_prep::t2t {
 // One bit per byte of a text, lowest first: set where the class of characters changes.
 using ChangeBits = std::vector<std::uint64_t>;
 
-// Fills `bits`: a bit is set if its byte is alphanumeric and the byte before is not, or the other way round; that of
-// the first byte is not. Requires well-formed UTF-8.
+// Fills `bits`: a bit is set if its byte is alphanumeric and the byte before is not, or the other way round. The bit of
+// the first byte is not set. Requires well-formed UTF-8.
 void find_changes(const std::uint8_t* text, std::size_t size, ChangeBits& bits);
 
 // Calls visit(i, token, size) for every token of each line i in [first, last), in order. `bits` is scratch space.

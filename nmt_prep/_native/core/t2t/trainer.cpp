@@ -12,7 +12,7 @@ namespace nmt_prep::t2t {
 namespace {
 
 constexpr std::size_t kPollEvery = std::size_t{1} << 20;
-// A tree for several minimum counts has at most one node for so many leaves, or this number of nodes.
+// A tree for several minimum counts has at most one node for every kLeavesPerNode leaves, or kSmallTree nodes.
 constexpr std::size_t kLeavesPerNode = 4;
 constexpr std::size_t kSmallTree = std::size_t{1} << 16;
 
@@ -141,10 +141,10 @@ void Trainer::pin_reserved() {
 
 void Trainer::plant(std::int64_t min_total, const Poll& poll) {
     if (min_total >= planted_) return;
-    // Building the tree takes longer than passes over it, so it should serve smaller counts as well.
+    // To build the tree takes longer than passes over it, so it should serve smaller counts as well.
     if (planted_ != INT64_MAX)
         min_total = std::min(min_total, tree_.least_total(std::max(kSmallTree, leaf_counts_.size() / kLeavesPerNode)));
-    planted_ = INT64_MAX;  // until it is built: an interrupt leaves no tree
+    planted_ = INT64_MAX;  // until the tree is built: an interrupt leaves none
     tree_ = Tree();
     tree_ = build_tree(suffixes_, leaf_counts_, pinned_, min_total, max_depth_, poll);
     planted_ = min_total;
@@ -263,9 +263,9 @@ class Trainer::Passes {
     const std::int64_t min_count_;
     const std::size_t threads_;
     const Poll& poll_;
-    std::vector<std::size_t> part_ends_;  // of the tokens that are counted on one thread
-    // Count that accepted pieces below have not subtracted, by part and node; after a pass that of the first part is
-    // the sum.
+    std::vector<std::size_t> part_ends_;  // where the tokens that one thread counts end
+    // By part and node: the part of the count that accepted pieces below have not subtracted. After a pass, the first
+    // part has the sums of all parts.
     std::vector<std::vector<std::int64_t>> left_;
     std::vector<std::uint32_t> match_;  // length of the longest piece at a start of this node
 };

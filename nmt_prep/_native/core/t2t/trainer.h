@@ -19,21 +19,21 @@
 
 namespace nmt_prep::t2t {
 
-// Result for one minimum count, without the reserved pieces.
+// The pieces that training with one minimum count finds, without the reserved pieces.
 struct Candidate {
     struct Piece {
         std::int64_t count;
         std::uint32_t leaf;   // kNone for an alphabet character that occurs in no token
-        std::uint32_t depth;  // symbols; for such a character, its symbol
+        std::uint32_t depth;  // symbols; for a character that occurs in no token, its symbol
     };
     std::vector<Piece> pieces;  // in no particular order
 };
 
 class Trainer {
    public:
-    // `reserved`: tokens (UTF-8) whose pieces begin the vocabulary. `max_depth`: maximum number of symbols of a found
-    // piece; kNone for no limit, 0 for the alphabet only. Throws TrainingError if there are no tokens, or more symbols
-    // than a build can handle.
+    // `reserved`: tokens (UTF-8) whose pieces begin the vocabulary. `max_depth`: maximum number of symbols of a piece
+    // that is not reserved; kNone for no limit, 0 for the alphabet only. Throws TrainingError if there are no tokens,
+    // or more symbols than a build can handle.
     Trainer(const CountTable& counts, const std::vector<std::string>& reserved, std::uint32_t max_depth,
             const Poll& poll);
 
@@ -70,7 +70,7 @@ class Trainer {
     std::vector<std::int64_t> leaf_counts_;
     std::vector<std::uint32_t> pinned_;  // leaves that are reserved pieces
 
-    // The tree for all minimum counts from planted_ on, and the node of the suffix at each position.
+    // The tree, which serves all minimum counts from planted_ on, and the node of the suffix at each position.
     std::int64_t planted_ = INT64_MAX;
     Tree tree_;
     std::vector<std::uint32_t> node_at_;

@@ -27,7 +27,7 @@ class Builder {
         open_leaves_.push_back(j);
     }
 
-    // A pinned leaf, which remains a node at its own depth, even below the maximum depth.
+    // Adds a pinned leaf, which remains a node at its full depth, even below the maximum depth.
     void add_pinned_leaf(std::uint32_t j, std::uint32_t common, std::uint32_t max_depth, std::int64_t count) {
         add_leaf(j, common, max_depth, count, false);
         open_leaves_.pop_back();

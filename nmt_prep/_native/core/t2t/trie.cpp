@@ -8,7 +8,7 @@ namespace nmt_prep::t2t {
 namespace {
 
 constexpr std::size_t kTailFrom = 16;
-// Groups of 64 places that are tried. More would make the table denser but slow to build.
+// How many groups of 64 places are tried. More groups would make the table denser, but it would take longer to build.
 constexpr std::size_t kGroupsTried = 16;
 
 std::size_t common_prefix(const Symbols& a, const Symbols& b) {
@@ -21,13 +21,13 @@ std::uint64_t exclusive_or_places(std::uint64_t word, std::uint32_t mask) {
                                         0x00FF00FF00FF00FFu, 0x0000FFFF0000FFFFu, 0x00000000FFFFFFFFu};
     for (std::uint32_t bit = 0; bit < 6; ++bit) {
         const std::uint64_t exchanged = (word >> (1u << bit) & kLower[bit]) | (word & kLower[bit]) << (1u << bit);
-        // Not by a branch, which would often be mispredicted: masks are nearly random.
+        // There is no branch, which would often be mispredicted, since masks are nearly random.
         word ^= (word ^ exchanged) & (0 - std::uint64_t{mask >> bit & 1});
     }
     return word;
 }
 
-// Returns the numbers of the pieces in ascending order of the pieces, and of equal ones.
+// Returns the numbers of the pieces in ascending order of the pieces; equal pieces are in the order of their numbers.
 std::vector<std::size_t> ascending(const std::vector<Symbols>& pieces, std::uint32_t symbols) {
     struct Item {
         std::uint64_t key;  // the first symbols; few pieces have the same
@@ -118,9 +118,9 @@ class Trie::Builder {
 
    private:
     struct Edge {
-        std::uint32_t node;  // it leaves
+        std::uint32_t node;  // node that the edge leaves
         std::uint32_t symbol;
-        std::uint32_t next;  // node it reaches, 0 if that has no edges
+        std::uint32_t next;  // node that the edge reaches, 0 if that node has no edges
         std::int32_t id;
     };
 
@@ -128,7 +128,7 @@ class Trie::Builder {
         std::size_t begin, end;  // in edges_
     };
 
-    // Sorts the edges by the nodes that they leave, those of a node in the order of their symbols.
+    // Sorts the edges by the nodes that they leave, and the edges of a node by their symbols.
     std::vector<Siblings> group_edges() {
         std::vector<std::size_t> ends(nodes_ + 1, 0);
         for (const Edge& edge : edges_) ++ends[edge.node];
@@ -153,7 +153,7 @@ class Trie::Builder {
         unused_[0] &= ~std::uint64_t{1};
     }
 
-    // Returns a base for which all edges of a node fall into free slots: the lowest found by a limited search.
+    // Returns a base for which all edges of a node fall into free slots: the lowest base that a limited search finds.
     std::uint32_t place(const Siblings& node) {
         if (node.end - node.begin != placed_) from_ = 0;
         placed_ = node.end - node.begin;
@@ -168,7 +168,7 @@ class Trie::Builder {
         return base;
     }
 
-    // Tries 64 bases at a time, those that put the first edge into one word of free_.
+    // Tries 64 bases at a time: the bases that put the first edge into one word of free_.
     std::uint32_t search(const Siblings& node, std::size_t from) const {
         const std::size_t end = std::min(from + kGroupsTried, free_.size());
         for (std::size_t word = from; word < end; ++word) {
@@ -187,12 +187,12 @@ class Trie::Builder {
     Trie& trie_;
     std::vector<Edge> edges_;
     std::vector<std::uint32_t> path_;  // edges of the previous piece, from its second symbol on
-    std::uint32_t nodes_;              // last number given to a node; that of a first node is its symbol
+    std::uint32_t nodes_;              // number of the last node; a first node's number is its symbol
     std::size_t block_;
     // One bit per number: slots that are free, and bases that no node has.
     std::vector<std::uint64_t> free_, unused_;
     std::size_t placed_ = 0;  // edges of the last node that was placed
-    std::size_t from_ = 0;    // where its first edge is in free_: before it, nodes with as many edges rarely fit
+    std::size_t from_ = 0;    // where its first edge is in free_; nodes with as many edges rarely fit before
 };
 
 Trie::Trie(const std::vector<Symbols>& pieces, const std::vector<std::int32_t>& ids, std::uint32_t symbols) {

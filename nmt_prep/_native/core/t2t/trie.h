@@ -16,8 +16,8 @@ class Trie {
    public:
     Trie() = default;
 
-    // Pieces of symbols 1 … `symbols`, and the id of each. Of equal pieces the last one counts; empty ones match
-    // nothing.
+    // Pieces of symbols 1 … `symbols`, and the id of each piece. Of equal pieces the last one is used; empty pieces
+    // match nothing.
     Trie(const std::vector<Symbols>& pieces, const std::vector<std::int32_t>& ids, std::uint32_t symbols);
 
     // Splits [begin, stop) into the longest pieces within [begin, end), from left to right, writes their ids to `ids`

@@ -76,7 +76,7 @@ void check_offsets(const TextView& text, std::size_t data_size);
 // Throws InvalidTextError naming the line unless line `i` is well-formed UTF-8.
 void check_utf8(const TextView& text, std::size_t i);
 
-// The same for lines [first, last), faster than one by one.
+// Checks lines [first, last), faster than one by one.
 void check_lines(const TextView& text, std::size_t first, std::size_t last);
 
 // Divides lines into runs of about `bytes` bytes each: run r is lines [bounds[r], bounds[r + 1]).
@@ -85,20 +85,21 @@ std::vector<std::size_t> cut_lines(const TextView& text, std::size_t bytes);
 // Appends the ids of line `i` to `ids`. `thread` is the index of scratch space that no concurrent call uses.
 using EncodeLine = std::function<void(std::size_t i, std::size_t thread, IdBuffer& ids)>;
 
-// Rows of ids for all lines, in order, whatever the number of threads. Validates every line before it is encoded.
+// Returns rows of ids for all lines, in order, whatever the number of threads. Validates every line before it is
+// encoded.
 RaggedIds encode_lines(const TextView& text, std::size_t threads, const EncodeLine& encode, const Poll& poll);
 
 // Appends the ids of lines [first, last), and writes to ends[i] the number of ids after line i.
 using EncodeRun =
     std::function<void(std::size_t first, std::size_t last, std::size_t thread, IdBuffer& ids, std::int64_t* ends)>;
 
-// The same as encode_lines, for encoders that process many lines at a time.
+// Works as encode_lines, for encoders that process many lines at a time.
 RaggedIds encode_runs(const TextView& text, std::size_t threads, const EncodeRun& encode, const Poll& poll);
 
 // Appends the text of `size` ids.
 using DecodeRow = std::function<void(const std::int32_t* ids, std::size_t size, std::string& text)>;
 
-// The texts of all rows, in order, whatever the number of threads. Requires offsets that ascend.
+// Returns the texts of all rows, in order, whatever the number of threads. Requires offsets that ascend.
 Texts decode_rows(const std::int32_t* values, const std::int64_t* offsets, std::size_t rows, std::size_t threads,
                   const DecodeRow& decode, const Poll& poll);
 

@@ -7,7 +7,7 @@
 
 namespace nmt_prep {
 
-// Folds a 128-bit product: every bit of both factors reaches the low bits of the result.
+// Folds a 128-bit product, so that every bit of both factors changes the low bits of the result.
 inline std::uint64_t mix_bits(std::uint64_t a, std::uint64_t b) {
     __extension__ using Wide = unsigned __int128;
     const Wide product = static_cast<Wide>(a) * b;

@@ -1,5 +1,5 @@
-// Counts of the short byte strings that a thread met recently, in front of a table of counts: most words of a text are
-// few, and adding to the table takes several reads from memory.
+// Counts of the short byte strings that a thread met recently, in front of a table of counts: most of a text consists
+// of a few frequent words, and to add a word to the table takes several reads from memory.
 #pragma once
 
 #include <cstddef>

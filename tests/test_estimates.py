@@ -68,9 +68,9 @@ def test_rounds_that_learn_are_scaled_by_pairs() -> None:
 def test_training_takes_one_process_and_sublinear_time() -> None:
     note("vocab", {"count": (1.0, 1), "train": (3.0, 1)}, memory=10**8)
     few, many = predicted(workers=1)["vocab"], predicted(workers=64, cores=64)["vocab"]
-    growth = sample_bytes(config(), GIGABYTE) / 1e7
+    growth, parts = sample_bytes(config(), GIGABYTE) / 1e7, 1e9 / (64 << 20)
     assert few.seconds == pytest.approx(1.0 * growth + 3.0 * growth**0.85)
-    assert many.seconds == pytest.approx(1.0 * growth / int(growth) + 3.0 * growth**0.85 / int(growth**0.85))
+    assert many.seconds == pytest.approx(1.0 * growth / parts + 3.0 * growth**0.85 / parts)
     assert few.memory == 200_000_000 + int(1e8 * growth**0.85)
 
 

@@ -13,6 +13,7 @@ from math import log
 from typing import Any
 
 from nmt_prep.config import Config
+from nmt_prep.corpora.parts import PART_BYTES
 from nmt_prep.pipeline.manifest import Workspace
 from nmt_prep.pipeline.measured import StageNote, kind_of, output_bytes, read_notes, text_bytes
 from nmt_prep.pipeline.rounds import Round
@@ -105,7 +106,8 @@ def forecast(stage: AnyStage, config: Config, work: Work, *, in_place: bool = Fa
         seconds = result.seconds
         for name in note.rounds.keys() - rounds:
             measured, factor = note.rounds[name], growth(name)
-            busy = min(now.workers, max(measured.tasks, int(measured.tasks * factor)))
+            parts = 0.0 if _LEARNING.match(name) else now.text / PART_BYTES  # learning is divided by memory alone
+            busy = min(now.workers, max(measured.tasks, min(measured.tasks * factor, parts)))
             seconds += measured.seconds * factor * min(then.workers, measured.tasks) / busy
         rounds |= note.rounds.keys()
         whole = growth("")

@@ -17,9 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nmt_prep.cleaning.cleaning import Cleaning
-from nmt_prep.cleaning.counts import EMPTY, CleanCounts, Tally
+from nmt_prep.cleaning.counts import EMPTY, CleanCounts, Tally, histogram, judge
 from nmt_prep.cleaning.fixes import Fixer
-from nmt_prep.cleaning.judging import histogram, judge
 from nmt_prep.cleaning.rule import Context, PairError, Pairs, Rule, Values
 from nmt_prep.cleaning.rules import make_rules
 from nmt_prep.errors import CleaningError

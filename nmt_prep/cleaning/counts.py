@@ -1,4 +1,7 @@
-"""Counts of cleaning. The counts of the parts of a corpus add up, in any order, to the counts of the corpus."""
+"""Counts of cleaning, and the decisions and histograms that follow from the values of a rule.
+
+The counts of the parts of a corpus add up, in any order, to the counts of the corpus.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+import _nmt_prep_core as core
 import numpy as np
 import numpy.typing as npt
 
-from nmt_prep.cleaning.rule import Rule
+from nmt_prep.cleaning.rule import Bounds, Rule, Values
 
 V = TypeVar("V", int, "Histogram")
 
@@ -116,7 +120,7 @@ class Tally:
 
         Args:
             rule: number of the rule.
-            counts: their histogram, as :func:`nmt_prep.cleaning.judging.histogram` returns it.
+            counts: their histogram, as :func:`nmt_prep.cleaning.counts.histogram` returns it.
             refused: number of values that the rule refuses, by column.
         """
         self._histograms[rule] += counts
@@ -150,3 +154,30 @@ def _sum(first: Bins, second: Bins) -> Bins:
 def _merged(first: Mapping[str, V], second: Mapping[str, V]) -> dict[str, V]:
     """Returns the sums by key; a key that is in only one mapping keeps its value."""
     return {**first, **{key: first[key] + value if key in first else value for key, value in second.items()}}
+
+
+def judge(values: Values, bounds: Sequence[Bounds]) -> npt.NDArray[np.bool_]:
+    """Returns true for each pair whose values are all within their bounds: bool, shape ``[pairs]``.
+
+    Args:
+        values: float64, shape ``[columns, pairs]``.
+        bounds: the bounds of each column.
+    """
+    limits = [(limit.low, limit.high, limit.above, limit.below) for limit in bounds]
+    return core.judge(np.ascontiguousarray(values), limits).view(np.bool_)
+
+
+def histogram(values: Values, edges: Sequence[float], kept: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """Returns the numbers of values in each bin: int64, shape ``[columns, 2, len(edges) - 1]``.
+
+    The second axis has dropped pairs first, then kept ones. Bin b holds values from ``edges[b]`` up to, but not
+    including, ``edges[b + 1]``; the last bin includes its end. Values outside the edges are counted in the first or
+    last bin. NaN is not counted.
+
+    Args:
+        values: float64, shape ``[columns, pairs]``.
+        edges: edges of the bins: two or more, ascending.
+        kept: true for each pair that is kept: bool, shape ``[pairs]``.
+    """
+    counts = core.value_histogram(np.ascontiguousarray(values), [float(edge) for edge in edges], kept)
+    return counts.reshape(len(values), 2, len(edges) - 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from nmt_prep.cleaning.expansion import expansion
+from nmt_prep.cleaning.lengths import expansion
 from nmt_prep.config import Languages
 from nmt_prep.health.pairs import PairFacts
 from nmt_prep.health.warning import HealthWarning

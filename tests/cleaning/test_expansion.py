@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nmt_prep.cleaning.expansion import expansion
+from nmt_prep.cleaning.lengths import expansion
 
 
 @pytest.mark.parametrize(

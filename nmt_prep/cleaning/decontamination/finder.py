@@ -12,9 +12,8 @@ import pyarrow as pa
 
 from nmt_prep.cleaning.cleaner import Judged
 from nmt_prep.cleaning.counts import CleanCounts
-from nmt_prep.cleaning.decontamination.index import KINDS, Matches
 from nmt_prep.cleaning.decontamination.leaks import EXAMPLES, Against, EvaluationSet, LeakExample, Leaks, SetLeaks
-from nmt_prep.cleaning.decontamination.segments import Segments, load_segments
+from nmt_prep.cleaning.decontamination.segments import KINDS, Matches, Segments, load_segments
 from nmt_prep.cleaning.rejects import Instead
 from nmt_prep.cleaning.rule import Values
 

@@ -9,7 +9,7 @@ a and b are the lengths of the two sides (:mod:`nmt_prep.cleaning.lengths`).
 
 With ``factors``, the length of each side is first divided by a factor: the length of equivalent texts in its language
 (NLLB's length_factor). A config can give the factors as numbers. ``auto`` takes them from
-:mod:`nmt_prep.cleaning.expansion`, for the units char, letter and byte; they do not depend on the corpus.
+:mod:`nmt_prep.cleaning.lengths`, for the units char, letter and byte; they do not depend on the corpus.
 
 A pair is not judged if the lengths of both sides, divided by the factors, are less than ``min_length``. Its value is
 then that of sides of equal length.
@@ -23,8 +23,7 @@ import numpy as np
 from _nmt_prep_core import natural_logarithms
 from pydantic import Field
 
-from nmt_prep.cleaning.expansion import expansion
-from nmt_prep.cleaning.lengths import Unit, lengths
+from nmt_prep.cleaning.lengths import Unit, expansion, lengths
 from nmt_prep.cleaning.rule import Bounds, Context, PairRule, Pairs, PerSide, Values
 from nmt_prep.config import Section
 from nmt_prep.sides import SIDES, Side

@@ -22,8 +22,7 @@ import pyarrow.compute as pc
 from pydantic import BeforeValidator, Field
 
 from nmt_prep.children import child
-from nmt_prep.cleaning.own import OwnBounds
-from nmt_prep.cleaning.rule import Context, Pairs, Rule, Values
+from nmt_prep.cleaning.rule import Context, OwnBounds, Pairs, Rule, Values
 from nmt_prep.columns import joined_lines
 from nmt_prep.errors import CleaningError
 

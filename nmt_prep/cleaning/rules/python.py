@@ -29,8 +29,7 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Field, model_validator
 
-from nmt_prep.cleaning.own import OwnBounds
-from nmt_prep.cleaning.rule import Context, Pairs, Rule, Values
+from nmt_prep.cleaning.rule import Context, OwnBounds, Pairs, Rule, Values
 from nmt_prep.errors import CleaningError
 from nmt_prep.sides import SIDES
 

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from pydantic import Field, model_validator
 
-from nmt_prep.cleaning.own import OwnBounds
-from nmt_prep.cleaning.rule import Context, Pairs, Rule, Values
+from nmt_prep.cleaning.rule import Context, OwnBounds, Pairs, Rule, Values
 from nmt_prep.config import Section
 from nmt_prep.config.section import Name
 

@@ -3,7 +3,7 @@
 A side may be truncated if the other side ends like a sentence, and this side does not. A sentence ends with ``.``,
 ``!``, ``?``, ``…``, ``:``, ``;`` or their counterparts in other scripts; closing quotes and brackets may follow. Value:
 (b + slack) / (a + slack), where a is the length of this side and b that of the other side, in code points divided by
-the usual length in the language (:mod:`nmt_prep.cleaning.expansion`); 0 if no side may be truncated, or if a is not
+the usual length in the language (:mod:`nmt_prep.cleaning.lengths`); 0 if no side may be truncated, or if a is not
 less than b. A pair passes if ``value < max``. ``slack`` allows higher ratios for short sides, because the lengths of
 short translations vary more. The limit can be lower than that of ``length_ratio``, which ignores how sides end.
 """
@@ -14,8 +14,7 @@ import numpy as np
 from _nmt_prep_core import sentence_ends
 from pydantic import Field
 
-from nmt_prep.cleaning.expansion import expansion
-from nmt_prep.cleaning.lengths import lengths
+from nmt_prep.cleaning.lengths import expansion, lengths
 from nmt_prep.cleaning.rule import Bounds, Context, PairRule, Pairs, Values
 from nmt_prep.config import Section
 from nmt_prep.sides import SIDES

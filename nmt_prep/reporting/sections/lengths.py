@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from nmt_prep.cleaning.expansion import expansion
+from nmt_prep.cleaning.lengths import expansion
 from nmt_prep.reporting.histograms import LENGTH_EDGES, RATIO_EDGES
 from nmt_prep.reporting.markup import Content, Markup, el, figure, grid, number, percent, table
 from nmt_prep.reporting.summary import Json, main_split, side_name

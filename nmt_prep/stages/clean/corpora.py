@@ -15,8 +15,8 @@ from nmt_prep.cleaning.counts import CleanCounts
 from nmt_prep.cleaning.decontamination.leaks import Leaks, total_leaks
 from nmt_prep.cleaning.dedup.records import Comparison
 from nmt_prep.cleaning.dedup.spill import SpillFiles
-from nmt_prep.cleaning.nearest import RejectNotes
 from nmt_prep.cleaning.presets import effective_dedup
+from nmt_prep.cleaning.rejects import RejectNotes
 from nmt_prep.cleaning.rule import Context
 from nmt_prep.config import CleanSettings, Config, Corpus
 from nmt_prep.corpora.parts import PairFile

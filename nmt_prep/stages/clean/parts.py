@@ -17,12 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nmt_prep.cleaning.cleaning import Cleaning
-from nmt_prep.cleaning.counts import CleanCounts, Histogram
+from nmt_prep.cleaning.counts import CleanCounts, Histogram, histogram
 from nmt_prep.cleaning.decontamination.leaks import Against, Leaks
 from nmt_prep.cleaning.dedup.spill import SpillFiles, SpillWriter
-from nmt_prep.cleaning.judging import histogram
-from nmt_prep.cleaning.nearest import RejectNotes, RejectNoting
-from nmt_prep.cleaning.rejects import Instead, RejectSample, rejected_batch
+from nmt_prep.cleaning.rejects import Instead, RejectNotes, RejectNoting, RejectSample, rejected_batch
 from nmt_prep.cleaning.rule import Context, Values
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.corpora.parts import BatchFile, PairFile

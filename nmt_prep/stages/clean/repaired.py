@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 
 from nmt_prep.align.loading import shared_model
 from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES, other_targets
+from nmt_prep.cleaning.counts import histogram
 from nmt_prep.cleaning.dedup.keys import keys_of
-from nmt_prep.cleaning.judging import histogram
 from nmt_prep.cleaning.rule import Values
 from nmt_prep.columns import TextColumn
 from nmt_prep.corpora import iter_pairs

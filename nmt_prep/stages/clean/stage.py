@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from _nmt_prep_core import KEYS_UNICODE_VERSION
 
 from nmt_prep.cleaning.counts import CleanCounts
-from nmt_prep.cleaning.nearest import RejectNotes
 from nmt_prep.cleaning.presets import effective_dedup, effective_rules
+from nmt_prep.cleaning.rejects import RejectNotes
 from nmt_prep.config import Config
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.errors import CleaningError

@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from nmt_prep.cleaning.judging import judge
+from nmt_prep.cleaning.counts import judge
 from nmt_prep.cleaning.rule import Context, Rule
 from nmt_prep.cleaning.rules import make_rules
 from nmt_prep.config import Languages

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_prep.cleaning.judging import histogram, judge
+from nmt_prep.cleaning.counts import histogram, judge
 from nmt_prep.cleaning.rule import Bounds
 from tests.reference import cleaning as reference
 

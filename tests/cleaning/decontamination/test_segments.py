@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_prep.cleaning.decontamination.index import KINDS, SegmentIndex
+from nmt_prep.cleaning.decontamination.segments import KINDS, SegmentIndex
 from nmt_prep.errors import InvalidTextError
 from tests.reference import segments as twin
 

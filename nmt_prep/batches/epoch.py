@@ -87,7 +87,7 @@ class SplitIndex:
 
 
 class Runs(NamedTuple):
-    """Columns of a table of runs, each of which is a group of consecutive blocks of a shard: int64, shape ``[runs]``.
+    """The columns of a table of runs: int64, shape ``[runs]``. A run is a group of consecutive blocks of a shard.
 
     Attributes:
         shard: number of the shard.

@@ -122,20 +122,20 @@ class BatchPlan:
                 f"epoch {self.order.epoch} has {-missing} batches more than the {self.batches_of_all} planned from the "
                 "first one; set epochs to a number"
             )
-        found = {}
+        splits = {}
         for number in range(len(self.windows) - 1, -1, -1):
             if not missing:
                 break
             sizes = sizes_of_batches(self._lengths(self.windows[number]), self.rule)
             added = min(missing, int(sizes.sum()) - len(sizes))
-            found[number] = _SplitWindow(added, split_into(sizes, len(sizes) + added))
+            splits[number] = _SplitWindow(added, split_into(sizes, len(sizes) + added))
             missing -= added
         if missing:
             raise ArgumentError(
                 f"process {self.order.rank} of {self.order.world_size} has too few pairs for the "
                 f"{self.batches_of_all} batches that each gets; make batches larger, or set equal_batches to True"
             )
-        return found
+        return splits
 
     @cached_property
     def batches_left(self) -> int | None:
@@ -176,12 +176,12 @@ class BatchPlan:
         index = self.order.index
         if index.packed:
             return np.array([window.take])
-        own = slice(window.skip, window.skip + window.take)
+        mine = slice(window.skip, window.skip + window.take)
         pairs = index.pairs_of(window.runs)
         copies = None
         if self.mix is not None:
-            copies = self.mix.copies(pairs[:, 2], window.runs, index.runs.pairs[window.runs], vectors)[own]
-        source, target = (np.ascontiguousarray(side) for side in pairs[own, :2].T)
+            copies = self.mix.copies(pairs[:, 2], window.runs, index.runs.pairs[window.runs], vectors)[mine]
+        source, target = (np.ascontiguousarray(side) for side in pairs[mine, :2].T)
         longer = np.maximum(source, target)
         if self.rule.max_length is None and longer.max(initial=0) == SATURATED:
             raise RecordsError(

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 _Item = TypeVar("_Item")
 _LISTS_AHEAD = 4
-_LOOK_EVERY = 0.1  # seconds, at which a waiting thread looks whether the program went away
+_LOOK_EVERY = 0.1  # seconds after which a waiting thread checks again that the program still reads
 
 
 class _End:
@@ -20,7 +20,7 @@ class _End:
 
 
 class _Reader(Generic[_Item]):
-    """A thread that fills a queue, with lists of items: handing over each one would cost as much as making it."""
+    """A thread that fills a queue with lists of items. Handing over single items would cost as much as making them."""
 
     def __init__(self, make: Callable[[], Iterator[_Item]], ahead: int) -> None:
         self._make = make
@@ -31,18 +31,18 @@ class _Reader(Generic[_Item]):
         self._thread.start()
 
     def _fill(self) -> None:
-        found: list[_Item] = []
+        taken: list[_Item] = []
         size, error = 1, None  # the first item is handed over at once
         try:
             for item in self._make():
-                found.append(item)
-                if len(found) == size:
-                    if not self._put(found):
+                taken.append(item)
+                if len(taken) == size:
+                    if not self._put(taken):
                         return
-                    found, size = [], min(2 * size, self._most)
+                    taken, size = [], min(2 * size, self._most)
         except BaseException as raised:  # noqa: BLE001  (raised again where the items are taken)
             error = raised
-        self._put(found)
+        self._put(taken)
         self._put(_End(error))
 
     def _put(self, items: list[_Item] | _End) -> bool:
@@ -55,10 +55,10 @@ class _Reader(Generic[_Item]):
         return False
 
     def items(self) -> Iterator[_Item]:
-        while not isinstance(found := self._queue.get(), _End):
-            yield from found
-        if found.error is not None:
-            raise found.error
+        while not isinstance(taken := self._queue.get(), _End):
+            yield from taken
+        if taken.error is not None:
+            raise taken.error
 
     def stop(self) -> None:
         self._stopped.set()

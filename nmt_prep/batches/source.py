@@ -1,4 +1,4 @@
-"""Batches epoch after epoch, with a state that can be saved: what loaders of other frameworks are built on."""
+"""Batches epoch after epoch, with a state that can be saved. Loaders of other frameworks are built on it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Position(NamedTuple):
 
 
 class BatchSource:
-    """The batches of a split, epoch after epoch, as NumPy arrays; those of :func:`read_records`.
+    """Yields the batches of :func:`read_records`, epoch after epoch, and has a state.
 
     Each iteration gives an epoch: that of :meth:`set_epoch`, or the one after the last complete one. The state says how
     many batches were taken, and is a dictionary of numbers and strings, which any program can save.

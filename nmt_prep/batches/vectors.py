@@ -133,11 +133,11 @@ def _philox(counter: list[npt.NDArray[np.uint64]], key0: int, key1: int) -> list
 
 def jumps(widths: Int64s, /) -> Int64s:
     """Returns the steps of a walk from index 0 whose step at each index is the element there; clips the last one."""
-    found, place = [], 0
+    steps, place = [], 0
     while place < len(widths):
-        found.append(min(int(widths[place]), len(widths) - place))
-        place += found[-1]
-    return np.array(found, np.int64)
+        steps.append(min(int(widths[place]), len(widths) - place))
+        place += steps[-1]
+    return np.array(steps, np.int64)
 
 
 def pack_rows(source: Int64s, target: Int64s, length: int, /) -> PackedRows:

@@ -132,7 +132,7 @@ def _without(value: Any, path: KeyPath) -> Any:
         if key not in value:
             return value  # it is missing
         inner = _without(value[key], tuple(rest))
-        others = {name: each for name, each in value.items() if name != key}
+        others = {name: other for name, other in value.items() if name != key}
         return others if inner is None else {**others, key: inner}
     if isinstance(value, tuple) and isinstance(key, int) and (inner := _without(value[key], tuple(rest))) is not None:
         return (*value[:key], inner, *value[key + 1 :])

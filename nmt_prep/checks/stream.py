@@ -94,15 +94,15 @@ def load_cleaning(
 def _like_opusfilter(config: FilterConfig, path: Path, remarks: Iterable[str]) -> StreamCleaning:
     data, _ = read_file(path)
     try:
-        found = opusfilter_rules(data)
+        filters = opusfilter_rules(data)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
-    if problems := [*rule_problems(found.rules)]:
+    if problems := [*rule_problems(filters.rules)]:
         raise refusal(str(path), problems)
-    cleaning = Cleaning(config.clean.fix or (), found.rules, keys=dict.fromkeys(found.rules, f"{path}: "))
+    cleaning = Cleaning(config.clean.fix or (), filters.rules, keys=dict.fromkeys(filters.rules, f"{path}: "))
     return StreamCleaning(
         config.languages,
         cleaning,
         config.clean.decontaminate,
-        (*remarks, *(f"{path}: not taken over: {each}" for each in found.left_out)),
+        (*remarks, *(f"{path}: not taken over: {name}" for name in filters.left_out)),
     )

@@ -18,7 +18,7 @@ Problem = tuple[KeyPath, str]
 """A key, and what is wrong with its value."""
 
 _WITHOUT_KIND = ("union_tag_invalid", "union_tag_not_found")
-"""Types of pydantic's errors for a mapping that is one of several models, but whose ``kind`` is none of theirs."""
+"""Types of pydantic's errors for a mapping with a missing or an unknown ``kind``."""
 
 UNKNOWN_NAME = "unknown_name"
 """Type of pydantic's custom errors whose message says what was found and what is allowed."""

@@ -47,6 +47,6 @@ class PublishSettings(Section):
 def _secret_keys(options: object) -> set[str]:
     """Returns the keys, at any depth, whose names suggest a secret."""
     if isinstance(options, dict):
-        own = {str(key) for key in options if _SECRET.search(str(key))}
-        return own.union(*map(_secret_keys, options.values()))
+        named = {str(key) for key in options if _SECRET.search(str(key))}
+        return named.union(*map(_secret_keys, options.values()))
     return set().union(*map(_secret_keys, options)) if isinstance(options, list) else set()

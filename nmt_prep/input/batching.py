@@ -258,7 +258,7 @@ def padded_batches(
         rows, source, target = map(_Span, tf.split(begins, 3), tf.split(sizes, 3))
         own_source_splits = tf.slice(source_splits, rows.begin, rows.size + 1) - source.begin
         own_target_splits = tf.slice(target_splits, rows.begin, rows.size + 1) - target.begin
-        found = BatchedInput(
+        fields = BatchedInput(
             initializer=None,
             source=pad(tf.slice(pairs.source, *source), own_source_splits, source_padding, width),
             target_input=pad(tf.slice(pairs.target_input, *target), own_target_splits, target_padding, width),
@@ -267,7 +267,7 @@ def padded_batches(
             target_sequence_length=tf.slice(pairs.target_lengths, *rows),
         )
         return finish(
-            found if pairs.corpora is None else BatchedInputWithCorpora(*found, tf.slice(pairs.corpora, *rows))
+            fields if pairs.corpora is None else BatchedInputWithCorpora(*fields, tf.slice(pairs.corpora, *rows))
         )
 
     columns = (begins, bounds[1:] - begins, *([] if widths is None else [widths]))
@@ -314,7 +314,7 @@ def packed_batches(
     sides = [_side(column, tf.cast(segment, tf.int32), bounds) for column in (source, target)]
 
     def features(start: tf.Tensor, size: tf.Tensor) -> Any:
-        found = {}
+        fields = {}
         for name, side, padding in zip(("inputs", "targets"), sides, paddings, strict=True):
             splits = side.splits[start : start + size + 1]
             for suffix, values, fill in (
@@ -324,11 +324,11 @@ def packed_batches(
             ):
                 matrix = pad(values[splits[0] : splits[-1]], splits - splits[0], fill, length)
                 matrix.set_shape([None, length])
-                found[name + suffix] = matrix
+                fields[name + suffix] = matrix
         if corpora is not None:
             splits = bounds[start : start + size + 1]
-            found["corpora"] = pad(corpora[splits[0] : splits[-1]], splits - splits[0], -1)
-        return finish(found)
+            fields["corpora"] = pad(corpora[splits[0] : splits[-1]], splits - splits[0], -1)
+        return finish(fields)
 
     return map_inline(tf.data.Dataset.from_tensor_slices((tf.cumsum(sizes, exclusive=True), sizes)), features)
 

@@ -85,8 +85,8 @@ class WindowSteps(NamedTuple):
         lengths = pairs.source.lengths, pairs.target.lengths
         places = window.number, window.runs, window.skip, window.take, window.done
         key = None if self.plan.order.key is None else window.key
-        own = WindowPairs(*places, *lengths, pairs.corpora, pairs.row_pairs, window.split, key, window.shift)
-        batches = cut_window(self.plan, own, tensors)
+        window_pairs = WindowPairs(*places, *lengths, pairs.corpora, pairs.row_pairs, window.split, key, window.shift)
+        batches = cut_window(self.plan, window_pairs, tensors)
         corpora = None
         if self.corpus_ids:
             numbers = corpora_of(read.entries) if pairs.corpora is None else pairs.corpora
@@ -134,8 +134,8 @@ class WindowSteps(NamedTuple):
 
 
 def _t2t_features(batch: BatchedInput | BatchedInputWithCorpora) -> dict[str, tf.Tensor]:
-    found = {"inputs": batch.source, "targets": batch.target_output}
-    return found if isinstance(batch, BatchedInput) else {**found, "corpora": batch.corpora}
+    features = {"inputs": batch.source, "targets": batch.target_output}
+    return features if isinstance(batch, BatchedInput) else {**features, "corpora": batch.corpora}
 
 
 def _with_shape(batch: Any, shape: tuple[int | None, int]) -> Any:

@@ -100,8 +100,8 @@ def shuffled_batches(
     def batches(iteration: tf.Tensor) -> tf.data.Dataset:
         def add(pairs: Any, random: tf.Tensor) -> _Padded:
             arguments = iteration, *tf.nest.flatten(pairs), random
-            found = tf.numpy_function(iterations.add, arguments, _PADDED_TYPES)
-            return _Padded(*(tf.ensure_shape(field, [None]) for field in found))
+            fields = tf.numpy_function(iterations.add, arguments, _PADDED_TYPES)
+            return _Padded(*(tf.ensure_shape(field, [None]) for field in fields))
 
         return _cut(blocks.map(add))
 

@@ -31,8 +31,8 @@ def span(start: Scalar, stop: Scalar, step: int = 1, /) -> tf.Tensor:
 def repeat(vector: tf.Tensor, counts: tf.Tensor, /) -> tf.Tensor:
     # tf.repeat adds some fifty operations to the graph.
     places = tf.range(tf.reduce_sum(counts))
-    found = tf.raw_ops.UpperBound(sorted_inputs=[tf.cumsum(counts)], values=[places], out_type=tf.int64)
-    return tf.gather(vector, tf.squeeze(found, 0))
+    indices = tf.raw_ops.UpperBound(sorted_inputs=[tf.cumsum(counts)], values=[places], out_type=tf.int64)
+    return tf.gather(vector, tf.squeeze(indices, 0))
 
 
 def spans(starts: tf.Tensor, sizes: tf.Tensor, /) -> tf.Tensor:

@@ -64,15 +64,15 @@ def check_records(
 def _check_vocabulary(directory: Path, vocabulary: VocabularyInfo) -> None:
     path = directory / vocabulary.file
     try:
-        found = sha256_of(path)
+        actual = sha256_of(path)
     except OSError as error:
         raise RecordsError(
             f"{path}: the vocabulary that the records were encoded with cannot be read: "
             f"{error.strerror or error}; restore it, or run the encode stage again"
         ) from error
-    if found != vocabulary.sha256:
+    if actual != vocabulary.sha256:
         raise RecordsError(
-            f"{path}: not the vocabulary that the records were encoded with: sha256 {found}, expected "
+            f"{path}: not the vocabulary that the records were encoded with: sha256 {actual}, expected "
             f"{vocabulary.sha256}; restore that file, or run the encode stage again"
         )
 
@@ -121,24 +121,24 @@ def _check_content(directory: Path, files: Sequence[_File]) -> None:
 
 def _same(file: _File, expected: object, measure: Callable[[], object], message: str) -> None:
     try:
-        found = measure()
+        actual = measure()
     except OSError as error:
         raise RecordsError(
             f"{file.path}: the shard cannot be read: {error.strerror or error}; restore it, or run the encode stage "
             "again"
         ) from error
-    if found != expected:
+    if actual != expected:
         raise RecordsError(
-            f"{file.path}: {message.format(found, expected)} ({file.describe()}); restore it, or run the encode stage "
+            f"{file.path}: {message.format(actual, expected)} ({file.describe()}); restore it, or run the encode stage "
             "again"
         )
 
 
 def _describe(path: Path, shard: ShardInfo, layout: Layout) -> str:
     try:
-        found = sum(len(inputs) for inputs, _ in iter_records(path, layout=layout))
+        actual = sum(len(inputs) for inputs, _ in iter_records(path, layout=layout))
     except RecordsError as error:
         return str(error).removeprefix(f"{path}: ").partition(";")[0]
-    if found != shard.pairs:
-        return f"{found} complete pairs, expected {shard.pairs}"
+    if actual != shard.pairs:
+        return f"{actual} complete pairs, expected {shard.pairs}"
     return "all its records are complete, so it is from another run"

@@ -66,7 +66,7 @@ class PairStats:
         )
 
     def __add__(self, other: PairStats) -> PairStats:
-        return PairStats(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
+        return PairStats(*(getattr(self, count.name) + getattr(other, count.name) for count in fields(self)))
 
 
 _COUNTED_BY_LENGTH = 1 << 16
@@ -167,7 +167,7 @@ class CorpusInfo(_Model):
         name: name of the corpus.
         pairs: number of its pairs.
         tag: for each side with a tag, the piece whose id begins every row; omitted from the file if there is none.
-        licence: that the config states; omitted from the file if it states none.
+        licence: the licence in the config; omitted from the file if there is none.
     """
 
     name: str
@@ -243,8 +243,8 @@ class SplitInfo(_Model):
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
         for name in _COUNTS:
-            found = sum(getattr(shard, name) for shard in self.shards)
-            _same(f"{name} of all shards", found, name, getattr(self, name))
+            actual = sum(getattr(shard, name) for shard in self.shards)
+            _same(f"{name} of all shards", actual, name, getattr(self, name))
         for name in _LENGTHS:
             histogram: Histogram = getattr(self, name)
             lengths = [length for length, _ in histogram]
@@ -252,8 +252,8 @@ class SplitInfo(_Model):
                 raise ValueError(f"{name} is not in ascending order of length")
             _same(f"pairs in {name}", sum(count for _, count in histogram), "pairs", self.pairs)
         for side in ("source", "target"):
-            found = sum(length * count for length, count in getattr(self, f"{side}_lengths"))
-            _same(f"tokens in {side}_lengths", found, f"{side}_tokens", getattr(self, f"{side}_tokens"))
+            actual = sum(length * count for length, count in getattr(self, f"{side}_lengths"))
+            _same(f"tokens in {side}_lengths", actual, f"{side}_tokens", getattr(self, f"{side}_tokens"))
         return self
 
 
@@ -309,9 +309,9 @@ class DatasetInfo(_Model):
         return self
 
 
-def _same(what: str, found: int, other: str, expected: int) -> None:
-    if found != expected:
-        raise ValueError(f"{what} add up to {found}, but {other} is {expected}")
+def _same(what: str, actual: int, other: str, expected: int) -> None:
+    if actual != expected:
+        raise ValueError(f"{what} add up to {actual}, but {other} is {expected}")
 
 
 DATASET_FILE = "dataset.json"
@@ -353,9 +353,9 @@ def load_dataset_info(records_dir: str | Path) -> DatasetInfo:
         tree = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise RecordsError(f"{path}: not JSON: {error}; delete it and run the encode stage again") from error
-    found = tree.get("format") if isinstance(tree, Mapping) else None
-    if isinstance(found, int) and found > FORMAT:
-        raise RecordsError(f"{path}: format {found}, this version reads up to {FORMAT}; install a later nmt_prep")
+    actual = tree.get("format") if isinstance(tree, Mapping) else None
+    if isinstance(actual, int) and actual > FORMAT:
+        raise RecordsError(f"{path}: format {actual}, this version reads up to {FORMAT}; install a later nmt_prep")
     try:
         return DatasetInfo.model_validate_json(content)
     except ValidationError as error:

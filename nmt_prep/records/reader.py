@@ -41,7 +41,7 @@ class PairColumns:
 
     @classmethod
     def joined(cls, parts: list[Self]) -> Self:
-        """Concatenates at least one of them."""
+        """Concatenates parts, of which there must be at least one."""
         if len(parts) == 1:
             return parts[0]
         corpora = [part.corpora for part in parts if part.corpora is not None]

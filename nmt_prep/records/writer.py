@@ -215,12 +215,12 @@ def _read_index(
     first, last = int(starts[0]), int(starts[-1])
     if not 0 <= first <= last <= entries or (np.diff(starts) < 0).any():
         raise ValueError("its index is damaged")
-    found = np.empty((last - first, 2), "<i8")
-    if len(found):
-        _read_exactly(file, index + 8 * (plan.buckets + 1) + 16 * first, found.data.cast("B"))
-    if (found < 0).any() or (found > index).any():
+    entries = np.empty((last - first, 2), "<i8")
+    if len(entries):
+        _read_exactly(file, index + 8 * (plan.buckets + 1) + 16 * first, entries.data.cast("B"))
+    if (entries < 0).any() or (entries > index).any():
         raise ValueError("its index is damaged")
-    return starts - first, found
+    return starts - first, entries
 
 
 def _read_exactly(file: BinaryIO, offset: int, out: memoryview) -> None:

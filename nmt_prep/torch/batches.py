@@ -83,7 +83,7 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
         self._converter = Converter(features, nested, vocab.padding_ids, sos, pinned)
         self._converter.check(plan.rule.row_length is not None)
         self._ahead = ahead
-        # Workers of a DataLoader that outlive an epoch see here what set_epoch sets in the process that trains.
+        # Workers of a DataLoader that outlive an epoch read here the epoch that the training process sets.
         self._epochs_set = torch.tensor([0, 0]).share_memory_()  # the epoch, and how often it was set
         self._times_seen = 0
 

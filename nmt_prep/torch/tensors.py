@@ -75,37 +75,37 @@ class Converter:
         """Returns the tensors of a batch."""
         if self.features == "nmt":
             return self._batched_input(batch)
-        found = self._hf(batch) if self.features == "hf" else self._t2t(batch)
+        fields = self._hf(batch) if self.features == "hf" else self._t2t(batch)
         if batch.corpora is not None:
-            found["corpora"] = self._corpora(batch)
-        return found
+            fields["corpora"] = self._corpora(batch)
+        return fields
 
     def _hf(self, batch: IdBatch) -> dict[str, torch.Tensor]:
         source, target = batch
         if self.nested:
             return {"input_ids": self._jagged(source), "labels": self._jagged(target)}
-        found = {
+        fields = {
             "input_ids": self._matrix(batch, source, padding=self.paddings[0]),
             "attention_mask": self._matrix(batch, source, Cells.SEGMENTS),
             "labels": self._matrix(batch, target, padding=IGNORED),
         }
         if batch.row_pairs is not None:
-            found |= {
+            fields |= {
                 "position_ids": self._matrix(batch, source, Cells.POSITIONS),
                 "decoder_input_ids": self._shifted(batch),
                 "decoder_attention_mask": self._matrix(batch, target, Cells.SEGMENTS),
                 "decoder_position_ids": self._matrix(batch, target, Cells.POSITIONS),
             }
-        return found
+        return fields
 
     def _t2t(self, batch: IdBatch) -> dict[str, torch.Tensor]:
-        found = {}
+        fields = {}
         for name, side, padding in zip(("inputs", "targets"), batch, self.paddings, strict=True):
-            found[name] = self._jagged(side) if self.nested else self._matrix(batch, side, padding=padding)
+            fields[name] = self._jagged(side) if self.nested else self._matrix(batch, side, padding=padding)
             if batch.row_pairs is not None:
-                found[f"{name}_segmentation"] = self._matrix(batch, side, Cells.SEGMENTS)
-                found[f"{name}_position"] = self._matrix(batch, side, Cells.POSITIONS)
-        return found
+                fields[f"{name}_segmentation"] = self._matrix(batch, side, Cells.SEGMENTS)
+                fields[f"{name}_position"] = self._matrix(batch, side, Cells.POSITIONS)
+        return fields
 
     def _batched_input(self, batch: IdBatch) -> BatchedInput:
         source, target = batch

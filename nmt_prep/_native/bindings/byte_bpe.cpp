@@ -161,7 +161,7 @@ NumpyArray<std::int64_t> byte_counts(OneAtATime<WordCounter>& held) {
     return own_by_numpy(std::move(counts), 256);
 }
 
-// (tokens by id, merges). `symbols`: tokens before any merge, empty for specials; those of one byte are the alphabet.
+// (tokens by id, merges). `symbols`: tokens before any merge, empty for specials; tokens of one byte are the alphabet.
 std::pair<std::vector<nb::bytes>, NumpyArray<std::int32_t>> train(OneAtATime<WordCounter>& held,
                                                                   const std::vector<nb::bytes>& symbols,
                                                                   const std::vector<nb::bytes>& forbidden,

@@ -88,7 +88,7 @@ void for_each_count(const ByteArray& data, const Int64Array& offsets, const Int6
 // Throws EncodeError unless `size` offsets (one more than rows) ascend within the values.
 void check_rows(const std::int64_t* offsets, std::size_t size, std::size_t values);
 
-// Maps the core's exceptions to those of nmt_prep.errors.
+// Maps the core's exceptions to exceptions of nmt_prep.errors.
 void translate_text_errors();
 
 }  // namespace nmt_prep

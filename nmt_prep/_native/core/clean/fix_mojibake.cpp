@@ -183,7 +183,7 @@ Sequence sequence_at(PointsView line, std::size_t at) {
     return found;
 }
 
-// The sequences of a line, with a mark for those that are surely mojibake.
+// The sequences of a line, with a mark for sequences that are surely mojibake.
 class Sequences {
    public:
     explicit Sequences(PointsView line) {

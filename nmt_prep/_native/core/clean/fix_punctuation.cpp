@@ -32,7 +32,7 @@ bool is_decimal(char32_t point) {
     return above != kZeros && point - above[-1] < 10;
 }
 
-// As Python's str.isspace.
+// Works as Python's str.isspace.
 bool is_space(char32_t point) {
     if (point < 0x80) return (point >= 0x09 && point <= 0x0D) || (point >= 0x1C && point <= 0x20);
     return point == 0x85 || point == 0xA0 || point == 0x1680 || (point >= 0x2000 && point <= 0x200A) ||

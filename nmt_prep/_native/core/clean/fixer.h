@@ -14,7 +14,7 @@
 
 namespace nmt_prep::clean {
 
-// The result of fixing a column. If no line was altered, `offsets` is empty, and the text is that of the column.
+// The result of fixing a column. If no line was altered, `offsets` is empty, and `text` is the text of the column.
 struct FixedText {
     std::string bytes;
     std::vector<std::int64_t> offsets;

@@ -9,7 +9,7 @@ namespace nmt_prep::clean {
 
 enum class Tags : std::uint8_t {
     kAny,    // start tags of any name that Beautiful Soup finds with Python's html.parser
-    kKnown,  // of those, the elements of HTML; and end tags of such elements
+    kKnown,  // start tags of HTML elements only, and end tags of such elements
 };
 
 // Writes 1 for each line with a tag, else 0.

@@ -56,7 +56,7 @@ class WordCount {
 
     int kind_ = kNoScript;  // script of the run
     unsigned tenths_ = 0;
-    std::size_t size_ = 0;  // of the run, in code points
+    std::size_t size_ = 0;  // size of the run, in code points
     bool has_word_ = false;
     std::size_t words_ = 0;
     bool lacks_spaces_ = false;

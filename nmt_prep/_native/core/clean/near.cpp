@@ -148,7 +148,7 @@ struct PairGrams {
     LineGrams target;
 };
 
-// Computes the n-grams of pairs, and keeps those of some of them.
+// Computes the n-grams of pairs, and keeps the n-grams of some pairs.
 class GramCache {
    public:
     // Requires at least two slots.

@@ -16,7 +16,7 @@ struct PairView {
     TextView target;
 };
 
-// Writes a hash for each band of each pair, shape [pairs, bands]. The hash of a band is that of `rows` MinHash values
+// Writes a hash for each band of each pair, shape [pairs, bands]. The hash of a band is made from `rows` MinHash values
 // of the n-grams of each side, so two pairs with similarities s and t of the sides have the same hash with probability
 // (s t)^rows. Throws InvalidTextError naming a line that is not UTF-8.
 void band_hashes(const PairView& pairs, std::size_t bands, std::size_t rows, std::uint64_t* hashes);
@@ -29,7 +29,7 @@ inline constexpr std::size_t kLargestBandWidth = 8;
 
 // The edges of some records.
 struct Edges {
-    std::vector<std::uint64_t> numbers;  // of the edges, ascending, without repetitions
+    std::vector<std::uint64_t> numbers;  // numbers of the edges, ascending, without repetitions
     std::size_t next;                    // the first record whose edges are missing
     std::size_t full_buckets;            // buckets, among those that end here, in which some edges were left out
 };
@@ -37,7 +37,7 @@ struct Edges {
 // Sorts records in place.
 void sort_bands(std::uint64_t* records, std::size_t rows, std::size_t width);
 
-// Returns the edges of sorted records from the record `first` on, about `limit` of them, and at least those of one
+// Returns the edges of sorted records from the record `first` on: about `limit` edges, and at least the edges of one
 // record. A record has edges to the best `cap` of its bucket, the records with the same hash, as far as they are
 // better. Requires first < rows.
 Edges bucket_edges(const std::uint64_t* records, std::size_t rows, std::size_t width, std::size_t cap,

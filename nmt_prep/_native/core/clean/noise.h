@@ -8,7 +8,7 @@
 namespace nmt_prep::clean {
 
 // Number of brackets without a counterpart on a line: for each of ( ), [ ], { } and ⟨ ⟩, wide forms included, the
-// difference between those that open and those that close.
+// difference between the numbers of opening and of closing brackets.
 void unbalanced_brackets(const Lines& lines, double* out);
 
 // Sum over the kinds of brackets of the difference between the sides: opening brackets minus closing ones are compared,

@@ -251,7 +251,7 @@ std::size_t differing(const std::vector<Number>& a, const std::vector<Number>& b
         return static_cast<std::size_t>(std::count_if(
             numbers.begin(), numbers.end(), [small](const Number& number) { return !may_be_spelled(number, small); }));
     };
-    // As many numbers as both sides have left face each other, and differ.
+    // The sides have numbers left that differ; as many of them face each other as the side with fewer has.
     const std::size_t facing = std::min(written_in_digits(a), written_in_digits(b));
     return std::max(must(a), facing) + std::max(must(b), facing);
 }

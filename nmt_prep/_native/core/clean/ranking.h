@@ -49,7 +49,7 @@ struct Ranked {
 Ranked rank_records(std::uint64_t* records, std::size_t rows, std::size_t width, std::size_t kept,
                     const Corpora& corpora);
 
-// Sorts records in place and removes all but the best `kept` of each key; a count replaces the removed ones of a
+// Sorts records in place and removes all but the best `kept` of each key; a count replaces the removed records of a
 // corpus. Returns the number of records left. Reducing them again together with further records gives the same as
 // reducing all at once. Requires that they have corpora.
 std::size_t reduce_records(std::uint64_t* records, std::size_t rows, std::size_t width, std::size_t kept,

@@ -95,7 +95,7 @@ class Finder {
         return 0;
     }
 
-    // The same for strings whose first copy begins at `second`, with any number of spaces before the copy.
+    // Tries the strings whose first copy begins at `second`, with any number of spaces before the copy.
     template <class C>
     std::size_t repeated_at(std::span<const C> text, std::size_t begin, std::size_t second) const {
         std::size_t spaces = 0;

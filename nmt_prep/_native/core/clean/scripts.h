@@ -1,4 +1,4 @@
-// Scripts by name, and those that are written without spaces between words.
+// Scripts by name, and which scripts are written without spaces between words.
 #pragma once
 
 #include <cstdint>

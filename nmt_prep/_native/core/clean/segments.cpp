@@ -82,7 +82,7 @@ class SegmentTables {
         if (coverage_ > 1) return;
         for_each_line(sides, [&](LineNumber line, const TextView& text, std::size_t segment) {
             starts_.resize(line + 1, grams_.size());
-            // Of lines with the same key, the first is enough.
+            // If lines have the same key, the first of them is enough.
             if (lines_.find(keys_[line]).front().number == line) add_grams(analysis, text, segment);
         });
         starts_.resize(2 * first.lines + 1, grams_.size());
@@ -128,8 +128,8 @@ class SegmentTables {
         if (hashes.size() >= kFewestGrams) grams_.insert(grams_.end(), hashes.begin(), hashes.end());
     }
 
-    // Of the n-grams of each line, enters the rarest into the table: so many that a line without any of them cannot
-    // cover it.
+    // Enters the rarest n-grams of each line into the table, as many as needed so that a line without any of them
+    // cannot cover it.
     void choose_grams() {
         std::vector<std::uint32_t> counts(std::bit_ceil(grams_.size() + 1));  // n-grams may share a counter
         const auto count = [&](std::uint64_t gram) -> std::uint32_t& { return counts[gram & (counts.size() - 1)]; };
@@ -150,12 +150,12 @@ class SegmentTables {
     }
 
     double coverage_;
-    LargeVector<Key> exact_;  // of the bytes of each line
-    LargeVector<Key> keys_;   // of the normalized text of each line
+    LargeVector<Key> exact_;  // hash of the bytes of each line
+    LargeVector<Key> keys_;   // hash of the normalized text of each line
     KeyTable lines_;
     KeyTable pairs_;
     GramTable rare_;
-    LargeVector<std::uint64_t> grams_;  // of one line after another
+    LargeVector<std::uint64_t> grams_;  // n-grams of one line after another
     LargeVector<std::uint64_t> starts_;
 };
 
@@ -222,7 +222,7 @@ class Search {
 
     struct Pair {
         std::array<Line, 2> lines;
-        Key key{};  // of both sides
+        Key key{};  // hash of both sides
     };
 
     void analyse(const TextView& source, const TextView& target, std::size_t number) {

@@ -10,7 +10,8 @@
 
 namespace nmt_prep::clean {
 
-// How a pair matches a segment, the closest first. The sides of a pair may match those of the segment in any order.
+// How a pair matches a segment, the closest match first. The sides of a pair may match the sides of the segment in any
+// order.
 enum class Match : std::uint8_t {
     kNone,
     kExact,    // both sides have the same bytes

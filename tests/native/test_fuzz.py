@@ -29,7 +29,7 @@ from nmt_prep.align.training import count, updated
 from nmt_prep.cleaning.languages.fasttext import FastTextIdentifier
 from nmt_prep.columns import Ragged
 from nmt_prep.errors import NmtPrepError
-from nmt_prep.records.reader import index_examples, read_shard
+from nmt_prep.records.reader import read_shard
 from nmt_prep.subwords.byte_bpe import ByteBPETokenizer
 from nmt_prep.subwords.sentencepiece import SentencePieceTokenizer
 from nmt_prep.subwords.tokenizer import IdLayout, Tokenizer
@@ -273,7 +273,6 @@ def read_tfrecord(path: Path) -> None:
             read_shard(path, layout)
         except NmtPrepError:
             continue
-    index_examples(path)
 
 
 def read_spill(path: Path) -> None:

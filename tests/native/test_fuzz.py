@@ -250,7 +250,7 @@ def read_alignment_model(path: Path) -> None:
             column(["das kleine Haus", "ein Baum", "ein"]),
         )
         model.align(source, target)
-        model.score(source, target, own=np.array([0, 1, 2**31]))
+        model.score(source, target, np.array([0, 1, 2**31]))
         model = Model.start(model.settings, model)
     while not model.finished:
         model = updated(model, merge([count(model, column(SOURCE), column(TARGET))]))

@@ -9,9 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from nmt_prep.cli.streams import READER_GONE
-from nmt_prep.cli.text_stream import carriage_return_hint, input_lines, name_of, write_lines, write_text
-from nmt_prep.errors import InvalidTextError, OutputError
+from nmt_prep.cli.text_stream import carriage_return_hint, input_lines, write_lines
+from nmt_prep.errors import InvalidTextError
 
 
 @contextmanager
@@ -56,38 +55,11 @@ def test_a_file_that_cannot_be_read_is_an_os_error(tmp_path: Path) -> None:
     assert (error.value.filename, error.value.strerror) == (str(tmp_path / "none"), "No such file or directory")
 
 
-def test_a_closed_standard_input_is_an_os_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", None)
-    with pytest.raises(OSError, match=r"it is closed; give the text to read: 'standard input'"):
-        list(input_lines())
-
-
 def test_lines_are_written_to_standard_output(tmp_path: Path) -> None:
     with standard_output(os.open(tmp_path / "out", os.O_WRONLY | os.O_CREAT)):
         write_lines(pa.array(["a", "", "ü\r"], pa.large_string()))
         write_lines(pa.array([], pa.large_string()))
     assert (tmp_path / "out").read_bytes() == "a\n\nü\r\n".encode()
-
-
-def test_a_reader_that_is_gone_ends_the_program() -> None:
-    reader, writer = os.pipe()
-    os.close(reader)
-    with standard_output(writer), pytest.raises(SystemExit) as end:
-        write_text(memoryview(b"text\n"))
-    assert end.value.code == READER_GONE
-
-
-def test_output_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "in").touch()
-    with (
-        standard_output(os.open(tmp_path / "in", os.O_RDONLY)),
-        pytest.raises(OutputError, match=r"^cannot write to standard output: Bad file descriptor$"),
-    ):
-        write_text(memoryview(b"text\n"))
-
-
-def test_names_of_inputs() -> None:
-    assert (name_of(None), name_of(Path("a/b"))) == ("standard input", "a/b")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The command line: the commands by name, and what errors become."""
+"""The command line: the commands by name, and messages and exit statuses for errors."""
 
 from __future__ import annotations
 

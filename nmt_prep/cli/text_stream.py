@@ -95,7 +95,7 @@ def name_of(path: Path | None) -> str:
 
 
 def carriage_return_hint(line: bytes) -> str:
-    r"""Returns what a message about too few columns adds for a line that ends in a carriage return, or is only that."""
+    r"""Returns the hint of messages about too few columns, for a line that is or ends in a carriage return; else nothing."""
     if not line.endswith(b"\r"):
         return ""
     what = "is only" if line == b"\r" else "ends in"

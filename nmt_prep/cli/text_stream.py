@@ -95,7 +95,7 @@ def name_of(path: Path | None) -> str:
 
 
 def carriage_return_hint(line: bytes) -> str:
-    r"""Returns the hint of messages about too few columns, for a line that is or ends in a carriage return; else nothing."""
+    r"""Returns a hint at the carriage return that ends a line with too few columns; empty if there is none."""
     if not line.endswith(b"\r"):
         return ""
     what = "is only" if line == b"\r" else "ends in"

@@ -699,6 +699,9 @@ class NativeAligner:
     def expect(
         self, pairs: NumberedPairs, jumps: bool, counts: npt.NDArray[np.int64], threads: int
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
+    def counts_by_pair(
+        self, pairs: NumberedPairs, threads: int
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float32]]: ...
     def link(
         self, pairs: NumberedPairs, how: int, threads: int
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], int]: ...
@@ -716,6 +719,55 @@ class NativeAligner:
 def symmetrize_links(
     forward: npt.NDArray[np.uint8], backward: npt.NDArray[np.uint8], how: int
 ) -> npt.NDArray[np.uint8]: ...
+
+# sentences.cpp
+class SentenceSide:
+    def __init__(
+        self, words: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64], lengths: npt.NDArray[np.float64]
+    ) -> None: ...
+
+class WordLinks:
+    def __init__(
+        self,
+        first: npt.NDArray[np.int64],
+        others: npt.NDArray[np.int32],
+        counts: npt.NDArray[np.float32],
+        totals: npt.NDArray[np.float32],
+        shares: npt.NDArray[np.float32],
+    ) -> None: ...
+
+class BeadCounts:
+    def __init__(
+        self,
+        offsets: npt.NDArray[np.int64],
+        source: npt.NDArray[np.int32],
+        target: npt.NDArray[np.int32],
+        counts: npt.NDArray[np.float32],
+        source_beads: npt.NDArray[np.int32],
+        target_beads: npt.NDArray[np.int32],
+    ) -> None: ...
+
+def align_sentences(
+    source: SentenceSide,
+    target: SentenceSide,
+    low: npt.NDArray[np.int64],
+    high: npt.NDArray[np.int64],
+    kinds: npt.NDArray[np.int32],
+    priors: npt.NDArray[np.float64],
+    deletion: float,
+    extension: float,
+    ratio: float,
+    variance: float,
+    source_gamma: tuple[float, float],
+    target_gamma: tuple[float, float],
+    source_links: WordLinks | None,
+    target_links: WordLinks | None,
+    own: BeadCounts | None,
+    pseudo: float,
+    mix: float,
+    word_weight: float,
+    free: float,
+) -> tuple[npt.NDArray[np.int64], bool]: ...
 
 # health.cpp
 def line_hashes(data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]: ...

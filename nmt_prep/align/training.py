@@ -204,9 +204,9 @@ def _with_words(model: Model, arrays: Arrays) -> Model:
 
 def _with_cells(model: Model, arrays: Arrays, threads: int) -> Model:
     cells: _CellArrays = (arrays["offsets"], arrays["targets"], arrays["counts"])
-    evidence = _equal_words(model.vocabularies)
+    evidence = equal_words(model.vocabularies)
     if model.prior is not None:
-        known = _cells_of(model.prior, model.vocabularies)
+        known = known_cells(model.prior, model.vocabularies)
         cells, evidence = _joined(cells, known), _joined(evidence, known)
     columns = len(model.vocabularies[1])
     cells = _pruned(cells, columns, model.settings.table)
@@ -243,7 +243,7 @@ def _pruned(cells: _CellArrays, columns: int, most: int) -> _CellArrays:
     return prune_cells(*cells, columns, least, _LEAST_ASSOCIATION)
 
 
-def _cells_of(model: Model, vocabularies: tuple[Vocabulary, ...]) -> _CellArrays:
+def known_cells(model: Model, vocabularies: tuple[Vocabulary, ...]) -> _CellArrays:
     """Returns the evidence of a model as rows of cells, with the numbers of words in other vocabularies."""
     assert model.lexicon is not None
     offsets, targets, counts = model.lexicon.table.rows_of(model.evidence, 1)
@@ -255,7 +255,7 @@ def _cells_of(model: Model, vocabularies: tuple[Vocabulary, ...]) -> _CellArrays
     return _rows(numbers[0][rows], numbers[1][targets], counts, len(vocabularies[0]))
 
 
-def _equal_words(vocabularies: tuple[Vocabulary, ...]) -> _CellArrays:
+def equal_words(vocabularies: tuple[Vocabulary, ...]) -> _CellArrays:
     """Returns a cell for each word of both sides."""
     hashes = np.intersect1d(vocabularies[0].hashes, vocabularies[1].hashes)
     source, target = (vocabulary.numbers_of(hashes) for vocabulary in vocabularies)

@@ -29,6 +29,7 @@ with delayed_imports():
         rejects,
         report,
         run,
+        sentences,
         view,
         vocab,
     )
@@ -46,6 +47,7 @@ COMMANDS: dict[str, ModuleType] = {
     "report": report,
     "align": align,
     "shortlist": align,
+    "sentences": sentences,
     "view": view,
     "encode": vocab,
     "decode": vocab,

@@ -229,6 +229,18 @@ auto expect(const Aligner& aligner, const HeldPairs& pairs, bool jumps, const Wr
                       own_by_numpy(std::vector(expected.backward.begin(), expected.backward.end())));
 }
 
+auto counts_by_pair(const Aligner& aligner, const HeldPairs& pairs, std::size_t threads) {
+    aligner.check(pairs);
+    align::PairCounts result;
+    SignalPoll poll;
+    {
+        const nb::gil_scoped_release unlocked;
+        result = align::counts_by_pair(pairs.view(), aligner.parameters(threads), poll);
+    }
+    return std::tuple(own_by_numpy(std::move(result.offsets)), own_by_numpy(std::move(result.source)),
+                      own_by_numpy(std::move(result.target)), own_by_numpy(std::move(result.counts)));
+}
+
 // Returns links as numbers of source and target words in turn, their offsets, and the number of pairs too long.
 auto link(const Aligner& aligner, const HeldPairs& pairs, unsigned how, std::size_t threads) {
     aligner.check(pairs);
@@ -342,6 +354,7 @@ void bind_align(nb::module_& module) {
              nb::keep_alive<1, 2>(), nb::arg("table"), nb::arg("source_shares"), nb::arg("target_shares"),
              nb::arg("forward"), nb::arg("backward"), nb::arg("null"), nb::arg("floor"), nb::arg("steepness"))
         .def("expect", expect, nb::arg("pairs"), nb::arg("jumps"), nb::arg("counts"), nb::arg("threads"))
+        .def("counts_by_pair", counts_by_pair, nb::arg("pairs"), nb::arg("threads"))
         .def("link", link, nb::arg("pairs"), nb::arg("how"), nb::arg("threads"))
         .def("score", score, nb::arg("pairs"), nb::arg("evidence"), nb::arg("own"), nb::arg("pseudo"), nb::arg("mix"),
              nb::arg("floor"), nb::arg("threads"));

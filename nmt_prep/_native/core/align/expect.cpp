@@ -69,4 +69,22 @@ void expect(const Pairs& pairs, const Parameters& parameters, Step step, Expecte
         expect_by_jumps(pairs, parameters, expected, threads, poll);
 }
 
+PairCounts counts_by_pair(const Pairs& pairs, const Parameters& parameters, const Poll& poll) {
+    PairCounts result;
+    DiagonalLinks links(parameters);
+    for (std::size_t at = 0; at < pairs.size; ++at) {
+        if (at % kRunPairs == 0) poll();
+        const Pair pair = pairs[at];
+        if (!pair.empty() && !pair.too_long())
+            for (const AgreedCell& cell : links.of(pair)) {
+                if (cell.agreed < kLeastCounted) continue;
+                result.source.push_back(pair.source[cell.source]);
+                result.target.push_back(pair.target[cell.target]);
+                result.counts.push_back(static_cast<float>(counted(cell.agreed)) / static_cast<float>(kOne));
+            }
+        result.offsets.push_back(static_cast<std::int64_t>(result.source.size()));
+    }
+    return result;
+}
+
 }  // namespace nmt_prep::align

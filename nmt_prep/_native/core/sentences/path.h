@@ -1,0 +1,37 @@
+// The best alignment of the sentences of a document, within a band.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "sentences/document.h"
+#include "sentences/lengths.h"
+#include "sentences/words.h"
+#include "text/batch.h"
+
+namespace nmt_prep::sentences {
+
+struct Scoring {
+    std::span<const Kind> kinds;     // of beads with both sides
+    std::span<const double> priors;  // log probability of each kind, but for a constant
+    double deletion;                 // value of a sentence without a counterpart
+    double extension;                // of one that follows another
+    LengthModel lengths;
+    const WordModel* target_words = nullptr;  // given the source; null to compare lengths alone
+    const WordModel* source_words = nullptr;  // given the target
+    double word_weight;
+    double free;  // log probability of a free translation, whose words tell nothing
+};
+
+struct Path {
+    std::vector<Bead> beads;
+    bool at_edge = false;  // it passes an edge of the band that is not one of the document
+};
+
+// Finds the path of the highest value from (0, 0) to the end of both sides. Memory is that of the words of some hundred
+// sentences, and a byte for each cell of the band.
+Path best_path(const Document& document, const Band& band, const Scoring& scoring, const Poll& poll);
+
+}  // namespace nmt_prep::sentences

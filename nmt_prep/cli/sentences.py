@@ -1,0 +1,66 @@
+"""The command sentences: aligns the sentences of documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from nmt_prep.cli.delayed import delayed_imports
+from nmt_prep.cli.interrupts import interruptible
+from nmt_prep.cli.options import STANDARD_OUTPUT, QuietOption, ThreadsOption, check_outputs
+from nmt_prep.cli.terminal import SafeConsole
+from nmt_prep.runtime import available_cores
+
+with delayed_imports():
+    import pyarrow as pa
+
+    from nmt_prep.cli import text_stream
+    from nmt_prep.sentences import files
+
+_SIDE = "A file with a sentence a line, or a directory of such files."
+_FORMAT = "What to write: pairs with a tab, beads such as [0, 1]:[0], or the rungs of hunalign's ladder."
+_OUTPUT = "Directory for the results of directories, one file for each document; standard output for files."
+_MODEL = "A model of the same languages that nmt-prep align --save wrote; what it knows is used beside the documents."
+_GOLD = "Beads in vecalign's format: compare with them, and print precision, recall and F1 to standard error."
+_LANGUAGES = "The languages, such as zh-en: sides of languages without spaces are joined without a space."
+
+
+def sentences(
+    source: Annotated[Path, typer.Argument(metavar="SOURCE", help=_SIDE, exists=True)],
+    target: Annotated[Path, typer.Argument(metavar="TARGET", help=_SIDE, exists=True)],
+    languages: Annotated[str, typer.Option(metavar="SOURCE-TARGET", help=_LANGUAGES)],
+    form: Annotated[Literal["tsv", "beads", "ladder"], typer.Option("--format", help=_FORMAT)] = "tsv",
+    output: Annotated[Path | None, typer.Option(metavar="DIRECTORY", help=_OUTPUT, file_okay=False)] = None,
+    model: Annotated[Path | None, typer.Option(metavar="FILE", help=_MODEL, exists=True, dir_okay=False)] = None,
+    gold: Annotated[Path | None, typer.Option(metavar="FILE", help=_GOLD, exists=True, dir_okay=False)] = None,
+    threads: ThreadsOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Align the sentences of two documents, or of two directories with files of the same names.
+
+    Each line of a file is a sentence. A model of word alignment is learned from the documents themselves, from all
+    files of the directories together. A sentence may be aligned with several, or with none; pairs leave out the latter.
+    """
+    if source.is_dir() != target.is_dir():
+        raise typer.BadParameter(f"{source} and {target}: name two files, or two directories")
+    if source.is_dir() and output is None:
+        raise typer.BadParameter("the results of directories need --output, a directory for them")
+    if source.is_file() and output is not None:
+        raise typer.BadParameter("--output is for directories; the result of two files goes to standard output")
+    if source.is_dir() and gold is not None:
+        raise typer.BadParameter("--gold compares one document: name two files")
+    check_outputs(STANDARD_OUTPUT, {"SOURCE": source, "TARGET": target, "--gold": gold, "--model": model})
+    console = SafeConsole(stderr=True, quiet=quiet)
+    with interruptible("interrupted"):
+        aligned = files.align_files(source, target, languages, model, threads or available_cores())
+        if output is None:
+            (document,) = aligned
+            text_stream.write_lines(pa.array(document.lines(form), pa.large_string()))
+            if gold is not None:
+                console.print(files.compare(document, gold))
+            return
+        for document in aligned:
+            files.write_document(document, form, output)
+    console.print(f"{len(aligned)} documents are aligned in {output}")

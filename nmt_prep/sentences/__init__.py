@@ -1,0 +1,1 @@
+"""Alignment of sentences: from documents to pairs."""

@@ -1,0 +1,88 @@
+"""The command sentences: formats, gold beads, directories and errors."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.cli.program import nmt_prep
+from tests.sentences.documents import shuffled_document
+
+SOURCE = "One.\nTwo is longer than one.\nThree\tis here.\n"
+TARGET = "Eins.\nZwei ist länger als eins.\nDrei ist hier.\n"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    source, target = tmp_path / "text.en", tmp_path / "text.de"
+    source.write_text(SOURCE, encoding="utf-8")
+    target.write_text(TARGET, encoding="utf-8")
+    return source, target
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        ("tsv", "One.\tEins.\nTwo is longer than one.\tZwei ist länger als eins.\nThree is here.\tDrei ist hier.\n"),
+        ("beads", "[0]:[0]\n[1]:[1]\n[2]:[2]\n"),
+        ("ladder", "0\t0\n1\t1\n2\t2\n3\t3\n"),
+    ],
+)
+def test_formats(files: tuple[Path, Path], form: str, expected: str) -> None:
+    done = nmt_prep("sentences", *files, "--languages", "en-de", "--format", form)
+    assert (done.returncode, done.stdout, done.stderr) == (0, expected, "")
+
+
+def test_gold_beads(files: tuple[Path, Path], tmp_path: Path) -> None:
+    gold = tmp_path / "gold"
+    gold.write_text("[0]:[0]\n[1, 2]:[1, 2]\n")
+    done = nmt_prep("sentences", *files, "--languages", "en-de", "--gold", gold)
+    assert " ".join(done.stderr.split()) == (
+        "strict: precision 0.3333, recall 0.5000, F1 0.4000; lax: precision 1.0000, recall 1.0000, F1 1.0000"
+    )
+
+
+def test_directories_are_learned_together(tmp_path: Path) -> None:
+    for number in range(3):
+        (source, target), _ = shuffled_document(random.Random(number), 40)
+        for side, lines in (("en", source), ("de", target)):
+            (tmp_path / side).mkdir(exist_ok=True)
+            (tmp_path / side / f"{number}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    sides = (tmp_path / "en", tmp_path / "de")
+    done = nmt_prep("sentences", *sides, "--languages", "en-de", "--output", tmp_path / "out")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "3 documents" in done.stderr
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["0.tsv", "1.tsv", "2.tsv"]
+    (tmp_path / "de" / "2.txt").unlink()
+    done = nmt_prep("sentences", *sides, "--languages", "en-de", "--output", tmp_path / "out")
+    assert done.returncode == 1
+    assert "2.txt has no counterpart of the same name" in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "status", "message"),
+    [
+        ("", [], 1, "is empty; the target side needs sentences"),
+        ("x\n" * 40, [], 1, "they do not translate each other"),
+        (TARGET, ["--languages", "en"], 1, "expected two language tags"),
+        (TARGET, ["--output", "out"], 2, "--output is for directories"),
+    ],
+)
+def test_wrong_input_is_an_error(
+    files: tuple[Path, Path], target: str, options: list[str], status: int, message: str
+) -> None:
+    files[1].write_text(target, encoding="utf-8")
+    done = nmt_prep("sentences", *files, *(options if "--languages" in options else ["--languages", "en-de", *options]))
+    assert (done.returncode, done.stdout) == (status, "")
+    assert message in " ".join(done.stderr.replace("│", " ").split())
+
+
+def test_wrong_gold_is_an_error(files: tuple[Path, Path], tmp_path: Path) -> None:
+    gold = tmp_path / "gold"
+    for text, message in (("[0]-[0]\n", "line 1 is not a bead"), ("[0]:[0]\n[7]:[1]\n", "names source sentence 7")):
+        gold.write_text(text)
+        done = nmt_prep("sentences", *files, "--languages", "en-de", "--gold", gold)
+        assert done.returncode == 1
+        assert message in " ".join(done.stderr.split())

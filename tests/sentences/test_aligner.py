@@ -1,0 +1,48 @@
+"""Sentences of documents, aligned by lengths and words."""
+
+from __future__ import annotations
+
+import random
+
+import pyarrow as pa
+
+from nmt_prep.sentences.aligner import Aligner
+from tests.sentences.documents import Lines, shuffled_document
+
+
+def aligned(documents: list[tuple[Lines, Lines]], threads: int = 1) -> list[list[list[int]]]:
+    columns = [
+        (pa.array(source, pa.large_string()), pa.array(target, pa.large_string())) for source, target in documents
+    ]
+    return [beads.tolist() for beads in Aligner(columns, threads=threads).align()]
+
+
+def test_joined_split_and_missing_sentences_are_found() -> None:
+    documents, expected = zip(*(shuffled_document(random.Random(seed), 150) for seed in range(3)), strict=True)
+    found = aligned(list(documents))
+    right = sum(bead in beads for beads, gold in zip(found, expected, strict=True) for bead in gold)
+    assert right / sum(map(len, expected)) > 0.97
+
+
+def test_threads_do_not_change_the_beads() -> None:
+    documents = [shuffled_document(random.Random(seed), 60)[0] for seed in range(4)]
+    assert aligned(documents, threads=1) == aligned(documents, threads=3)
+
+
+def test_short_documents() -> None:
+    assert aligned([(["One sentence."], ["Ein Satz."])]) == [[[0, 1, 0, 1]]]
+    assert aligned([([""], ["Ein Satz."])]) == [[[0, 1, 0, 1]]]
+
+
+def test_long_documents_are_searched_coarse_to_fine() -> None:
+    (source, target), expected = shuffled_document(random.Random(7), 2200)
+    (beads,) = aligned([(source, target)])
+    assert sum(bead in beads for bead in expected) / len(expected) > 0.97
+
+
+def test_a_long_passage_without_counterpart_is_found() -> None:
+    (source, target), _ = shuffled_document(random.Random(3), 300)
+    passage = [f"Nachtrag: {' '.join(words)}." for words in zip("abcdefghijklmnopqrst" * 3, "uvwxyz" * 10, strict=True)]
+    (beads,) = aligned([(source, [*target[:120], *passage, *target[120:]])])
+    alone = {bead[2] for bead in beads if bead[0] == bead[1]}
+    assert len(alone & set(range(120, 180))) >= 57

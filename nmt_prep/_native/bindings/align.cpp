@@ -112,8 +112,7 @@ CellArrays prune_cells(const Int64Array& offsets, const Int32Array& targets, con
                        std::size_t columns, std::int64_t least, double association) {
     const align::CellRows cells = cells_of(offsets, targets, counts);
     for (const std::int32_t target : cells.targets)
-        if (target < 0 || static_cast<std::size_t>(target) >= columns)
-            throw nb::value_error("a target is not a column");
+        if (target < 0 || std::cmp_greater_equal(target, columns)) throw nb::value_error("a target is not a column");
     align::CellCounts kept;
     {
         const nb::gil_scoped_release unlocked;

@@ -94,7 +94,7 @@ struct HeldOwn {
         require(source.size() == target.size() && source.size() == counts.size(), "the counts have different sizes");
         for (const Int32Array* beads : {&source_beads, &target_beads})
             for (std::size_t i = 0; i < beads->size(); ++i)
-                require(beads->data()[i] >= -1 && beads->data()[i] + 1 < static_cast<std::int64_t>(offsets.size()),
+                require(beads->data()[i] >= -1 && std::cmp_less(beads->data()[i] + 1, offsets.size()),
                         "there is no such bead");
     }
     Int64Array offsets;
@@ -146,7 +146,7 @@ auto align_sentences(const HeldSide& source, const HeldSide& target, const Int64
     for (std::size_t k = 0; k < priors.size(); ++k) {
         of_kinds.push_back({kinds.data()[2 * k], kinds.data()[2 * k + 1]});
         for (const std::int32_t size : {of_kinds[k].sources, of_kinds[k].targets})
-            require(size >= 1 && static_cast<std::size_t>(size) <= sentences::kMostSentences,
+            require(size >= 1 && std::cmp_less_equal(size, sentences::kMostSentences),
                     "a bead has no sentences or too many");
     }
     for (const double value : {ratio, variance, source_gamma.first, source_gamma.second, target_gamma.first,

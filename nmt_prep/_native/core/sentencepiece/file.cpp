@@ -137,6 +137,7 @@ void check_pieces(const ModelFile& file) {
 }  // namespace
 
 void check_tokenizers(const ModelFile& file) {
+    if (!file.tokenizers) return;
     const TokenizersRules& rules = *file.tokenizers;
     const bool is_unigram = file.kind == ModelKind::kUnigram;
     if (rules.scores.size() > file.pieces.size()) fail("has more scores than pieces");
@@ -206,8 +207,8 @@ void use_fairseq_ids(ModelFile& file) {
     for (const Piece& piece : pieces)
         if (*piece.text == "<pad>" || *piece.text == "<mask>")
             fail("has the piece " + *piece.text + " already, which is added for fairseq's ids");
-    const Piece pad{*Utf8Text::of("<pad>"), 0, PieceType::kControl},
-        mask{*Utf8Text::of("<mask>"), 0, PieceType::kControl};
+    const Piece pad{Utf8Text::literal("<pad>"), 0, PieceType::kControl},
+        mask{Utf8Text::literal("<mask>"), 0, PieceType::kControl};
     pieces.insert(pieces.begin() + 3, pieces.front());
     pieces.erase(pieces.begin());
     pieces.insert(pieces.begin() + 1, pad);

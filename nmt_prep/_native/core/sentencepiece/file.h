@@ -75,7 +75,7 @@ struct ModelFile {
     bool byte_fallback = false;
     bool whitespace_is_suffix = false;
     std::string unk_piece = "<unk>", bos_piece = "<s>", eos_piece = "</s>", pad_piece = "<pad>";
-    Utf8Text unk_surface = *Utf8Text::of(" \xE2\x81\x87 ");
+    Utf8Text unk_surface = Utf8Text::literal(" \xE2\x81\x87 ");
     NormalizerSpec normalizer;
     std::optional<NormalizerSpec> denormalizer;
     std::vector<SelfTest> self_tests;

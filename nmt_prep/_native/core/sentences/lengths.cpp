@@ -14,7 +14,10 @@ constexpr double kShortest = 5.0;  // characters from which on the variance grow
 // The logarithm of the gamma function, by Stirling's series; x is positive.
 double log_gamma(double x) {
     double product = 1.0;
-    for (; x < 10.0; x += 1.0) product *= x;
+    while (x < 10.0) {
+        product *= x;
+        x += 1.0;
+    }
     const double inverse = 1.0 / x;
     const double square = inverse * inverse;
     const double series = inverse * (1.0 / 12 - square * (1.0 / 360 - square * (1.0 / 1260 - square / 1680)));

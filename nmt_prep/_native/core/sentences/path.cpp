@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <optional>
+#include <memory>
 #include <utility>
 
 #include "text/exp_log.h"
@@ -41,10 +41,10 @@ class Search {
         }
         find_partners();
         if (scoring.target_words == nullptr) return;
-        target_values_.emplace(document_.target, document_.source, *scoring.target_words, first_source_, last_source_,
-                               most_sources_);
-        source_values_.emplace(document_.source, document_.target, *scoring.source_words, first_target_, last_target_,
-                               most_targets_);
+        target_values_ = std::make_unique<SpanValues>(document_.target, document_.source, *scoring.target_words,
+                                                      first_source_, last_source_, most_sources_);
+        source_values_ = std::make_unique<SpanValues>(document_.source, document_.target, *scoring.source_words,
+                                                      first_target_, last_target_, most_targets_);
     }
 
     Path find(const Poll& poll) {
@@ -79,7 +79,7 @@ class Search {
 
     // Computes the values of words for the rows of a block.
     void compute_words(std::size_t row) {
-        if (!target_values_) return;
+        if (target_values_ == nullptr) return;
         const std::size_t begin = row > most_sources_ ? row - most_sources_ : 0;
         const std::size_t end = std::min(row + kBlockRows, n_);
         const std::size_t reach = most_targets_;
@@ -140,7 +140,8 @@ class Search {
 
     double value_of(std::size_t i, std::size_t j, Kind kind) const {
         const double lengths = lengths_.of(i, j, kind);
-        return target_values_ ? lengths + log_sum(scoring_.word_weight * words_of(i, j, kind), scoring_.free) : lengths;
+        return target_values_ != nullptr ? lengths + log_sum(scoring_.word_weight * words_of(i, j, kind), scoring_.free)
+                                         : lengths;
     }
 
     double words_of(std::size_t i, std::size_t j, Kind kind) const {
@@ -179,7 +180,7 @@ class Search {
             i = source;
             j = target;
         }
-        std::reverse(path.beads.begin(), path.beads.end());
+        std::ranges::reverse(path.beads);
         return path;
     }
 
@@ -191,7 +192,7 @@ class Search {
     std::size_t most_sources_ = 1;
     std::size_t most_targets_ = 1;
     std::vector<std::int64_t> first_source_, last_source_, first_target_, last_target_;
-    std::optional<SpanValues> target_values_, source_values_;
+    std::unique_ptr<SpanValues> target_values_, source_values_;
     std::vector<std::vector<Cell>> rows_;  // the last rows
     std::vector<std::uint8_t> back_;       // for each cell of the band, how its best paths arrive
 };

@@ -21,10 +21,15 @@ inline bool is_utf8(std::string_view text) {
 // Well-formed text, which may be decoded without checks.
 class Utf8Text {
    public:
-    // Returns nothing for other text. There is no other way to make one.
+    // Returns nothing for other text.
     static std::optional<Utf8Text> of(std::string text) {
         if (!is_utf8(text)) return std::nullopt;
         return Utf8Text(std::move(text));
+    }
+    // Text of the program itself.
+    template <std::size_t kSize>
+    static Utf8Text literal(const char (&text)[kSize]) {
+        return Utf8Text(text);
     }
 
     const std::string& operator*() const { return text_; }

@@ -61,7 +61,8 @@ def test_a_data_set_is_looked_at_without_fetching_it(hub: Hub, tmp_path: Path) -
 
 def test_problems(hub: Hub, tmp_path: Path) -> None:
     ended = check(tmp_path, split="dve", vocab="hf:owner/none")
-    assert ended.stdout.count("hf:owner/name/en-zh: there is no split 'dve' (there is train, validation)") == 4  # at each corpus, and repeated at the end
+    problem = "hf:owner/name/en-zh: there is no split 'dve' (there is train, validation)"
+    assert ended.stdout.count(problem) == 4  # below both corpora, and repeated at the end
     assert "vocab.from: hf://owner/none: there is no model owner/none on" in ended.stdout
     assert ended.returncode == 1
     fields = {"source": "translation.en", "target": "translations.zh"}

@@ -55,8 +55,6 @@ _WORD_WEIGHT = 0.25
 _FREE = -5.0
 """Log probability that a bead is a free translation, whose words tell nothing."""
 
-_WITHOUT_WORDS = -99.0
-
 _PASSES = 2
 """Number of passes with a learned model."""
 
@@ -88,12 +86,12 @@ class _Lexicon:
     Attributes:
         source: links of source words, and the shares of target words.
         target: links of target words, and the shares of source words.
-        own: for each document, the counts of its beads.
+        bead_counts: for each document, what the model learned from each of its beads.
     """
 
     source: WordLinks
     target: WordLinks
-    own: Sequence[BeadCounts]
+    bead_counts: Sequence[BeadCounts]
 
 
 class Aligner:
@@ -197,20 +195,21 @@ class Aligner:
             new = ~np.isin(cells[0] * size + cells[1], known[0] * size + known[1])
             cells = tuple(np.concatenate([array, added[new]]) for array, added in zip(known, cells, strict=True))
         links = [_links(cells, self._shares, side) for side in (0, 1)]
-        own = self._own(model, paths) if model is not None else [_nothing()] * len(self.documents)
-        return _Lexicon(links[0], links[1], own)
+        counts = [_nothing()] * len(self.documents) if model is None else self._bead_counts(model, paths)
+        return _Lexicon(links[0], links[1], counts)
 
-    def _own(self, model: Model, paths: Sequence[Beads]) -> list[BeadCounts]:
+    def _bead_counts(self, model: Model, paths: Sequence[Beads]) -> list[BeadCounts]:
         offsets, source, target, counts = model.aligner.counts_by_pair(self._pairs(paths), self._threads)
-        own, first = [], 0
+        of_documents, first = [], 0
         for path in paths:
             bounds = offsets[first : first + len(path) + 1]
             inside = slice(int(bounds[0]), int(bounds[-1]))
             beads = np.arange(len(path), dtype=np.int32)
             of_sentences = [np.repeat(beads, path[:, end] - path[:, end - 1]) for end in (1, 3)]
-            own.append(BeadCounts(bounds - bounds[0], source[inside], target[inside], counts[inside], *of_sentences))
+            words = (source[inside], target[inside])
+            of_documents.append(BeadCounts(bounds - bounds[0], *words, counts[inside], *of_sentences))
             first += len(path)
-        return own
+        return of_documents
 
 
 def _blank(lines: int) -> pa.Array:
@@ -276,8 +275,8 @@ def _searched(
     deletion: float = DELETION,
 ) -> tuple[Beads, bool]:
     lengths = calibrated(document, before)
-    source_links, target_links, own = (
-        (None, None, None) if lexicon is None else (lexicon.source, lexicon.target, lexicon.own[number])
+    source_links, target_links, bead_counts = (
+        (None, None, None) if lexicon is None else (lexicon.source, lexicon.target, lexicon.bead_counts[number])
     )
     beads, at_edge = align_sentences(
         document.source.native(),
@@ -294,11 +293,11 @@ def _searched(
         lengths.target_gamma,
         source_links,
         target_links,
-        own,
+        bead_counts,
         _PSEUDO_COUNT,
         _MIXED,
         _WORD_WEIGHT,
-        _FREE if lexicon is not None else _WITHOUT_WORDS,
+        _FREE,
     )
     return beads.reshape(-1, 4), at_edge
 

@@ -15,7 +15,8 @@ from nmt_prep.sentences.document import Beads
 Listed: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 """The numbers of the sentences of both sides of a bead, from 0."""
 
-_LINE = re.compile(r"\[([\d, ]*)\]:\[([\d, ]*)\](:.*)?")
+_NUMBER = re.compile(r"[0-9]+")
+_LINE = re.compile(r"\[([0-9, ]*)\]:\[([0-9, ]*)\](:.*)?")
 
 
 @dataclass(frozen=True)
@@ -68,17 +69,17 @@ def read_gold(path: Path, sizes: tuple[int, int]) -> list[Listed]:
         CorpusError: the file cannot be read, a line is not a bead, or a sentence does not exist.
     """
     gold = []
-    for number, line in enumerate(read_bytes(path).decode("utf-8", "replace").split("\n"), 1):
+    for at, line in enumerate(read_bytes(path).decode("utf-8", "replace").split("\n"), 1):
         if not line.strip():
             continue
         matched = _LINE.fullmatch(line.strip())
         if matched is None:
-            raise CorpusError(f"{path}: line {number} is not a bead such as [0, 1]:[0]: {line[:80]!r}")
-        source, target = (tuple(int(each) for each in side.split(",") if each.strip()) for side in matched.group(1, 2))
+            raise CorpusError(f"{path}: line {at} is not a bead such as [0, 1]:[0]: {line[:80]!r}")
+        source, target = (tuple(map(int, _NUMBER.findall(side))) for side in matched.group(1, 2))
         for name, side, size in zip(("source", "target"), (source, target), sizes, strict=True):
             if side and max(side) >= size:
                 raise CorpusError(
-                    f"{path}: line {number} names {name} sentence {max(side)}, but there are {size}, counted from 0; "
+                    f"{path}: line {at} names {name} sentence {max(side)}, but there are {size}, counted from 0; "
                     "these beads belong to other files"
                 )
         gold.append((source, target))

@@ -115,10 +115,10 @@ def compare(document: AlignedDocument, gold: Path) -> str:
         CorpusError: the gold beads cannot be read, or are those of another document.
     """
     sizes = len(document.sides[0]), len(document.sides[1])
-    found = agreement(listed(document.beads), read_gold(gold, sizes))
+    shares = agreement(listed(document.beads), read_gold(gold, sizes))
     return (
-        f"strict: precision {found.precision:.4f}, recall {found.recall:.4f}, F1 {found.f1:.4f}; "
-        f"lax: precision {found.lax_precision:.4f}, recall {found.lax_recall:.4f}, F1 {found.lax_f1:.4f}"
+        f"strict: precision {shares.precision:.4f}, recall {shares.recall:.4f}, F1 {shares.f1:.4f}; "
+        f"lax: precision {shares.lax_precision:.4f}, recall {shares.lax_recall:.4f}, F1 {shares.lax_f1:.4f}"
     )
 
 

@@ -191,7 +191,7 @@ class Aligner {
     std::size_t columns() const { return target_shares_.size(); }
 
    private:
-    // Only weights as these keep posteriors from becoming negative, or no numbers.
+    // Other weights could make posteriors negative or NaN.
     static void check_weights(const FloatArray& weights) {
         constexpr float kLeast = 0x1p-64F;
         for (std::size_t i = 0; i < weights.size(); ++i)
@@ -272,7 +272,7 @@ struct HeldEvidence {
     align::Totals totals;
 };
 
-// Most pairs that are equal to a scored one: the sums of what they were counted stay below 2^63.
+// Maximum number of pairs that equal a scored pair, so that sums of their counts stay below 2^63.
 constexpr std::int64_t kMostOwn = std::int64_t{1} << 31;
 
 auto score(const Aligner& aligner, const HeldPairs& pairs, const HeldEvidence& held, const Int64Array& own,

@@ -48,7 +48,7 @@ class Lattice {
     void solve_forward(std::int64_t* counts);
     void solve_backward(std::int64_t* counts);
 
-    // After both: calls found(slot, probability that both directions link the words).
+    // Calls found(slot, probability that both directions link the words). Requires that both directions are solved.
     template <class Found>
     void for_each_agreed(Found&& found) const {
         for (const Known& cell : known_) found(cell.slot, cell.linked * posterior(cell.source, cell.target, cell.lane));

@@ -32,8 +32,8 @@ class CharacterFix : public Fix {
     }
 
    protected:
-    // `previous` is the character before this one that stayed, 0 if there is none. A character that is altered after
-    // some other must be altered after none.
+    // `previous` is the last character before this one that stayed, 0 at the beginning of a line. If a character is
+    // altered after any other character, it must also be altered at the beginning of a line.
     virtual bool alters(char32_t point, char32_t previous) const = 0;
     // Appends what the character becomes: nothing, unless overridden.
     virtual void replace(char32_t, std::string&) const {}

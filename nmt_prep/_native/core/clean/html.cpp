@@ -80,7 +80,7 @@ class Parser {
     bool is(std::size_t at, char c) const { return at < text_.size() && text_[at] == c; }
     bool is(std::size_t at, std::string_view part) const { return text_.substr(at, part.size()) == part; }
 
-    // True if the last of something, which is kNone if there is none, begins at `at` or later.
+    // Returns true if the last occurrence of a construct, kNone for no occurrence, begins at `at` or later.
     static bool before(std::size_t at, std::size_t last) { return last != kNone && at <= last; }
 
     // True if nothing after `at` can change the result.

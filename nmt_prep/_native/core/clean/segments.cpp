@@ -102,8 +102,8 @@ class SegmentTables {
     const KeyTable& pairs() const { return pairs_; }
     // The rarest n-grams of each line.
     const GramTable& rare() const { return rare_; }
-    // The different n-grams of a line, in ascending order; none if it is too short to be covered, or like an earlier
-    // line.
+    // Returns the distinct n-grams of a line, in ascending order. Lines that are too short to be covered, and repeated
+    // lines, have none.
     std::span<const std::uint64_t> grams(LineNumber line) const {
         return {grams_.data() + starts_[line], starts_[line + 1] - starts_[line]};
     }

@@ -269,7 +269,7 @@ void Model::add_scores(Line& line, const IdBuffer& ids) const {
     line.scored = ids.size();
 }
 
-// The place in the text up to which the score of a line that has this score at a place can be trusted.
+// Returns how far scores can be trusted, as a place in the text, given the score of the line up to an earlier place.
 std::size_t Model::trusted_from(std::size_t place, float score) const {
     return unigram_ && !tokenizers_ ? place + unigram_->trusted_bytes(score) : SIZE_MAX;
 }

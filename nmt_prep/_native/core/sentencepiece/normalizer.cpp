@@ -89,8 +89,8 @@ void Normalizer::read_rules() {
     for (std::uint8_t byte = '!'; byte < 0x7F; ++byte) plain_ascii_ &= !(flags_[byte] & changed);
 }
 
-// Returns the entry of a character in the table of copies. A character is copied if no rule applies to it, or one that
-// makes no more bytes of it, without a space, as for letters that become lower case.
+// Returns the entry of a character in the table of copies. A character is copied if no rule applies to it, or if its
+// replacement has no more bytes and no space, such as a lower-case letter.
 std::uint32_t Normalizer::copy_of(char32_t point) const {
     const std::uint8_t own = flags_[point];
     const std::uint32_t flags = (own & kBeginsRule ? kCopyBeginsRule : 0u) | (own & kSecond ? kCopySecond : 0u);

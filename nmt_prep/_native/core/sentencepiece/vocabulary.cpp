@@ -66,7 +66,7 @@ Vocabulary::Vocabulary(const ModelFile& file, bool escaped)
         if (piece.type == PieceType::kUnknown) unk_id = id;
         if (piece.type == PieceType::kByte) byte_ids[static_cast<std::size_t>(byte_of_piece(*piece.text))] = id;
         if (piece.type == PieceType::kNormal) lowest_score = std::min(lowest_score, piece.score);
-        // With tokenizers, a unigram model finds the spellings of bytes in text too.
+        // In tokenizers, text that spells a byte piece, such as "<0x41>", matches that piece of a unigram model.
         const bool is_found_byte =
             file.tokenizers && file.kind == ModelKind::kUnigram && piece.type == PieceType::kByte;
         if (!piece.in_text() && !is_found_byte) continue;

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t kBlockRows = 512;
 constexpr double kNever = -1e30;
-// A byte for each cell: the kind of the last bead of the best path to it, or kAlone; and how the best path arrives
-// whose last sentence has no counterpart.
+// Each cell has a byte with the last step of its best path: the kind of the last bead, or kAlone. The two highest bits
+// describe the best path that ends with a sentence without counterpart.
 constexpr std::uint8_t kAlone = 0x3F;
 constexpr std::uint8_t kKindBits = 0x3F;
 constexpr std::uint8_t kTargetAlone = 0x40;  // that sentence is one of the target

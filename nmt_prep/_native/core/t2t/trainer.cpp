@@ -141,7 +141,7 @@ void Trainer::pin_reserved() {
 
 void Trainer::plant(std::int64_t min_total, const Poll& poll) {
     if (min_total >= planted_) return;
-    // To build the tree takes longer than passes over it, so it should serve smaller counts as well.
+    // Building a tree takes longer than passes over it, so one tree serves smaller counts as well.
     if (planted_ != INT64_MAX)
         min_total = std::min(min_total, tree_.least_total(std::max(kSmallTree, leaf_counts_.size() / kLeavesPerNode)));
     planted_ = INT64_MAX;  // until the tree is built: an interrupt leaves none

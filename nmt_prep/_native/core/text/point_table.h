@@ -25,7 +25,8 @@ class PointTable {
         return (*page)[point % kPage];
     }
 
-    // Calls visit(code point, value) in ascending order, for all code points but some that have the initial value.
+    // Calls visit(code point, value) in ascending order of code points. Pages without other values than the initial one
+    // are left out.
     template <class Visit>
     void for_each(const Visit& visit) const {
         for (std::size_t page = 0; page < kPages; ++page)

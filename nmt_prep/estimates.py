@@ -21,7 +21,8 @@ from nmt_prep.pipeline.stage import Outputs
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages import STAGES
 from nmt_prep.stages.compile.tasks import has_lines_as_they_are
-from nmt_prep.stages.download import Download, Needed
+from nmt_prep.stages.download.needed import Needed
+from nmt_prep.stages.download.stage import Download
 from nmt_prep.stages.learning import learning_memory
 from nmt_prep.stages.sample import stride_of
 from nmt_prep.stages.wanted_files import is_read_by_lines, wanted_by

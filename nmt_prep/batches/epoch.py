@@ -22,7 +22,9 @@ import numpy.typing as npt
 from nmt_prep.batches.options import Options
 from nmt_prep.batches.vectors import Int64s, Vector, Vectors
 from nmt_prep.errors import ArgumentError, ConfigError
-from nmt_prep.records import CorpusInfo, DatasetInfo, GlobalShuffle, ShardIndex
+from nmt_prep.records.dataset_json import CorpusInfo, DatasetInfo
+from nmt_prep.records.index import ShardIndex
+from nmt_prep.records.plan import GlobalShuffle
 
 WINDOW_PAIRS = 131_072
 

@@ -23,7 +23,8 @@ from nmt_prep.batches.options import EqualBatches, Options
 from nmt_prep.batches.rules import BatchRule
 from nmt_prep.batches.vectors import Int64s
 from nmt_prep.errors import ArgumentError, RecordsError
-from nmt_prep.records import DatasetInfo, check_records, records_in
+from nmt_prep.records.check import check_records
+from nmt_prep.records.dataset_json import DatasetInfo, records_in
 from nmt_prep.records.index import SATURATED
 
 

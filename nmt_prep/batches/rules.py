@@ -11,8 +11,7 @@ import numpy.typing as npt
 from nmt_prep.batches.options import Options, TooLong
 from nmt_prep.batches.vectors import Int64s
 from nmt_prep.errors import ArgumentError
-from nmt_prep.records import DatasetInfo
-from nmt_prep.records.dataset_json import Histogram
+from nmt_prep.records.dataset_json import DatasetInfo, Histogram
 
 _T2T_SHORTEST, _T2T_STEP = 8, 1.1
 

@@ -13,7 +13,7 @@ from nmt_prep.batches.options import Keywords, Options, check_at_least
 from nmt_prep.batches.plan import BatchPlan, plan_batches
 from nmt_prep.batches.reader import IdBatch, read_batches
 from nmt_prep.errors import ArgumentError, RecordsError
-from nmt_prep.records import DatasetInfo
+from nmt_prep.records.dataset_json import DatasetInfo
 
 
 class Position(NamedTuple):

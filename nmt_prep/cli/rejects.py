@@ -20,8 +20,9 @@ from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.typed_json import parse_json_as
 
 with delayed_imports():
-    from nmt_prep import checks, corpora, stages
+    from nmt_prep import checks, corpora
     from nmt_prep.cleaning import rejects as dropped
+    from nmt_prep.stages import clean
 
 if TYPE_CHECKING:
     from nmt_prep.config import Config
@@ -84,15 +85,15 @@ def _chosen(config: Config, wanted: Mapping[str, str | None], number: int, *, ne
 
 def _files(config: Config, wanted: Mapping[str, str | None]) -> Iterator[tuple[str, Path]]:
     """Yields the splits and files of rejected pairs to look at; raises the errors of :func:`_chosen`."""
-    workspace, [directory] = Workspace(config.run_dir), stages.Clean.beside
+    workspace, [directory] = Workspace(config.run_dir), clean.Clean.beside
     if config.clean is None:
         raise ArgumentError("the config has no section clean, so nothing is dropped by rules")
     if config.clean.rejects == "none":
         raise OutputError("the config says clean.rejects: none; set it to sample or all, and run again")
-    manifest = read_manifest(workspace.manifest(stages.Clean.name))
+    manifest = read_manifest(workspace.manifest(clean.Clean.name))
     if manifest is None:
         raise OutputError(f"nothing is cleaned yet in {workspace.root}; run it --until clean")
-    cleaned = parse_json_as(stages.Clean.output, manifest.details).corpora
+    cleaned = parse_json_as(clean.Clean.output, manifest.details).corpora
     known = {
         "split": {*cleaned},
         "corpus": {name for counts in cleaned.values() for name in counts},

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from nmt_prep.pipeline.outcomes import Outcome, ShareOutcome
-    from nmt_prep.records import SplitInfo
+    from nmt_prep.records.dataset_json import SplitInfo
     from nmt_prep.subwords import Tokenizer
 
 

@@ -9,7 +9,7 @@ from nmt_prep.cleaning.lengths import expansion
 from nmt_prep.config import Languages
 from nmt_prep.health.pairs import PairFacts
 from nmt_prep.health.warning import HealthWarning
-from nmt_prep.records import DatasetInfo
+from nmt_prep.records.dataset_json import DatasetInfo
 from nmt_prep.sides import Side
 
 _LEAST_COUNT = 10

@@ -35,7 +35,7 @@ from nmt_prep.input.windows import (
     windows_of_epoch,
     windows_of_passes,
 )
-from nmt_prep.records import load_dataset_info, records_in
+from nmt_prep.records.dataset_json import load_dataset_info, records_in
 
 Features: TypeAlias = Literal["nmt", "t2t"]
 

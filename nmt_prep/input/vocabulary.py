@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.errors import VocabularyError
-from nmt_prep.records import VocabularyInfo, load_dataset_info, records_in
+from nmt_prep.records.dataset_json import VocabularyInfo, load_dataset_info, records_in
 from nmt_prep.subwords import load_tokenizer
 
 UNK, SOS, EOS = "<unk>", "<s>", "</s>"

@@ -15,8 +15,8 @@ from nmt_prep.batches.epoch import SplitIndex
 from nmt_prep.batches.vectors import Int64s
 from nmt_prep.input import tensors
 from nmt_prep.input.batching import Column, packed_column
-from nmt_prep.records import Layout, index_path
-from nmt_prep.records.index import PAIR_BYTES
+from nmt_prep.records.index import PAIR_BYTES, index_path
+from nmt_prep.records.plan import Layout
 
 _WINDOWS_READ = 2
 _HEADER = 4  # magic, version, pairs, rows; see core/records/chunk.h

@@ -12,8 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nmt_prep.columns import Ragged
-from nmt_prep.records import Layout, ShardIndex, ShardPlan, shard_buckets
+from nmt_prep.records.index import ShardIndex
+from nmt_prep.records.plan import Layout, ShardPlan
 from nmt_prep.records.reader import read_span
+from nmt_prep.records.writer import shard_buckets
 
 _READ_BYTES = 2 << 20
 _TEXT_BYTES = 4 << 20

@@ -15,14 +15,9 @@ from nmt_prep.engines import Tick
 from nmt_prep.outputs.files import OutputFile
 from nmt_prep.outputs.output import Form, Made, Output, ShardMade, ShardTask
 from nmt_prep.outputs.pairs import IdPairs
-from nmt_prep.records import (
-    ShardInfo,
-    VocabularyInfo,
-    index_path,
-    load_dataset_info,
-    write_buckets,
-    write_dataset_info,
-)
+from nmt_prep.records.dataset_json import ShardInfo, VocabularyInfo, load_dataset_info, write_dataset_info
+from nmt_prep.records.index import index_path
+from nmt_prep.records.shard_writer import write_buckets
 
 
 class TFRecord(Output[TFRecordOptions]):

@@ -17,7 +17,7 @@ from nmt_prep.batches.cutting import Shuffled, WindowPairs
 from nmt_prep.batches.epoch import EpochOrder, SplitIndex
 from nmt_prep.batches.rules import BatchRule
 from nmt_prep.batches.vectors import Int64s
-from nmt_prep.records import DatasetInfo
+from nmt_prep.records.dataset_json import DatasetInfo
 from nmt_prep.runtime import available_cores
 
 Setting: TypeAlias = "dict[str, Any]"

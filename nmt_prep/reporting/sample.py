@@ -22,7 +22,7 @@ from _nmt_prep_core import Lines, count_ids, line_lengths
 
 from nmt_prep.artefacts import atomic_write, writing
 from nmt_prep.columns import Ragged, TextColumn
-from nmt_prep.records import GlobalShuffle
+from nmt_prep.records.plan import GlobalShuffle
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.subwords.frame import Frame
 

@@ -35,12 +35,8 @@ from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
 from nmt_prep.sources.address import shown
 from nmt_prep.sources.downloads import DownloadCache
-from nmt_prep.stages.download import (
-    SACREBLEU,
-    Download,
-    downloaded_files,
-    fetched_corpora,
-)
+from nmt_prep.stages.download.needed import SACREBLEU, fetched_corpora
+from nmt_prep.stages.download.stage import Download, downloaded_files
 from nmt_prep.stages.wanted_files import CorpusFile, Wanted, in_place, is_in_place, wanted_by
 from nmt_prep.store import Store, Stored
 

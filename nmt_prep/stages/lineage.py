@@ -24,7 +24,8 @@ from nmt_prep.corpora.reader import numbered
 from nmt_prep.corpora.slices import whole_lines
 from nmt_prep.errors import ArgumentError, OutputError
 from nmt_prep.pipeline.stage import Outputs
-from nmt_prep.records import GlobalShuffle, ShardPlan, load_dataset_info
+from nmt_prep.records.dataset_json import load_dataset_info
+from nmt_prep.records.plan import GlobalShuffle, ShardPlan
 from nmt_prep.sides import SIDES
 from nmt_prep.stages.clean import REJECTED, Clean
 from nmt_prep.stages.compile import corpus_files, file_steps

@@ -14,11 +14,12 @@ from nmt_prep.errors import OutputError
 from nmt_prep.outputs import wanted_outputs
 from nmt_prep.outputs.card import plain_markdown, size_category
 from nmt_prep.pipeline.stage import AnyStage, Job
-from nmt_prep.records import DatasetInfo, load_dataset_info
+from nmt_prep.records.dataset_json import DatasetInfo, load_dataset_info
 from nmt_prep.sources.hub import HubAddress, hub_address
 from nmt_prep.sources.hub_listing import read_listing
 from nmt_prep.stages.compile import Compile
-from nmt_prep.stages.download import Download, needed_files
+from nmt_prep.stages.download.needed import needed_files
+from nmt_prep.stages.download.stage import Download
 from nmt_prep.stages.encode import Encode
 from nmt_prep.stages.outputs import OutputsStage
 from nmt_prep.stages.report import Report

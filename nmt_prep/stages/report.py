@@ -15,7 +15,7 @@ from nmt_prep.health.judging import encoded_warnings
 from nmt_prep.health.warning import HealthWarning, Warnings
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage
-from nmt_prep.records import DatasetInfo, SplitInfo, load_dataset_info
+from nmt_prep.records.dataset_json import DatasetInfo, SplitInfo, load_dataset_info
 from nmt_prep.reporting.histograms import combined
 from nmt_prep.reporting.page import render_page
 from nmt_prep.reporting.sections.flow import corpus_flow
@@ -24,7 +24,7 @@ from nmt_prep.reporting.summary import Json
 from nmt_prep.reporting.text import render_text
 from nmt_prep.stages.clean import Clean, CleanOutput
 from nmt_prep.stages.compile import Compile
-from nmt_prep.stages.download import Download
+from nmt_prep.stages.download.stage import Download
 from nmt_prep.stages.encode import Encode, licence_settings
 from nmt_prep.stages.sample import Sample
 from nmt_prep.stages.vocab import Vocabulary

@@ -16,7 +16,8 @@ from nmt_prep.corpora import format_of, parts_of, reader_of, score_files
 from nmt_prep.digests import FileSteps
 from nmt_prep.lines.chunks import one_byte_newlines
 from nmt_prep.pipeline.stage import Outputs
-from nmt_prep.stages.download import SACREBLEU, Downloaded, Needed, downloaded_files, fetched_corpora, needed_by
+from nmt_prep.stages.download.needed import SACREBLEU, Needed, fetched_corpora, needed_by
+from nmt_prep.stages.download.stage import Downloaded, downloaded_files
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from nmt_prep.batches.cutting import (
 from nmt_prep.batches.epoch import EpochOrder, SplitIndex
 from nmt_prep.batches.plan import BatchPlan
 from nmt_prep.batches.rules import BatchRule, Buckets, fixed_buckets
-from nmt_prep.records import DatasetInfo
+from nmt_prep.records.dataset_json import DatasetInfo
 from tests.conftest import examples
 from tests.reference.batching import token_batch_sizes
 

@@ -15,7 +15,8 @@ from nmt_prep.batches.plan import BatchPlan, Place
 from nmt_prep.batches.rules import BatchRule
 from nmt_prep.batches.vectors import Int64s
 from nmt_prep.errors import ArgumentError, ConfigError
-from nmt_prep.records import CorpusInfo, DatasetInfo, ShardIndex
+from nmt_prep.records.dataset_json import CorpusInfo, DatasetInfo
+from nmt_prep.records.index import ShardIndex
 from tests.conftest import examples
 
 INFO = DatasetInfo.model_construct()

@@ -14,7 +14,7 @@ from nmt_prep.batches.options import Keywords
 from nmt_prep.batches.plan import BatchPlan, plan_batches
 from nmt_prep.batches.reader import read_batches
 from nmt_prep.errors import ArgumentError, ConfigError, RecordsError
-from nmt_prep.records import InputInfo, load_dataset_info, write_dataset_info
+from nmt_prep.records.dataset_json import InputInfo, load_dataset_info, write_dataset_info
 
 Pair = tuple[list[int], list[int]]
 PAIRS: list[Pair] = [([100 + i, *[2] * (i * 7 % 20), 1], [100 + i, *[3] * (i * 5 % 19), 1]) for i in range(1200)]

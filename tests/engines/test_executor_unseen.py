@@ -9,7 +9,8 @@ import pytest
 from nmt_prep.corpora.parts import row_groups
 from nmt_prep.engines.executor import is_unseen, look_again
 from nmt_prep.errors import CorpusError, RecordsError
-from nmt_prep.records import GlobalShuffle, ShardPlan, write_shard
+from nmt_prep.records.plan import GlobalShuffle, ShardPlan
+from nmt_prep.records.shard_writer import write_shard
 from tests.engines.numbers import Number, reads_a_file
 
 

@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from nmt_prep.health.judging import encoded_warnings
-from nmt_prep.records import DatasetInfo
+from nmt_prep.records.dataset_json import DatasetInfo
 
 
 def info(row_length: int | None = None, **splits: dict[str, Any]) -> DatasetInfo:

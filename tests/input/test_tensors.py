@@ -15,7 +15,8 @@ from nmt_prep.batches.cutting import Split, WindowPairs, cut_window
 from nmt_prep.batches.epoch import CorpusMix, EpochOrder, SplitIndex
 from nmt_prep.batches.rules import BatchRule, Buckets
 from nmt_prep.input import tensors
-from nmt_prep.records import DatasetInfo, ShardIndex
+from nmt_prep.records.dataset_json import DatasetInfo
+from nmt_prep.records.index import ShardIndex
 from tests.conftest import examples
 
 pytestmark = pytest.mark.tensorflow

@@ -7,7 +7,8 @@ from typing import Any
 
 import nmt_prep
 from nmt_prep.config import Config
-from nmt_prep.records import load_dataset_info, read_shard
+from nmt_prep.records.dataset_json import load_dataset_info
+from nmt_prep.records.reader import read_shard
 from tests.corpus import corpus_config, write_corpus
 
 SENTENCEPIECE = {"kind": "sentencepiece", "size": 120, "model_type": "bpe"}

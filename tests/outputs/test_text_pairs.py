@@ -10,7 +10,8 @@ import pytest
 from nmt_prep.columns import Ragged
 from nmt_prep.errors import RecordsError
 from nmt_prep.outputs.pairs import TextPairs
-from nmt_prep.records import GlobalShuffle, ShardPlan, SpillWriter
+from nmt_prep.records.plan import GlobalShuffle, ShardPlan
+from nmt_prep.records.writer import SpillWriter
 
 TEXTS = [(f"source {n}" * (n % 4), f"译文{n}") for n in range(50)]
 

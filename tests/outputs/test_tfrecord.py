@@ -7,7 +7,10 @@ import pytest
 
 import nmt_prep
 from nmt_prep.errors import ConfigError
-from nmt_prep.records import check_records, index_path, load_dataset_info, read_shard
+from nmt_prep.records.check import check_records
+from nmt_prep.records.dataset_json import load_dataset_info
+from nmt_prep.records.index import index_path
+from nmt_prep.records.reader import read_shard
 from tests.corpus import corpus_config, tree
 from tests.outputs.runs import output_config, recorded_ids, run_outputs
 

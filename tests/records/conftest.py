@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from nmt_prep.columns import Ragged
-from nmt_prep.records import GlobalShuffle, PairStats, ShardInfo, ShardPlan, SpillWriter, shard_name, write_shard
+from nmt_prep.records.dataset_json import PairStats, ShardInfo
+from nmt_prep.records.plan import GlobalShuffle, ShardPlan, shard_name
+from nmt_prep.records.shard_writer import write_shard
+from nmt_prep.records.writer import SpillWriter
 from tests.records.runs import encode_run  # noqa: F401 - a fixture
 
 Pairs = list[tuple[list[int], list[int]]]

@@ -9,22 +9,19 @@ from pathlib import Path
 import pytest
 
 from nmt_prep.columns import Ragged
-from nmt_prep.records import (
+from nmt_prep.records.dataset_json import (
     CorpusInfo,
     DatasetInfo,
-    GlobalShuffle,
     InputInfo,
     LanguageCodes,
-    Layout,
-    ShardPlan,
-    SpillWriter,
     SplitInfo,
     Vocabularies,
     VocabularyInfo,
-    shard_name,
     write_dataset_info,
-    write_shard,
 )
+from nmt_prep.records.plan import GlobalShuffle, Layout, ShardPlan, shard_name
+from nmt_prep.records.shard_writer import write_shard
+from nmt_prep.records.writer import SpillWriter
 
 Pair = tuple[list[int], list[int]]
 

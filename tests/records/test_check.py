@@ -10,7 +10,7 @@ import pytest
 
 from nmt_prep import digests
 from nmt_prep.errors import RecordsError
-from nmt_prep.records import check_records
+from nmt_prep.records.check import check_records
 from tests.records.conftest import make_pairs
 
 LEVELS: list[Literal["full", "quick"]] = ["full", "quick"]

@@ -10,8 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_prep.errors import RecordsError
-from nmt_prep.records import GlobalShuffle, Layout, ShardIndex, ShardPlan, SpillWriter, read_shard, write_shard
-from nmt_prep.records.reader import read_span
+from nmt_prep.records.index import ShardIndex
+from nmt_prep.records.plan import GlobalShuffle, Layout, ShardPlan
+from nmt_prep.records.reader import read_shard, read_span
+from nmt_prep.records.shard_writer import write_shard
+from nmt_prep.records.writer import SpillWriter
 from tests.conftest import examples
 from tests.records.conftest import SEED, Pairs, columns
 from tests.reference import chunks as reference

@@ -10,7 +10,7 @@ import pytest
 
 from nmt_prep.columns import Ragged
 from nmt_prep.errors import OutputError, RecordsError
-from nmt_prep.records import (
+from nmt_prep.records.dataset_json import (
     CorpusInfo,
     DatasetInfo,
     IndexInfo,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.records import GlobalShuffle, ShardPlan, shard_name
+from nmt_prep.records.plan import GlobalShuffle, ShardPlan, shard_name
 from tests.reference import shuffle as reference
 
 SIZES = [10, 100, 1_000, 30_000]

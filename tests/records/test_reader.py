@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_prep.errors import RecordsError
-from nmt_prep.records import iter_records, read_shard
+from nmt_prep.records.reader import iter_records, read_shard
 from tests.records.conftest import Pairs, Written, make_pairs, write_split
 from tests.reference import records as reference
 from tests.reference.records import frame, message, serialize_example, serialize_feature, varint

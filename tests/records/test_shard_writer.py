@@ -17,16 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_prep.errors import OutputError, RecordsError
-from nmt_prep.records import (
-    GlobalShuffle,
-    IndexInfo,
-    ShardInfo,
-    ShardPlan,
-    SpillWriter,
-    read_shard,
-    write_shard,
-    writer,
-)
+from nmt_prep.records import writer
+from nmt_prep.records.dataset_json import IndexInfo, ShardInfo
+from nmt_prep.records.plan import GlobalShuffle, ShardPlan
+from nmt_prep.records.reader import read_shard
+from nmt_prep.records.shard_writer import write_shard
+from nmt_prep.records.writer import SpillWriter
 from tests.conftest import examples
 from tests.records.conftest import SEED, Pairs, columns, make_pairs, write_split
 from tests.reference.shuffle import shard_contents
@@ -206,7 +202,8 @@ def test_a_failure_at_any_step_leaves_no_partial_shard(
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from nmt_prep.records import GlobalShuffle, ShardPlan, write_shard
+from nmt_prep.records.plan import GlobalShuffle, ShardPlan
+from nmt_prep.records.shard_writer import write_shard
 from nmt_prep.records import writer
 directory, left = Path(sys.argv[1]), 0
 

@@ -15,7 +15,10 @@ from hypothesis import strategies as st
 
 from nmt_prep.columns import Ragged
 from nmt_prep.errors import OutputError, RecordsError
-from nmt_prep.records import GlobalShuffle, PairStats, ShardPlan, SpillWriter, write_shard
+from nmt_prep.records.dataset_json import PairStats
+from nmt_prep.records.plan import GlobalShuffle, ShardPlan
+from nmt_prep.records.shard_writer import write_shard
+from nmt_prep.records.writer import SpillWriter
 from tests.records.conftest import columns, make_pairs
 from tests.reference import records as reference
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nmt_prep import read_records
-from nmt_prep.records import load_dataset_info
+from nmt_prep.records.dataset_json import load_dataset_info
 from nmt_prep.reporting import batching
 from nmt_prep.reporting.batching import estimate_batches
 from tests.reporting.runs import run_toy

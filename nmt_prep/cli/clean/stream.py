@@ -47,7 +47,7 @@ from nmt_prep.sides import SIDES, Side
 from nmt_prep.sources.downloads import DownloadCache, Downloads, WantedFile, download_all
 from nmt_prep.sources.fetch import Fetcher
 from nmt_prep.sources.lockfile import LockFile, lock_path
-from nmt_prep.stages.download import SACREBLEU
+from nmt_prep.stages.download.needed import SACREBLEU
 from nmt_prep.stages.wanted_files import wanted_by
 from nmt_prep.store import Store
 

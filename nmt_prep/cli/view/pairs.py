@@ -23,13 +23,18 @@ from nmt_prep.corpora.parts import PairFile
 from nmt_prep.errors import ArgumentError, OutputError
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.pipeline.stage import AnyStage, Outputs
-from nmt_prep.records import DatasetInfo, ShardIndex, load_dataset_info
+from nmt_prep.records.dataset_json import DatasetInfo, load_dataset_info
+from nmt_prep.records.index import ShardIndex
 from nmt_prep.records.reader import read_span
 from nmt_prep.sides import SIDES, Side
-from nmt_prep.stages import STAGES, Clean, Compile, Encode, Extract, Vocabulary
+from nmt_prep.stages import STAGES
+from nmt_prep.stages.clean import Clean
+from nmt_prep.stages.compile import Compile
+from nmt_prep.stages.encode import Encode
+from nmt_prep.stages.extract import Extract
 from nmt_prep.stages.lineage import CorpusRows, Lineage, corpus_of
 from nmt_prep.stages.pair_files import compiled_files, pair_files
-from nmt_prep.stages.vocab import built_vocabularies
+from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
 from nmt_prep.subwords import Tokenizer
 from nmt_prep.subwords.frame import Frame
 

@@ -9,7 +9,7 @@ import yaml
 
 from nmt_prep.config import Config
 from nmt_prep.digests import digest_of
-from nmt_prep.records import DatasetInfo
+from nmt_prep.records.dataset_json import DatasetInfo
 from nmt_prep.reporting.markup import Content, Markup, behind, el, size, table
 from nmt_prep.reporting.summary import Json, corpora
 from nmt_prep.reporting.tables import record_table

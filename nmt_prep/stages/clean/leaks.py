@@ -41,7 +41,7 @@ from nmt_prep.sources.address import local_path
 from nmt_prep.stages.clean.corpora import CleanedCorpus, CorpusWork, cleaned_corpora, section_of
 from nmt_prep.stages.compile import Compile, corpus_files
 from nmt_prep.stages.compile.slices import CorpusFiles
-from nmt_prep.stages.download import SACREBLEU
+from nmt_prep.stages.download.needed import SACREBLEU
 from nmt_prep.stages.extract import Extract
 
 

@@ -256,7 +256,7 @@ class HubSource:
     """A repository that a config names.
 
     Attributes:
-        key: key of its corpus or vocabulary, as in :class:`~nmt_prep.stages.download.Needed`.
+        key: key of its corpus or vocabulary, as in :class:`~nmt_prep.stages.download.needed.Needed`.
         address: ``hf://`` address of the repository.
         commit: the commit that is used; None if it is not known yet.
         files: the fetched files, in the order of their rows.

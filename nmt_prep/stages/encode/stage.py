@@ -18,24 +18,22 @@ from nmt_prep.corpora.parts import PairFile
 from nmt_prep.pipeline.manifest import Counts, Manifest, differences
 from nmt_prep.pipeline.rounds import Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
-from nmt_prep.records import (
+from nmt_prep.records.dataset_json import (
+    DATASET_FILE,
     CorpusInfo,
     DatasetInfo,
-    GlobalShuffle,
     InputInfo,
     LanguageCodes,
     PairStats,
     ShardInfo,
-    ShardPlan,
     SplitInfo,
     Vocabularies,
     VocabularyInfo,
-    index_path,
     load_dataset_info,
-    shard_name,
     write_dataset_info,
 )
-from nmt_prep.records.dataset_json import DATASET_FILE
+from nmt_prep.records.index import index_path
+from nmt_prep.records.plan import GlobalShuffle, ShardPlan, shard_name
 from nmt_prep.reporting.profile import TextProfile
 from nmt_prep.reporting.sample import CorpusSample
 from nmt_prep.sources.lockfile import LockFile

@@ -18,7 +18,11 @@ import numpy as np
 from nmt_prep.corpora import iter_pairs, strip_lines
 from nmt_prep.engines import Tick
 from nmt_prep.pipeline.rounds import Round
-from nmt_prep.records import PairStats, ShardInfo, ShardPlan, SpillWriter, index_path, write_shards
+from nmt_prep.records.dataset_json import PairStats, ShardInfo
+from nmt_prep.records.index import index_path
+from nmt_prep.records.plan import ShardPlan
+from nmt_prep.records.shard_writer import write_shards
+from nmt_prep.records.writer import SpillWriter
 from nmt_prep.reporting.profile import CorpusProfile, TextProfile, VocabularyUse, corpus_profile, vocabulary_use
 from nmt_prep.reporting.sample import CorpusSample, PairSample, SampleCollector
 from nmt_prep.sides import SIDES, Side

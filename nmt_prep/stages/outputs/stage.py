@@ -22,8 +22,7 @@ from nmt_prep.outputs.pairs import IdPairs, TextPairs, id_pairs
 from nmt_prep.pipeline.manifest import Counts, Manifest, differences
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
-from nmt_prep.records import DatasetInfo, load_dataset_info
-from nmt_prep.records.dataset_json import DATASET_FILE
+from nmt_prep.records.dataset_json import DATASET_FILE, DatasetInfo, load_dataset_info
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.align import Align, aligned_splits
 from nmt_prep.stages.encode import Encode, licence_settings

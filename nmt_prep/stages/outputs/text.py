@@ -26,7 +26,8 @@ from nmt_prep.outputs.lines import pieces_of as piece_lines_of
 from nmt_prep.outputs.pairs import TextPairs, with_links
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
-from nmt_prep.records import GlobalShuffle, ShardPlan, SpillWriter
+from nmt_prep.records.plan import GlobalShuffle, ShardPlan
+from nmt_prep.records.writer import SpillWriter
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.align import Align, links_of
 from nmt_prep.stages.encode.facts import corpus_frames

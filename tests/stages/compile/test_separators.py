@@ -7,7 +7,7 @@ from pathlib import Path
 
 import nmt_prep
 from nmt_prep.checks import check_config
-from nmt_prep.records import read_shard
+from nmt_prep.records.reader import read_shard
 from tests.corpora.test_alignment import SEPARATORS
 
 

@@ -12,7 +12,10 @@ import nmt_prep
 from nmt_prep import load_tokenizer
 from nmt_prep.config import Config
 from nmt_prep.errors import ConfigError, VocabularyError
-from nmt_prep.records import SpillWriter, check_records, load_dataset_info, read_shard
+from nmt_prep.records.check import check_records
+from nmt_prep.records.dataset_json import load_dataset_info
+from nmt_prep.records.reader import read_shard
+from nmt_prep.records.writer import SpillWriter
 from nmt_prep.stages.vocab import facts
 from tests.corpus import corpus_config, lines_of, tree
 

@@ -8,7 +8,9 @@ import nmt_prep
 from nmt_prep.config import Config
 from nmt_prep.engines import local
 from nmt_prep.errors import VocabularyError
-from nmt_prep.records import InputInfo, check_records, load_dataset_info, read_shard
+from nmt_prep.records.check import check_records
+from nmt_prep.records.dataset_json import InputInfo, load_dataset_info
+from nmt_prep.records.reader import read_shard
 from nmt_prep.stages.encode import Encode, tasks
 from nmt_prep.stages.vocab import facts
 from nmt_prep.subwords import T2TTokenizer

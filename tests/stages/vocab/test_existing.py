@@ -8,7 +8,8 @@ import pytest
 
 import nmt_prep
 from nmt_prep.errors import ConfigError, DownloadError, VocabularyError
-from nmt_prep.records import load_dataset_info, read_shard
+from nmt_prep.records.dataset_json import load_dataset_info
+from nmt_prep.records.reader import read_shard
 from tests.corpus import corpus_config, pair, write_corpus
 from tests.hub import running_hub
 from tests.server import web_server

@@ -13,7 +13,7 @@ import pytest
 
 import nmt_prep
 from nmt_prep.errors import ConfigError, VocabularyError
-from nmt_prep.records import load_dataset_info
+from nmt_prep.records.dataset_json import load_dataset_info
 from tests.corpus import corpus_config, pair
 from tests.server import web_server
 from tests.stages.vocab.test_existing import LINES, rows, run

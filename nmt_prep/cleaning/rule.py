@@ -276,6 +276,14 @@ class Rule(ABC, Generic[O]):
         """
 
 
+def _bounds(options: Section, side: Side, *, below: bool) -> Bounds:
+    """Returns the bounds that the options ``min`` and ``max`` set for a side."""
+    limits = {name: getattr(options, name) for name in ("min", "max") if hasattr(options, name)}
+    low, high = limits.get("min", -math.inf), limits.get("max", math.inf)
+    low, high = (limit.of(side) if isinstance(limit, PerSide) else limit for limit in (low, high))
+    return Bounds(low, high, below=below) if limits else NOT_FOUND
+
+
 class PairError(CleaningError):
     """A rule cannot judge a pair.
 
@@ -289,11 +297,22 @@ class PairError(CleaningError):
 
 
 class SideRule(Rule[O]):
-    """A rule with a value for each side."""
+    """A rule with a value for each side, and the options ``min`` and ``max`` or one of them as its bounds.
+
+    A rule without these options looks for something: its bounds are :data:`NOT_FOUND`.
+
+    Attributes:
+        below: true if ``max`` itself does not pass.
+        given: the options.
+        sides: the sides that are judged.
+    """
+
+    below: ClassVar[bool] = False
 
     def __init__(self, options: O, context: Context) -> None:
-        self.sides = context.sides
+        self.given, self.sides = options, context.sides
         self.columns = context.sides
+        self.bounds = tuple(_bounds(options, side, below=self.below) for side in context.sides)
 
     def values(self, pairs: Pairs) -> Values:
         return np.stack([self._side_values(pairs, side) for side in self.sides])
@@ -313,13 +332,18 @@ class SideRule(Rule[O]):
 
 
 class PairRule(Rule[O]):
-    """A rule that compares the sides of a pair, with one value for each pair."""
+    """A rule that compares the sides of a pair, with one value for each pair.
+
+    Its bounds and attributes are those of a :class:`SideRule`.
+    """
 
     compares = True
+    below: ClassVar[bool] = False
     columns = ("pair",)
 
     def __init__(self, options: O, context: Context) -> None:
-        """Prepares the rule; see :meth:`Rule.__init__`."""
+        self.given = options
+        self.bounds = (_bounds(options, "source", below=self.below),)
 
     def values(self, pairs: Pairs) -> Values:
         return self.pair_values(pairs)[np.newaxis]

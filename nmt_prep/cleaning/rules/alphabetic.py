@@ -17,7 +17,7 @@ from typing import Literal
 from _nmt_prep_core import alphabetic_shares, letter_word_shares
 from pydantic import Field
 
-from nmt_prep.cleaning.rule import SHARES, Bounds, Context, Pairs, PerSide, SideRule, Values
+from nmt_prep.cleaning.rule import SHARES, Pairs, PerSide, SideRule, Values
 from nmt_prep.config import Section
 from nmt_prep.sides import Side
 
@@ -39,12 +39,6 @@ class AlphabeticRule(SideRule[AlphabeticOptions]):
     options = AlphabeticOptions
     edges = SHARES
 
-    def __init__(self, options: AlphabeticOptions, context: Context) -> None:
-        super().__init__(options, context)
-        self._words = options.unit == "word"
-        self._spaces = options.spaces
-        self.bounds = tuple(Bounds(low=options.min.of(side)) for side in context.sides)
-
     def line_values(self, pairs: Pairs, side: Side) -> Values:
         lines = pairs.lines(side)
-        return letter_word_shares(lines) if self._words else alphabetic_shares(lines, self._spaces)
+        return letter_word_shares(lines) if self.given.unit == "word" else alphabetic_shares(lines, self.given.spaces)

@@ -12,7 +12,7 @@ from _nmt_prep_core import average_tokens
 from pydantic import Field
 
 from nmt_prep.cleaning.lengths import lengths
-from nmt_prep.cleaning.rule import Bounds, Context, Pairs, PerSide, SideRule, Values
+from nmt_prep.cleaning.rule import Pairs, PerSide, SideRule, Values
 from nmt_prep.cleaning.rules.longest_word import WordUnit
 from nmt_prep.config import Section
 from nmt_prep.sides import Side
@@ -33,14 +33,9 @@ class AverageWordLengthRule(SideRule[AverageWordLengthOptions]):
     options = AverageWordLengthOptions
     edges = (0, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 5.5, 6, 7, 8, 9, 10, 12, 15, 20, 30, 50)
 
-    def __init__(self, options: AverageWordLengthOptions, context: Context) -> None:
-        super().__init__(options, context)
-        self._words = options.unit == "word"
-        self.bounds = tuple(Bounds(options.min.of(side), options.max.of(side)) for side in context.sides)
-
     def line_values(self, pairs: Pairs, side: Side) -> Values:
         average = average_tokens(pairs.lines(side))
-        if not self._words:
+        if self.given.unit == "token":
             return average
         tokens, words = lengths(pairs, side, "token"), lengths(pairs, side, "word")
         return np.asarray(average * (tokens / np.maximum(words, 1)), np.float64)

@@ -20,7 +20,7 @@ import pyarrow as pa
 from _nmt_prep_core import Lines, common_substring, edit_similarity, equal_letters
 from pydantic import Field
 
-from nmt_prep.cleaning.rule import NOT_FOUND, SHARES, Bounds, Context, PairRule, Pairs, Values
+from nmt_prep.cleaning.rule import NOT_FOUND, SHARES, Context, PairRule, Pairs, Values
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import Section
 from nmt_prep.sides import Side
@@ -49,22 +49,23 @@ class CopyRule(PairRule[CopyOptions]):
     name = "copy"
     options = CopyOptions
     edges = SHARES
+    below = True
 
     def __init__(self, options: CopyOptions, context: Context) -> None:
         super().__init__(options, context)
-        self._options = options
-        self.bounds = (NOT_FOUND if options.measure == "letters" else Bounds(high=options.max, below=True),)
+        if options.measure == "letters":
+            self.bounds = (NOT_FOUND,)
 
     def pair_values(self, pairs: Pairs) -> Values:
-        if self._options.measure == "letters":
-            return equal_letters(pairs.lines("source"), pairs.lines("target"), self._options.min_letters)
+        if self.given.measure == "letters":
+            return equal_letters(pairs.lines("source"), pairs.lines("target"), self.given.min_letters)
         source, target = (self._lines(pairs, side) for side in ("source", "target"))
-        if self._options.measure == "distance":
-            return edit_similarity(source, target, self._options.unit == "token")
+        if self.given.measure == "distance":
+            return edit_similarity(source, target, self.given.unit == "token")
         return common_substring(source, target)
 
     def _lines(self, pairs: Pairs, side: Side) -> Lines:
-        if not self._options.lowercase:
+        if not self.given.lowercase:
             return pairs.lines(side)
         lowered = [line.lower() for line in pairs.arrow(side).to_pylist()]
         column = TextColumn.from_arrow(pa.array(lowered, pa.large_string()))

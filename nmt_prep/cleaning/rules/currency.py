@@ -13,7 +13,7 @@ from __future__ import annotations
 from _nmt_prep_core import currency_similarity
 from pydantic import Field
 
-from nmt_prep.cleaning.rule import SHARES, Bounds, Context, PairRule, Pairs, Values
+from nmt_prep.cleaning.rule import SHARES, PairRule, Pairs, Values
 from nmt_prep.config import Section
 
 
@@ -31,10 +31,5 @@ class CurrencyRule(PairRule[CurrencyOptions]):
     options = CurrencyOptions
     edges = SHARES
 
-    def __init__(self, options: CurrencyOptions, context: Context) -> None:
-        super().__init__(options, context)
-        self._missing = options.missing
-        self.bounds = (Bounds(low=options.min),)
-
     def pair_values(self, pairs: Pairs) -> Values:
-        return currency_similarity(pairs.lines("source"), pairs.lines("target"), self._missing)
+        return currency_similarity(pairs.lines("source"), pairs.lines("target"), self.given.missing)

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from _nmt_prep_core import html_tags
 from pydantic import Field
 
-from nmt_prep.cleaning.rule import NOT_FOUND, YES_OR_NO, Context, Pairs, SideRule, Values
+from nmt_prep.cleaning.rule import YES_OR_NO, Pairs, SideRule, Values
 from nmt_prep.config import Section
 from nmt_prep.sides import Side
 
@@ -42,15 +42,9 @@ class HtmlRule(SideRule[HtmlOptions]):
     options = HtmlOptions
     edges = YES_OR_NO
 
-    def __init__(self, options: HtmlOptions, context: Context) -> None:
-        super().__init__(options, context)
-        self._known = options.tags == "known"
-        self._entities = options.entities
-        self.bounds = (NOT_FOUND,) * len(context.sides)
-
     def line_values(self, pairs: Pairs, side: Side) -> Values:
-        found = html_tags(pairs.lines(side), self._known)
-        return np.maximum(found, _entities(pairs, side)) if self._entities else found
+        found = html_tags(pairs.lines(side), self.given.tags == "known")
+        return np.maximum(found, _entities(pairs, side)) if self.given.entities else found
 
 
 def _entities(pairs: Pairs, side: Side) -> Values:

@@ -87,7 +87,7 @@ class LanguageRule(SideRule[LanguageOptions]):
     edges = tuple(round(number / 10, 1) for number in range(-10, 11))
 
     def __init__(self, options: LanguageOptions, context: Context) -> None:
-        self._options = options
+        self.given = options
         self._identifier = load_identifier(options.model, context.base_dir)
         languages = context.languages
         tags = {"source": (languages.source, languages.target), "target": (languages.target, languages.source)}
@@ -105,7 +105,7 @@ class LanguageRule(SideRule[LanguageOptions]):
         self.files = {} if path is None else {f"model {options.model}": path}
 
     def line_values(self, pairs: Pairs, side: Side) -> Values:
-        options, expected = self._options, self._expected[side]
+        options, expected = self.given, self._expected[side]
         contest = self._identifier.contest(_uncapitalised(pairs, side), expected.own, expected.rivals, _LEAST_RIVAL)
         own, rival = contest.own.astype(np.float64), contest.rival.astype(np.float64)
         for scripts, lines in expected.needing_scripts(contest.label):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from nmt_prep.cleaning.lengths import Unit, lengths
-from nmt_prep.cleaning.rule import Bounds, Context, Pairs, PerSide, SideRule, Values
+from nmt_prep.cleaning.rule import Pairs, PerSide, SideRule, Values
 from nmt_prep.config import Section
 from nmt_prep.sides import Side
 
@@ -34,10 +34,5 @@ class LengthRule(SideRule[LengthOptions]):
     options = LengthOptions
     edges = LENGTHS
 
-    def __init__(self, options: LengthOptions, context: Context) -> None:
-        super().__init__(options, context)
-        self._unit = options.unit
-        self.bounds = tuple(Bounds(options.min.of(side), options.max.of(side)) for side in context.sides)
-
     def line_values(self, pairs: Pairs, side: Side) -> Values:
-        return lengths(pairs, side, self._unit.of(side))
+        return lengths(pairs, side, self.given.unit.of(side))

@@ -54,16 +54,13 @@ class LengthRatioRule(PairRule[LengthRatioOptions]):
 
     def __init__(self, options: LengthRatioOptions, context: Context) -> None:
         super().__init__(options, context)
-        self._unit = options.unit
-        self._log = options.formula == "log"
-        self._min_length = options.min_length
         self._factors = {side: _factor(options, context, side) for side in SIDES}
-        self.bounds = (Bounds(low=options.min) if self._log else Bounds(high=options.max, below=True),)
+        self.bounds = (Bounds(low=options.min) if options.formula == "log" else Bounds(high=options.max, below=True),)
 
     def pair_values(self, pairs: Pairs) -> Values:
-        first, second = (lengths(pairs, side, self._unit.of(side)) / self._factors[side] for side in SIDES)
+        first, second = (lengths(pairs, side, self.given.unit.of(side)) / self._factors[side] for side in SIDES)
         shorter, longer = np.minimum(first, second), np.maximum(first, second)
-        if self._log:
+        if self.given.formula == "log":
             whole = natural_logarithms(longer + 1)
             shares: Values = np.divide(natural_logarithms(shorter + 1), whole, out=np.ones(len(pairs)), where=whole > 0)
             return self._judged(shares, longer)
@@ -73,7 +70,7 @@ class LengthRatioRule(PairRule[LengthRatioOptions]):
 
     def _judged(self, values: Values, longer: Values) -> Values:
         """Returns the values with 1 for pairs that are too short to be judged."""
-        values[longer < self._min_length] = 1.0
+        values[longer < self.given.min_length] = 1.0
         return values
 
 

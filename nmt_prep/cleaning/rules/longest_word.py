@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 from _nmt_prep_core import longest_tokens, longest_words
 from pydantic import Field
 
-from nmt_prep.cleaning.rule import Bounds, Context, Pairs, PerSide, SideRule, Values
+from nmt_prep.cleaning.rule import Pairs, PerSide, SideRule, Values
 from nmt_prep.config import Section
 from nmt_prep.sides import Side
 
@@ -40,11 +40,8 @@ class LongestWordRule(SideRule[LongestWordOptions]):
     name = "longest_word"
     options = LongestWordOptions
     edges = (0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 25, 30, 35, 40, 50, 60, 80, 100, 150, 200, 500, 1000)
-
-    def __init__(self, options: LongestWordOptions, context: Context) -> None:
-        super().__init__(options, context)
-        self._longest = longest_tokens if options.unit == "token" else longest_words
-        self.bounds = tuple(Bounds(high=options.max.of(side), below=True) for side in context.sides)
+    below = True
 
     def line_values(self, pairs: Pairs, side: Side) -> Values:
-        return self._longest(pairs.lines(side))
+        longest = longest_tokens if self.given.unit == "token" else longest_words
+        return longest(pairs.lines(side))

@@ -21,7 +21,7 @@ from typing import Annotated, Literal, TypeAlias
 from _nmt_prep_core import noise_kinds
 from pydantic import BeforeValidator, Field
 
-from nmt_prep.cleaning.rule import NOT_FOUND, Context, Pairs, SideRule, Values
+from nmt_prep.cleaning.rule import Pairs, SideRule, Values
 from nmt_prep.config import Section
 from nmt_prep.sides import Side
 
@@ -56,10 +56,5 @@ class NoiseRule(SideRule[NoiseOptions]):
     options = NoiseOptions
     edges = (0, 1, 2, 3, 4, 5, 6)
 
-    def __init__(self, options: NoiseOptions, context: Context) -> None:
-        super().__init__(options, context)
-        self._wanted = sum(_BITS[kind] for kind in set(options.kinds))
-        self.bounds = (NOT_FOUND,) * len(context.sides)
-
     def line_values(self, pairs: Pairs, side: Side) -> Values:
-        return noise_kinds(pairs.lines(side), self._wanted)
+        return noise_kinds(pairs.lines(side), sum(_BITS[kind] for kind in set(self.given.kinds)))

@@ -21,7 +21,7 @@ from __future__ import annotations
 from _nmt_prep_core import number_similarity
 from pydantic import Field
 
-from nmt_prep.cleaning.rule import SHARES, Bounds, Context, PairRule, Pairs, Values
+from nmt_prep.cleaning.rule import SHARES, PairRule, Pairs, Values
 from nmt_prep.config import Section
 
 
@@ -39,10 +39,5 @@ class NumbersRule(PairRule[NumbersOptions]):
     options = NumbersOptions
     edges = SHARES
 
-    def __init__(self, options: NumbersOptions, context: Context) -> None:
-        super().__init__(options, context)
-        self._small = options.small
-        self.bounds = (Bounds(low=options.min),)
-
     def pair_values(self, pairs: Pairs) -> Values:
-        return number_similarity(pairs.lines("source"), pairs.lines("target"), self._small)
+        return number_similarity(pairs.lines("source"), pairs.lines("target"), self.given.small)

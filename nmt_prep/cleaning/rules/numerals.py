@@ -11,7 +11,7 @@ from __future__ import annotations
 import _nmt_prep_core as core
 from pydantic import Field
 
-from nmt_prep.cleaning.rule import SHARES, Bounds, Context, PairRule, Pairs, Values
+from nmt_prep.cleaning.rule import SHARES, PairRule, Pairs, Values
 from nmt_prep.config import Section
 
 
@@ -27,10 +27,6 @@ class NumeralsRule(PairRule[NumeralsOptions]):
     name = "numerals"
     options = NumeralsOptions
     edges = SHARES
-
-    def __init__(self, options: NumeralsOptions, context: Context) -> None:
-        super().__init__(options, context)
-        self.bounds = (Bounds(low=options.min),)
 
     def pair_values(self, pairs: Pairs) -> Values:
         return core.numerals(pairs.lines("source"), pairs.lines("target"))

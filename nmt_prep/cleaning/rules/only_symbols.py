@@ -9,7 +9,7 @@ from __future__ import annotations
 from _nmt_prep_core import word_character_shares
 from pydantic import Field
 
-from nmt_prep.cleaning.rule import SHARES, Bounds, Context, Pairs, PerSide, SideRule, Values
+from nmt_prep.cleaning.rule import SHARES, Pairs, PerSide, SideRule, Values
 from nmt_prep.config import Section
 from nmt_prep.sides import Side
 
@@ -28,10 +28,6 @@ class OnlySymbolsRule(SideRule[OnlySymbolsOptions]):
     name = "only_symbols"
     options = OnlySymbolsOptions
     edges = SHARES
-
-    def __init__(self, options: OnlySymbolsOptions, context: Context) -> None:
-        super().__init__(options, context)
-        self.bounds = tuple(Bounds(low=options.min.of(side)) for side in context.sides)
 
     def line_values(self, pairs: Pairs, side: Side) -> Values:
         return word_character_shares(pairs.lines(side))

@@ -41,8 +41,7 @@ class RepetitionRule(SideRule[RepetitionOptions]):
 
     def __init__(self, options: RepetitionOptions, context: Context) -> None:
         super().__init__(options, context)
-        self._options = options
         self.bounds = (Bounds(high=options.times, below=True),) * len(context.sides)
 
     def line_values(self, pairs: Pairs, side: Side) -> Values:
-        return repetitions(pairs.lines(side), self._options.times, self._options.min, self._options.max)
+        return repetitions(pairs.lines(side), self.given.times, self.given.min, self.given.max)

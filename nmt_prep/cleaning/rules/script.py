@@ -14,7 +14,7 @@ from __future__ import annotations
 from _nmt_prep_core import script_shares
 from pydantic import Field
 
-from nmt_prep.cleaning.rule import SHARES, Bounds, Context, Pairs, PerSide, SideRule, Values
+from nmt_prep.cleaning.rule import SHARES, Context, Pairs, PerSide, SideRule, Values
 from nmt_prep.cleaning.scripts import script_number, scripts_of_language
 from nmt_prep.config import Section
 from nmt_prep.sides import Side
@@ -46,7 +46,6 @@ class ScriptRule(SideRule[ScriptOptions]):
             for side in context.sides
             for name in [options.script.of(side)]
         }
-        self.bounds = tuple(Bounds(low=options.min.of(side)) for side in context.sides)
 
     def line_values(self, pairs: Pairs, side: Side) -> Values:
         return script_shares(pairs.lines(side), self._scripts[side])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import _nmt_prep_core as core
 from pydantic import Field
 
-from nmt_prep.cleaning.rule import Bounds, Context, PairRule, Pairs, Values
+from nmt_prep.cleaning.rule import PairRule, Pairs, Values
 from nmt_prep.config import Section
 
 
@@ -26,10 +26,6 @@ class TerminalPunctuationRule(PairRule[TerminalPunctuationOptions]):
     name = "terminal_punctuation"
     options = TerminalPunctuationOptions
     edges = (-5, -4, -3.5, -3, -2.75, -2.5, -2.25, -2, -1.75, -1.5, -1.25, -1, -0.75, -0.5, -0.25, 0.25)
-
-    def __init__(self, options: TerminalPunctuationOptions, context: Context) -> None:
-        super().__init__(options, context)
-        self.bounds = (Bounds(low=options.min),)
 
     def pair_values(self, pairs: Pairs) -> Values:
         return core.terminal_punctuation(pairs.lines("source"), pairs.lines("target"))

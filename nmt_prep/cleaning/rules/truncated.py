@@ -15,7 +15,7 @@ from _nmt_prep_core import sentence_ends
 from pydantic import Field
 
 from nmt_prep.cleaning.lengths import expansion, lengths
-from nmt_prep.cleaning.rule import Bounds, Context, PairRule, Pairs, Values
+from nmt_prep.cleaning.rule import Context, PairRule, Pairs, Values
 from nmt_prep.config import Section
 from nmt_prep.sides import SIDES
 
@@ -33,15 +33,14 @@ class TruncatedRule(PairRule[TruncatedOptions]):
     name = "truncated"
     options = TruncatedOptions
     edges = (0, 1, 1.2, 1.4, 1.6, 1.8, 2, 2.25, 2.5, 3, 3.5, 4, 5, 6, 8, 10, 15, 20)
+    below = True
 
     def __init__(self, options: TruncatedOptions, context: Context) -> None:
         super().__init__(options, context)
         self._factors = {side: expansion(context.language(side), "char") for side in SIDES}
-        self._slack = options.slack
-        self.bounds = (Bounds(high=options.max, below=True),)
 
     def pair_values(self, pairs: Pairs) -> Values:
-        source, target = (lengths(pairs, side, "char") / self._factors[side] + self._slack for side in SIDES)
+        source, target = (lengths(pairs, side, "char") / self._factors[side] + self.given.slack for side in SIDES)
         source_ends, target_ends = (sentence_ends(pairs.lines(side)) for side in SIDES)
         longer, shorter = np.where(target_ends > source_ends, (target, source), (source, target))
         broken = (source_ends != target_ends) & (longer > shorter)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from _nmt_prep_core import address_shares
 from pydantic import Field
 
-from nmt_prep.cleaning.rule import SHARES, Bounds, Context, Pairs, PerSide, SideRule, Values
+from nmt_prep.cleaning.rule import SHARES, Pairs, PerSide, SideRule, Values
 from nmt_prep.config import Section
 from nmt_prep.sides import Side
 
@@ -33,10 +33,7 @@ class UrlOnlyRule(SideRule[UrlOnlyOptions]):
     name = "url_only"
     options = UrlOnlyOptions
     edges = SHARES
-
-    def __init__(self, options: UrlOnlyOptions, context: Context) -> None:
-        super().__init__(options, context)
-        self.bounds = tuple(Bounds(high=options.max.of(side), below=True) for side in context.sides)
+    below = True
 
     def line_values(self, pairs: Pairs, side: Side) -> Values:
         return address_shares(pairs.lines(side))

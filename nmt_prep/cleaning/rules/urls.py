@@ -10,7 +10,7 @@ from __future__ import annotations
 from _nmt_prep_core import url_similarity
 from pydantic import Field
 
-from nmt_prep.cleaning.rule import SHARES, Bounds, Context, PairRule, Pairs, Values
+from nmt_prep.cleaning.rule import SHARES, PairRule, Pairs, Values
 from nmt_prep.config import Section
 
 
@@ -26,10 +26,6 @@ class UrlsRule(PairRule[UrlsOptions]):
     name = "urls"
     options = UrlsOptions
     edges = SHARES
-
-    def __init__(self, options: UrlsOptions, context: Context) -> None:
-        super().__init__(options, context)
-        self.bounds = (Bounds(low=options.min),)
 
     def pair_values(self, pairs: Pairs) -> Values:
         return url_similarity(pairs.lines("source"), pairs.lines("target"))

@@ -14,7 +14,7 @@ import numpy as np
 import regex
 from pydantic import Field
 
-from nmt_prep.cleaning.rule import Bounds, Context, PairRule, Pairs, Values
+from nmt_prep.cleaning.rule import Context, PairRule, Pairs, Values
 from nmt_prep.config import Section
 from nmt_prep.config.section import Location
 from nmt_prep.sides import SIDES, Side
@@ -42,7 +42,6 @@ class WordListRule(PairRule[WordListOptions]):
         names: dict[Side, str] = {"source": options.source, "target": options.target}
         self.files = {names[side]: context.base_dir / names[side] for side in SIDES}
         self._words = {side: _word_pattern(context.base_dir / names[side]) for side in SIDES}
-        self.bounds = (Bounds(high=options.max),)
 
     def pair_values(self, pairs: Pairs) -> Values:
         source, target = (self._counts(pairs, side) for side in SIDES)

@@ -8,7 +8,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from subprocess import PIPE, Popen
+from subprocess import Popen
+from typing import IO
 
 _running: set[int] = set()
 """Process groups of the programs that run."""
@@ -17,14 +18,19 @@ _lock = threading.Lock()
 
 
 @contextmanager
-def child(command: Sequence[str], directory: Path) -> Iterator[Popen[bytes]]:
-    """Starts a program with pipes as its standard streams, in a process group of its own, and ends it at the exit.
+def child(
+    command: Sequence[str], directory: Path, given: IO[bytes], output: IO[bytes], errors: IO[bytes]
+) -> Iterator[Popen[bytes]]:
+    """Starts a program in a process group of its own, and ends it at the exit.
 
     A program that has ended by then leaves its children alone.
 
     Args:
         command: the program and its arguments.
         directory: its working directory.
+        given: its standard input.
+        output: its standard output.
+        errors: its standard error.
 
     Raises:
         OSError: it cannot be started.
@@ -32,7 +38,7 @@ def child(command: Sequence[str], directory: Path) -> Iterator[Popen[bytes]]:
     with ExitStack() as stack:
         with _lock:  # whoever ends the programs ends this one, too
             process = stack.enter_context(
-                Popen(command, bufsize=0, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=directory, process_group=0)  # noqa: S603
+                Popen(command, stdin=given, stdout=output, stderr=errors, cwd=directory, process_group=0)  # noqa: S603
             )
             _running.add(process.pid)
         try:

@@ -12,9 +12,10 @@ import math
 import os
 import shlex
 import shutil
-from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
-from subprocess import Popen
-from typing import Annotated, Any
+from contextlib import suppress
+from subprocess import TimeoutExpired
+from tempfile import TemporaryFile
+from typing import IO, Annotated, Any
 
 import numpy as np
 import pyarrow as pa
@@ -29,14 +30,11 @@ from nmt_prep.errors import CleaningError
 _SHOWN = 60
 
 
-_BLOCK = 1 << 16
-"""Number of bytes that are read at once, and that are kept of the messages of a program."""
-
 _BYTES_A_LINE = 256
 """Limit of the output, for each pair."""
 
 _SECONDS_BETWEEN_LOOKS = 0.05
-"""Time between two looks whether a silent program has ended."""
+"""Time between two looks at the size of the output."""
 
 
 def _words(value: Any) -> Any:
@@ -86,53 +84,33 @@ class ProgramRule(Rule[ProgramOptions]):
         return joined_lines(pc.binary_join_element_wise(*columns, pa.scalar("\t", pa.large_string())))
 
     def _run(self, text: memoryview, pairs: int) -> bytes:
-        try:
-            with child(self._command, self._directory) as process:
-                output, errors = self._exchanged(process, text, pairs)
-                status = process.wait()
-        except OSError as error:
-            raise CleaningError(f"cannot run {self._shown}: {error.strerror}") from error
-        if status:
-            last = errors.decode(errors="backslashreplace").strip().rpartition("\n")[2]
-            raise CleaningError(f"{self._shown} ended with status {status}{': ' * bool(last)}{last}")
-        return output
+        """Returns what the program writes to its standard output.
 
-    def _exchanged(self, process: Popen[bytes], text: memoryview, pairs: int) -> tuple[bytes, bytes]:
-        """Writes to a program, and returns its output and the end of its messages.
-
-        When the program has ended, nothing more is awaited, even if its children hold its standard streams open.
-
-        Raises:
-            CleaningError: it writes much more than a line for each pair.
+        Its streams are files: children that outlive it may hold them open, and it need not read its input.
         """
-        output, errors = bytearray(), bytearray()
-        assert process.stdin and process.stdout and process.stderr  # noqa: PT018  (they are pipes)
-        os.set_blocking(process.stdin.fileno(), False)
-        with DefaultSelector() as selector:
-            selector.register(process.stdin, EVENT_WRITE)
-            selector.register(process.stdout, EVENT_READ, output)
-            selector.register(process.stderr, EVENT_READ, errors)
-            while selector.get_map():
-                ended = process.poll() is not None
-                ready = [key for key, _ in selector.select(0 if ended else _SECONDS_BETWEEN_LOOKS)]
-                if ended and all(key.data is not output for key in ready):
-                    break
-                for key in ready:
-                    if key.data is None:
-                        text = rest = _written(key.fd, text)
-                    else:
-                        key.data.extend(rest := memoryview(os.read(key.fd, _BLOCK)))
-                    if not rest:  # all is written, or the program has closed its end
-                        selector.unregister(key.fileobj)
-                        if key.data is None:
-                            process.stdin.close()
-                del errors[:-_BLOCK]
-                if len(output) > (pairs + 1) * _BYTES_A_LINE:
-                    raise CleaningError(
-                        f"{self._shown} wrote {len(output):,} bytes or more for {pairs} pairs; it must write a line "
-                        "for each"
-                    )
-        return bytes(output), bytes(errors)
+        limit = (pairs + 1) * _BYTES_A_LINE
+        with TemporaryFile() as given, TemporaryFile() as output, TemporaryFile() as errors:
+            given.write(text)
+            given.seek(0)
+            try:
+                with child(self._command, self._directory, given, output, errors) as process:
+                    while process.poll() is None:
+                        self._check_size(output, limit, pairs)
+                        with suppress(TimeoutExpired):
+                            process.wait(_SECONDS_BETWEEN_LOOKS)
+            except OSError as error:
+                raise CleaningError(f"cannot run {self._shown}: {error.strerror}") from error
+            self._check_size(output, limit, pairs)
+            if process.returncode:
+                last = _end_of(errors).decode(errors="backslashreplace").strip().rpartition("\n")[2]
+                raise CleaningError(f"{self._shown} ended with status {process.returncode}{': ' * bool(last)}{last}")
+            return _end_of(output, limit)
+
+    def _check_size(self, output: IO[bytes], limit: int, pairs: int) -> None:
+        if (size := os.fstat(output.fileno()).st_size) > limit:
+            raise CleaningError(
+                f"{self._shown} wrote {size:,} bytes or more for {pairs} pairs; it must write a line for each"
+            )
 
     def _value(self, number: int, line: bytes) -> float:
         try:
@@ -146,9 +124,7 @@ class ProgramRule(Rule[ProgramOptions]):
         return value
 
 
-def _written(descriptor: int, text: memoryview) -> memoryview:
-    """Writes the beginning of a text to a pipe, as far as it can take it, and returns the rest."""
-    try:
-        return text[os.write(descriptor, text[:_BLOCK]) :]
-    except BrokenPipeError:
-        return text[:0]  # the program need not read all
+def _end_of(file: IO[bytes], most: int = 1 << 16) -> bytes:
+    """Returns the last bytes of a file, ``most`` at the most."""
+    size = os.fstat(file.fileno()).st_size
+    return os.pread(file.fileno(), most, max(size - most, 0))

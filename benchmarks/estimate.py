@@ -14,11 +14,12 @@ import tempfile
 from pathlib import Path
 
 import yaml
+from rich import filesize
 
 from benchmarks.engine_runs import Watched
 from benchmarks.generated import settings, write_generated
 from nmt_prep.checks import check_config
-from nmt_prep.estimates import Machines, StageEstimate, configured_corpora, estimate, gigabytes
+from nmt_prep.estimates import Machines, StageEstimate, configured_corpora, estimate
 from nmt_prep.runtime import available_cores
 from nmt_prep.sources.lockfile import LockFile
 
@@ -66,9 +67,9 @@ def main() -> None:
         took = watched.stages()
     print(f"{'':18}{'predicted':>10}{'measured':>10}{'ratio':>7}{'processor':>11}{'memory':>20}")
     for stage in found:
-        row(stage.stage, stage.seconds, *took[stage.stage], gigabytes(stage.memory))
+        row(stage.stage, stage.seconds, *took[stage.stage], filesize.decimal(stage.memory))
     row("total", sum(stage.seconds for stage in found), *map(sum, zip(*took.values(), strict=True)))
-    print(f"memory measured: {gigabytes(max(watched.peaks.values()))}")
+    print(f"memory measured: {filesize.decimal(max(watched.peaks.values()))}")
 
 
 if __name__ == "__main__":

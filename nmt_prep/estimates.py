@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 import shutil
-import struct
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
-from pathlib import Path
 
-from nmt_prep.archives import is_plain
+from rich.filesize import decimal
+
 from nmt_prep.config import Config
-from nmt_prep.corpora.slices import SLICE_BYTES
 from nmt_prep.engines.engine import BASE_MEMORY
 from nmt_prep.errors import ConfigError
-from nmt_prep.pipeline.forecast import BYTES_PER_PAIR, Work, forecast
+from nmt_prep.pipeline.forecast import BYTES_PER_PAIR, StageEstimate, Work, forecast
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.pipeline.stage import Outputs
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages import STAGES
-from nmt_prep.stages.compile.tasks import has_lines_as_they_are
 from nmt_prep.stages.download.needed import Needed
 from nmt_prep.stages.download.stage import Download
 from nmt_prep.stages.learning import learning_memory
 from nmt_prep.stages.sample import stride_of
-from nmt_prep.stages.wanted_files import is_read_by_lines, wanted_by
+from nmt_prep.stages.wanted_files import wanted_by
 
 _UNPACKED_RATIO = 4
 _PARQUET_RATIO = 2
-_GZIP = b"\x1f\x8b"
-_GZIP_WRAPS = 2**32  # the trailer counts bytes modulo this
-_PACKED_HEADS = (_GZIP, b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PK")
 _PACKED_NAMES = (".gz", ".tgz", ".bz2", ".xz", ".zst", ".zip")
 
 
@@ -43,13 +37,11 @@ class CorpusSize:
         split: name of its split.
         bytes: bytes of both sides, line ends included.
         fetched: bytes of its remote files.
-        in_place: True if its files are read in their places, so that neither extract nor compile writes text.
     """
 
     split: str
     bytes: float
     fetched: float = 0.0
-    in_place: bool = False
 
 
 def given_corpora(config: Config, pairs: int) -> list[CorpusSize]:
@@ -77,34 +69,25 @@ def configured_corpora(config: Config, lock: LockFile) -> list[CorpusSize]:
 
     def sizes(file: Needed) -> tuple[float, float]:
         """Returns the bytes of a file before and after decompression."""
+        path, entry, locked = file.local(config.base_dir), downloaded.get(file.key), lock.find(file.mirrors)
         if file.is_repository:
             chosen = [entry.size for key, entry in downloaded.items() if key.startswith(f"{file.key}/")]
-            if not chosen:
-                unknown.append(file.mirrors[0])
-            return sum(chosen), sum(chosen) * _PARQUET_RATIO
-        path = file.local(config.base_dir)
-        if path is None and (entry := downloaded.get(file.key)) is not None:
-            path = outputs.directory_of(Download) / entry.sha256 / entry.name
-        if path is not None and path.is_file():
-            return path.stat().st_size, _unpacked(path)
-        locked = lock.find(file.mirrors)
-        if locked is None:
+            size, ratio = sum(chosen) or None, _PARQUET_RATIO
+        else:
+            local = path.stat().st_size if path is not None and path.is_file() else None
+            noted = entry.size if entry is not None else locked.size if locked is not None else None
+            size = noted if local is None else local
+            ratio = _UNPACKED_RATIO if file.name.endswith(_PACKED_NAMES) else 1
+        if size is None:
             unknown.append(file.mirrors[0])
-            return 0, 0
-        return locked.size, locked.size * (_UNPACKED_RATIO if file.name.endswith(_PACKED_NAMES) else 1)
+        return size or 0, (size or 0) * ratio
 
     sizes_of_corpora = []
-    for (split, corpus), files in zip(corpora, wanted, strict=True):
+    for (split, _), files in zip(corpora, wanted, strict=True):
         known = {file.container: sizes(file.container) for file in files}
         text = sum(known[file.container][1] / members[file.container.mirrors] for file in files)
         fetched = sum(size for file, (size, _) in known.items() if not file.local(config.base_dir))
-        local = [(file, file.container.local(config.base_dir)) for file in files]
-        in_place = (
-            has_lines_as_they_are(corpus)
-            and max(size for size, _ in known.values()) > SLICE_BYTES
-            and all(path and is_plain(path) and is_read_by_lines(corpus, file) for file, path in local)
-        )
-        sizes_of_corpora.append(CorpusSize(split, text, fetched, in_place))
+        sizes_of_corpora.append(CorpusSize(split, text, fetched))
     if unknown:
         raise ConfigError(
             f"the sizes of {len(set(unknown))} files are unknown, the first of them {unknown[0]}; fetch them with "
@@ -121,19 +104,6 @@ def total(corpora: Sequence[CorpusSize], split: str | None = None) -> float:
 def pairs_of(text: float) -> int:
     """Returns the approximate number of pairs in an amount of text."""
     return round(text / BYTES_PER_PAIR)
-
-
-def _unpacked(path: Path) -> float:
-    """Returns the bytes that a file decompresses to: exact for small gzip files, else by a typical ratio."""
-    size = path.stat().st_size
-    with path.open("rb") as stream:
-        head = stream.read(6)
-        if not head.startswith(_PACKED_HEADS):
-            return size
-        if head.startswith(_GZIP) and size * _UNPACKED_RATIO < _GZIP_WRAPS / 2 and size >= 8:
-            stream.seek(-4, 2)
-            return float(struct.unpack("<I", stream.read(4))[0])
-    return size * _UNPACKED_RATIO
 
 
 _OUTSIDE = ("download", "publish")
@@ -164,27 +134,6 @@ class Machines:
         return ceil(self.workers / self.cores)
 
 
-@dataclass(frozen=True)
-class StageEstimate:
-    """Estimated time, memory and disk space of a stage.
-
-    Attributes:
-        stage: name of the stage.
-        seconds: duration of the stage.
-        memory: peak bytes of the processes of one machine.
-        scratch: bytes of files that are deleted at the end of the stage.
-        output: bytes of files that stay.
-        origin: description of the measurements that this was scaled from; empty if there are none.
-    """
-
-    stage: str
-    seconds: float = 0.0
-    memory: int = BASE_MEMORY
-    scratch: float = 0.0
-    output: float = 0.0
-    origin: str = ""
-
-
 def estimate(config: Config, corpora: Sequence[CorpusSize], machines: Machines) -> list[StageEstimate]:
     """Estimates every stage of a run from the start.
 
@@ -195,22 +144,11 @@ def estimate(config: Config, corpora: Sequence[CorpusSize], machines: Machines) 
         The stages that were measured on this machine, and the stage download, whose output is known; then the others,
         whose ``origin`` is empty.
     """
-    stages = [StageEstimate("download", output=sum(corpus.fetched for corpus in corpora), origin="the network")]
-    in_place = all(corpus.in_place for corpus in corpora)
+    fetched = StageEstimate("download", output=sum(corpus.fetched for corpus in corpora), origin="the network")
     here = ceil(machines.workers / machines.count)
     work = Work(max(total(corpora), 1.0), sample_bytes(config, corpora), machines.workers, here)
-    for stage in STAGES:
-        if not stage.applies(config) or stage.name in _OUTSIDE:
-            continue
-        known = forecast(stage, config, work, in_place=in_place)
-        if known is None:
-            stages.append(StageEstimate(stage.name))
-            continue
-        origin = f"measured {known.note.made} on {known.note.text / 1e6:,.0f} MB"
-        origin += "" if known.ended else ", not to its end"
-        memory = BASE_MEMORY + int(known.memory)
-        stages.append(StageEstimate(stage.name, known.seconds, memory, known.scratch, known.written, origin))
-    return sorted(stages, key=lambda stage: not stage.origin)
+    asked = (stage for stage in STAGES if stage.applies(config) and stage.name not in _OUTSIDE)
+    return sorted([fetched, *(forecast(stage, config, work) for stage in asked)], key=lambda stage: not stage.origin)
 
 
 def peak_disk(stages: Sequence[StageEstimate]) -> float:
@@ -234,38 +172,30 @@ def advice(config: Config, stages: Sequence[StageEstimate], machines: Machines, 
         memory = BASE_MEMORY + learning_memory(int(learned))
         if stage.stage == "vocab" and stage.memory > allowed:
             yield (
-                f"building a vocabulary takes about {gigabytes(stage.memory)} of memory on one machine, but "
-                f"engine.memory is {gigabytes(allowed)}: vocab stops with an error; raise engine.memory, or lower "
+                f"building a vocabulary takes about {decimal(stage.memory)} of memory on one machine, but "
+                f"engine.memory is {decimal(allowed)}: vocab stops with an error; raise engine.memory, or lower "
                 f"sample.bytes_per_corpus (now {config.sample.bytes_per_corpus:,})"
             )
         elif learned and memory > allowed:
             yield (
-                f"learning word alignment from {learned:,.0f} pairs takes about {gigabytes(memory)} of memory, but "
-                f"engine.memory is {gigabytes(allowed)}: {stage.stage} stops with an error; raise engine.memory, or "
+                f"learning word alignment from {learned:,.0f} pairs takes about {decimal(memory)} of memory, but "
+                f"engine.memory is {decimal(allowed)}: {stage.stage} stops with an error; raise engine.memory, or "
                 f"lower {'align' if stage.stage == 'align' else 'clean.rules.translation'}.pairs"
             )
         elif stage.memory > (allowed // machines.count if machines.dask else allowed):
             yield (
-                f"{stage.stage} takes about {gigabytes(stage.memory)} on a machine, more than engine.memory gives it; "
+                f"{stage.stage} takes about {decimal(stage.memory)} on a machine, more than engine.memory gives it; "
                 "use fewer workers, or raise engine.memory"
             )
     place, peak = config.run_dir.absolute(), peak_disk(stages)
     free = shutil.disk_usage(next(parent for parent in (place, *place.parents) if parent.exists())).free
     if peak > free:
         yield (
-            f"{gigabytes(peak)} are needed below {config.output_dir}, where {gigabytes(free)} are free; "
+            f"{decimal(int(peak))} are needed below {config.output_dir}, where {decimal(free)} are free; "
             "free some, or set output_dir to a larger disk"
         )
     if shards < machines.workers:
         yield f"{shards:,} shards are {shards:,} tasks for {machines.workers:,} workers; raise records.shards.train"
-
-
-def gigabytes(size: float) -> str:
-    """Returns an amount of bytes in words."""
-    for unit, factor in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
-        if size >= factor:
-            return f"{size / factor:,.1f} {unit}"
-    return f"{size / 1e3:,.0f} kB"
 
 
 def sample_bytes(config: Config, corpora: Sequence[CorpusSize]) -> float:

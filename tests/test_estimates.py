@@ -40,9 +40,8 @@ def note(stage: str, rounds: dict[str, tuple[float, int]], *, of: dict[str, Any]
     facts = {"machine": machine_name(), "made": "2026-01-31", "text": 10**8, "sample": 10**7, "workers": 2, "rest": 0.0}
     measured = {name: {"seconds": seconds, "tasks": tasks} for name, (seconds, tasks) in rounds.items()}
     more = {"rounds": measured, "written": 0, "scratch": 0, "memory": None}
-    in_place = bool(changes.pop("in_place", False))
     noted = StageNote.model_validate({**facts, **more, **changes})
-    save_note(kind_of(stage, config(**(of or {})), in_place=in_place), noted)
+    save_note(kind_of(stage, config(**(of or {}))), noted)
 
 
 def test_rounds_are_scaled_by_text_and_workers() -> None:
@@ -93,14 +92,6 @@ def test_a_stage_that_never_ended() -> None:
     note("compile", {"lines": (4.0, 2)}, rest=None)
     found = predicted(workers=2)["compile"]
     assert (found.seconds, found.output, found.origin) == (40.0, 0.0, "measured 2026-01-31 on 100 MB, not to its end")
-
-
-def test_files_in_their_places_are_another_kind_of_work() -> None:
-    note("compile", {"compile": (90.0, 2)})
-    note("compile", {"compile": (1.0, 2)}, in_place=True)
-    place = [CorpusSize("train", 1e9, in_place=True), CorpusSize("train", 1e8, in_place=True)]
-    assert predicted(place, workers=2)["compile"].seconds == pytest.approx(11.0)
-    assert predicted([*place, *GIGABYTE], workers=2)["compile"].seconds == pytest.approx(90.0 * 21)
 
 
 def test_memory_grows_with_the_workers_of_a_machine() -> None:

@@ -170,7 +170,6 @@ def _print_estimate(
     console: SafeConsole, config: Config, pairs: int | None, workers: int | None, cores: int | None
 ) -> None:
     """Prints the estimate for a config; values that are not given come from the config or from this machine."""
-    gigabytes = estimates.gigabytes
     cores, engine = cores or available_cores(), config.engine
     if isinstance(engine, DaskSettings):
         workers = workers or (engine.cluster.workers if engine.cluster is not None else None)
@@ -186,15 +185,18 @@ def _print_estimate(
     needs, text = estimates.estimate(config, corpora, machines), estimates.total(corpora)
     several = f"{machines.count:,} machines of {cores} cores" if machines.count > 1 else "one machine"
     pairs = estimates.pairs_of(text)
-    console.print(f"about {pairs:,} pairs, {gigabytes(text)} of text; {workers:,} workers on {several}", soft_wrap=True)
+    console.print(
+        f"about {pairs:,} pairs, {filesize.decimal(int(text))} of text; {workers:,} workers on {several}",
+        soft_wrap=True,
+    )
     table = plain_table("stage", ">time", ">memory of a machine", ">scratch", ">output", "from")
     known = [need for need in needs if need.origin]
     for need in known:
-        disk = [gigabytes(size) if size else "" for size in (need.scratch, need.output)]
-        table.add_row(need.stage, _duration(need.seconds), gigabytes(need.memory), *disk, need.origin)
+        disk = [filesize.decimal(int(size)) if size else "" for size in (need.scratch, need.output)]
+        table.add_row(need.stage, _duration(need.seconds), filesize.decimal(need.memory), *disk, need.origin)
     seconds, memory = sum(need.seconds for need in known), max(need.memory for need in known)
-    peak = f"{gigabytes(estimates.peak_disk(known))} at once"
-    table.add_row("total", _duration(seconds), gigabytes(memory), "", peak, "")
+    peak = f"{filesize.decimal(int(estimates.peak_disk(known)))} at once"
+    table.add_row("total", _duration(seconds), filesize.decimal(memory), "", peak, "")
     console.print(table)
     if unknown := ", ".join(need.stage for need in needs if not need.origin):
         advice = "run the config over a part of its corpora first, about 100 MB"

@@ -7,15 +7,16 @@ inversely proportional to the number of busy workers, which is at most the numbe
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import log
 from typing import Any
 
 from nmt_prep.config import Config
 from nmt_prep.corpora.parts import PART_BYTES
+from nmt_prep.engines.engine import BASE_MEMORY
 from nmt_prep.pipeline.manifest import Workspace
-from nmt_prep.pipeline.measured import StageNote, kind_of, output_bytes, read_notes, text_bytes
+from nmt_prep.pipeline.measured import kind_of, output_bytes, read_notes, text_bytes
 from nmt_prep.pipeline.rounds import Round
 from nmt_prep.pipeline.stage import AnyStage
 
@@ -36,24 +37,24 @@ _SHORT = 0.02
 
 
 @dataclass(frozen=True)
-class Forecast:
-    """Time, memory and disk space of a stage.
+class StageEstimate:
+    """Estimated time, memory and disk space of a stage.
 
     Attributes:
-        seconds: its duration.
-        memory: bytes by which a process with all workers of a machine grows.
-        scratch: bytes of files that are deleted at its end.
-        written: bytes of its output.
-        note: the measurement over the most similar amount of text.
-        ended: False if no measured run came to the end of the stage.
+        stage: name of the stage.
+        seconds: duration of the stage.
+        memory: peak bytes of the processes of one machine.
+        scratch: bytes of files that are deleted at the end of the stage.
+        output: bytes of files that stay.
+        origin: description of the measurements that this was scaled from; empty if there are none.
     """
 
-    seconds: float
-    memory: float
-    scratch: float
-    written: float
-    note: StageNote
-    ended: bool
+    stage: str
+    seconds: float = 0.0
+    memory: int = BASE_MEMORY
+    scratch: float = 0.0
+    output: float = 0.0
+    origin: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,49 +78,36 @@ class Work:
         return max(min(pairs, most_learned), 1.0) if _LEARNING.match(round_name) else self.text
 
 
-def forecast(stage: AnyStage, config: Config, work: Work, *, in_place: bool = False) -> Forecast | None:
-    """Returns the forecast of a stage; None if the stage was not measured on this machine.
+def forecast(stage: AnyStage, config: Config, work: Work) -> StageEstimate:
+    """Estimates a stage; without an origin if the stage was not measured on this machine.
 
     A round is scaled from the run over the most similar amount of text that has it.
-
-    Args:
-        stage: the stage.
-        config: the config.
-        work: the work to come.
-        in_place: True if all corpora are read in their places.
     """
-    notes = read_notes(kind_of(stage.name, config, in_place=in_place))
+    notes = sorted(read_notes(kind_of(stage.name, config)), key=lambda note: abs(log(note.text / work.text)))
     if not notes:
-        return None
-    notes.sort(key=lambda note: abs(log(note.text / work.text)))
-    most = stage.learns_from(config)
-    ended = next((note for note in notes if note.rest is not None), None)
-    result = Forecast(0.0, 0.0, 0.0, 0.0, notes[0], ended is not None)
-    rounds: set[str] = set()
+        return StageEstimate(stage.name)
+    rounds: dict[str, float] = {}
+    memory = scratch = written = 0.0
     for note in notes:
         then = Work(note.text, note.sample or work.sample or 1.0, note.workers, note.workers)
         now = replace(work, sample=work.sample or then.sample)
-
-        def growth(round_name: str, now: Work = now, then: Work = then) -> float:
-            return now.in_round(stage.name, round_name, most) / then.in_round(stage.name, round_name, most)
-
-        seconds = result.seconds
-        for name in note.rounds.keys() - rounds:
-            measured, factor = note.rounds[name], growth(name)
+        factors = {
+            name: now.in_round(stage.name, name, most) / then.in_round(stage.name, name, most)
+            for most in [stage.learns_from(config)]
+            for name in ("", *note.rounds)
+        }
+        for name, measured in note.rounds.items():
             parts = 0.0 if _LEARNING.match(name) else now.text / PART_BYTES  # learning is divided by memory alone
-            busy = min(now.workers, max(measured.tasks, min(measured.tasks * factor, parts)))
-            seconds += measured.seconds * factor * min(then.workers, measured.tasks) / busy
-        rounds |= note.rounds.keys()
-        whole = growth("")
-        share = whole if stage.name == "vocab" else max(1.0, work.workers_of_machine / note.workers)
-        result = replace(
-            result,
-            seconds=seconds + ((note.rest or 0.0) * whole if note is ended else 0.0),
-            memory=max(result.memory, (note.memory or 0) * share),
-            scratch=result.scratch or note.scratch * whole,
-            written=result.written or note.written * whole,
-        )
-    return result
+            busy = min(now.workers, max(measured.tasks, min(measured.tasks * factors[name], parts)))
+            rounds.setdefault(name, measured.seconds * factors[name] * min(then.workers, measured.tasks) / busy)
+        if note.rest is not None:
+            rounds.setdefault("", note.rest * factors[""])
+        grown = factors[""] if stage.name == "vocab" else max(1.0, work.workers_of_machine / note.workers)
+        memory = max(memory, (note.memory or 0) * grown)
+        scratch = scratch or note.scratch * factors[""]
+        written = written or note.written * factors[""]
+    origin = f"measured {notes[0].made} on {notes[0].text / 1e6:,.0f} MB" + ", not to its end" * ("" not in rounds)
+    return StageEstimate(stage.name, sum(rounds.values()), BASE_MEMORY + int(memory), scratch, written, origin)
 
 
 def shares_of(stage: AnyStage, config: Config, rounds: Sequence[Round[Any, Any]]) -> list[float]:
@@ -135,7 +123,7 @@ def shares_of(stage: AnyStage, config: Config, rounds: Sequence[Round[Any, Any]]
     return [1.0 if round_.unit in ("pairs", "bytes", "lines") else _SHORT for round_ in rounds]
 
 
-def seconds_of(stages: Iterable[AnyStage], config: Config, workspace: Workspace, workers: int) -> float | None:
+def seconds_of(stages: Sequence[AnyStage], config: Config, workspace: Workspace, workers: int) -> float | None:
     """Returns the time of stages to come, scaled from earlier runs on this machine; None if one is unknown.
 
     The text must be extracted.
@@ -143,10 +131,7 @@ def seconds_of(stages: Iterable[AnyStage], config: Config, workspace: Workspace,
     text, sample = text_bytes(workspace), output_bytes(workspace, "sample", "sample")
     if not text:
         return None
-    seconds, work = 0.0, Work(text, sample, workers, workers)
-    for stage in stages:
-        stage_forecast = forecast(stage, config, work) or forecast(stage, config, work, in_place=True)
-        if stage_forecast is None or stage.outside:
-            return None
-        seconds += stage_forecast.seconds
-    return seconds
+    work = Work(text, sample, workers, workers)
+    estimates = [forecast(stage, config, work) for stage in stages if not stage.outside]
+    known = len(estimates) == len(stages) and all(estimate.origin for estimate in estimates)
+    return sum(estimate.seconds for estimate in estimates) if known else None

@@ -87,26 +87,24 @@ def _notes() -> TypeAdapter[list[StageNote]]:
     return TypeAdapter(list[StageNote])
 
 
-def kind_of(stage: str, config: Config, *, in_place: bool = False) -> str:
-    """Returns the key of a stage's notes: its name, and the options that its speed depends on.
-
-    ``in_place`` is true if extract and compile need not write any text, because large plain files are read in their
-    places.
-    """
-    options: object = {"extract": in_place, "compile": in_place}.get(stage)
-    if stage in {"vocab", "encode", "outputs"}:
-        vocab = config.vocab
-        existing = isinstance(vocab, ExistingVocab)
-        options = "existing" if existing else dialect_of(vocab).variant(vocab), dialect_of(vocab).kind
-        if stage == "encode":
-            options = options, config.records.layout
-        elif stage == "outputs":
-            options = options, [output.model_dump(mode="json", exclude={"name", "shards"}) for output in config.outputs]
-    elif stage == "clean" and config.clean is not None:
-        options = config.clean.model_dump(mode="json", exclude={"splits"})
-    elif stage == "align" and config.align is not None:
-        options = config.align.model_dump(mode="json")
-    return stage if not options else f"{stage}-{sha256(json.dumps(options).encode()).hexdigest()[:12]}"
+def kind_of(stage: str, config: Config) -> str:
+    """Returns the key of a stage's notes: its name, and the options that its speed depends on."""
+    vocab = config.vocab
+    dialect = (
+        "existing" if isinstance(vocab, ExistingVocab) else dialect_of(vocab).variant(vocab),
+        dialect_of(vocab).kind,
+    )
+    outputs = [output.model_dump(mode="json", exclude={"name", "shards"}) for output in config.outputs]
+    options: dict[str, object] = {
+        "vocab": dialect,
+        "encode": (dialect, config.records.layout),
+        "outputs": (dialect, outputs),
+        "clean": config.clean and config.clean.model_dump(mode="json", exclude={"splits"}),
+        "align": config.align and config.align.model_dump(mode="json"),
+    }
+    if not (chosen := options.get(stage)):
+        return stage
+    return f"{stage}-{sha256(json.dumps(chosen).encode()).hexdigest()[:12]}"
 
 
 def notes_path(kind: str) -> Path:
@@ -161,13 +159,12 @@ class StageNotes(Listener):
             self._stage = str(fields["stage"]) if isinstance(self._engine, LocalEngine) else ""
             if self._stage == "extract" and self._workspace.manifest(self._stage).exists():
                 self._stage = ""  # it keeps earlier output, so it does not do all of its work
-            self._seconds: dict[str, float] = {}
-            self._tasks: dict[str, tuple[int, int]] = {}
+            self._rounds: dict[str, tuple[float, int, int]] = {}  # seconds, tasks that ran, all tasks
             self._since, self._before, self._scratch = now, peaks(), 0
         elif name == "task_finished" and self._stage:
             round_name, total = str(fields["round"]), int(str(fields["total"]))
-            self._seconds[round_name] = self._seconds.get(round_name, 0.0) + now - self._since
-            self._tasks[round_name] = self._tasks.get(round_name, (0, 0))[0] + 1, total
+            seconds, ran, _ = self._rounds.get(round_name, (0.0, 0, 0))
+            self._rounds[round_name] = seconds + now - self._since, ran + 1, total
             self._since = now
             if fields["done"] == total:
                 self._scratch = max(self._scratch, self._scratch_bytes())
@@ -185,8 +182,8 @@ class StageNotes(Listener):
             if text < LEAST_TEXT:
                 return
             rounds = {
-                name: RoundNote(seconds=self._seconds[name] * total / done, tasks=total)
-                for name, (done, total) in self._tasks.items()
+                name: RoundNote(seconds=seconds * total / ran, tasks=total)
+                for name, (seconds, ran, total) in self._rounds.items()
             }
             note = StageNote(
                 machine=machine_name(),
@@ -200,7 +197,7 @@ class StageNotes(Listener):
                 scratch=self._scratch,
                 memory=memory_since(self._before),
             )
-            save_note(kind_of(stage, self._config, in_place=self._is_in_place(stage)), note)
+            save_note(kind_of(stage, self._config), note)
 
     def _scratch_bytes(self) -> int:
         with suppress(OSError):
@@ -210,12 +207,6 @@ class StageNotes(Listener):
     def _output_bytes(self, stage: str) -> int:
         directory = self._directories.get(stage)  # a run with existing vocabularies has no sample
         return 0 if directory is None else output_bytes(self._workspace, stage, directory)
-
-    def _is_in_place(self, stage: str) -> bool:
-        """Returns True if extract or compile wrote no text, since it is read in other files."""
-        manifest = read_manifest(self._workspace.manifest(stage))
-        suffix = {"extract": "", "compile": ".parquet"}.get(stage)
-        return manifest is not None and suffix is not None and not any(name.endswith(suffix) for name in manifest.files)
 
 
 def output_bytes(workspace: Workspace, stage: str, directory: str) -> int:

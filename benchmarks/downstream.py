@@ -117,7 +117,7 @@ def prepared(directory: Path, pairs: Sequence[Pair], preset: str | None) -> Path
         },
         "downstream",
     )
-    nmt_prep.run(config, base_dir=directory)
+    nmt_prep.run(config)
     return directory / "run"
 
 

@@ -34,7 +34,6 @@ ConfigOrFile: TypeAlias = "Config | str | os.PathLike[str]"
 def plan(
     config: ConfigOrFile,
     *,
-    base_dir: str | os.PathLike[str] | None = None,
     force: Collection[str] = (),
     verify: bool = False,
     lock_file: str | os.PathLike[str] | None = None,
@@ -43,8 +42,6 @@ def plan(
 
     Args:
         config: the path of a config file, or a config from :func:`~nmt_prep.load_config`.
-        base_dir: the directory that local paths in the config are relative to. None for that of the config file, or for
-            the working directory if the config was not read from a file.
         force: names of stages to run even if they are fresh.
         verify: read every output file again instead of trusting its size and times.
         lock_file: the lock file, with the expected digests of downloads. None for that beside the config file, or for
@@ -54,14 +51,13 @@ def plan(
         ConfigError: the config or an argument is wrong.
         NmtPrepError: something that the config names is missing or unusable.
     """
-    pipeline = _pipeline(_loaded(config, base_dir), force, Progress(), lock_file)
+    pipeline = _pipeline(_loaded(config), force, Progress(), lock_file)
     return pipeline.plan(force=frozenset(force), verify=verify)
 
 
 def run(
     config: ConfigOrFile,
     *,
-    base_dir: str | os.PathLike[str] | None = None,
     until: str | None = None,
     force: Collection[str] = (),
     executor: Executor | None = None,
@@ -78,8 +74,6 @@ def run(
 
     Args:
         config: the path of a config file, or a config from :func:`~nmt_prep.load_config`.
-        base_dir: the directory that local paths in the config are relative to. None for that of the config file, or for
-            the working directory if the config was not read from a file.
         until: the last stage to run; None for all.
         force: names of stages to run even if they are fresh.
         executor: runs the tasks instead of the config's ``engine``. Its workers must see the files of the run under the
@@ -105,7 +99,7 @@ def run(
     """
     progress = progress or Progress()
     progress.stopping.clear()
-    config = _loaded(config, base_dir)
+    config = _loaded(config)
     renew = renew_lock if isinstance(renew_lock, bool) else addresses_of(config, renew_lock)
     pipeline = _pipeline(config, [*force, *([] if until is None else [until])], progress, lock_file, renew)
     with _held(pipeline, until, wait=wait):
@@ -142,7 +136,6 @@ def run_share(
     config: ConfigOrFile,
     share: Share,
     *,
-    base_dir: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     wait: bool = True,
     progress: Progress | None = None,
@@ -161,7 +154,7 @@ def run_share(
     """
     progress = progress or Progress()
     progress.stopping.clear()
-    config = _loaded(config, base_dir)
+    config = _loaded(config)
     pipeline = _pipeline(config, (), progress, lock_file)
     with _held(pipeline, share.round, wait=wait, shared=True), _failure_told(progress):
         return pipeline.share(local_engine(config, workers, progress), share)
@@ -170,19 +163,17 @@ def run_share(
 def tasks(
     config: ConfigOrFile,
     *,
-    base_dir: str | os.PathLike[str] | None = None,
     lock_file: str | os.PathLike[str] | None = None,
 ) -> list[StageTasks]:
     """Returns the progress of the tasks of each stage; the arguments are those of :func:`plan`.
 
     Runs nothing and writes nothing.
     """
-    return _pipeline(_loaded(config, base_dir), (), Progress(), lock_file).tasks()
+    return _pipeline(_loaded(config), (), Progress(), lock_file).tasks()
 
 
-def _loaded(config: ConfigOrFile, base_dir: str | os.PathLike[str] | None) -> Config:
-    checked = config if isinstance(config, Config) else load_config(config)
-    return checked if base_dir is None else checked.within(base_dir)
+def _loaded(config: ConfigOrFile) -> Config:
+    return config if isinstance(config, Config) else load_config(config)
 
 
 def _pipeline(

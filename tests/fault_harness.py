@@ -83,7 +83,7 @@ class Ground:
             os.close(here)
             if at:
                 self.shim.fault_arm(os.fsencode(self.frail), at, error, mode)
-            ended = _outcome(lambda: run(config, base_dir=self.place, workers=2))
+            ended = _outcome(lambda: run(config, workers=2))
             os.write(there, json.dumps({**ended, "faults": self.shim.fault_faults()}).encode())
             os._exit(0)
         os.close(there)
@@ -134,7 +134,7 @@ def main() -> None:
     first, step, turn = map(int, sys.argv[3:])
     ground = Ground(place, variant)
     ground.clear()
-    run(ground.config(), base_dir=place, workers=2)  # in this process, so that it loads once what all forks use
+    run(ground.config(), workers=2)  # in this process, so that it loads once what all forks use
     expected = tree(ground.output)
     points, wrong, endings = 0, [], Counter[str]()
     for number in range(first, 100_000, step):

@@ -62,7 +62,7 @@ def preparation(name: str, output: Path, place: Path) -> Callable[[], None]:
     config = corpus_config(output, **changes)
 
     def prepare() -> None:
-        run(config, base_dir=place, workers=2, until=until)
+        run(config, workers=2, until=until)
 
     return prepare
 

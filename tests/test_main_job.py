@@ -39,7 +39,7 @@ def place(tmp_path: Path) -> Path:
 
 def run(place: Path, output: str = "run", workers: int = 2, **changes: Any) -> list[str]:
     """Runs the main job; returns the stages that ran."""
-    outcomes = nmt_prep.run(corpus_config(place / output, **changes), base_dir=place, workers=workers)
+    outcomes = nmt_prep.run(corpus_config(place / output, **changes), workers=workers)
     assert [outcome.stage for outcome in outcomes] == STAGES
     return [outcome.stage for outcome in outcomes if outcome.ran]
 

@@ -57,7 +57,7 @@ def executable(path: Path, text: str) -> None:
 @pytest.mark.slow
 def test_the_chain_of_jobs_gives_the_same_as_a_run(tmp_path: Path) -> None:
     write_corpus(tmp_path)
-    nmt_prep.run(corpus_config(tmp_path / "plain"), base_dir=tmp_path)
+    nmt_prep.run(corpus_config(tmp_path / "plain"))
     config = tmp_path / "c.yaml"
     settings = corpus_config(tmp_path / "run").model_dump(mode="json", exclude_unset=True)
     config.write_text(yaml.safe_dump(settings, sort_keys=False))

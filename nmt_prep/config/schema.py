@@ -25,7 +25,6 @@ from nmt_prep.config.problems import UNKNOWN_NAME
 from nmt_prep.config.publish import PublishSettings
 from nmt_prep.config.section import Amount, Count, Location, Name, Section
 from nmt_prep.config.vocab import ExistingVocab, T2TVocab, Vocab
-from nmt_prep.errors import ArgumentError
 from nmt_prep.sides import SIDES
 
 
@@ -251,7 +250,7 @@ class Config(Section):
 
     @property
     def base_dir(self) -> Path:
-        """The directory that local paths in the config are relative to, by default that of its file."""
+        """The directory that local paths are relative to: by default that of the file, else the working directory."""
         return self._base_dir or Path.cwd()
 
     def read_from(self, file: Path) -> Config:
@@ -262,19 +261,9 @@ class Config(Section):
         return copy
 
     def within(self, base_dir: str | os.PathLike[str]) -> Config:
-        """Returns the config with another directory that local paths are relative to.
-
-        Raises:
-            ArgumentError: it was read from a file in another directory.
-        """
-        directory = Path(base_dir).absolute()
-        if self._file is not None and directory.resolve() != self._file.parent.resolve():
-            raise ArgumentError(
-                f"base_dir is {directory}, but the config was read from {self._file}, and its paths are relative to "
-                "that file; leave base_dir out"
-            )
+        """Returns a config that was not read from a file, with a directory that its local paths are relative to."""
         copy = self.model_copy()
-        copy._base_dir = directory
+        copy._base_dir = Path(base_dir).absolute()
         return copy
 
     def shards(self, split: str) -> int:

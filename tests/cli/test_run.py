@@ -209,7 +209,7 @@ def test_tags_are_shown_by_their_names(tmp_path: Path, vocab: dict[str, Any]) ->
     (tmp_path / "a.tsv").write_text("the cat\t猫\n" * 20, encoding="utf-8")
     corpus = {"name": "a", "url": "a.tsv", "tag": {"source": "<2zh>"}}
     config = corpus_config(tmp_path / "run", splits={"train": [corpus]}, vocab=vocab)
-    run(config, base_dir=tmp_path)
+    run(config)
     [head, ids, source, _, target, *_] = batch_preview(config).splitlines()
     assert head.startswith("a batch: source [")
     [path] = (tmp_path / "run" / "vocab").glob("vocab.small.*")
@@ -222,7 +222,7 @@ def test_preview_of_every_layout(tmp_path: Path, layout: str) -> None:
     (tmp_path / "a.tsv").write_text("the cat\t猫\n" * 20, encoding="utf-8")
     splits = {"train": [{"name": "a", "url": "a.tsv"}]}
     config = corpus_config(tmp_path / "run", splits=splits, vocab={"size": 120}, records={"layout": layout})
-    run(config, base_dir=tmp_path)
+    run(config)
     head, ids, source, _, target, *_ = batch_preview(config).splitlines()
     assert head == f"a batch: source [20, {len(ids.split()[2:])}], target [20, 2], int32"
     assert (source, target) == ("  source:     the cat", "  target:     猫")

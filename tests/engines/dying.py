@@ -34,4 +34,4 @@ def do_share_and_die(config: Config, share: Share, place: Path, dies_after: int 
     """Runs a share of a config; dies in the middle unless ``dies_after`` is None."""
     parts.PART_BYTES, parts.ROW_GROUP_BYTES = 4000, 1000
     progress = Progress() if dies_after is None else Progress(Dies(dies_after))
-    run_share(config, share, base_dir=place, workers=1, progress=progress)
+    run_share(config, share, workers=1, progress=progress)

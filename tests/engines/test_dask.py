@@ -97,9 +97,9 @@ def free_port() -> int:
 def test_a_cluster_from_the_config_gives_the_bytes_of_threads_and_is_closed(tmp_path: Path) -> None:
     write_corpus(tmp_path)
     events = Events()
-    nmt_prep.run(corpus_config(tmp_path / "threads"), base_dir=tmp_path, workers=2)
+    nmt_prep.run(corpus_config(tmp_path / "threads"), workers=2)
     config = corpus_config(tmp_path / "dask", engine={"kind": "dask", "cluster": {"kind": "local", "workers": 2}})
-    nmt_prep.run(config, base_dir=tmp_path, progress=Progress(events))
+    nmt_prep.run(config, progress=Progress(events))
     assert tree(tmp_path / "dask") == tree(tmp_path / "threads")
     workers = {str(fields["worker"]) for name, fields in events.events if name == "task_finished"}
     processes = {worker.split(":")[1].split("/")[0] for worker in workers if ":" in worker}
@@ -111,9 +111,9 @@ def test_a_cluster_from_the_config_gives_the_bytes_of_threads_and_is_closed(tmp_
 def test_an_up_to_date_run_starts_no_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_corpus(tmp_path)
     config = corpus_config(tmp_path / "run", engine={"kind": "dask", "cluster": {"kind": "local", "workers": 2}})
-    nmt_prep.run(corpus_config(tmp_path / "run"), base_dir=tmp_path)
+    nmt_prep.run(corpus_config(tmp_path / "run"))
     monkeypatch.setattr("nmt_prep.engines.dask.open_cluster", None)
-    assert not any(outcome.ran for outcome in nmt_prep.run(config, base_dir=tmp_path))
+    assert not any(outcome.ran for outcome in nmt_prep.run(config))
 
 
 def test_an_external_scheduler_is_used_and_left_running(cluster: Any, tmp_path: Path) -> None:
@@ -258,7 +258,7 @@ def test_workers_that_join_during_a_run_are_checked(tmp_path: Path) -> None:
     with distributed.LocalCluster(n_workers=1, processes=False, protocol="tcp", dashboard_address=":0") as cluster:
         joining = Joining(cluster, events)
         config = corpus_config(tmp_path / "run", engine={"kind": "dask", "scheduler": cluster.scheduler_address})
-        nmt_prep.run(config, base_dir=tmp_path, progress=Progress(joining))
+        nmt_prep.run(config, progress=Progress(joining))
     changes = [fields["workers"] for name, fields in events.events if name == "workers_changed"]
     assert changes[0] == 1
     assert changes[-1] == 2

@@ -184,7 +184,7 @@ def test_processes_give_the_same_bytes_as_threads(tmp_path: Path) -> None:
     threads, spawned = (
         load_config(path, [f"output_dir={tmp_path / name}", "clean.rejects=sample"]) for name in ("threads", "spawned")
     )
-    nmt_prep.run(threads, base_dir=path.parent, workers=2)
+    nmt_prep.run(threads, workers=2)
     with processes(2) as executor:
-        nmt_prep.run(spawned, base_dir=path.parent, executor=executor)
+        nmt_prep.run(spawned, executor=executor)
     assert tree(spawned.run_dir) == tree(threads.run_dir)

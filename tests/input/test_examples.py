@@ -20,7 +20,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 def test_loss_on_the_toy_corpus_falls_and_training_resumes(tmp_path: Path) -> None:
     import tensorflow as tf
 
-    run_pipeline(load_config(TOY, [f"output_dir={tmp_path / 'toy'}"]), base_dir=TOY.parent)
+    run_pipeline(load_config(TOY, [f"output_dir={tmp_path / 'toy'}"]))
     train = runpy.run_path(str(EXAMPLES / "train_gru.py"))["train"]
     tf.keras.utils.set_random_seed(1)
     whole = train(tmp_path / "toy", tmp_path / "whole", 60)

@@ -38,7 +38,7 @@ def ran(place: Path, model: Path, output: dict[str, Any], text: str = TEXT, **vo
     (place / "t.tsv").write_text(text, encoding="utf-8", newline="")
     splits = {"train": [{"name": "t", "url": "t.tsv"}]}
     config = output_config(place, output, splits=splits, records={}, vocab={"from": str(model), **vocab})
-    nmt_prep.run(config, base_dir=place)
+    nmt_prep.run(config)
     return config.run_dir / "outputs" / kind_of(config.outputs[0]).kind
 
 

@@ -51,7 +51,7 @@ def test_a_kind_is_one_class_and_an_entry_of_the_list(tmp_path: Path, monkeypatc
     monkeypatch.setattr(outputs, "KINDS", (*outputs.KINDS, Bars()))
     write_corpus(tmp_path, 60)
     options = BarsOptions(kind="bars", separator=" = ")
-    nmt_prep.run(output_config(tmp_path).model_copy(update={"outputs": (options,)}), base_dir=tmp_path)
+    nmt_prep.run(output_config(tmp_path).model_copy(update={"outputs": (options,)}))
     directory = tmp_path / "run/outputs/bars"
     lines = [line for n in range(3) for line in lines_of(directory / f"train-{n:05d}-of-00003.bars")]
     assert sorted(lines) == sorted(" = ".join(pair(n)) for n in range(60))

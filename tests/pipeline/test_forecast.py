@@ -53,8 +53,8 @@ def test_the_time_of_later_stages_is_known_from_earlier_runs(tmp_path: Path, mon
     monkeypatch.setattr(measured, "LEAST_TEXT", 1)
     write_corpus(tmp_path, 200)
     first, second = Starts(), Starts()
-    run(corpus_config(tmp_path / "first"), base_dir=tmp_path, workers=1, progress=Progress(first))
-    run(corpus_config(tmp_path / "second"), base_dir=tmp_path, workers=1, progress=Progress(second))
+    run(corpus_config(tmp_path / "first"), workers=1, progress=Progress(first))
+    run(corpus_config(tmp_path / "second"), workers=1, progress=Progress(second))
     assert first.later == {
         **dict.fromkeys(("download", "extract", "compile", "sample", "vocab"), None),
         "encode": None,

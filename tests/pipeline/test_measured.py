@@ -126,12 +126,6 @@ def test_only_threads_of_this_machine_are_recorded(config: Config) -> None:
     assert not notes_path("sample").parent.exists()
 
 
-def test_compile_in_place_is_another_kind(config: Config) -> None:
-    listen(config, ("stage_started", {"stage": "compile"}), ("stage_finished", {"stage": "compile", "seconds": 1.0}))
-    assert read_notes("compile") == []
-    assert len(read_notes(kind_of("compile", config, in_place=True))) == 1
-
-
 def test_kinds(config: Config) -> None:
     def other(**changes: Any) -> Config:
         return corpus_config(config.run_dir, **changes)
@@ -202,8 +196,8 @@ def test_a_run_records_all_its_stages(tmp_path: Path, monkeypatch: pytest.Monkey
                 raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(config, base_dir=tmp_path, workers=2, progress=Progress(Interrupting()))
-    run(config, base_dir=tmp_path, workers=2)
+        run(config, workers=2, progress=Progress(Interrupting()))
+    run(config, workers=2)
     for stage in ("extract", "compile", "clean", "align", "sample", "vocab", "encode", "report"):
         [found] = read_notes(kind_of(stage, config))
         assert found.rest is not None

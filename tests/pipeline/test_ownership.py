@@ -47,7 +47,7 @@ def report_manifest(*files: str) -> Manifest:
 def test_directories_of_the_user_are_refused_together_before_any_work(project: Path) -> None:
     before = tree(project)
     with pytest.raises(OutputError) as caught:
-        run(corpus_config(project), base_dir=project)
+        run(corpus_config(project).within(project))
     assert str(caught.value) == (
         "a run would replace these, and nothing shows that nmt_prep made them:\n"
         f"  {project}/sample\n  {project}/records\n  {project}/report\n"
@@ -59,25 +59,25 @@ def test_directories_of_the_user_are_refused_together_before_any_work(project: P
 
 def test_plan_and_shares_refuse_them_too(project: Path) -> None:
     with pytest.raises(OutputError, match=r"(?s)/sample\n.*/records\n.*/report\n"):
-        plan(corpus_config(project), base_dir=project)
+        plan(corpus_config(project).within(project))
     with pytest.raises(OutputError, match=r"(?s)/sample\n.*/records\n"):
-        run_share(corpus_config(project), Share("encode", 0, 1), base_dir=project)
+        run_share(corpus_config(project).within(project), Share("encode", 0, 1))
     assert not (project / ".nmt_prep").exists()
 
 
 def test_directories_of_stages_that_do_not_run_are_not_checked(project: Path) -> None:
-    run(corpus_config(project), base_dir=project, until="compile")
+    run(corpus_config(project).within(project), until="compile")
     assert (project / "compiled").is_dir()
     assert (project / "report" / "thesis.txt").read_text() == "years of work"
 
 
 def test_after_the_directories_are_moved_the_run_works_and_repeats(project: Path) -> None:
-    config = corpus_config(project)
+    config = corpus_config(project).within(project)
     for name in ("report", "records", "sample"):
         (project / name).rename(project / f"my-{name}")
-    run(config, base_dir=project)
+    run(config)
     first = tree(project)
-    run(config, base_dir=project, force=["report", "sample"])
+    run(config, force=["report", "sample"])
     assert tree(project) == first
     assert not (project / MARKER).exists()
     assert (project / "my-report" / "thesis.txt").read_text() == "years of work"
@@ -96,19 +96,19 @@ def test_a_directory_created_during_the_run_is_not_replaced(tmp_path: Path, monk
     with monkeypatch.context() as patch:
         patch.setattr(Report, "finish", too_early)
         with pytest.raises(OutputError, match="/run/report\n"):
-            run(config, base_dir=tmp_path)
+            run(config)
     assert thesis.read_text() == "years of work"
     thesis.parent.rename(tmp_path / "mine")
-    assert [outcome.stage for outcome in run(config, base_dir=tmp_path) if outcome.ran] == ["report"]
+    assert [outcome.stage for outcome in run(config) if outcome.ran] == ["report"]
 
 
 def test_runs_of_versions_without_notes_continue(tmp_path: Path) -> None:
     write_corpus(tmp_path)
     config = corpus_config(tmp_path / "run")
-    run(config, base_dir=tmp_path)
+    run(config)
     whole = tree(tmp_path / "run")
     shutil.rmtree(tmp_path / "run" / ".nmt_prep" / "made")
-    run(config, base_dir=tmp_path, force=[stage.name for stage in STAGES if stage.applies(config)])
+    run(config, force=[stage.name for stage in STAGES if stage.applies(config)])
     assert tree(tmp_path / "run") == whole
 
 
@@ -150,11 +150,11 @@ def test_a_file_or_link_at_the_path_of_a_stage_is_refused(tmp_path: Path) -> Non
 def test_of_a_linked_stage_directory_only_the_link_is_replaced(tmp_path: Path) -> None:
     write_corpus(tmp_path)
     config, report = corpus_config(tmp_path / "run"), tmp_path / "run" / "report"
-    run(config, base_dir=tmp_path)
+    run(config)
     report.rename(tmp_path / "elsewhere")
     (tmp_path / "elsewhere" / "mine").touch()
     report.symlink_to(tmp_path / "elsewhere")
-    run(config, base_dir=tmp_path, force=["report"])
+    run(config, force=["report"])
     assert not report.is_symlink()
     names = sorted(path.name for path in (tmp_path / "elsewhere").iterdir())
     assert names == ["index.html", "mine", "run.json", "summary.json", "summary.txt"]
@@ -167,8 +167,8 @@ def test_stores_keep_their_files(project: Path) -> None:
     for name in kept:
         (project / name).parent.mkdir(exist_ok=True, parents=True)
         (project / name).write_text("mine")
-    run(corpus_config(project), base_dir=project)
-    run(corpus_config(project), base_dir=project, force=["download", "extract"])
+    run(corpus_config(project).within(project))
+    run(corpus_config(project).within(project), force=["download", "extract"])
     assert [(project / name).read_text() for name in kept] == ["mine"] * 4
     check_places(Workspace(project), [Download()])
 
@@ -186,10 +186,10 @@ def test_an_empty_output_directory_is_marked(tmp_path: Path) -> None:
 
 def test_a_marked_directory_without_notes_is_refused_with_an_explanation(tmp_path: Path) -> None:
     write_corpus(tmp_path)
-    run(corpus_config(tmp_path / "run"), base_dir=tmp_path)
+    run(corpus_config(tmp_path / "run"))
     shutil.rmtree(tmp_path / "run" / ".nmt_prep")
     with pytest.raises(OutputError, match=r"its \.nmt_prep was deleted, delete them too"):
-        run(corpus_config(tmp_path / "run"), base_dir=tmp_path)
+        run(corpus_config(tmp_path / "run"))
 
 
 @pytest.mark.parametrize("number", range(1, 40))

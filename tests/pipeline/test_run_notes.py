@@ -12,9 +12,9 @@ from tests.corpus import corpus_config, write_corpus
 def test_a_run_notes_its_stages(tmp_path: Path) -> None:
     write_corpus(tmp_path)
     config = corpus_config(tmp_path / "run")
-    nmt_prep.run(config, base_dir=tmp_path, until="compile", workers=2)
+    nmt_prep.run(config, until="compile", workers=2)
     assert not (tmp_path / "run" / "report").exists()
-    nmt_prep.run(config, base_dir=tmp_path, workers=1)
+    nmt_prep.run(config, workers=1)
     notes = json.loads((tmp_path / "run" / "report" / "run.json").read_bytes())
     assert notes["format"] == 1
     assert set(notes["stages"]) == {"download", "extract", "compile", "sample", "vocab", "encode", "report"}
@@ -31,7 +31,7 @@ def test_a_run_notes_its_stages(tmp_path: Path) -> None:
         assert stage["peak_memory"] > 10_000_000
     killed = tmp_path / "run" / "report" / ".run.json.0123456789abcdef.partial"
     killed.touch()
-    nmt_prep.run(config, base_dir=tmp_path)
+    nmt_prep.run(config)
     assert json.loads((tmp_path / "run" / "report" / "run.json").read_bytes()) == notes
     assert not killed.exists()
 

@@ -40,53 +40,53 @@ def config(place: Path, name: str) -> Config:
 
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_repeated_shares_in_any_order_give_the_bytes_of_one_run(place: Path, seed: int) -> None:
-    nmt_prep.run(config(place, "one"), base_dir=place, workers=2)
+    nmt_prep.run(config(place, "one"), workers=2)
     draw = random.Random(seed)
     shared = config(place, "shared")
     for name, above in UP_TO.items():
-        nmt_prep.run(shared, base_dir=place, until=above)
+        nmt_prep.run(shared, until=above)
         members = [*range(7), *draw.sample(range(7), 3)]
         draw.shuffle(members)
-        outcomes = [run_share(shared, Share(name, number, 7), base_dir=place, workers=1) for number in members]
+        outcomes = [run_share(shared, Share(name, number, 7), workers=1) for number in members]
         last = outcomes[-1].state
         assert last is not None
         assert last.done == len(last.tasks) == sum(outcome.ran for outcome in outcomes)
-    outcomes = nmt_prep.run(shared, base_dir=place)
+    outcomes = nmt_prep.run(shared)
     assert [outcome.stage for outcome in outcomes if outcome.ran] == ["encode", "report"]
     assert tree(place / "shared") == tree(place / "one")
 
 
 def test_a_run_finishes_tasks_that_shares_left(place: Path) -> None:
-    nmt_prep.run(config(place, "one"), base_dir=place)
+    nmt_prep.run(config(place, "one"))
     shared = config(place, "shared")
-    nmt_prep.run(shared, base_dir=place, until="vocab")
-    outcome = run_share(shared, Share("encode", 1, 3), base_dir=place)
+    nmt_prep.run(shared, until="vocab")
+    outcome = run_share(shared, Share("encode", 1, 3))
     assert outcome.state is not None
     assert 0 < outcome.ran == outcome.state.done < len(outcome.state.tasks)
-    nmt_prep.run(shared, base_dir=place)
+    nmt_prep.run(shared)
     assert tree(place / "shared") == tree(place / "one")
 
 
 @pytest.mark.slow
 def test_killed_and_repeated_members_give_the_bytes_of_one_run(place: Path) -> None:
-    nmt_prep.run(config(place, "one"), base_dir=place)
+    nmt_prep.run(config(place, "one"))
     shared = config(place, "shared")
     context = multiprocessing.get_context("spawn")
     for name in ("compile", "encode", "shuffle"):
-        nmt_prep.run(shared, base_dir=place, until=UP_TO[name])
+        nmt_prep.run(shared, until=UP_TO[name])
         for number in (3, 0, 6, 1, 5, 2, 4):
             for dies_after in (0, 1, 2, None):
                 arguments = (shared, Share(name, number, 7), place, dies_after)
                 member = context.Process(target=do_share_and_die, args=arguments)
                 member.start()
                 member.join()
-    nmt_prep.run(shared, base_dir=place)
+    nmt_prep.run(shared)
     assert tree(place / "shared") == tree(place / "one")
 
 
 def test_tasks_are_listed_with_their_state_and_nothing_is_written(place: Path) -> None:
     shared = config(place, "shared")
-    listed = tasks(shared, base_dir=place)
+    listed = tasks(shared)
     assert [(stage.stage, stage.complete, stage.reason) for stage in listed[:2]] == [
         ("download", False, "never run here"),
         ("extract", False, "waits for download"),
@@ -99,47 +99,47 @@ def test_tasks_are_listed_with_their_state_and_nothing_is_written(place: Path) -
         )
     ]
     assert not (place / "shared").exists()
-    nmt_prep.run(shared, base_dir=place, until="vocab")
-    run_share(shared, Share("encode", 0, 2), base_dir=place)
+    nmt_prep.run(shared, until="vocab")
+    run_share(shared, Share("encode", 0, 2))
     before = tree(place / "shared")
-    encode = {stage.stage: stage for stage in tasks(shared, base_dir=place)}["encode"]
+    encode = {stage.stage: stage for stage in tasks(shared)}["encode"]
     assert [(state.round, state.tasks is None) for state in encode.rounds] == [("encode", False), ("shuffle", True)]
     done = dict(encode.rounds[0].tasks or ())
     assert [done["spill-dev-00000"], done["spill-train-00000"], done["spill-train-00001"]] == [True, False, True]
     assert tree(place / "shared") == before
-    run_share(shared, Share("encode", 1, 2), base_dir=place)
-    run_share(shared, Share("shuffle", 0, 1), base_dir=place)
+    run_share(shared, Share("encode", 1, 2))
+    run_share(shared, Share("shuffle", 0, 1))
     before = tree(place / "shared")
-    encode = {stage.stage: stage for stage in tasks(shared, base_dir=place)}["encode"]
+    encode = {stage.stage: stage for stage in tasks(shared)}["encode"]
     assert [(state.round, state.done, len(state.tasks)) for state in encode.rounds] == [
         ("encode", len(done), len(done)),
         ("shuffle", 2, 2),  # small shards of a split are one task
     ]
     assert tree(place / "shared") == before
-    nmt_prep.run(shared, base_dir=place)
-    assert all(stage.complete for stage in tasks(shared, base_dir=place))
-    assert run_share(shared, Share("shuffle", 0, 1), base_dir=place).state is None
+    nmt_prep.run(shared)
+    assert all(stage.complete for stage in tasks(shared))
+    assert run_share(shared, Share("shuffle", 0, 1)).state is None
 
 
 @pytest.mark.parametrize("name", ["compile", "sample", "encode", "shuffle"])
 def test_a_task_whose_file_was_removed_is_repeated(place: Path, name: str) -> None:
-    nmt_prep.run(config(place, "one"), base_dir=place)
+    nmt_prep.run(config(place, "one"))
     shared = config(place, "shared")
-    nmt_prep.run(shared, base_dir=place, until=UP_TO[name])
+    nmt_prep.run(shared, until=UP_TO[name])
     for round_name in ("encode", "shuffle") if name == "shuffle" else (name,):
-        run_share(shared, Share(round_name, 0, 1), base_dir=place)
+        run_share(shared, Share(round_name, 0, 1))
     made = [
         path
         for path in sorted((place / "shared" / ".nmt_prep" / "drafts").rglob("*"))
         if path.is_file() and path.parent.name != "tasks" and (name != "shuffle" or "output" in path.parts)
     ]
     made[1].unlink()
-    state = {stage.stage: stage for stage in tasks(shared, base_dir=place)}[STAGE_OF.get(name, name)]
+    state = {stage.stage: stage for stage in tasks(shared)}[STAGE_OF.get(name, name)]
     missing = {each.round: len(each.tasks or ()) - each.done for each in state.rounds}
     assert missing[name] == 1
-    assert run_share(shared, Share(name, 0, 1), base_dir=place).ran == 1
+    assert run_share(shared, Share(name, 0, 1)).ran == 1
     made[-1].unlink()
-    nmt_prep.run(shared, base_dir=place)
+    nmt_prep.run(shared)
     assert tree(place / "shared") == tree(place / "one")
 
 
@@ -147,19 +147,19 @@ def test_members_with_their_own_caches_read_earlier_stages_once(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shared = config(place, "shared")
-    nmt_prep.run(shared, base_dir=place, until="vocab")
+    nmt_prep.run(shared, until="vocab")
     monkeypatch.setenv("NMT_PREP_CACHE", str(tmp_path / "elsewhere"))
-    run_share(shared, Share("encode", 0, 2), base_dir=place)
+    run_share(shared, Share("encode", 0, 2))
     monkeypatch.setattr(digests, "sha256_of", lambda path: pytest.fail(f"read {path} again"))
-    run_share(shared, Share("encode", 1, 2), base_dir=place)
+    run_share(shared, Share("encode", 1, 2))
 
 
 def test_progress_covers_the_share(place: Path) -> None:
     shared = config(place, "shared")
-    nmt_prep.run(shared, base_dir=place, until="vocab")
-    run_share(shared, Share("encode", 2, 4), base_dir=place)
+    nmt_prep.run(shared, until="vocab")
+    run_share(shared, Share("encode", 2, 4))
     events = Events()
-    outcome = run_share(shared, Share("encode", 0, 2), base_dir=place, workers=1, progress=Progress(events))
+    outcome = run_share(shared, Share("encode", 0, 2), workers=1, progress=Progress(events))
     assert outcome.state is not None
     of = len(outcome.state.tasks[::2])
     counts = [(fields["done"], fields["total"]) for name, fields in events.events if name == "task_finished"]
@@ -170,17 +170,17 @@ def test_progress_covers_the_share(place: Path) -> None:
 def test_a_share_requires_the_earlier_rounds(place: Path) -> None:
     shared = config(place, "shared")
     with pytest.raises(OutputError, match=r"download comes before encode and is not up to date .*--until vocab"):
-        run_share(shared, Share("encode", 0, 2), base_dir=place)
-    nmt_prep.run(shared, base_dir=place, until="vocab")
+        run_share(shared, Share("encode", 0, 2))
+    nmt_prep.run(shared, until="vocab")
     with pytest.raises(OutputError, match=r"of \d+ encode tasks are not finished, and shuffle needs all of them"):
-        run_share(shared, Share("shuffle", 0, 2), base_dir=place)
+        run_share(shared, Share("shuffle", 0, 2))
 
 
 def test_unknown_rounds_and_shares(place: Path) -> None:
     with pytest.raises(
         ConfigError, match=r"no round 'vocabulary' to share; the rounds are extract, lines, rows, compile"
     ):
-        run_share(config(place, "shared"), Share("vocabulary", 0, 2), base_dir=place)
+        run_share(config(place, "shared"), Share("vocabulary", 0, 2))
     with pytest.raises(ConfigError, match=r"no share 2 of 2; .* from 0 to 1 \(for Slurm: --array=0-1\)"):
         Share("encode", 2, 2)
     with pytest.raises(ConfigError, match="into 0 shares"):

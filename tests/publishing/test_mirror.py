@@ -33,7 +33,7 @@ class Scene:
         config = corpus_config(
             self.place / name, records={"shards": {"train": shards}}, publish={"url": URL, "retries": 0}
         )
-        run(config, base_dir=self.place, workers=1)
+        run(config, workers=1)
 
     def expected(self, name: str = "run") -> dict[str, str]:
         return {
@@ -52,7 +52,7 @@ class Scene:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("finished")
     write_corpus(place, pairs=60, dev=5)
-    run(corpus_config(place / "run"), base_dir=place)
+    run(corpus_config(place / "run"))
     return place
 
 

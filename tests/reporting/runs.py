@@ -18,7 +18,7 @@ def run_toy(directory: Path, name: str = "toy-clean", **changes: Any) -> Path:
     config = load_config(
         CONFIGS / f"{name}.yaml", [f"output_dir={directory}", *(f"{k}={v}" for k, v in changes.items())]
     )
-    nmt_prep.run(config, base_dir=CONFIGS, workers=2)
+    nmt_prep.run(config, workers=2)
     return config.run_dir
 
 

@@ -91,7 +91,7 @@ def hostile_run(directory: Path) -> Path:
         },
         "vocab": {"size": 300},
     }
-    nmt_prep.run(check_config(config, "test config"), base_dir=directory)
+    nmt_prep.run(check_config(config, "test config").within(directory))
     return directory / "run"
 
 

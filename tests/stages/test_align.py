@@ -36,7 +36,7 @@ def links_of(config: Config, split: str = "train") -> list[list[tuple[int, int]]
 
 
 def align(directory: Path, config: Config, **more: Any) -> None:
-    nmt_prep.run(config, base_dir=directory, until="align", **more)
+    nmt_prep.run(config, until="align", **more)
 
 
 def test_links_of_all_splits(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_cleaned_pairs_and_a_given_model(tmp_path: Path) -> None:
     align(tmp_path, config)
     short = {"preset": "none", "rules": {"length": {"unit": "token", "max": 8}}}
     given = {"model": "run/aligned/model", "symmetrize": "intersection"}
-    second = config_of(tmp_path / "2", write(tmp_path, "c", PAIRS), align=given, clean=short)
+    second = config_of(tmp_path / "2", write(tmp_path, "c", PAIRS), align=given, clean=short).within(tmp_path)
     align(tmp_path, second)
     kept = [n for n, (source, _) in enumerate(PAIRS) if len(source.split()) <= 8]
     found = links_of(config)
@@ -83,7 +83,7 @@ def test_a_model_of_other_languages(tmp_path: Path) -> None:
     align(tmp_path, config)
     other = write(tmp_path, "o", [("völlig anderer Text", "quite another text")] * 9)
     with pytest.raises(AlignmentModelError, match=r"the model knows 0% of the source words of .*other languages"):
-        align(tmp_path, config_of(tmp_path / "2", other, align={"model": "run/aligned/model"}))
+        align(tmp_path, config_of(tmp_path / "2", other, align={"model": "run/aligned/model"}).within(tmp_path))
 
 
 def test_a_given_model_and_a_corpus_of_a_few_words(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_given_model_and_a_corpus_of_a_few_words(tmp_path: Path) -> None:
     align(tmp_path, config)
     splits = {"dev": [write(tmp_path, "d", [("Oslo", "Osló")])]}
     given = {"model": "run/aligned/model"}
-    second = config_of(tmp_path / "2", write(tmp_path, "c", PAIRS), align=given, splits=splits)
+    second = config_of(tmp_path / "2", write(tmp_path, "c", PAIRS), align=given, splits=splits).within(tmp_path)
     align(tmp_path, second)
     assert len(links_of(second, "dev")) == 1
 
@@ -120,14 +120,14 @@ def test_shares_and_workers_give_the_same_bytes(tmp_path: Path, monkeypatch: pyt
     corpus = write(tmp_path, "c", PAIRS)
     trees = []
     for number, (workers, memory) in enumerate(((1, "256MB"), (3, "2GB"))):
-        config = config_of(tmp_path / str(number), corpus, align={}, engine={"memory": memory})
+        config = config_of(tmp_path / str(number), corpus, align={}, engine={"memory": memory}).within(tmp_path)
         align(tmp_path, config, workers=workers)
         trees.append(tree(config.run_dir / "aligned"))
-    shared = config_of(tmp_path / "2", corpus, align={})
-    nmt_prep.run(shared, base_dir=tmp_path, until="compile")
+    shared = config_of(tmp_path / "2", corpus, align={}).within(tmp_path)
+    nmt_prep.run(shared, until="compile")
     for round_ in Align().rounds_for(shared):
         for number in (1, 0):
-            runner.run_share(shared, Share(round_.name, number, 2), base_dir=tmp_path, workers=1)
+            runner.run_share(shared, Share(round_.name, number, 2), workers=1)
     align(tmp_path, shared)
     trees.append(tree(shared.run_dir / "aligned"))
     assert len(trees[0]) > 3

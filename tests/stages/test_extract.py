@@ -133,7 +133,7 @@ def test_a_file_that_changes_after_its_digest_was_taken_is_refused(
 
 
 def verify(config: Config) -> list[str]:
-    outcomes = verified_run(config, base_dir=config.run_dir.parent, until="extract", verify=True)
+    outcomes = verified_run(config, until="extract", verify=True)
     return [outcome.reason for outcome in outcomes if outcome.ran]
 
 
@@ -147,7 +147,7 @@ def test_verify_finds_extracted_files_that_differ_from_their_archive(tmp_path: P
     for path in (Workspace(config.run_dir).manifest("extract"), *(root / ".notes").iterdir()):
         path.write_text(path.read_text().replace(entry["sha256"], hashlib.sha256(b"e\n").hexdigest()))
     assert extracted(config)["train/c/source"] == b"e\n"
-    planned = {step.stage: step.reason for step in plan(config, base_dir=tmp_path, verify=True)}
+    planned = {step.stage: step.reason for step in plan(config, verify=True)}
     archive = hashlib.sha256((tmp_path / "x.tgz").read_bytes()).hexdigest()
     assert planned["extract"] == f"{root / archive} does not match {tmp_path / 'x.tgz'}"
     assert verify(config) == [planned["extract"]]

@@ -42,21 +42,21 @@ class Scene:
         return corpus_config(self.output, records=records, publish=settings)
 
     def run(self, **publish: Any) -> None:
-        run(self.config(**publish), base_dir=self.place, workers=1)
+        run(self.config(**publish), workers=1)
 
     def there(self) -> dict[str, bytes]:
         prefix = "/bucket/enzh/"
         return {path.removeprefix(prefix): self.system.cat_file(path) for path in self.system.find(prefix)}
 
     def reason(self, **publish: Any) -> str:
-        return plan(self.config(**publish), base_dir=self.place)[-1].reason
+        return plan(self.config(**publish))[-1].reason
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("finished")
     write_corpus(place, pairs=60, dev=5)
-    run(corpus_config(place / "run"), base_dir=place)
+    run(corpus_config(place / "run"))
     return place
 
 
@@ -175,7 +175,7 @@ def test_error_names_some_of_many_conflicting_files(scene: Scene) -> None:
     with pytest.raises(
         OutputError, match=r"would overwrite: records/.*, records/.*, records/.*, and 1\d more; publish to"
     ):
-        run(scene.config(), base_dir=scene.place, force=["publish"])
+        run(scene.config(), force=["publish"])
 
 
 def test_after_a_kill_while_the_unfinished_manifest_is_replaced_its_files_are_still_known(
@@ -253,7 +253,7 @@ def test_vanished_objects_are_sent_again_with_force(scene: Scene) -> None:
     scene.run()
     scene.system.rm_file("/bucket/enzh/report/summary.txt")
     assert scene.reason() == "nothing changed"
-    run(scene.config(), base_dir=scene.place, force=["publish"])
+    run(scene.config(), force=["publish"])
     assert_published(scene)
 
 
@@ -359,8 +359,8 @@ def test_two_runs_publishing_to_one_url_detect_each_other(scene: Scene, monkeypa
 
 def test_uploads_in_shares(scene: Scene) -> None:
     for number in (2, 0, 2):
-        run_share(scene.config(), Share("publish", number, 3), base_dir=scene.place)
-    (state,) = tasks(scene.config(), base_dir=scene.place)[-1].rounds
+        run_share(scene.config(), Share("publish", number, 3))
+    (state,) = tasks(scene.config())[-1].rounds
     assert (state.round, state.done, len(state.tasks)) == ("publish", 10, 15)
     there = scene.there()
     assert MANIFEST not in there
@@ -371,7 +371,7 @@ def test_uploads_in_shares(scene: Scene) -> None:
 
 def test_listing_tasks_does_not_change_the_store(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     spied(monkeypatch, scene, lambda *_: pytest.fail("nothing there must change"))
-    assert tasks(scene.config(), base_dir=scene.place)[-1].rounds == (RoundState("publish", None),)
+    assert tasks(scene.config())[-1].rounds == (RoundState("publish", None),)
 
 
 def test_a_file_changed_after_its_stage(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -383,7 +383,7 @@ def test_a_file_changed_after_its_stage(scene: Scene, monkeypatch: pytest.Monkey
         spied(patch, scene, change)
         with pytest.raises(OutputError, match=r"summary\.txt was changed after it was made; run again with --verify"):
             scene.run()
-    run(scene.config(), base_dir=scene.place, verify=True)
+    run(scene.config(), verify=True)
     assert_published(scene)
 
 
@@ -416,6 +416,6 @@ def test_invalid_publish_sections(tmp_path: Path, publish: dict[str, Any], probl
 
 
 def test_without_the_section_there_is_no_stage(scene: Scene) -> None:
-    steps = plan(corpus_config(scene.output), base_dir=scene.place)
+    steps = plan(corpus_config(scene.output))
     assert [step.stage for step in steps if not step.fresh] == []
     assert steps[-1].stage == "report"

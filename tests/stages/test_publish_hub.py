@@ -36,13 +36,13 @@ SPLITS = {
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("finished")
     write_corpus(place, pairs=60, dev=5)
-    run(corpus_config(place / "run", outputs=OUTPUTS, splits=SPLITS), base_dir=place)
+    run(corpus_config(place / "run", outputs=OUTPUTS, splits=SPLITS))
     return place
 
 
 def publish(place: Path, url: str, **more: Any) -> None:
     config = corpus_config(place / "run", outputs=OUTPUTS, splits=SPLITS, publish={"url": url, "retries": 0, **more})
-    run(config, base_dir=place, workers=1)
+    run(config, workers=1)
 
 
 @pytest.fixture

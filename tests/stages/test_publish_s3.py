@@ -40,7 +40,7 @@ place, url, endpoint, shards = sys.argv[1:]
 publish = {"url": url, "options": {"endpoint_url": endpoint}, "retries": 2}
 config = corpus_config(Path(place) / "run", records={"shards": {"train": int(shards)}}, publish=publish)
 print("ready", flush=True)
-run(config, base_dir=place, workers=2)
+run(config, workers=2)
 """
 
 
@@ -73,7 +73,7 @@ class Scene:
         return corpus_config(self.output, records={"shards": {"train": shards}}, publish=settings)
 
     def run(self, shards: int = 3, **publish: Any) -> None:
-        run(self.config(shards, **publish), base_dir=self.place, workers=2)
+        run(self.config(shards, **publish), workers=2)
 
     def failure(self, shards: int, **publish: Any) -> str:
         """Returns the message of a run that fails; empty if it succeeds."""
@@ -113,7 +113,7 @@ class Scene:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("finished")
     write_corpus(place, pairs=60, dev=5)
-    run(corpus_config(place / "run"), base_dir=place)
+    run(corpus_config(place / "run"))
     return place
 
 
@@ -142,7 +142,7 @@ def test_published_by_dask_workers(scene: Scene) -> None:
     pytest.importorskip("distributed", reason="the extra dask is not installed")
     engine = DaskSettings(kind="dask", cluster=ClusterSettings(kind="local", workers=2))
     events = Events()
-    run(scene.config().model_copy(update={"engine": engine}), base_dir=scene.place, progress=Progress(events))
+    run(scene.config().model_copy(update={"engine": engine}), progress=Progress(events))
     workers = {str(fields["worker"]) for name, fields in events.events if name == "task_finished"}
     assert len({worker.split(":")[1].split("/")[0] for worker in workers if ":" in worker} - {str(os.getpid())}) == 2
     scene.assert_published()

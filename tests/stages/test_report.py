@@ -9,7 +9,7 @@ from tests.corpus import corpus_config, write_corpus
 
 def test_the_report_in_words(tmp_path: Path) -> None:
     write_corpus(tmp_path)
-    nmt_prep.run(corpus_config(tmp_path / "run"), base_dir=tmp_path)
+    nmt_prep.run(corpus_config(tmp_path / "run"))
     lines = (tmp_path / "run" / "report" / "summary.txt").read_text("utf-8").splitlines()
     assert lines[0] == "small: en → zh"
     assert lines[1].startswith("nmt_prep:0.1.0|pair:en-zh|train:300.")

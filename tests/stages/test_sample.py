@@ -180,7 +180,7 @@ def test_the_next_run_does_not_read_the_sample_again(tmp_path: Path, monkeypatch
     """Its times are not changed after its digest was noted."""
     write_corpus(tmp_path)
     config = corpus_config(tmp_path / "run")
-    nmt_prep.run(config, base_dir=tmp_path, until="sample")
+    nmt_prep.run(config, until="sample")
     monkeypatch.setattr(digests, "sha256_of", None)
-    [step] = [step for step in nmt_prep.plan(config, base_dir=tmp_path) if step.stage == "sample"]
+    [step] = [step for step in nmt_prep.plan(config) if step.stage == "sample"]
     assert step.fresh

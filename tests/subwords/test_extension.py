@@ -134,7 +134,7 @@ def test_a_whole_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_corpus(tmp_path)
     options = CharacterVocab(size=90, reserved=("<2zh>",))
     config = corpus_config(tmp_path / "run").model_copy(update={"vocab": options})
-    nmt_prep.run(config, base_dir=tmp_path, workers=2)
+    nmt_prep.run(config, workers=2)
     names = sorted(path.name for path in (tmp_path / "run/vocab").iterdir())
     assert names == ["vocab.json", "vocab.small.90.en.characters", "vocab.small.90.zh.characters"]
 

@@ -117,7 +117,7 @@ def test_the_best_score_stays_before_the_first_corpus(tmp_path: Path) -> None:
 def test_a_score_that_a_corpus_lacks_is_an_error_before_work(tmp_path: Path) -> None:
     config = two_corpora(tmp_path, pair="exact", keep=["bicleaner", "corpus"])
     with pytest.raises(CleaningError) as error:
-        nmt_prep.run(config, base_dir=tmp_path)
+        nmt_prep.run(config)
     assert str(error.value).splitlines()[0] == (
         "clean.dedup.keep: the corpus splits.train.a has no score 'bicleaner' (its scores: none); name it below scores "
         "of the corpus, or remove it here"
@@ -127,9 +127,9 @@ def test_a_score_that_a_corpus_lacks_is_an_error_before_work(tmp_path: Path) -> 
 
 def test_limits_are_planned_and_listed_as_the_config_asks(tmp_path: Path) -> None:
     config = two_corpora(tmp_path, pair="off", max_sources_per_target=8)
-    assert [step.stage for step in runner.plan(config, base_dir=tmp_path)][:3] == ["download", "extract", "compile"]
+    assert [step.stage for step in runner.plan(config)][:3] == ["download", "extract", "compile"]
     assert rounds(config, tmp_path) == ["clean-first", "clean", "clean-targets", "clean-dedup"]
-    nmt_prep.run(config, base_dir=tmp_path, until="compile")
+    nmt_prep.run(config, until="compile")
     assert rounds(config, tmp_path) == ["clean-first", "clean", "clean-targets", "clean-dedup"]
     config = two_corpora(tmp_path, pair="exact", max_targets_per_source=8)
     names = ["clean-pairs", "clean-pairs-dropped", "clean-sources"]
@@ -139,19 +139,19 @@ def test_limits_are_planned_and_listed_as_the_config_asks(tmp_path: Path) -> Non
 
 def rounds(config: Config, directory: Path) -> list[str]:
     """Returns the names of the rounds of the stage clean, without those that look at the cleaned pairs in the end."""
-    (states,) = [stage.rounds for stage in runner.tasks(config, base_dir=directory) if stage.stage == "clean"]
+    (states,) = [stage.rounds for stage in runner.tasks(config) if stage.stage == "clean"]
     names = [state.round for state in states]
     return names[: names.index("clean-look")]
 
 
 def test_a_round_that_the_config_does_not_need_has_nothing_to_share(tmp_path: Path) -> None:
     config = two_corpora(tmp_path, pair="exact")
-    nmt_prep.run(config, base_dir=tmp_path, until="compile")
-    outcome = runner.run_share(config, Share("clean-first", 0, 1), base_dir=tmp_path)
+    nmt_prep.run(config, until="compile")
+    outcome = runner.run_share(config, Share("clean-first", 0, 1))
     assert outcome.ran == 2
-    outcome = runner.run_share(config, Share("clean-pairs", 0, 1), base_dir=tmp_path)
+    outcome = runner.run_share(config, Share("clean-pairs", 0, 1))
     assert outcome.ran == 1
-    outcome = runner.run_share(config, Share("clean-sources", 0, 1), base_dir=tmp_path)
+    outcome = runner.run_share(config, Share("clean-sources", 0, 1))
     assert (outcome.ran, outcome.state) == (0, RoundState("clean-sources", ()))
 
 
@@ -207,19 +207,21 @@ def test_shares_workers_and_ranges_give_the_same_bytes(tmp_path: Path, monkeypat
     dedup = {"pair": "normalized", "max_targets_per_source": 8, "max_sources_per_target": 4}
     trees = []
     for number, workers in enumerate((1, 2)):
-        config = config_of(tmp_path / str(number), *corpora, clean={**NONE, "rejects": "sample", "dedup": dedup})
-        nmt_prep.run(config, base_dir=tmp_path, until="clean", workers=workers)
+        config = config_of(
+            tmp_path / str(number), *corpora, clean={**NONE, "rejects": "sample", "dedup": dedup}
+        ).within(tmp_path)
+        nmt_prep.run(config, until="clean", workers=workers)
         trees.append(kept_tree(config))
         monkeypatch.setattr(spill, "SMALLEST_SHARE", 1000)
         monkeypatch.setattr(spill, "LARGEST_SHARE", 1000)
         monkeypatch.setattr(spill, "RUN_ROWS", 7)
-    shared = config_of(tmp_path / "2", *corpora, clean={**NONE, "rejects": "sample", "dedup": dedup})
-    nmt_prep.run(shared, base_dir=tmp_path, until="compile")
+    shared = config_of(tmp_path / "2", *corpora, clean={**NONE, "rejects": "sample", "dedup": dedup}).within(tmp_path)
+    nmt_prep.run(shared, until="compile")
     names = ("pairs", "pairs-dropped", "sources", "sources-dropped", "targets", "dedup", "rejects")
     for name in ("clean-first", "clean", *(f"clean-{name}" for name in names)):
         for number in (1, 0):
-            runner.run_share(shared, Share(name, number, 2), base_dir=tmp_path, workers=1)
-    nmt_prep.run(shared, base_dir=tmp_path, until="clean")
+            runner.run_share(shared, Share(name, number, 2), workers=1)
+    nmt_prep.run(shared, until="clean")
     trees.append(kept_tree(shared))
     assert len(list((tmp_path / "1" / "run" / "cleaned" / "train").iterdir())) > 3
     assert trees[0] == trees[1] == trees[2]

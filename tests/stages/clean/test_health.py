@@ -41,7 +41,7 @@ def test_what_cleaning_mended_gives_no_warning(tmp_path: Path) -> None:
 
 def test_what_cleaning_mended_is_named(tmp_path: Path) -> None:
     config = config_of(tmp_path, *corpora(tmp_path), clean=CLEAN, vocab={"kind": "byte_bpe", "size": 300})
-    run_all(config, base_dir=tmp_path)
+    run_all(config)
     gaps = "train/gaps: 200 of 400 source lines (50.0%) are “NO TRANSLATION AVAILABLE”"
     summary = (tmp_path / "run" / "report" / "summary.txt").read_text()
     assert f"before cleaning: {gaps}\n" in summary

@@ -174,7 +174,7 @@ def test_presets_compare_with_dev_and_test_where_the_config_has_them(tmp_path: P
     assert manifest(config, "clean").counts.dropped["in_test_set:dev"] > 0
     alone = config_of(tmp_path, train, clean=clean, **ENDE)
     heard = Heard()
-    nmt_prep.run(alone, base_dir=tmp_path, until="clean", progress=Progress(heard))
+    nmt_prep.run(alone, until="clean", progress=Progress(heard))
     assert heard.messages == ["clean.preset standard: decontaminate is left out: the config has neither dev nor test"]
     assert "in_test_set:dev" not in manifest(alone, "clean").counts.dropped
 
@@ -203,7 +203,7 @@ def test_the_coverage_is_a_share(tmp_path: Path, coverage: float) -> None:
 def refused(tmp_path: Path, config: Config) -> str:
     """The error of a run that starts no work."""
     with pytest.raises(NmtPrepError) as error:
-        nmt_prep.run(config, base_dir=tmp_path)
+        nmt_prep.run(config)
     assert not (tmp_path / "run" / "compiled").exists()
     return str(error.value)
 
@@ -265,14 +265,14 @@ def test_shares_workers_and_parts_give_the_same_bytes(tmp_path: Path, monkeypatc
     corpora = [write(tmp_path, "a", train), write(tmp_path, "b", train[::-1])]
     splits = {"dev": [write(tmp_path, "held", dev)]}
     clean = {**NONE, "rejects": "sample", "decontaminate": {"against": ["dev"]}}
-    configs = [config_of(tmp_path / str(n), *corpora, splits=splits, clean=clean) for n in range(3)]
+    configs = [config_of(tmp_path / str(n), *corpora, splits=splits, clean=clean).within(tmp_path) for n in range(3)]
     for config, workers in zip(configs, (1, 2), strict=False):
-        nmt_prep.run(config, base_dir=tmp_path, until="clean", workers=workers)
-    nmt_prep.run(configs[2], base_dir=tmp_path, until="compile")
+        nmt_prep.run(config, until="clean", workers=workers)
+    nmt_prep.run(configs[2], until="compile")
     for name in ("clean-segments", "clean-first", "clean", "clean-rejects"):
         for number in (1, 0):
-            runner.run_share(configs[2], Share(name, number, 2), base_dir=tmp_path, workers=1)
-    nmt_prep.run(configs[2], base_dir=tmp_path, until="clean")
+            runner.run_share(configs[2], Share(name, number, 2), workers=1)
+    nmt_prep.run(configs[2], until="clean")
     trees = [result(config) for config in configs]
     assert len(list((tmp_path / "0" / "run" / "cleaned" / "train").iterdir())) > 3
     assert trees[0] == trees[1] == trees[2]
@@ -338,7 +338,7 @@ def sacrebleu_config(directory: Path, *against: str) -> Config:
 def test_a_test_set_by_id_is_fetched_locked_and_compared(tmp_path: Path, server: WebServer) -> None:
     config = sacrebleu_config(tmp_path, "sacrebleu:wmt90")
     lock = tmp_path / "config.lock"
-    nmt_prep.run(config, base_dir=tmp_path, until="clean", lock_file=lock)
+    nmt_prep.run(config, until="clean", lock_file=lock)
     assert server.asked == ["/test.tgz"]
     assert [(row[0], row[1], row[4]) for row in rejected(config)] == [
         (1, "in_test_set:wmt90", "wmt90/en-de"),
@@ -353,13 +353,13 @@ def test_a_test_set_by_id_is_fetched_locked_and_compared(tmp_path: Path, server:
         "train/news/source",
         "train/news/target",
     ]
-    nmt_prep.run(config, base_dir=tmp_path, until="clean", lock_file=lock)
+    nmt_prep.run(config, until="clean", lock_file=lock)
     assert server.asked == ["/test.tgz"]
 
 
 def test_a_pair_of_other_languages_is_compared(tmp_path: Path, server: WebServer) -> None:
     config = sacrebleu_config(tmp_path, "sacrebleu:wmt90/cs-en")
-    nmt_prep.run(config, base_dir=tmp_path, until="clean")
+    nmt_prep.run(config, until="clean")
     assert [(row[0], row[1], row[4]) for row in rejected(config)] == [(6, "in_test_set:wmt90/cs-en", "wmt90/cs-en")]
 
 

@@ -115,16 +115,16 @@ def test_shares_workers_ranges_and_pieces_give_the_same_bytes(tmp_path: Path, mo
     dedup = {"max_targets_per_source": 8, "near": {"similarity": 0.6}}
     trees = []
     for number, workers in enumerate((1, 2)):
-        config = near_config(tmp_path / str(number), *corpora, **dedup)
-        nmt_prep.run(config, base_dir=tmp_path, until="clean", workers=workers)
+        config = near_config(tmp_path / str(number), *corpora, **dedup).within(tmp_path)
+        nmt_prep.run(config, until="clean", workers=workers)
         trees.append(kept_tree(config))
         in_small_pieces(monkeypatch, 5000)
-    shared = near_config(tmp_path / "2", *corpora, **dedup)
-    nmt_prep.run(shared, base_dir=tmp_path, until="compile")
+    shared = near_config(tmp_path / "2", *corpora, **dedup).within(tmp_path)
+    nmt_prep.run(shared, until="compile")
     for each in Clean().rounds_for(shared):
         for number in (1, 0) if each.shareable else ():
-            runner.run_share(shared, Share(each.name, number, 2), base_dir=tmp_path, workers=1)
-    nmt_prep.run(shared, base_dir=tmp_path, until="clean")
+            runner.run_share(shared, Share(each.name, number, 2), workers=1)
+    nmt_prep.run(shared, until="clean")
     trees.append(kept_tree(shared))
     assert len(list((tmp_path / "1" / "run" / "cleaned" / "train").iterdir())) > 3
     assert trees[0] == trees[1] == trees[2]

@@ -102,7 +102,7 @@ def test_records_and_report_are_made_of_cleaned_pairs(tmp_path: Path) -> None:
         records={},
         outputs=[{"kind": "text"}],
     )
-    nmt_prep.run(config, base_dir=tmp_path)
+    nmt_prep.run(config)
     kept = [pair for pair in cleaned(config) if pair[1] != "<mono>"]
     info = json.loads((tmp_path / "run" / "records" / "dataset.json").read_text())
     assert 50 < info["splits"]["train"]["pairs"] == len(kept) < 250
@@ -122,9 +122,9 @@ def test_records_and_report_are_made_of_cleaned_pairs(tmp_path: Path) -> None:
 def test_a_changed_rule_reruns_cleaning_and_what_follows(tmp_path: Path) -> None:
     write_corpus(tmp_path)
     config = corpus_config(tmp_path / "run", clean={**NONE, "rules": {"length": {"max": 6}}})
-    nmt_prep.run(config, base_dir=tmp_path)
+    nmt_prep.run(config)
     changed = corpus_config(tmp_path / "run", clean={**NONE, "rules": {"length": {"max": 5}}})
-    plan = nmt_prep.plan(changed, base_dir=tmp_path)
+    plan = nmt_prep.plan(changed)
     assert [step.stage for step in plan if not step.fresh] == ["clean", "sample", "vocab", "encode", "report"]
     assert plan[3].reason == "config splits.train.x.rules.length.max changed 6 → 5"
 
@@ -181,14 +181,14 @@ def test_numbers_of_workers_and_shares_give_the_same_bytes(
     trees = []
     for workers in (1, 3):
         config = corpus_config(tmp_path / str(workers), clean=clean)
-        nmt_prep.run(config, base_dir=tmp_path, workers=workers)
+        nmt_prep.run(config, workers=workers)
         trees.append(tree(config.run_dir))
     shared = corpus_config(tmp_path / "shared", clean=clean)
-    nmt_prep.run(shared, base_dir=tmp_path, until="compile")
+    nmt_prep.run(shared, until="compile")
     for name in ("clean-first", "clean", "clean-threshold", "clean-top", "clean-rejects"):
         for number in (1, 0):
-            runner.run_share(shared, Share(name, number, 2), base_dir=tmp_path, workers=1)
-    nmt_prep.run(shared, base_dir=tmp_path)
+            runner.run_share(shared, Share(name, number, 2), workers=1)
+    nmt_prep.run(shared)
     trees.append(tree(shared.run_dir))
     assert len(list((tmp_path / "1" / "cleaned" / "train").iterdir())) > 3
     assert trees[0] == trees[1] == trees[2]
@@ -237,7 +237,7 @@ def test_splits_must_exist(tmp_path: Path) -> None:
 def test_the_toy_corpus_loses_what_is_damaged_and_keeps_what_is_repaired(tmp_path: Path) -> None:
     path = REPOSITORY / "configs" / "toy-clean.yaml"
     config = load_config(path, [f"output_dir={tmp_path / 'run'}"])
-    nmt_prep.run(config, base_dir=path.parent, until="clean")
+    nmt_prep.run(config, until="clean")
     lines = (REPOSITORY / "data" / "toy" / "dirty-toy.tsv").read_text().split("\n")[1:-1]
     rows = [line.split("\t") for line in lines]
     kept = {row: pair for *pair, corpus, row in pairs_below(config, "cleaned", "train", *COLUMNS) if corpus == "dirty"}

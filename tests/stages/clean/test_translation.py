@@ -109,15 +109,17 @@ def test_shares_workers_and_parts_give_the_same_bytes(tmp_path: Path, monkeypatc
     trees = []
     for number, (workers, memory) in enumerate(((1, "256MB"), (3, "2GB"))):
         engine = {"memory": memory}
-        config = config_of(tmp_path / str(number), *corpora, clean={**RULE, "rejects": "sample"}, engine=engine)
-        nmt_prep.run(config, base_dir=tmp_path, until="clean", workers=workers)
+        config = config_of(tmp_path / str(number), *corpora, clean={**RULE, "rejects": "sample"}, engine=engine).within(
+            tmp_path
+        )
+        nmt_prep.run(config, until="clean", workers=workers)
         trees.append(tree(config.run_dir / "cleaned") | tree(config.run_dir / "rejected"))
-    shared = config_of(tmp_path / "2", *corpora, clean={**RULE, "rejects": "sample"})
-    nmt_prep.run(shared, base_dir=tmp_path, until="compile")
+    shared = config_of(tmp_path / "2", *corpora, clean={**RULE, "rejects": "sample"}).within(tmp_path)
+    nmt_prep.run(shared, until="compile")
     for name in [round_.name for round_ in Clean().rounds_for(shared) if round_.shareable]:
         for number in (1, 0):
-            runner.run_share(shared, Share(name, number, 2), base_dir=tmp_path, workers=1)
-    nmt_prep.run(shared, base_dir=tmp_path, until="clean")
+            runner.run_share(shared, Share(name, number, 2), workers=1)
+    nmt_prep.run(shared, until="clean")
     trees.append(tree(shared.run_dir / "cleaned") | tree(shared.run_dir / "rejected"))
     assert len(list((shared.run_dir / "cleaned" / "train").iterdir())) > 2
     assert trees[0] == trees[1] == trees[2]

@@ -231,7 +231,7 @@ def test_vocabularies_and_records_do_not_depend_on_scores_or_licence(tmp_path: P
     extra = {"scores": {"s": {"url": "numbers.gz"}}, "licence": "CC-BY-4.0"}
     for name, keys in (("without", {}), ("with", extra)):
         config = corpus_config(tmp_path / name, splits={"train": [{**corpus, **keys}], "dev": dev})
-        nmt_prep.run(config, base_dir=tmp_path)
+        nmt_prep.run(config)
     described = [json.loads((tmp_path / name / "records/dataset.json").read_bytes()) for name in ("without", "with")]
     assert [description.pop("config_fingerprint") != "" for description in described] == [True, True]
     assert described[1]["corpora"]["train"][0].pop("licence") == "CC-BY-4.0"

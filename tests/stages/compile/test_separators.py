@@ -31,7 +31,7 @@ def test_pairs_stay_pairs_up_to_the_records(tmp_path: Path) -> None:
         "splits": {"train": [{"name": "x", "url": {"source": "x.en", "target": "x.zh"}}]},
         "vocab": {"size": 100},
     }
-    nmt_prep.run(check_config(config, "test config"), base_dir=tmp_path)
+    nmt_prep.run(check_config(config, "test config").within(tmp_path))
     root = tmp_path / "run"
     source, target = (nmt_prep.load_tokenizer(path) for path in sorted((root / "vocab").glob("*.subwords.*")))
     [shard] = (root / "records").glob("odd-train-*")

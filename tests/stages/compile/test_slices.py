@@ -44,9 +44,9 @@ def text(*words: str, times: int = 1) -> bytes:
 def test_records_are_the_same_byte_for_byte(tmp_path: Path) -> None:
     write_corpus(tmp_path)
     whole, cut = corpus_config(tmp_path / "whole"), corpus_config(tmp_path / "cut")
-    nmt_prep.run(whole, base_dir=tmp_path)
+    nmt_prep.run(whole)
     with small_slices(1024):
-        nmt_prep.run(cut, base_dir=tmp_path)
+        nmt_prep.run(cut)
     assert len(list((tmp_path / "whole" / "compiled").rglob("*.parquet"))) == 2
     assert len(list((tmp_path / "cut" / "compiled").rglob("*.parquet"))) > 8
     # All of the records except the digest of their inputs, which include the parts.

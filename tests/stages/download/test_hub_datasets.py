@@ -78,7 +78,7 @@ def test_the_library_loads_what_is_published(hub: Hub, tmp_path: Path, monkeypat
     write_corpus(tmp_path, pairs=60, dev=5)
     outputs = [{"kind": "huggingface", "name": "text"}]
     config = corpus_config(tmp_path / "run", outputs=outputs, publish={"url": "hf://datasets/owner/name"})
-    nmt_prep.run(config, base_dir=tmp_path, workers=1)
+    nmt_prep.run(config, workers=1)
     assert python(LOAD).splitlines()[-1] == "RESULT {'train': 60, 'dev': 5} ['en', 'zh']"
 
 

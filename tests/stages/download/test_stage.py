@@ -209,9 +209,9 @@ def test_verify_finds_a_download_that_differs_from_its_digest(server: WebServer,
     (config.run_dir / "downloads" / digest / "a").write_bytes(b"x\n")
     path = Workspace(config.run_dir).manifest("download")
     path.write_text(path.read_text().replace(f'/a": "{digest}"', f'/a": "{other}"'))
-    assert plan(config, base_dir=tmp_path)[0].reason == "nothing changed"
+    assert plan(config)[0].reason == "nothing changed"
     reason = f"{config.run_dir}/downloads/{digest}/a does not have the digest in its name"
-    assert plan(config, base_dir=tmp_path, verify=True)[0].reason == reason
-    assert verified_run(config, base_dir=tmp_path, until="download", verify=True)[0].reason == reason
+    assert plan(config, verify=True)[0].reason == reason
+    assert verified_run(config, until="download", verify=True)[0].reason == reason
     assert download(config) == before
-    assert plan(config, base_dir=tmp_path, verify=True)[0].reason == "nothing changed"
+    assert plan(config, verify=True)[0].reason == "nothing changed"

@@ -52,7 +52,7 @@ def rows(run: Path) -> tuple[list[list[int]], list[list[int]]]:
 
 @pytest.mark.parametrize("kind", VOCABULARIES)
 def test_a_tag_is_encoded_as_its_piece(tmp_path: Path, kind: str) -> None:
-    nmt_prep.run(config_of(tmp_path, VOCABULARIES[kind], {"source": "<2zh>"}), base_dir=tmp_path)
+    nmt_prep.run(config_of(tmp_path, VOCABULARIES[kind], {"source": "<2zh>"}))
     run = tmp_path / "run"
     info = load_dataset_info(run / "records")
     source, target = (load_tokenizer(run / "records" / side.file) for side in (info.vocab.source, info.vocab.target))
@@ -75,7 +75,7 @@ def test_a_tag_is_encoded_as_its_piece(tmp_path: Path, kind: str) -> None:
 
 
 def test_dataset_json_and_report_name_the_tags(tmp_path: Path) -> None:
-    nmt_prep.run(config_of(tmp_path, VOCABULARIES["t2t"], {"source": "<2zh>", "target": "<2en>"}), base_dir=tmp_path)
+    nmt_prep.run(config_of(tmp_path, VOCABULARIES["t2t"], {"source": "<2zh>", "target": "<2en>"}))
     written = json.loads((tmp_path / "run" / "records" / "dataset.json").read_bytes())["corpora"]["train"]
     tags = {"source": "<2zh>", "target": "<2en>"}
     assert written == [{"name": "p", "pairs": 30}, {"name": "t", "pairs": 20, "tag": tags}]
@@ -87,12 +87,12 @@ def test_dataset_json_and_report_name_the_tags(tmp_path: Path) -> None:
 
 def test_another_tag_encodes_again_and_compiles_nothing(tmp_path: Path) -> None:
     def ran(tag: dict[str, str] | None) -> list[str]:
-        outcomes = nmt_prep.run(config_of(tmp_path, VOCABULARIES["t2t"], tag), base_dir=tmp_path)
+        outcomes = nmt_prep.run(config_of(tmp_path, VOCABULARIES["t2t"], tag))
         return [outcome.stage for outcome in outcomes if outcome.ran]
 
     ran(None)
     untagged = tree(tmp_path / "run" / "records")
-    [*_, encode, _, _] = nmt_prep.plan(config_of(tmp_path, VOCABULARIES["t2t"], {"source": "<2zh>"}), base_dir=tmp_path)
+    [*_, encode, _, _] = nmt_prep.plan(config_of(tmp_path, VOCABULARIES["t2t"], {"source": "<2zh>"}))
     assert (encode.stage, encode.reason) == ("encode", "config splits.train.t.tag is new")
     assert ran({"source": "<2zh>"}) == ["encode", "outputs", "report"]
     tagged = tree(tmp_path / "run" / "records")
@@ -111,7 +111,7 @@ def test_a_tag_without_a_piece_ends_the_run_before_any_row_is_encoded(
     monkeypatch.setattr(facts, "_ids", lambda *_: ())  # as from a trainer that does not create the piece
     monkeypatch.setattr(SpillWriter, "__init__", never)
     with pytest.raises(VocabularyError) as caught:
-        nmt_prep.run(config, base_dir=tmp_path)
+        nmt_prep.run(config)
     assert str(caught.value) == (
         "splits.train.t.tag.target: '<2zh>' is not a piece of vocab.small.120.subwords.zh; add it to vocab.reserved"
     )

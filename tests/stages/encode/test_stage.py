@@ -24,7 +24,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def test_dataset_json_describes_the_shards(place: Path) -> None:
-    nmt_prep.run(corpus_config(place / "run"), base_dir=place, workers=2)
+    nmt_prep.run(corpus_config(place / "run"), workers=2)
     info = check_records(place / "run" / "records")
     assert (info.name, info.layout, info.seed) == ("small", "example", 1)
     assert [corpus.model_dump() for corpus in info.corpora["train"]] == [{"name": "x", "pairs": 300}]
@@ -41,21 +41,21 @@ def test_dataset_json_describes_the_shards(place: Path) -> None:
 
 def test_more_shards_than_pairs(place: Path) -> None:
     write_corpus(place, pairs=3, dev=1)
-    nmt_prep.run(corpus_config(place / "run", records={"shards": {"train": 7, "dev": 2}}), base_dir=place)
+    nmt_prep.run(corpus_config(place / "run", records={"shards": {"train": 7, "dev": 2}}))
     info = check_records(place / "run" / "records")
     assert sorted(shard.pairs for shard in info.splits["train"].shards) == [0, 0, 0, 0, 1, 1, 1]
 
 
 def test_the_number_of_buckets_changes_no_byte(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    nmt_prep.run(corpus_config(place / "run"), base_dir=place)
+    nmt_prep.run(corpus_config(place / "run"))
     monkeypatch.setattr(tasks, "_SMALLEST_BUFFER", 500)
     monkeypatch.setattr(local, "BASE_MEMORY", 10**12)
-    nmt_prep.run(corpus_config(place / "small"), base_dir=place)
+    nmt_prep.run(corpus_config(place / "small"))
     assert tree(place / "run") == tree(place / "small")
 
 
 def test_spill_files_of_an_interrupted_run_keep_their_buckets(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    nmt_prep.run(corpus_config(place / "undisturbed"), base_dir=place)
+    nmt_prep.run(corpus_config(place / "undisturbed"))
 
     def fail(*arguments: object) -> object:
         raise nmt_prep.NmtPrepError("power")
@@ -65,18 +65,18 @@ def test_spill_files_of_an_interrupted_run_keep_their_buckets(place: Path, monke
         patch.setattr(tasks, "_SMALLEST_BUFFER", 500)
         patch.setattr(local, "BASE_MEMORY", 10**12)
         with pytest.raises(nmt_prep.NmtPrepError, match="power"):
-            nmt_prep.run(corpus_config(place / "run"), base_dir=place)
-    nmt_prep.run(corpus_config(place / "run"), base_dir=place)
+            nmt_prep.run(corpus_config(place / "run"))
+    nmt_prep.run(corpus_config(place / "run"))
     assert tree(place / "run") == tree(place / "undisturbed")
 
 
 def test_a_vocabulary_that_differs_from_its_manifest_is_refused(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    nmt_prep.run(corpus_config(place / "run"), base_dir=place, until="vocab")
+    nmt_prep.run(corpus_config(place / "run"), until="vocab")
     other = T2TTokenizer.train(["something else"], 100)
     facts._loaded.cache_clear()
     monkeypatch.setattr(T2TTokenizer, "load", lambda path: other)
     with pytest.raises(VocabularyError, match="does not match its recorded fingerprint"):
-        nmt_prep.run(corpus_config(place / "run"), base_dir=place)
+        nmt_prep.run(corpus_config(place / "run"))
 
 
 def test_layouts_hold_the_same_pairs(place: Path) -> None:
@@ -84,7 +84,7 @@ def test_layouts_hold_the_same_pairs(place: Path) -> None:
     for layout in ("example", "chunk", "packed"):
         run = place / layout
         records = {"shards": {"train": 3}, "layout": layout, "row_length": 64}
-        nmt_prep.run(corpus_config(run, records=records), base_dir=place, workers=2)
+        nmt_prep.run(corpus_config(run, records=records), workers=2)
         info = check_records(run / "records")
         assert (info.layout, info.row_length) == (layout, 64 if layout == "packed" else None)
         sides = [read_shard(run / "records" / shard.file, info.layout) for shard in info.splits["train"].shards]
@@ -97,7 +97,7 @@ def test_layouts_hold_the_same_pairs(place: Path) -> None:
 def test_tensorflow_reads_the_shards_without_nmt_prep(place: Path) -> None:
     import tensorflow as tf
 
-    nmt_prep.run(corpus_config(place / "run"), base_dir=place)
+    nmt_prep.run(corpus_config(place / "run"))
     directory = place / "run" / "records"
     names = [str(directory / shard.file) for shard in load_dataset_info(directory).splits["train"].shards]
     features = {name: tf.io.VarLenFeature(tf.int64) for name in ("inputs", "targets")}
@@ -115,22 +115,22 @@ def test_tensorflow_reads_the_shards_without_nmt_prep(place: Path) -> None:
 
 
 def test_changed_input_options_rewrite_only_dataset_json(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    nmt_prep.run(corpus_config(place / "run"), base_dir=place)
+    nmt_prep.run(corpus_config(place / "run"))
     shards = {path: path.read_bytes() for path in (place / "run" / "records").rglob("small-*")}
     info = load_dataset_info(place / "run" / "records")
     assert info.input == InputInfo(batch_tokens=4096, max_length=256)
     changed = corpus_config(place / "run", input={"max_length": 64})
-    assert [step.reason for step in nmt_prep.plan(changed, base_dir=place) if step.stage == "encode"] == [
+    assert [step.reason for step in nmt_prep.plan(changed) if step.stage == "encode"] == [
         "config input.max_length changed 256 → 64"
     ]
     with monkeypatch.context() as patch:
         patch.setattr(Encode, "work", None)
-        nmt_prep.run(changed, base_dir=place)
+        nmt_prep.run(changed)
     renewed = check_records(place / "run" / "records")
     assert renewed == info.model_copy(update={"input": InputInfo(batch_tokens=4096, max_length=64)})
     assert {path: path.read_bytes() for path in shards} == shards
-    assert all(step.fresh for step in nmt_prep.plan(changed, base_dir=place))
-    nmt_prep.run(corpus_config(place / "anew", input={"max_length": 64}), base_dir=place)
+    assert all(step.fresh for step in nmt_prep.plan(changed))
+    nmt_prep.run(corpus_config(place / "anew", input={"max_length": 64}))
     assert tree(place / "run") == tree(place / "anew")
 
 
@@ -140,31 +140,31 @@ def test_a_licence_rewrites_only_dataset_json_and_the_report(place: Path, monkey
         dev = {"name": "y", "url": "dev.tgz", "source": "d/x.en.sgm", "target": "d/x.zh.sgm"}
         return corpus_config(place / name, splits={"train": [train], "dev": [dev]})
 
-    nmt_prep.run(licensed("run", None), base_dir=place)
+    nmt_prep.run(licensed("run", None))
     records = place / "run" / "records"
     assert b"licence" not in (records / "dataset.json").read_bytes()
     info = load_dataset_info(records)
     changes = ' changed unset → {"train.x": "CC0-1.0"}', '.train.x changed "CC0-1.0" → "CC-BY-4.0"'
     for licence, change in zip(("CC0-1.0", "CC-BY-4.0"), changes, strict=True):
         config = licensed("run", licence)
-        assert [(step.stage, step.reason) for step in nmt_prep.plan(config, base_dir=place) if not step.fresh] == [
+        assert [(step.stage, step.reason) for step in nmt_prep.plan(config) if not step.fresh] == [
             ("encode", f"config licences{change}"),
             ("report", f"follows encode; config licences{change}"),
         ]
         with monkeypatch.context() as patch:
             patch.setattr(Encode, "work", None)
-            nmt_prep.run(config, base_dir=place)
+            nmt_prep.run(config)
     renewed = check_records(records)
     assert [corpus.licence for corpus in (*renewed.corpora["train"], *renewed.corpora["dev"])] == ["CC-BY-4.0", None]
     assert renewed.model_copy(update={"corpora": info.corpora}) == info
-    nmt_prep.run(licensed("anew", "CC-BY-4.0"), base_dir=place)
+    nmt_prep.run(licensed("anew", "CC-BY-4.0"))
     assert tree(place / "run") == tree(place / "anew")
 
 
 def test_damaged_shards_are_not_kept_when_input_options_change(place: Path) -> None:
-    nmt_prep.run(corpus_config(place / "run"), base_dir=place)
+    nmt_prep.run(corpus_config(place / "run"))
     shard = place / "run" / "records" / "small-train-00001-of-00003"
     content = shard.read_bytes()
     shard.write_bytes(content[:-1])
-    nmt_prep.run(corpus_config(place / "run", input={"max_length": 64}), base_dir=place)
+    nmt_prep.run(corpus_config(place / "run", input={"max_length": 64}))
     assert shard.read_bytes() == content

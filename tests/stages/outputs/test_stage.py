@@ -21,14 +21,14 @@ BOTH = ({"kind": "text"}, RAW)
 
 def test_nothing_is_written_unless_asked(tmp_path: Path) -> None:
     write_corpus(tmp_path)
-    outcomes = nmt_prep.run(output_config(tmp_path), base_dir=tmp_path)
+    outcomes = nmt_prep.run(output_config(tmp_path))
     assert "outputs" not in [outcome.stage for outcome in outcomes]
     assert not (tmp_path / "run" / "outputs").exists()
 
 
 def test_a_second_run_does_nothing_and_a_changed_output_encodes_nothing(tmp_path: Path) -> None:
     def ran(*outputs: dict[str, Any]) -> list[str]:
-        outcomes = nmt_prep.run(output_config(tmp_path, *outputs), base_dir=tmp_path)
+        outcomes = nmt_prep.run(output_config(tmp_path, *outputs))
         return [outcome.stage for outcome in outcomes if outcome.ran]
 
     write_corpus(tmp_path)
@@ -46,7 +46,7 @@ def test_memory_and_workers_do_not_change_the_files(tmp_path: Path) -> None:
     trees = []
     for number, (workers, memory) in enumerate(((1, "2GB"), (3, "256MB"))):
         config = output_config(tmp_path, *BOTH, run=f"run{number}", engine={"memory": memory})
-        nmt_prep.run(config, base_dir=tmp_path, workers=workers)
+        nmt_prep.run(config, workers=workers)
         trees.append(tree(tmp_path / f"run{number}" / "outputs"))
     assert trees[0] == trees[1]
 
@@ -54,11 +54,11 @@ def test_memory_and_workers_do_not_change_the_files(tmp_path: Path) -> None:
 def test_a_job_array_writes_the_same_files(tmp_path: Path) -> None:
     plain = tree(run_outputs(tmp_path, *BOTH))
     config = output_config(tmp_path, *BOTH, run="array")
-    nmt_prep.run(config, base_dir=tmp_path, until="encode")
+    nmt_prep.run(config, until="encode")
     for name in ("spill-text", "outputs"):
         for number in (1, 0):
-            run_share(config, Share(name, number, 2), base_dir=tmp_path)
-    nmt_prep.run(config, base_dir=tmp_path)
+            run_share(config, Share(name, number, 2))
+    nmt_prep.run(config)
     assert tree(tmp_path / "array" / "outputs") == plain
 
 
@@ -68,7 +68,7 @@ def test_the_outputs_of_a_user_are_not_replaced(tmp_path: Path) -> None:
     mine.parent.mkdir(parents=True)
     mine.write_text("mine")
     with pytest.raises(OutputError, match="outputs"):
-        nmt_prep.run(output_config(tmp_path, {"kind": "text"}), base_dir=tmp_path)
+        nmt_prep.run(output_config(tmp_path, {"kind": "text"}))
     assert mine.read_text() == "mine"
 
 
@@ -114,7 +114,7 @@ def test_invalid_outputs(tmp_path: Path, outputs: list[dict[str, Any]], problem:
 def test_the_section_input_makes_no_output_again(tmp_path: Path) -> None:
     def ran(*outputs: dict[str, Any], **changes: Any) -> dict[str, str]:
         config = output_config(tmp_path, *outputs, **changes)
-        return {outcome.stage: outcome.reason for outcome in nmt_prep.run(config, base_dir=tmp_path) if outcome.ran}
+        return {outcome.stage: outcome.reason for outcome in nmt_prep.run(config) if outcome.ran}
 
     write_corpus(tmp_path, 60)
     fairseq, tfrecord = {"kind": "fairseq"}, {"kind": "tfrecord", "layout": "chunk"}

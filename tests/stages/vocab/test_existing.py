@@ -33,7 +33,7 @@ def save_vocabulary(path: Path, kind: str) -> nmt_prep.Tokenizer:
 def run(place: Path, until: str | None = None, **changes: Any) -> list[str]:
     write_corpus(place)
     config = corpus_config(place / "run", **changes)
-    return [outcome.stage for outcome in nmt_prep.run(config, base_dir=place, until=until, workers=1)]
+    return [outcome.stage for outcome in nmt_prep.run(config, until=until, workers=1)]
 
 
 def rows(run: Path) -> set[tuple[tuple[int, ...], tuple[int, ...]]]:
@@ -128,7 +128,7 @@ def test_a_frame_says_what_is_around_the_ids(tmp_path: Path, trained: bool) -> N
 def test_another_frame_encodes_again_but_trains_no_vocabulary(tmp_path: Path) -> None:
     run(tmp_path, until="encode", vocab={"size": 200})
     config = corpus_config(tmp_path / "run", vocab={"size": 200, "frame": {"target": "<pad> {ids} <EOS>"}})
-    done = nmt_prep.run(config, base_dir=tmp_path, workers=1, until="encode")
+    done = nmt_prep.run(config, workers=1, until="encode")
     assert [outcome.stage for outcome in done if outcome.ran] == ["encode"]
     assert {target[0] for _, target in rows(tmp_path / "run")} == {0}
 
@@ -223,7 +223,7 @@ def test_a_model_on_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         for name in ("a", "b"):
             write_corpus(tmp_path)
             config = corpus_config(tmp_path / name, vocab={"from": "hf:owner/name"}, download={"cache": False})
-            nmt_prep.run(config, base_dir=tmp_path, until="encode", workers=1, lock_file=lock)
+            nmt_prep.run(config, until="encode", workers=1, lock_file=lock)
             info = load_dataset_info(tmp_path / name / "records")
             assert (info.vocab.source.file, info.vocab.source.fingerprint) == (
                 "../vocab/tokenizer.json",

@@ -216,7 +216,7 @@ def test_frames_give_the_ids_of_transformers(
     vocab = {"from": "tokenizer.json", "frame": {} if frame is None else {"source": frame, "target": frame}}
     corpus = {"name": "c", "url": {"source": "source", "target": "target"}}
     config = corpus_config(tmp_path / "run", vocab=vocab, splits={"train": [corpus]})
-    nmt_prep.run(config, base_dir=tmp_path, until="encode", workers=1)
+    nmt_prep.run(config, until="encode", workers=1)
     peer = transformers.PreTrainedTokenizerFast(tokenizer_file=str(tmp_path / "tokenizer.json"))
     expected = {tuple(tuple(peer(text)["input_ids"]) for text in both) for both in texts if len(both) == 2}
     assert rows(tmp_path / "run") == expected

@@ -14,7 +14,7 @@ from tests.corpus import corpus_config, pair, write_corpus
 
 def build(place: Path, **changes: Any) -> dict[str, Any]:
     write_corpus(place)
-    nmt_prep.run(corpus_config(place / "run", **changes), base_dir=place, until="vocab", workers=1)
+    nmt_prep.run(corpus_config(place / "run", **changes), until="vocab", workers=1)
     return json.loads((place / "run" / "vocab" / "vocab.json").read_text("utf-8"))
 
 

@@ -22,7 +22,7 @@ def small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def vocabularies(place: Path, name: str, workers: int = 2, **changes: Any) -> dict[str, str]:
-    nmt_prep.run(corpus_config(place / name, **changes), base_dir=place, until="vocab", workers=workers)
+    nmt_prep.run(corpus_config(place / name, **changes), until="vocab", workers=workers)
     return tree(place / name / "vocab")
 
 

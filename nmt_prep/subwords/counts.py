@@ -99,10 +99,10 @@ class NativeCounts(ABC, Generic[NativeCounter]):
             TrainingError: training needs more memory.
         """
         if memory is not None and self.training_bytes > memory:
-            need, have = sizes_apart(self.training_bytes, memory)
             raise TrainingError(
-                f"training from the distinct {self.unit} of these lines needs about {need} of memory, but {have} are "
-                "allowed; allow more (engine.memory), or use fewer lines (sample.bytes_per_corpus)"
+                f"training from the distinct {self.unit} of these lines needs {-(-self.training_bytes // 10**6):,} MB "
+                f"of memory, but {memory // 10**6:,} MB are allowed; allow more (engine.memory), or use fewer lines "
+                "(sample.bytes_per_corpus)"
             )
 
 
@@ -136,14 +136,3 @@ def read_counts(path: Path) -> CountColumns:
     except (OSError, pa.ArrowException) as error:
         raise OutputError(f"cannot read the counts in {path}: {error}; run again with --force vocab") from error
     return CountColumns(TextColumn.from_arrow(batch.column("text")), batch.column("count").to_numpy())
-
-
-def sizes_apart(larger: int, smaller: int) -> tuple[str, str]:
-    """Returns two numbers of bytes as text, in the same unit and with enough decimals to make the texts differ."""
-    units = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
-    unit, name = next(((unit, name) for unit, name in units if smaller >= unit), (1, "bytes"))
-    for decimals in range(min(unit - 1, 1), 10):
-        texts = [f"{size / unit:.{decimals}f} {name}" for size in (larger, smaller)]
-        if texts[0] != texts[1]:
-            break
-    return texts[0], texts[1]

@@ -16,7 +16,7 @@ from nmt_prep.errors import InvalidTextError, OutputError, TrainingError
 from nmt_prep.subwords import ByteBPETokenizer, SentencePieceTokenizer, T2TTokenizer
 from nmt_prep.subwords.byte_bpe.pretokenization import Pretokenization
 from nmt_prep.subwords.byte_bpe.training import PretokenCounts
-from nmt_prep.subwords.counts import CountColumns, read_counts, sizes_apart, write_counts
+from nmt_prep.subwords.counts import CountColumns, read_counts, write_counts
 from nmt_prep.subwords.t2t.training import TokenCounts
 from tests.conftest import examples
 from tests.reference import byte_bpe as byte_bpe_reference
@@ -115,24 +115,10 @@ def test_a_training_that_would_not_fit_is_refused() -> None:
     for train, what in ((T2TTokenizer.train, "tokens"), (ByteBPETokenizer.train, "words")):
         with pytest.raises(
             TrainingError,
-            match=rf"training from the distinct {what} of these lines needs about \d+\.\d kB of memory, but 1\.0 kB",
+            match=rf"training from the distinct {what} of these lines needs 1 MB of memory, but 0 MB are",
         ):
             train(lines, 300, memory=1000)
         assert train(lines, 300, memory=10**7).fingerprint == train(lines, 300).fingerprint
-
-
-@pytest.mark.parametrize(
-    ("larger", "smaller", "texts"),
-    [
-        (304_000_000, 256_000_000, ("304.0 MB", "256.0 MB")),
-        (2_040_000_000, 2_000_000_000, ("2.04 GB", "2.00 GB")),
-        (2_000_000_001, 2_000_000_000, ("2.000000001 GB", "2.000000000 GB")),
-        (24_000_000_000, 1_700_000_000, ("24.0 GB", "1.7 GB")),
-        (3_000, 0, ("3000 bytes", "0 bytes")),
-    ],
-)
-def test_different_sizes_print_differently(larger: int, smaller: int, texts: tuple[str, str]) -> None:
-    assert sizes_apart(larger, smaller) == texts
 
 
 def test_a_sentencepiece_training_that_would_not_fit_is_refused_while_lines_are_read() -> None:
@@ -144,7 +130,7 @@ def test_a_sentencepiece_training_that_would_not_fit_is_refused_while_lines_are_
             read = number
             yield f"{number} words and more words, {number % 97}"
 
-    message = r"\d MB were read so far, need \d+\.\d MB or more to train a unigram model from, but 10\.0 MB are .*_size"
+    message = r"\d MB were read so far, need 1\d MB or more to train a unigram model from, but 10 MB are .*_size"
     with pytest.raises(TrainingError, match=message):
         SentencePieceTokenizer.train(lines(), 100, memory=10**7)
     assert read < 70_000
@@ -155,7 +141,7 @@ def test_a_sentencepiece_training_that_would_not_fit_is_refused_while_lines_are_
 def test_short_lines_count_for_the_memory_of_a_sentencepiece_training() -> None:
     library = {"split_by_whitespace": False}  # native training counts words, and needs little for these lines
     assert SentencePieceTokenizer.train(["a"] * 10_000, 6, memory=10**7, **library)
-    with pytest.raises(TrainingError, match=r"need 1\.04 MB or more to train a unigram model"):
+    with pytest.raises(TrainingError, match=r"need 2 MB or more to train a unigram model"):
         SentencePieceTokenizer.train(["a"] * 10_000, 6, memory=10**6, **library)  # 24 bytes per byte alone would fit
     assert SentencePieceTokenizer.train(["a"] * 10_000, 6, memory=10**6)
 

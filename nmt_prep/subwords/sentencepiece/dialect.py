@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from nmt_prep.columns import Lines
 from nmt_prep.config.vocab import SentencePieceVocab
 from nmt_prep.subwords.counts import TextCounts
 from nmt_prep.subwords.dialect import Dialect
 from nmt_prep.subwords.sentencepiece.native_training import library_reason
-from nmt_prep.subwords.sentencepiece.options import TrainingOptions
+from nmt_prep.subwords.sentencepiece.options import training_arguments
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 from nmt_prep.subwords.sentencepiece.training import check_trainer
 from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback
@@ -32,13 +32,11 @@ class SentencePieceDialect(Dialect[SentencePieceVocab]):
             MissingPackageError: the library is needed for the training, and not installed.
             TrainingError: an option is invalid, or the size is too small for the required pieces.
         """
-        training = _training_options(options)
-        training.check()
-        check_trainer(training.arguments())
+        check_trainer(_arguments(options))
 
     def training_note(self, options: SentencePieceVocab) -> str | None:
         """Returns a note if the library trains the model."""
-        if (reason := library_reason(_training_options(options).arguments())) is None:
+        if (reason := library_reason(_arguments(options))) is None:
             return None
         return (
             f"the sentencepiece library trains the vocabulary, more slowly and with more memory, since it is {reason}"
@@ -54,7 +52,7 @@ class SentencePieceDialect(Dialect[SentencePieceVocab]):
         memory: int,
     ) -> SentencePieceTokenizer:
         assert not isinstance(text, TextCounts)
-        return SentencePieceTokenizer.trained(text, _training_options(options), progress, memory)
+        return SentencePieceTokenizer.trained(text, _arguments(options), progress, memory)
 
     def file_name(self, stem: str, side: str) -> str:
         return f"{stem}{side}.model"
@@ -81,16 +79,16 @@ class SentencePieceDialect(Dialect[SentencePieceVocab]):
         return f"{self.kind}-{options.model_type}"
 
 
-def _training_options(options: SentencePieceVocab) -> TrainingOptions:
-    return TrainingOptions(
+def _arguments(options: SentencePieceVocab) -> dict[str, Any]:
+    return training_arguments(
         options.size,
-        options.model_type,
-        options.character_coverage,
-        options.byte_fallback,
-        options.reserved,
-        options.normalization,
-        options.special_ids,
-        options.options,
+        model_type=options.model_type,
+        character_coverage=options.character_coverage,
+        byte_fallback=options.byte_fallback,
+        reserved=options.reserved,
+        normalization=options.normalization,
+        special_ids=options.special_ids,
+        options=options.options,
     )
 
 

@@ -18,44 +18,15 @@ from _nmt_prep_core import SentencePieceOptions, SentencePieceTrainingText, Unig
 from nmt_prep.columns import TextColumn, check_utf8
 from nmt_prep.errors import InvalidTextError, TrainingError
 from nmt_prep.runtime import available_cores
-from nmt_prep.subwords.counts import sizes_apart
-from nmt_prep.subwords.sentencepiece.model_file import Pieces, PieceType, model_file, typed_settings
+from nmt_prep.subwords.sentencepiece.model_file import Pieces, PieceType, model_file
+from nmt_prep.subwords.sentencepiece.options import typed_options, with_defaults
 from nmt_prep.subwords.sentencepiece.process import LibraryError
 from nmt_prep.subwords.tokenizer import ProgressCallback
 
-_DEFAULTS: Mapping[str, Any] = {
-    "add_dummy_prefix": True,
-    "allow_whitespace_only_pieces": False,
-    "bos_piece": "<s>",
-    "control_symbols": (),
-    "eos_piece": "</s>",
-    "hard_vocab_limit": True,
-    "input_sentence_size": 0,
-    "max_sentence_length": 4192,
-    "max_sentencepiece_length": 16,
-    "num_sub_iterations": 2,
-    "num_threads": 16,
-    "pad_piece": "<pad>",
-    "pretokenization_delimiter": "",
-    "remove_extra_whitespaces": True,
-    "required_chars": "",
-    "seed_sentencepiece_size": 1_000_000,
-    "shrinking_factor": 0.75,
-    "split_by_number": True,
-    "split_by_unicode_script": True,
-    "split_by_whitespace": True,
-    "split_digits": False,
-    "treat_whitespace_as_suffix": False,
-    "unk_piece": "<unk>",
-    "user_defined_symbols": (),
-}
 _NOT_REQUIRED = " \u2585"  # characters that the library refuses in required_chars
 _SPACE = "\u2581"
 _DESIRED = 1.1  # the rounds end at this many times the pieces to learn
-_DYNAMIC_SEEDS = (
-    100_000,
-    8,
-)  # for seed_sentencepiece_size 0: the least number, and the number per piece of the vocabulary
+_DYNAMIC_SEEDS = (100_000, 8)  # for seed_sentencepiece_size 0: the least number, and the number per piece
 
 
 def library_reason(settings: Mapping[str, Any]) -> str | None:
@@ -66,7 +37,7 @@ def library_reason(settings: Mapping[str, Any]) -> str | None:
     """
     if settings["model_type"] not in ("bpe", "unigram"):
         return f"a SentencePiece {settings['model_type']} model"
-    given = {**_DEFAULTS, **typed_settings(settings)}
+    given = with_defaults(settings)
     for name in ("auto_character_coverage", "normalization_rule_tsv", "seed_sentencepieces_file", "use_all_vocab"):
         if given.get(name):
             return f"a SentencePiece model with {name}"
@@ -113,7 +84,7 @@ def train_natively(
         LibraryError: the library would refuse to train; the message is that of the library.
     """
     report = progress or (lambda kind, numbers: None)
-    given = {**_DEFAULTS, **typed_settings(settings)}
+    given = with_defaults(settings)
     charsmap = _charsmap(given["normalization_rule_name"])
     special = _special_pieces(given)
     text = _read(columns, given, charsmap, [name for name, _ in special.values()], memory)
@@ -153,7 +124,7 @@ def train_natively(
     count = len(pieces.texts)
     if given["hard_vocab_limit"] and count != size:
         raise LibraryError(f"Vocabulary size too high ({size}). Please set it to a value <= {count}.")
-    return model_file(pieces, typed_settings(settings) | {"vocab_size": count}, charsmap)
+    return model_file(pieces, typed_options(settings) | {"vocab_size": count}, charsmap)
 
 
 def _charsmap(name: str) -> bytes:
@@ -325,10 +296,9 @@ def check_need(needed: int, memory: int | None, read: int, model_type: str) -> N
         TrainingError: training needs more memory.
     """
     if memory is not None and needed > memory:
-        need, allowed = sizes_apart(needed, memory)
         raise TrainingError(
-            f"these lines, of which {read / 1e6:.0f} MB were read so far, need {need} or more to train a "
-            f"{model_type} model from, but {allowed} are allowed; allow more (engine.memory), set "
+            f"these lines, of which {read / 1e6:.0f} MB were read so far, need {-(-needed // 10**6):,} MB or more to "
+            f"train a {model_type} model from, but {memory // 10**6:,} MB are allowed; allow more (engine.memory), set "
             "input_sentence_size to the number of lines to train from (vocab.options), or give fewer lines "
             "(sample.bytes_per_corpus)"
         )

@@ -1,100 +1,137 @@
-"""Options of the training of SentencePiece models, and their valid values."""
+"""Options of the training of SentencePiece models: their fields in the model's file, defaults and valid values."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from nmt_prep.errors import TrainingError
 
-
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """Valid values of an option: a description for messages, and a test."""
-
-    words: str
-    accepts: Callable[[object], bool]
-
-
-def _number(value: object, kind: type[int] | type[float]) -> float | None:
-    if isinstance(value, bool):
-        return None
-    try:
-        return kind(str(value))
-    except ValueError:
-        return None
-
-
-def _between(kind: type[int] | type[float], low: float, high: float) -> _Kind:
-    what = "an integer" if kind is int else "a number"
-
-    def accepts(value: object) -> bool:
-        number = _number(value, kind)
-        return number is not None and low <= number <= high
-
-    return _Kind(f"{what} from {low} to {high}", accepts)
-
-
 _INT_MAX = 2**31 - 1
 _TRUE, _FALSE = ("true", "t", "1", "yes", "y"), ("false", "f", "0", "no", "n")
-_FLAG = _Kind("true or false", lambda value: str(value).lower() in (*_TRUE, *_FALSE))
-_COUNT = _between(int, 0, _INT_MAX)
-_TEXT = _Kind("a string", lambda value: isinstance(value, str))
-_PIECE = _Kind("a string that is not empty", lambda value: isinstance(value, str) and value != "")
-_LIST = _Kind(
-    "a list of strings, none of them empty or given twice",
-    lambda value: isinstance(value, str) or (isinstance(value, list | tuple) and _distinct(value)),
-)
 
 
-def _distinct(value: list[object] | tuple[object, ...]) -> bool:
-    return all(isinstance(item, str) and item for item in value) and len(set(value)) == len(value)
+class Option(NamedTuple):
+    """An option of the library (0.2.3).
+
+    Attributes:
+        field: number of its field in the model's file; None if the library ignores it.
+        kind: type of its values.
+        default: the library's default, for options that native training reads.
+        least: smallest valid number.
+        most: largest valid number.
+    """
+
+    field: int | None
+    kind: type
+    default: Any = None
+    least: float = 0
+    most: float = _INT_MAX
 
 
-_FLAGS = """
-    add_dummy_prefix allow_whitespace_only_pieces auto_character_coverage enable_differential_privacy hard_vocab_limit
-    remove_extra_whitespaces shuffle_input_sentence split_by_number split_by_unicode_script split_by_whitespace
-    split_digits train_extremely_large_corpus treat_whitespace_as_suffix use_all_vocab vocabulary_output_piece_score
-"""
-_COUNTS = """
-    differential_privacy_clipping_threshold mining_sentence_size seed_sentencepiece_size self_test_sample_size
-    training_sentence_size
-"""
-_TEXTS = "normalization_rule_tsv pretokenization_delimiter required_chars seed_sentencepieces_file unk_surface"
-
-# Options of the library (0.2.3) that are passed on unchanged; TrainingOptions has attributes for the others.
-_OPTIONS: Mapping[str, _Kind] = {
-    **dict.fromkeys(_FLAGS.split(), _FLAG),
-    **dict.fromkeys(_COUNTS.split(), _COUNT),
-    **dict.fromkeys(_TEXTS.split(), _TEXT),
-    **dict.fromkeys(("bos_piece", "eos_piece", "pad_piece", "unk_piece"), _PIECE),
-    **dict.fromkeys(("accept_language", "control_symbols"), _LIST),
-    "differential_privacy_noise_level": _between(float, 0, 1e9),
-    "input_sentence_size": _Kind(
-        f"0 for all lines, or an integer from 101 to {_INT_MAX}",
-        lambda value: (number := _number(value, int)) is not None and (number == 0 or 100 < number <= _INT_MAX),
-    ),
-    "max_sentence_length": _between(int, 10, 1 << 30),
-    "max_sentencepiece_length": _between(int, 1, 512),
-    "num_sub_iterations": _between(int, 1, 10),
-    "num_threads": _between(int, 1, 1024),
-    "shrinking_factor": _between(float, 0.5, 0.95),
+TRAINER_OPTIONS: Mapping[str, Option] = {
+    "vocab_size": Option(4, int),
+    "accept_language": Option(None, tuple),
+    "self_test_sample_size": Option(None, int),
+    "character_coverage": Option(10, float),
+    "input_sentence_size": Option(11, int, 0, 101),  # or 0, for all lines
+    "mining_sentence_size": Option(None, int),
+    "training_sentence_size": Option(None, int),
+    "seed_sentencepiece_size": Option(14, int, 1_000_000),
+    "shrinking_factor": Option(15, float, 0.75, 0.5, 0.95),
+    "num_threads": Option(16, int, 16, 1, 1024),
+    "num_sub_iterations": Option(17, int, 2, 1, 10),
+    "max_sentence_length": Option(18, int, 4192, 10, 1 << 30),
+    "shuffle_input_sentence": Option(19, bool, True),
+    "max_sentencepiece_length": Option(20, int, 16, 1, 512),
+    "split_by_unicode_script": Option(21, bool, True),
+    "split_by_whitespace": Option(22, bool, True),
+    "split_by_number": Option(23, bool, True),
+    "treat_whitespace_as_suffix": Option(24, bool, False),
+    "split_digits": Option(25, bool, False),
+    "allow_whitespace_only_pieces": Option(26, bool, False),
+    "control_symbols": Option(30, tuple, ()),
+    "user_defined_symbols": Option(31, tuple, ()),
+    "vocabulary_output_piece_score": Option(32, bool),
+    "hard_vocab_limit": Option(33, bool, True),
+    "use_all_vocab": Option(34, bool, False),
+    "byte_fallback": Option(35, bool),
+    "required_chars": Option(36, str, ""),
+    "unk_id": Option(40, int),
+    "bos_id": Option(41, int),
+    "eos_id": Option(42, int),
+    "pad_id": Option(43, int),
+    "unk_surface": Option(44, str),
+    "unk_piece": Option(45, str, "<unk>"),
+    "bos_piece": Option(46, str, "<s>"),
+    "eos_piece": Option(47, str, "</s>"),
+    "pad_piece": Option(48, str, "<pad>"),
+    "train_extremely_large_corpus": Option(None, bool),
+    "enable_differential_privacy": Option(None, bool),
+    "differential_privacy_noise_level": Option(None, float, None, 0, 1e9),
+    "differential_privacy_clipping_threshold": Option(None, int),
+    "pretokenization_delimiter": Option(53, str, ""),
+    "seed_sentencepieces_file": Option(54, str, ""),
+    "auto_character_coverage": Option(55, bool, False),
 }
+NORMALIZER_OPTIONS: Mapping[str, Option] = {
+    "normalization_rule_name": Option(1, str),
+    "add_dummy_prefix": Option(3, bool, True),
+    "remove_extra_whitespaces": Option(4, bool, True),
+    "normalization_rule_tsv": Option(6, str, ""),
+}
+_OPTIONS = {**TRAINER_OPTIONS, **NORMALIZER_OPTIONS}
+
+_ARGUMENTS = """
+    vocab_size character_coverage byte_fallback normalization_rule_name user_defined_symbols pad_id eos_id bos_id unk_id
+"""
+_SETTABLE = sorted(_OPTIONS.keys() - set(_ARGUMENTS.split()))
 
 _LOWEST_COVERAGE = 0.98  # the smallest that the library accepts
 _MODEL_TYPES = ("unigram", "bpe", "word", "char")
 _NORMALIZATIONS = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity")
-_THREADS = 16  # the library's default; its sums, and so its models, depend on the number
 _BYTES = 256
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingOptions:
-    """Options of a training; :meth:`SentencePieceTokenizer.train` explains them.
+def typed_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the options that the library does not ignore, with values parsed from text as the library does."""
+    typed = {"model_type": arguments["model_type"]}
+    for name, value in arguments.items():
+        option = _OPTIONS.get(name)
+        if option is not None and option.field is not None:
+            typed[name] = _typed(value, option.kind)
+    return typed
 
-    Attributes:
+
+def with_defaults(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the typed options, completed by the library's defaults of those that native training reads."""
+    defaults = {name: option.default for name, option in _OPTIONS.items() if option.default is not None}
+    return defaults | typed_options(arguments)
+
+
+def _typed(value: Any, kind: type) -> Any:
+    if kind is bool:
+        return str(value).lower() in _TRUE
+    if kind is tuple:
+        return tuple(value.split(",")) if isinstance(value, str) else tuple(value)
+    return kind(str(value))
+
+
+def training_arguments(
+    size: int,
+    *,
+    model_type: str,
+    character_coverage: float,
+    byte_fallback: bool,
+    reserved: Sequence[str],
+    normalization: str,
+    special_ids: Mapping[str, int | None],
+    options: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Returns the arguments of the library's trainer, checked as far as they do not depend on the text.
+
+    Args:
         size: number of pieces.
         model_type: ``unigram``, ``bpe``, ``word`` or ``char``.
         character_coverage: share of the text's characters that get pieces.
@@ -102,132 +139,119 @@ class TrainingOptions:
         reserved: texts that always become one piece.
         normalization: name of the rules of normalization.
         special_ids: ids by ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece that the model lacks.
-        others: other options of the library by name.
+        options: other options of the library by name.
+
+    Raises:
+        TrainingError: the library has no such option, or does not accept a value.
     """
+    if size < 1:
+        raise TrainingError(f"vocabulary size {size}: it must be 1 or more")
+    for what, chosen, known in (
+        ("model_type", model_type, _MODEL_TYPES),
+        ("normalization_rule_name", normalization, _NORMALIZATIONS),
+    ):
+        if chosen not in known:
+            raise TrainingError(f"{what} {chosen!r}: it must be one of {', '.join(known)}")
+    if not _LOWEST_COVERAGE <= character_coverage <= 1:
+        raise TrainingError(f"character_coverage {character_coverage}: it must be from {_LOWEST_COVERAGE} to 1")
+    _check_options(options, model_type)
+    arguments = {
+        "num_threads": _OPTIONS["num_threads"].default,  # the sums of a training, and so its model, depend on it
+        "shuffle_input_sentence": False,
+        **options,
+        "vocab_size": size,
+        "model_type": model_type,
+        "character_coverage": character_coverage,
+        "byte_fallback": byte_fallback,
+        "normalization_rule_name": normalization,
+        **{f"{role}_id": -1 if number is None else number for role, number in special_ids.items()},
+        **({"user_defined_symbols": tuple(reserved)} if reserved else {}),
+    }
+    _check_pieces(arguments, {role: number for role, number in special_ids.items() if number is not None})
+    return arguments
 
-    size: int
-    model_type: str
-    character_coverage: float
-    byte_fallback: bool
-    reserved: tuple[str, ...]
-    normalization: str
-    special_ids: Mapping[str, int | None]
-    others: Mapping[str, Any]
 
-    def arguments(self) -> dict[str, Any]:
-        """Returns the arguments of the library's trainer."""
-        return {
-            "num_threads": _THREADS,
-            "shuffle_input_sentence": False,
-            **self.others,
-            "vocab_size": self.size,
-            "model_type": self.model_type,
-            "character_coverage": self.character_coverage,
-            "byte_fallback": self.byte_fallback,
-            "normalization_rule_name": self.normalization,
-            **{f"{name}_id": -1 if value is None else value for name, value in self.special_ids.items()},
-            **({"user_defined_symbols": self.reserved} if self.reserved else {}),
-        }
+def _check_options(options: Mapping[str, Any], model_type: str) -> None:
+    for name, value in options.items():
+        if name not in _SETTABLE:
+            near = difflib.get_close_matches(name, _SETTABLE, n=1)
+            advice = f"did you mean {near[0]}?" if near else "the library's documentation lists its training options"
+            raise TrainingError(f"SentencePiece has no training option {name!r} that can be set here; {advice}")
+        accepted, values = _accepts(name, value)
+        if not accepted:
+            shown = list(value) if isinstance(value, tuple) else value
+            raise TrainingError(f"SentencePiece's training option {name} is {shown!r}: it must be {values}")
+    if model_type in ("unigram", "bpe") and _typed(options.get("use_all_vocab"), bool):
+        raise TrainingError("SentencePiece's training option use_all_vocab is for word and char models; leave it out")
+    if model_type == "unigram" and _typed(options.get("auto_character_coverage"), bool):
+        raise TrainingError(
+            "SentencePiece's training option auto_character_coverage does not go with unigram models; leave it out"
+        )
 
-    def check(self) -> None:
-        """Checks the options, as far as they do not depend on the text.
 
-        Raises:
-            TrainingError: the library has no such option, or does not accept a value.
-        """
-        if self.size < 1:
-            raise TrainingError(f"vocabulary size {self.size}: it must be 1 or more")
-        for what, chosen, known in (
-            ("model_type", self.model_type, _MODEL_TYPES),
-            ("normalization_rule_name", self.normalization, _NORMALIZATIONS),
-        ):
-            if chosen not in known:
-                raise TrainingError(f"{what} {chosen!r}: it must be one of {', '.join(known)}")
-        if not _LOWEST_COVERAGE <= self.character_coverage <= 1:
+def _accepts(name: str, value: Any) -> tuple[bool, str]:
+    """Returns True if an option may have a value, and a description of its valid values."""
+    option = _OPTIONS[name]
+    if option.kind is bool:
+        return str(value).lower() in (*_TRUE, *_FALSE), "true or false"
+    if option.kind is tuple:
+        items = value if isinstance(value, list | tuple) else ()
+        distinct = all(isinstance(item, str) and item for item in items) and len(set(map(str, items))) == len(items)
+        valid = isinstance(value, str | list | tuple) and distinct
+        return valid, "a list of strings, none of them empty or given twice"
+    if option.kind is str:
+        if name.endswith("_piece"):
+            return isinstance(value, str) and value != "", "a string that is not empty"
+        return isinstance(value, str), "a string"
+    what = f"{'an integer' if option.kind is int else 'a number'} from {option.least} to {option.most}"
+    number = _number(value, option.kind)
+    if name == "input_sentence_size":
+        return number is not None and (number == 0 or 101 <= number <= option.most), f"0 for all lines, or {what}"
+    return number is not None and option.least <= number <= option.most, what
+
+
+def _number(value: Any, kind: type) -> float | None:
+    try:
+        return None if isinstance(value, bool) else float(kind(str(value)))
+    except (ValueError, OverflowError):
+        return None
+
+
+def _check_pieces(arguments: Mapping[str, Any], ids: Mapping[str, int]) -> None:
+    """Checks that pieces and ids are distinct, and that the vocabulary has room for all pieces that it must have.
+
+    Args:
+        arguments: the arguments of the trainer.
+        ids: ids of the special pieces of the model.
+
+    Raises:
+        TrainingError: a piece or an id is given twice, the size is too small, or there is no unknown piece.
+    """
+    special = {role: str(arguments.get(f"{role}_piece", _OPTIONS[f"{role}_piece"].default)) for role in ids}
+    reserved, control = (_typed(arguments.get(name, ()), tuple) for name in ("user_defined_symbols", "control_symbols"))
+    for role in sorted(special, key=lambda role: f"{role}_piece" not in arguments):  # the user's names first
+        if list(special.values()).count(special[role]) > 1:
             raise TrainingError(
-                f"character_coverage {self.character_coverage}: it must be from {_LOWEST_COVERAGE} to 1"
+                f"{role}_piece is {special[role]!r}, as another special piece is; give each a name of its own"
             )
-        self._check_others()
-        self._check_pieces()
-        least = self._least_size()
-        if self.size < least:
+    for piece in (*reserved, *control):
+        if piece == special.get("unk"):
+            raise TrainingError(f"{piece!r} is the unknown piece, which there is anyway; leave it out")
+        if piece in reserved and piece in control:
+            raise TrainingError(f"{piece!r} is both reserved and one of control_symbols; leave it out of one of them")
+    size, characters = arguments["vocab_size"], max(len(set(arguments.get("required_chars", ""))), 1)
+    least = len({*special.values(), *reserved, *control}) + _BYTES * arguments["byte_fallback"] + characters
+    if size < least:
+        raise TrainingError(
+            f"vocabulary size {size}: it must be {least} or more, to have room for special, reserved, control and byte "
+            "pieces and a character"
+        )
+    for role, number in ids.items():
+        if not 0 <= number < size:
             raise TrainingError(
-                f"vocabulary size {self.size}: it must be {least} or more, to have room for special, reserved, control "
-                "and byte pieces and a character"
+                f"{role}_id {number}: it must be from 0 to {size - 1}, below the size of the vocabulary"
             )
-        self._check_ids()
-
-    def _check_others(self) -> None:
-        for name, value in self.others.items():
-            kind = _OPTIONS.get(name)
-            if kind is None:
-                near = difflib.get_close_matches(name, sorted(_OPTIONS), n=1)
-                advice = (
-                    f"did you mean {near[0]}?" if near else "the library's documentation lists its training options"
-                )
-                raise TrainingError(f"SentencePiece has no training option {name!r} that can be set here; {advice}")
-            if not kind.accepts(value):
-                shown = list(value) if isinstance(value, tuple) else value
-                raise TrainingError(f"SentencePiece's training option {name} is {shown!r}: it must be {kind.words}")
-        if self.model_type in ("unigram", "bpe") and _is_true(self.others.get("use_all_vocab")):
-            raise TrainingError(
-                "SentencePiece's training option use_all_vocab is for word and char models; leave it out"
-            )
-        if self.model_type == "unigram" and _is_true(self.others.get("auto_character_coverage")):
-            raise TrainingError(
-                "SentencePiece's training option auto_character_coverage does not go with unigram models; leave it out"
-            )
-
-    def _check_pieces(self) -> None:
-        """Checks that no piece is named twice."""
-        named = self._special_pieces()
-        for name, piece in sorted(
-            named.items(), key=lambda item: f"{item[0]}_piece" not in self.others
-        ):  # user's first
-            if list(named.values()).count(piece) > 1:
-                raise TrainingError(
-                    f"{name}_piece is {piece!r}, as another special piece is; give each a name of its own"
-                )
-        for piece in (*self.reserved, *self._control_pieces()):
-            if piece == named.get("unk"):
-                raise TrainingError(f"{piece!r} is the unknown piece, which there is anyway; leave it out")
-            if piece in self.reserved and piece in self._control_pieces():
-                raise TrainingError(
-                    f"{piece!r} is both reserved and one of control_symbols; leave it out of one of them"
-                )
-
-    def _check_ids(self) -> None:
-        ids = {f"{name}_id": value for name, value in self.special_ids.items() if value is not None}
-        for name, value in ids.items():
-            if not 0 <= value < self.size:
-                raise TrainingError(
-                    f"{name} {value}: it must be from 0 to {self.size - 1}, below the size of the vocabulary"
-                )
-            if list(ids.values()).count(value) > 1:
-                raise TrainingError(f"{name} {value}: another special piece has this id; give each an id of its own")
-        if "unk_id" not in ids:
-            raise TrainingError("unk_id None: every SentencePiece model has the unknown piece; give it an id")
-
-    def _least_size(self) -> int:
-        """Returns the smallest possible vocabulary size for any text: the required pieces and one character."""
-        pieces = {*self._special_pieces().values(), *self.reserved, *self._control_pieces()}
-        required = set(self.others.get("required_chars", ""))
-        return len(pieces) + (_BYTES if self.byte_fallback else 0) + max(len(required), 1)
-
-    def _special_pieces(self) -> dict[str, str]:
-        """Returns the special pieces of the model by ``pad``, ``eos``, ``bos`` and ``unk``."""
-        usual = {"pad": "<pad>", "eos": "</s>", "bos": "<s>", "unk": "<unk>"}
-        return {
-            name: self.others.get(f"{name}_piece", usual[name])
-            for name, value in self.special_ids.items()
-            if value is not None
-        }
-
-    def _control_pieces(self) -> tuple[str, ...]:
-        """Returns the control symbols; a string is split at commas, as in the library's flags."""
-        value = self.others.get("control_symbols", ())
-        return tuple(value.split(",")) if isinstance(value, str) else tuple(value)
-
-
-def _is_true(value: object) -> bool:
-    return str(value).lower() in _TRUE
+        if list(ids.values()).count(number) > 1:
+            raise TrainingError(f"{role}_id {number}: another special piece has this id; give each an id of its own")
+    if "unk" not in ids:
+        raise TrainingError("unk_id None: every SentencePiece model has the unknown piece; give it an id")

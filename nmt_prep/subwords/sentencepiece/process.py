@@ -7,20 +7,19 @@ process ends. The child is a new program, not a fork, because forks fail with th
 
 from __future__ import annotations
 
-import json
 import logging
 import os
+import pickle
 import re
-import selectors
 import signal
 import subprocess
 import sys
+import tempfile
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import Any, BinaryIO
 
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import TrainingError
@@ -29,7 +28,6 @@ from nmt_prep.subwords.tokenizer import ProgressCallback
 _log = logging.getLogger(__name__)
 
 _WORKER = Path(__file__).with_name("worker.py")
-_CHUNK = 1 << 16  # bytes to read or write at a time: the capacity of a pipe
 _KEPT_LOG_LINES = 5
 
 _STEPS = (
@@ -53,7 +51,7 @@ def train_in_process(columns: Iterator[TextColumn], settings: Mapping[str, Any],
     """Trains a model in a child process and returns the bytes of its file.
 
     Args:
-        columns: lines to train from.
+        columns: lines to train from; a thread reads them.
         settings: arguments of ``SentencePieceTrainer.train``.
         log: called with each line of the library's log. Errors of ``columns`` and ``log`` end the child, and reach the
             caller.
@@ -64,110 +62,62 @@ def train_in_process(columns: Iterator[TextColumn], settings: Mapping[str, Any],
     """
     # -P: without it, the modules beside the program would hide installed modules with the same names.
     command = [sys.executable, "-P", str(_WORKER)]
-    try:
-        child = subprocess.Popen(  # noqa: S603  (a program of our own)
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
-        )
-    except OSError as error:
-        raise TrainingError(f"cannot start the process that trains: {' '.join(command)}: {error}") from error
     last = deque[str](maxlen=_KEPT_LOG_LINES)
-
-    def keep(line: str) -> None:
-        last.append(line)
-        log(line)
-
-    with child:
+    with tempfile.TemporaryFile() as reply:
         try:
-            reply = _exchange(child, _input(columns, settings), keep)
-            status = child.wait()
-        except BaseException:
-            child.kill()
-            raise
-    return _model(reply, status, list(last))
+            child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=reply, stderr=subprocess.PIPE)  # noqa: S603
+        except OSError as error:
+            raise TrainingError(f"cannot start the process that trains: {' '.join(command)}: {error}") from error
+        with child, ThreadPoolExecutor(1) as pool:
+            try:
+                fed = pool.submit(_feed, child, columns, settings)
+                for line in child.stderr or ():
+                    last.append(line.decode("utf-8", "replace").rstrip("\n"))
+                    log(last[-1])
+                fed.result()
+            except BaseException:
+                child.kill()
+                raise
+        reply.seek(0)
+        return _model(reply, child.returncode, " / ".join(last) or "none")
 
 
-def _input(columns: Iterator[TextColumn], settings: Mapping[str, Any]) -> Iterator[bytes]:
-    """Yields the input of the child; ``worker.py`` documents its format."""
-    request = {"path": sys.path, "parent": os.getpid(), "settings": dict(settings)}
-    data = json.dumps(request, default=str).encode()
-    yield np.int64(len(data)).tobytes() + data
-    for column in columns:
-        if len(column):
-            yield np.int64(len(column)).tobytes() + np.diff(column.offsets).astype(np.int64).tobytes()
-            yield column.data[column.offsets[0] : column.offsets[-1]].tobytes()
-    yield np.int64(0).tobytes()
+def _feed(child: subprocess.Popen[bytes], columns: Iterator[TextColumn], settings: Mapping[str, Any]) -> None:
+    """Writes the input of the child, whose format ``worker.py`` documents; ends the child if the lines are invalid."""
+    lists = {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}
+    assert child.stdin is not None
+    try:
+        with child.stdin as pipe:
+            pickle.dump({"path": sys.path, "parent": os.getpid(), "settings": lists}, pipe)
+            for column in filter(len, columns):
+                pickle.dump(column.to_bytes(), pipe)
+            pickle.dump([], pipe)
+    except BrokenPipeError:
+        return  # the child has ended; its status or its reply says why
+    except BaseException:
+        child.kill()
+        raise
 
 
-class _Feed:
-    """Writes blocks into a pipe as fast as its reader takes them."""
-
-    def __init__(self, pipe: int, blocks: Iterator[bytes]) -> None:
-        os.set_blocking(pipe, False)
-        self._pipe = pipe
-        self._blocks = blocks
-        self._left = memoryview(next(blocks))
-
-    def write(self) -> bool:
-        """Writes as many bytes as fit; returns False once all are written or the reader has closed the pipe."""
-        try:
-            self._left = self._left[os.write(self._pipe, self._left[:_CHUNK]) :]
-        except BlockingIOError:
-            return True
-        except BrokenPipeError:
-            return False
-        while not self._left and (block := next(self._blocks, None)) is not None:
-            self._left = memoryview(block)
-        return bool(self._left)
-
-
-def _exchange(child: subprocess.Popen[bytes], blocks: Iterator[bytes], log: Callable[[str], None]) -> bytes:
-    """Writes the input of the child and reads its log until both of its outputs are closed; returns its reply."""
-    assert child.stdin is not None and child.stdout is not None and child.stderr is not None  # noqa: PT018
-    feed, reply, log_bytes = _Feed(child.stdin.fileno(), blocks), bytearray(), b""
-    with selectors.DefaultSelector() as selector:
-        selector.register(child.stdin, selectors.EVENT_WRITE)
-        selector.register(child.stdout, selectors.EVENT_READ)
-        selector.register(child.stderr, selectors.EVENT_READ)
-        while selector.get_map():
-            for key, _ in selector.select():
-                if key.fileobj is child.stdin:
-                    if not feed.write():
-                        selector.unregister(child.stdin)
-                    continue
-                data = os.read(key.fd, _CHUNK)
-                if not data:
-                    selector.unregister(key.fileobj)
-                if key.fileobj is child.stdout:
-                    reply += data
-                else:
-                    *lines, log_bytes = (log_bytes + (data or b"\n")).split(b"\n")
-                    for line in filter(None, lines):
-                        log(line.decode("utf-8", "replace"))
-    return bytes(reply)
-
-
-def _model(reply: bytes, status: int, log: Sequence[str]) -> bytes:
+def _model(reply: BinaryIO, status: int, log: str) -> bytes:
     """Returns the model in a reply.
 
     Raises:
         LibraryError: the library refused to train.
         TrainingError: the child ended without a complete reply.
     """
-    head, _, model = reply.partition(b"\n")
-    if head and status == 0:
-        outcome = json.loads(head)
-        if not outcome["ok"]:
-            raise LibraryError(outcome["error"])
-        return model
+    if status == 0 and os.fstat(reply.fileno()).st_size:
+        error, model = pickle.load(reply)  # noqa: S301  (written by our own program)
+        if error is not None:
+            raise LibraryError(error)
+        return bytes(model)
     if status == -signal.SIGKILL:
         raise TrainingError(
             "the process that trains the SentencePiece model was killed, perhaps because memory ran out; use fewer "
             "lines (sample.bytes_per_corpus, or vocab.options.input_sentence_size), or a machine with more memory"
         )
     how = f"with status {status}" if status >= 0 else f"by signal {-status}"
-    raise TrainingError(
-        f"the process that trains the SentencePiece model ended {how}; its last log lines: {' / '.join(log) or 'none'}"
-    )
+    raise TrainingError(f"the process that trains the SentencePiece model ended {how}; its last log lines: {log}")
 
 
 class TrainingLog:

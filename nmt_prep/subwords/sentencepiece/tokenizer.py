@@ -24,7 +24,7 @@ from nmt_prep.runtime import available_cores
 from nmt_prep.subwords.sentencepiece.engine import NativeModel, Sampling
 from nmt_prep.subwords.sentencepiece.json_engine import JsonModel
 from nmt_prep.subwords.sentencepiece.numbering import NumberedModel, checked_numbering, with_numbering
-from nmt_prep.subwords.sentencepiece.options import TrainingOptions
+from nmt_prep.subwords.sentencepiece.options import training_arguments
 from nmt_prep.subwords.sentencepiece.training import ModelType, train_model
 from nmt_prep.subwords.spans import PieceSpans
 from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback, Tokenizer, read_vocabulary
@@ -132,25 +132,25 @@ class SentencePieceTokenizer(Tokenizer):
             TrainingError: an option is unknown or invalid, the lines do not give that many pieces, or training needs
                 more memory.
         """
-        training = TrainingOptions(
+        arguments = training_arguments(
             size,
-            model_type,
-            character_coverage,
-            byte_fallback,
-            tuple(user_defined_symbols),
-            normalization_rule_name,
-            {"pad": pad_id, "eos": eos_id, "unk": unk_id, "bos": bos_id},
-            options,
+            model_type=model_type,
+            character_coverage=character_coverage,
+            byte_fallback=byte_fallback,
+            reserved=user_defined_symbols,
+            normalization=normalization_rule_name,
+            special_ids={"pad": pad_id, "eos": eos_id, "unk": unk_id, "bos": bos_id},
+            options=options,
         )
-        return cls.trained(lines, training, progress, memory)
+        return cls.trained(lines, arguments, progress, memory)
 
     @classmethod
     def trained(
-        cls, lines: Lines, options: TrainingOptions, progress: ProgressCallback | None, memory: int | None
+        cls, lines: Lines, arguments: Mapping[str, Any], progress: ProgressCallback | None, memory: int | None
     ) -> Self:
-        """Trains a model; arguments and errors are those of :meth:`train`."""
+        """Trains a model with checked arguments of the library's trainer; otherwise like :meth:`train`."""
         tokenizer = cls.__new__(cls)
-        tokenizer._take(train_model(lines, options, progress, memory), "sentencepiece", "the model")
+        tokenizer._take(train_model(lines, arguments, progress, memory), "sentencepiece", "the model")
         return tokenizer
 
     @classmethod

@@ -15,7 +15,7 @@ from nmt_prep.columns import Lines, TextColumn, check_utf8, text_columns
 from nmt_prep.errors import TrainingError
 from nmt_prep.runtime import check_extra
 from nmt_prep.subwords.sentencepiece.native_training import check_need, library_reason, train_natively
-from nmt_prep.subwords.sentencepiece.options import TrainingOptions
+from nmt_prep.subwords.sentencepiece.options import with_defaults
 from nmt_prep.subwords.sentencepiece.process import LibraryError, TrainingLog, train_in_process
 from nmt_prep.subwords.tokenizer import ProgressCallback
 
@@ -27,7 +27,6 @@ _log = logging.getLogger(__name__)
 _BYTES_PER_BYTE = {"unigram": 24, "bpe": 26}
 # Additional bytes per line; for lines of two bytes, 125 and 43 per line were measured in total.
 _BYTES_PER_LINE = {"unigram": 80, "bpe": 40}
-_LONGEST_LINE = 4192  # the library's default, in bytes
 
 # Messages of the library for unsuitable lines, and the messages of our errors, which name the keys of the config.
 _REFUSALS = {
@@ -51,35 +50,35 @@ _REFUSALS = {
 }
 
 
-def train_model(lines: Lines, options: TrainingOptions, progress: ProgressCallback | None, memory: int | None) -> bytes:
+def train_model(
+    lines: Lines, arguments: Mapping[str, Any], progress: ProgressCallback | None, memory: int | None
+) -> bytes:
     """Trains a model and returns the bytes of its file.
 
     Args:
         lines: text, which the training normalises and splits.
-        options: options of the training.
+        arguments: arguments of the library's trainer, as :func:`training_arguments` returns them.
         progress: called with the steps of the training.
         memory: bytes of memory that training may use; None means no limit.
 
     Raises:
         InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8.
         MissingPackageError: the library is needed, and not installed.
-        TrainingError: an option is unknown or invalid, the lines do not give that many pieces, or training needs more
-            memory.
+        TrainingError: the lines do not give that many pieces, or training needs more memory.
     """
-    options.check()
-    arguments = options.arguments()
     check_trainer(arguments)
     source = _LineSource(lines, progress)
-    _log.info("training a SentencePiece %s model of %d pieces", options.model_type, options.size)
+    model_type, size = arguments["model_type"], arguments["vocab_size"]
+    _log.info("training a SentencePiece %s model of %d pieces", model_type, size)
     try:
         if (reason := library_reason(arguments)) is None:
             model = train_natively(source.columns(), arguments, progress, memory)
         else:
             _log.info("the sentencepiece library trains %s", reason)
-            room = _LibraryRoom(memory, options.model_type, int(options.others.get("input_sentence_size", 0)) or None)
-            model = train_in_process(source.columns(room), arguments, TrainingLog(options.size, progress).line)
+            room = _LibraryRoom(memory, model_type, int(arguments.get("input_sentence_size", 0)) or None)
+            model = train_in_process(source.columns(room), arguments, TrainingLog(size, progress).line)
     except LibraryError as error:
-        raise TrainingError(_explanation(str(error), source, options.others)) from error
+        raise TrainingError(_explanation(str(error), source, arguments)) from error
     _log.info("trained a SentencePiece model from %d lines, %d bytes", source.lines, source.bytes)
     return model
 
@@ -97,12 +96,12 @@ def check_trainer(arguments: Mapping[str, Any]) -> None:
         check_extra("sentencepiece", "sentencepiece", f"training {reason}")
 
 
-def _explanation(message: str, source: _LineSource, options: Mapping[str, Any]) -> str:
+def _explanation(message: str, source: _LineSource, arguments: Mapping[str, Any]) -> str:
     """Returns the message of the error for a message of the library; it names the keys of the config."""
     lines = f"these {source.lines:,} lines"
     if source.ended and source.lines == 0:
         return "there are no lines to train a SentencePiece model from; check the input"
-    longest = options.get("max_sentence_length", _LONGEST_LINE)
+    longest = with_defaults(arguments)["max_sentence_length"]
     for pattern, words in _REFUSALS.items():
         if match := re.search(pattern, message):
             return words.format(*match.groups(), lines=lines, longest=longest)

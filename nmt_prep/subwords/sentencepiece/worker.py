@@ -3,20 +3,20 @@
 The process gets a request and lines on standard input, and writes a reply to standard output; the library's log goes to
 standard error. It imports nothing of nmt_prep, so that it starts quickly.
 
-- Request: its size as int64, then JSON: ``path`` (``sys.path`` of the parent), ``parent`` (its process id), and
-  ``settings`` (arguments of the library).
-- Lines: blocks of the number of lines as int64, the size of each line in bytes as int64, and the bytes of all lines.
-  An empty block ends the input.
-- Reply: one JSON line, ``{"ok": true}`` followed by the bytes of the model, or ``{"ok": false, "error": …}``.
+All of them are pickled:
+
+- The request is a dictionary: ``path`` (``sys.path`` of the parent), ``parent`` (its process id), and ``settings``
+  (arguments of the library).
+- Lists of lines, as bytes, follow. An empty list ends the input.
+- The reply is a pair of an error, or None, and the bytes of the model.
 """
 
 from __future__ import annotations
 
-import array
 import ctypes
 import io
-import json
 import os
+import pickle
 import signal
 import sys
 from collections.abc import Iterator
@@ -29,15 +29,13 @@ def main() -> None:
     """Trains the model that standard input requests."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets Ctrl-C too, and ends this process
     source = sys.stdin.buffer
-    request = json.loads(source.read(_integers(source, 1)[0]))
+    request = pickle.load(source)  # noqa: S301  (of the parent)
     _end_with(request["parent"])
     reply = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # prints of the library must not reach the reply
     sys.path[:] = request["path"]
-    error, model = _trained(_lines(source), request["settings"])
-    outcome = {"ok": True} if error is None else {"ok": False, "error": error}
     with reply:
-        reply.write(json.dumps(outcome).encode() + b"\n" + model)
+        pickle.dump(_trained(_lines(source), request["settings"]), reply)
 
 
 def _end_with(parent: int) -> None:
@@ -64,19 +62,8 @@ def _trained(lines: Iterator[bytes], settings: dict[str, Any]) -> tuple[str | No
 
 
 def _lines(source: BinaryIO) -> Iterator[bytes]:
-    while count := _integers(source, 1)[0]:
-        sizes = _integers(source, count)
-        block = source.read(sum(sizes))
-        start = 0
-        for size in sizes:
-            yield block[start : start + size]
-            start += size
-
-
-def _integers(source: BinaryIO, count: int) -> array.array[int]:
-    numbers = array.array("q")
-    numbers.fromfile(source, count)
-    return numbers
+    while block := pickle.load(source):  # noqa: S301  (of the parent)
+        yield from block
 
 
 if __name__ == "__main__":

@@ -91,5 +91,5 @@ def test_only_large_samples_of_counting_dialects_are_sliced(
 def test_counts_that_do_not_fit_in_memory_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_corpus(tmp_path)
     monkeypatch.setattr("nmt_prep.subwords.t2t.training._BYTES_PER_CHARACTER", 10**6)
-    with pytest.raises(TrainingError, match=r"tokens of these lines needs about \d+\.\d GB .*\(engine\.memory\)"):
+    with pytest.raises(TrainingError, match=r"tokens of these lines needs [\d,]+ MB .*\(engine\.memory\)"):
         vocabularies(tmp_path, "run")

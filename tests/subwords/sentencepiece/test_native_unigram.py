@@ -131,5 +131,5 @@ def test_reasons_for_the_library(options: dict[str, Any], reason: str | None) ->
 
 
 def test_too_little_memory_is_refused_while_lines_are_read() -> None:
-    with pytest.raises(TrainingError, match=r"need .* to train a unigram model from, but 1.0 kB are allowed"):
+    with pytest.raises(TrainingError, match=r"need .* to train a unigram model from, but 0 MB are allowed"):
         SentencePieceTokenizer.train(LINES, 60, memory=1000)

@@ -5,8 +5,7 @@ All loaders use the same :func:`cut_window`, each with its own kind of vectors.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -86,12 +85,8 @@ def split_batches(sizes: Vector, split: Split, on: Vectors) -> Parts:
     return Parts(batch, before, part_sizes)
 
 
-Shuffled: TypeAlias = Callable[[Scalar, Scalar, Scalar], Vector]
-"""A function as :func:`nmt_prep.batches.vectors.shuffled`."""
-
-
-class WindowPairs(NamedTuple):
-    """The lengths of the pairs of a window, and the part of it to deliver.
+class PlannedWindow(NamedTuple):
+    """A window, and the part of it to deliver.
 
     Attributes:
         number: number of the window in the epoch of the process. Its random numbers depend on it, not on the window
@@ -100,13 +95,9 @@ class WindowPairs(NamedTuple):
         skip: number of pairs (rows, if packed) at the start that belong to another process.
         take: number of pairs (rows, if packed) of this window after these.
         done: number of its batches to skip, because they were delivered before.
-        source: int64, shape ``[pairs]``: lengths of the sources.
-        target: int64, shape ``[pairs]``: lengths of the targets.
-        corpora: int64, shape ``[pairs]``: number of each pair's corpus; None in layout ``example``.
-        row_pairs: int64, shape ``[rows]``: number of pairs in each row of the records; empty if they are not packed.
-        split: how the batches are split, see :meth:`BatchPlan.split_of`.
-        key: of the random numbers of the window's epoch; None for that of the plan.
-        shift: int64, shape ``[corpora]``: of the mix of the window's epoch; None for that of the plan.
+        split: how the batches are split.
+        key: key of the random numbers of the window's epoch; 0 if nothing is shuffled.
+        shift: int64, shape ``[corpora]``: offsets of the mix of the window's epoch; empty if corpora are not mixed.
     """
 
     number: Scalar
@@ -114,13 +105,25 @@ class WindowPairs(NamedTuple):
     skip: Scalar
     take: Scalar
     done: Scalar
+    split: Split
+    key: Scalar
+    shift: Vector
+
+
+class WindowPairs(NamedTuple):
+    """What the division of a window depends on.
+
+    Attributes:
+        source: int64, shape ``[pairs]``: lengths of the sources.
+        target: int64, shape ``[pairs]``: lengths of the targets.
+        corpora: int64, shape ``[pairs]``: number of each pair's corpus; None in layout ``example``.
+        row_pairs: int64, shape ``[rows]``: number of pairs in each row of the records; empty if they are not packed.
+    """
+
     source: Vector
     target: Vector
     corpora: Vector | None
     row_pairs: Vector
-    split: Split = WHOLE
-    key: Scalar | None = None
-    shift: Vector | None = None
 
 
 class Batches(NamedTuple):
@@ -141,24 +144,22 @@ class Batches(NamedTuple):
     widths: Vector | None
 
 
-def cut_window(plan: BatchPlan, window: WindowPairs, on: Vectors, shuffled: Shuffled | None = None) -> Batches:
+def cut_window(plan: BatchPlan, window: PlannedWindow, contents: WindowPairs, on: Vectors) -> Batches:
     """Divides a window into its batches, in the order in which they are delivered.
 
     Args:
-        plan: the plan of the epoch.
-        window: the lengths of the pairs.
+        plan: the plan of the epoch, or of another epoch of the same split.
+        window: the window.
+        contents: the lengths of its pairs.
         on: the operations on vectors.
-        shuffled: a function that returns the same as ``on.shuffled``, which is the default: one that remembers its
-            results saves time where several plans cut the same windows.
     """
     cut = _batches_of_pairs if plan.rule.row_length is None else _batches_of_rows
-    return cut(plan, window, on, shuffled or on.shuffled)
+    return cut(plan, window, contents, on)
 
 
-def _batches_of_pairs(plan: BatchPlan, window: WindowPairs, on: Vectors, shuffled: Shuffled) -> Batches:
-    pairs, source, target = _admitted(plan, window, on)
-    key = plan.order.key if window.key is None else window.key
-    order = _order(on.size(pairs), key, 2 * window.number, on, shuffled)
+def _batches_of_pairs(plan: BatchPlan, window: PlannedWindow, contents: WindowPairs, on: Vectors) -> Batches:
+    pairs, source, target = _admitted(plan, window, contents, on)
+    order = _order(on.size(pairs), plan, window, 0, on)
     if plan.rule.buckets is None:
         order = on.take(order, longest_first(on.take(source, order), on.take(target, order), on))
         sizes = batch_sizes(on.take(on.maximum(source, target), order), plan.rule, on)
@@ -167,7 +168,7 @@ def _batches_of_pairs(plan: BatchPlan, window: WindowPairs, on: Vectors, shuffle
         bucket = on.first_at_least(np.array(plan.rule.buckets.limits), on.take(on.maximum(source, target), order))
         order = on.take(order, on.argsort(bucket))
         starts, sizes, limits = _batches_of_buckets(bucket, plan.rule.buckets, plan.rule.drop_remainder, on)
-    batches = _order(on.size(sizes), key, 2 * window.number + 1, on, shuffled)
+    batches = _order(on.size(sizes), plan, window, 1, on)
     batch, before, sizes = (part[window.done :] for part in split_batches(on.take(sizes, batches), window.split, on))
     batches = on.take(batches, batch)
     places = on.spans(on.take(starts, batches) + before, sizes)
@@ -175,34 +176,35 @@ def _batches_of_pairs(plan: BatchPlan, window: WindowPairs, on: Vectors, shuffle
     return Batches(on.take(pairs, on.take(order, places)), None, sizes, widths)
 
 
-def _batches_of_rows(plan: BatchPlan, window: WindowPairs, on: Vectors, shuffled: Shuffled) -> Batches:
+def _batches_of_rows(plan: BatchPlan, window: PlannedWindow, contents: WindowPairs, on: Vectors) -> Batches:
     rule = plan.rule
     if plan.order.index.packed:
-        pairs, row_pairs = on.span(0, on.size(window.source)), window.row_pairs
+        pairs, row_pairs = on.span(0, on.size(contents.source)), contents.row_pairs
         # A pair that is longer than a row has a row to itself, which is left out.
-        longer = on.take(on.maximum(window.source, window.target), on.sums_before(row_pairs))
+        longer = on.take(on.maximum(contents.source, contents.target), on.sums_before(row_pairs))
         rows = on.where(longer <= rule.row_length)[window.skip : window.skip + window.take]
     else:
-        pairs, source, target = _admitted(plan, window, on)
+        pairs, source, target = _admitted(plan, window, contents, on)
         places, row_pairs = on.pack_rows(source, target, rule.row_length)
         pairs, rows = on.take(pairs, places), on.span(0, on.size(row_pairs))
     sizes = split_batches(batch_sizes(rows, rule, on), window.split, on).sizes
-    key = plan.order.key if window.key is None else window.key
-    order = _order(on.size(rows), key, 2 * window.number, on, shuffled)
+    order = _order(on.size(rows), plan, window, 0, on)
     rows = on.take(rows, order)[on.total(sizes[: window.done]) :]
     sizes = sizes[window.done :]
     starts, row_pairs = on.take(on.sums_before(row_pairs), rows), on.take(row_pairs, rows)
     return Batches(on.take(pairs, on.spans(starts, row_pairs)), row_pairs, sizes, None)
 
 
-def _admitted(plan: BatchPlan, window: WindowPairs, on: Vectors) -> tuple[Vector, Vector, Vector]:
+def _admitted(
+    plan: BatchPlan, window: PlannedWindow, contents: WindowPairs, on: Vectors
+) -> tuple[Vector, Vector, Vector]:
     """Returns the pairs of the process, with copies and without those too long, and the lengths of both sides."""
     pairs = on.span(window.skip, window.skip + window.take)
     if plan.mix is not None:
         run_pairs = on.take(plan.order.index.runs.pairs, window.runs)
-        mix = plan.mix if window.shift is None else plan.mix._replace(shift=window.shift)
-        pairs = on.repeat(pairs, on.take(mix.copies(window.corpora, window.runs, run_pairs, on), pairs))
-    source, target = on.take(window.source, pairs), on.take(window.target, pairs)
+        mix = plan.mix._replace(shift=window.shift)
+        pairs = on.repeat(pairs, on.take(mix.copies(contents.corpora, window.runs, run_pairs, on), pairs))
+    source, target = on.take(contents.source, pairs), on.take(contents.target, pairs)
     most = plan.rule.max_length
     if most is None:
         return pairs, source, target
@@ -242,7 +244,7 @@ def sizes_of_batches(histogram: Int64s, rule: BatchRule) -> Int64s:
     """Returns the number of pairs of each batch of a window, in order of length.
 
     Args:
-        histogram: number of pairs of each length of the longer side; of rows, all at 0, if packed.
+        histogram: int64, number of pairs of each length of the longer side, from 0 on; of rows, all at 0, if packed.
         rule: limits of a batch.
     """
     longer = np.repeat(np.arange(len(histogram))[::-1], histogram[::-1])
@@ -266,6 +268,6 @@ def _batches_of_buckets(
     return starts, on.minimum(capacity, on.take(counts, of) - before), on.take(limits, of)
 
 
-def _order(count: Scalar, key: Scalar | None, number: Scalar, on: Vectors, shuffled: Shuffled) -> Vector:
-    """Returns the numbers below ``count``, shuffled if there is a key."""
-    return on.span(0, count) if key is None else shuffled(key, number, count)
+def _order(count: Scalar, plan: BatchPlan, window: PlannedWindow, which: int, on: Vectors) -> Vector:
+    """Returns the numbers below ``count``, shuffled if the plan has a seed. A window has two orders, 0 and 1."""
+    return on.span(0, count) if plan.order.seed is None else on.shuffled(window.key, 2 * window.number + which, count)

@@ -1,8 +1,8 @@
 """The plan that decides the pairs of each batch of the epoch of a process, for any loader.
 
 A plan is a pure function of the dataset and the options. It lists the windows of the epoch, and counts the batches of
-each window from the shards' indexes. A loader reads the windows from ``plan.start`` on, divides each into batches with
-:func:`~nmt_prep.batches.cutting.cut_window`, copies the ids of their pairs, and stops after ``plan.batches_left``.
+each window from the shards' indexes. A loader reads the windows of :meth:`BatchPlan.planned_windows`, divides them with
+:func:`~nmt_prep.batches.cutting.cut_window`, copies the ids of the pairs, and stops after ``plan.batches_left``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from _nmt_prep_core import pack_rounds
 
 from nmt_prep.batches import vectors
-from nmt_prep.batches.cutting import WHOLE, Split, sizes_of_batches, split_into
+from nmt_prep.batches.cutting import WHOLE, PlannedWindow, Split, sizes_of_batches, split_into
 from nmt_prep.batches.epoch import WINDOW_PAIRS, CorpusMix, EpochOrder, SplitIndex, Window, corpus_mix
 from nmt_prep.batches.options import EqualBatches, Options
 from nmt_prep.batches.rules import BatchRule
@@ -33,14 +33,6 @@ class Place(NamedTuple):
 
     window: int
     done: int
-
-
-class _SplitWindow(NamedTuple):
-    added: int
-    split: Split
-
-
-_UNSPLIT = _SplitWindow(0, WHOLE)
 
 
 @dataclass(frozen=True)
@@ -81,7 +73,7 @@ class BatchPlan:
     def batches(self) -> Iterator[int]:
         """Returns the number of batches of each window; reads the indexes, about a second for 100 million pairs."""
         counts = map(self._batches, self.windows)
-        return (count + self._split_windows.get(number, _UNSPLIT).added for number, count in enumerate(counts))
+        return (count + self._splits.get(number, (0, WHOLE))[0] for number, count in enumerate(counts))
 
     @cached_property
     def total(self) -> int:
@@ -104,13 +96,22 @@ class BatchPlan:
         counts = (sum(replace(self, order=order, equal_batches=False).batches()) for order in orders)
         return max(counts) if self.equal_batches == "split" else min(counts)
 
-    def split_of(self, number: int) -> Split:
-        """Returns how the batches of a window are split."""
-        return self._split_windows.get(number, _UNSPLIT).split
+    def planned_windows(self) -> Iterator[PlannedWindow]:
+        """Yields the windows to read, from :attr:`start` on.
+
+        Raises:
+            ArgumentError: the epoch has fewer batches than ``skip_batches``.
+        """
+        first, done = self.start
+        shift = np.empty(0, np.int64) if self.mix is None else self.mix.shift
+        for number, window in enumerate(self.windows[first:], first):
+            split = self._splits.get(number, (0, WHOLE))[1]
+            yield PlannedWindow(number, *window, done, split, np.int64(self.order.key or 0), shift)
+            done = 0
 
     @cached_property
-    def _split_windows(self) -> dict[int, _SplitWindow]:
-        """The last windows, as many as have enough pairs for the missing batches.
+    def _splits(self) -> dict[int, tuple[int, Split]]:
+        """Number of additional batches and split of the last windows: as many as the missing batches need.
 
         Raises:
             ArgumentError: all of them together have not, or there are more batches than wanted.
@@ -129,7 +130,7 @@ class BatchPlan:
                 break
             sizes = sizes_of_batches(self._lengths(self.windows[number]), self.rule)
             added = min(missing, int(sizes.sum()) - len(sizes))
-            splits[number] = _SplitWindow(added, split_into(sizes, len(sizes) + added))
+            splits[number] = added, split_into(sizes, len(sizes) + added)
             missing -= added
         if missing:
             raise ArgumentError(
@@ -170,7 +171,7 @@ class BatchPlan:
         )
 
     def _batches(self, window: Window) -> int:
-        return self.rule.count(self._lengths(window))
+        return len(sizes_of_batches(self._lengths(window), self.rule))
 
     def _lengths(self, window: Window) -> Int64s:
         """Returns the number of pairs of each length in a window; rows, if packed, all count as of length 0."""

@@ -14,10 +14,9 @@ import numpy.typing as npt
 from _nmt_prep_core import pad_rows, select_rows
 
 from nmt_prep.batches import vectors
-from nmt_prep.batches.cutting import WindowPairs, cut_window
-from nmt_prep.batches.epoch import Window
+from nmt_prep.batches.cutting import PlannedWindow, WindowPairs, cut_window
 from nmt_prep.batches.options import Keywords, Options
-from nmt_prep.batches.plan import BatchPlan, Place, plan_batches
+from nmt_prep.batches.plan import BatchPlan, plan_batches
 from nmt_prep.batches.prefetch import prefetched
 from nmt_prep.batches.vectors import Int64s
 from nmt_prep.columns import Ragged
@@ -97,8 +96,10 @@ def read_batches(plan: BatchPlan, *, corpus_ids: bool = False, part: int = 0, pa
         RecordsError: a shard is damaged; raised when the iterator reaches the damage.
         ArgumentError: ``skip_batches`` exceeds the number of batches in the epoch.
     """
-    start = plan.start
-    batches = chain.from_iterable(prefetched(lambda: _read_windows(plan, start, corpus_ids), _WINDOWS_AHEAD))
+    windows = list(plan.planned_windows())
+    batches = chain.from_iterable(
+        prefetched(lambda: (list(_batches_of_window(plan, window, corpus_ids)) for window in windows), _WINDOWS_AHEAD)
+    )
     return (batch.read() for batch in islice(batches, part, plan.batches_left, parts))
 
 
@@ -121,20 +122,14 @@ class _Batch(NamedTuple):
         return IdBatch(source, target, self.row_pairs, self.width, corpora)
 
 
-def _read_windows(plan: BatchPlan, start: Place, corpus_ids: bool) -> Iterator[list[_Batch]]:
-    for number, window in enumerate(plan.windows[start.window :], start.window):
-        done = start.done if number == start.window else 0
-        yield list(_batches_of_window(plan, number, window, done, corpus_ids))
-
-
-def _batches_of_window(plan: BatchPlan, number: int, window: Window, done: int, corpus_ids: bool) -> Iterator[_Batch]:
+def _batches_of_window(plan: BatchPlan, window: PlannedWindow, corpus_ids: bool) -> Iterator[_Batch]:
     pairs = _read(plan, window)
-    lengths = pairs.inputs.lengths, pairs.targets.lengths
-    scalars = number, window.runs, window.skip, window.take, done
-    cut = cut_window(
-        plan, WindowPairs(*scalars, *lengths, pairs.corpora, pairs.row_pairs, plan.split_of(number)), vectors
-    )
-    corpora = _corpora(plan, window, pairs) if corpus_ids else None
+    contents = WindowPairs(pairs.inputs.lengths, pairs.targets.lengths, pairs.corpora, pairs.row_pairs)
+    cut = cut_window(plan, window, contents, vectors)
+    corpora = None
+    if corpus_ids:  # records of layout example have them in their index
+        index = plan.order.index
+        corpora = index.pairs_of(window.runs)[:, 2].astype(np.int32) if pairs.corpora is None else pairs.corpora
     pair = row = 0
     for batch, size in enumerate(cut.sizes.tolist()):
         rows = None if cut.row_pairs is None else cut.row_pairs[row : row + size]
@@ -146,14 +141,7 @@ def _batches_of_window(plan: BatchPlan, number: int, window: Window, done: int, 
         yield _Batch(pairs, chosen, rows, width, plan.rule.max_length, corpora)
 
 
-def _corpora(plan: BatchPlan, window: Window, pairs: PairColumns) -> npt.NDArray[np.int32]:
-    """Returns the corpora of a window's pairs; records of layout ``example`` have them in their index."""
-    if pairs.corpora is not None:
-        return pairs.corpora
-    return plan.order.index.pairs_of(window.runs)[:, 2].astype(np.int32)
-
-
-def _read(plan: BatchPlan, window: Window) -> PairColumns:
+def _read(plan: BatchPlan, window: PlannedWindow) -> PairColumns:
     index = plan.order.index
     table = index.runs
     parts = []

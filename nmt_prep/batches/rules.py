@@ -85,26 +85,6 @@ class BatchRule(NamedTuple):
             admitted[-1] += too_long.sum()
         return admitted
 
-    def count(self, histogram: Int64s) -> int:
-        """Returns the number of batches of a window, given the number of pairs of each length."""
-        if self.buckets is not None:
-            bucket_of = np.searchsorted(self.buckets.limits, np.arange(len(histogram)))
-            counts = np.bincount(bucket_of, histogram, len(self.buckets.limits)).astype(np.int64)
-            capacities = np.array(self.buckets.capacities)
-            return int((counts // capacities if self.drop_remainder else -(-counts // capacities)).sum())
-        if self.pairs is not None:
-            total = int(histogram.sum())
-            return total // self.pairs if self.drop_remainder else -(-total // self.pairs)
-        batches = room = 0
-        for length in np.flatnonzero(histogram)[::-1].tolist():
-            left = int(histogram[length])
-            taken = min(room, left)
-            capacity = max(self.tokens // max(length, 1), 1)
-            opened = -(-(left - taken) // capacity)
-            room = opened * capacity - (left - taken) if opened else room - taken
-            batches += opened
-        return batches
-
 
 def fixed_buckets(limits: Sequence[int], tokens: int, pairs: int | None = None) -> Buckets:
     """Returns buckets with these limits and ``pairs`` pairs per batch, or as many as ``tokens`` allow at the limit."""

@@ -171,26 +171,25 @@ def batches_or_tensors(batches: tf.data.Dataset) -> tf.data.Dataset | BatchedInp
     return iterator.get_next()._replace(initializer=iterator.initializer)
 
 
-class PackedPairs(NamedTuple):
-    """Pairs in batch order; the rows of each field are consecutive.
+class CutWindow(NamedTuple):
+    """A window's pairs in batch order, with consecutive ids.
 
     Attributes:
-        source: int32, flat ids.
-        target_input: int32, flat ids.
-        target_output: int32, flat ids, rows as long as those of ``target_input``.
-        source_lengths: int32, shape ``[pairs]``.
-        target_lengths: int32, shape ``[pairs]``.
-        sizes: int64, shape ``[batches]``: pairs in each batch, none of them 0.
+        source: the sources.
+        target: the targets.
+        row_pairs: int64, shape ``[rows]``: pairs in each row; None if they are not packed.
+        sizes: int64, shape ``[batches]``: pairs (rows, if packed) in each batch, none of them 0.
+        widths: int64, shape ``[batches]``: ids to which the rows of each batch are padded, on both sides; None for the
+            longest row of each side.
         corpora: int32, shape ``[pairs]``; None unless asked for.
     """
 
-    source: tf.Tensor
-    target_input: tf.Tensor
-    target_output: tf.Tensor
-    source_lengths: tf.Tensor
-    target_lengths: tf.Tensor
+    source: Column
+    target: Column
+    row_pairs: tf.Tensor | None
     sizes: tf.Tensor
-    corpora: tf.Tensor | None = None
+    widths: tf.Tensor | None
+    corpora: tf.Tensor | None
 
 
 class _Span(NamedTuple):
@@ -228,49 +227,41 @@ def shift_right(target: Column, sos: tf.Tensor | int) -> tf.Tensor:
     return tf.tensor_scatter_nd_update(shifted, target.starts[:, tf.newaxis], begins)
 
 
-def _unchanged(batch: Any) -> Any:
-    return batch
-
-
 def padded_batches(
-    pairs: PackedPairs,
-    source_padding: tf.Tensor | int,
-    target_padding: tf.Tensor | int,
-    widths: tf.Tensor | None = None,
-    finish: Callable[[Any], Any] = _unchanged,
+    window: CutWindow, sos: int, paddings: tuple[int, int], finish: Callable[[Any], Any]
 ) -> tf.data.Dataset:
-    """Cuts packed pairs into a dataset of :class:`BatchedInput`, or :class:`BatchedInputWithCorpora`.
+    """Returns the batches of a window of unpacked pairs.
 
     Args:
-        pairs: the pairs.
-        source_padding: id that pads sources.
-        target_padding: id that pads both targets.
-        widths: int64, shape ``[batches]``: ids that the rows of each batch are padded to, on both sides; None pads each
-            side to its longest row.
-        finish: makes the elements of the dataset from the batches.
+        window: the window.
+        sos: id that begins ``target_input``.
+        paddings: ids that pad source and target.
+        finish: makes the elements of the dataset from :class:`BatchedInput` or :class:`BatchedInputWithCorpora`.
     """
-    source_splits, target_splits = row_splits(pairs.source_lengths), row_splits(pairs.target_lengths)
-    rows = row_splits(pairs.sizes)
+    source_lengths, target_lengths = (tf.cast(side.lengths, tf.int32) for side in (window.source, window.target))
+    target_input = shift_right(window.target, sos)
+    source_splits, target_splits = row_splits(source_lengths), row_splits(target_lengths)
+    rows = row_splits(window.sizes)
     bounds = tf.stack([rows, tf.gather(source_splits, rows), tf.gather(target_splits, rows)], 1)
     begins = bounds[:-1]
 
     def batch(begins: tf.Tensor, sizes: tf.Tensor, width: tf.Tensor | None = None) -> Any:
         rows, source, target = map(_Span, tf.split(begins, 3), tf.split(sizes, 3))
-        own_source_splits = tf.slice(source_splits, rows.begin, rows.size + 1) - source.begin
-        own_target_splits = tf.slice(target_splits, rows.begin, rows.size + 1) - target.begin
+        of_sources = tf.slice(source_splits, rows.begin, rows.size + 1) - source.begin
+        of_targets = tf.slice(target_splits, rows.begin, rows.size + 1) - target.begin
         fields = BatchedInput(
             initializer=None,
-            source=pad(tf.slice(pairs.source, *source), own_source_splits, source_padding, width),
-            target_input=pad(tf.slice(pairs.target_input, *target), own_target_splits, target_padding, width),
-            target_output=pad(tf.slice(pairs.target_output, *target), own_target_splits, target_padding, width),
-            source_sequence_length=tf.slice(pairs.source_lengths, *rows),
-            target_sequence_length=tf.slice(pairs.target_lengths, *rows),
+            source=pad(tf.slice(window.source.values, *source), of_sources, paddings[0], width),
+            target_input=pad(tf.slice(target_input, *target), of_targets, paddings[1], width),
+            target_output=pad(tf.slice(window.target.values, *target), of_targets, paddings[1], width),
+            source_sequence_length=tf.slice(source_lengths, *rows),
+            target_sequence_length=tf.slice(target_lengths, *rows),
         )
         return finish(
-            fields if pairs.corpora is None else BatchedInputWithCorpora(*fields, tf.slice(pairs.corpora, *rows))
+            fields if window.corpora is None else BatchedInputWithCorpora(*fields, tf.slice(window.corpora, *rows))
         )
 
-    columns = (begins, bounds[1:] - begins, *([] if widths is None else [widths]))
+    columns = (begins, bounds[1:] - begins, *([] if window.widths is None else [window.widths]))
     return map_inline(tf.data.Dataset.from_tensor_slices(columns), batch)
 
 
@@ -284,34 +275,25 @@ class _Side(NamedTuple):
 
 
 def packed_batches(
-    source: Column,
-    target: Column,
-    row_pairs: tf.Tensor,
-    sizes: tf.Tensor,
-    length: int,
-    paddings: tuple[int, int],
-    corpora: tf.Tensor | None = None,
-    finish: Callable[[Any], Any] = _unchanged,
+    window: CutWindow, length: int, paddings: tuple[int, int], finish: Callable[[Any], Any]
 ) -> tf.data.Dataset:
     """Returns batches of rows as Tensor2Tensor's features: int32, shape ``[rows, length]`` each.
 
     ``inputs`` and ``targets`` hold the ids, ``*_segmentation`` the number of the pair in its row, from 1, and
-    ``*_position`` the position in its sentence, from 0; both are 0 for padding.
+    ``*_position`` the position in its sentence, from 0; both are 0 for padding. ``corpora``, if the window has them, is
+    padded with -1, shape ``[rows, most pairs]``.
 
     Args:
-        source: the sources, row after row, packed.
-        target: the targets.
-        row_pairs: int64, shape ``[rows]``: pairs in each row.
-        sizes: int64, shape ``[batches]``: rows in each batch.
+        window: a window of packed pairs.
         length: ids of a row.
         paddings: ids that pad source and target.
-        corpora: int32, shape ``[pairs]``: if given, ``corpora`` has them, padded with -1, shape ``[rows, most pairs]``.
         finish: makes the elements of the dataset from the features.
     """
+    row_pairs, sizes, corpora = window.row_pairs, window.sizes, window.corpora
     first = tf.cumsum(row_pairs, exclusive=True)
     segment = tf.range(tf.reduce_sum(row_pairs)) - tf.repeat(first, row_pairs) + 1
     bounds = row_splits(row_pairs)
-    sides = [_side(column, tf.cast(segment, tf.int32), bounds) for column in (source, target)]
+    sides = [_side(column, tf.cast(segment, tf.int32), bounds) for column in window[:2]]
 
     def features(start: tf.Tensor, size: tf.Tensor) -> Any:
         fields = {}

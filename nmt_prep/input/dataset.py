@@ -17,13 +17,11 @@ from nmt_prep.input import tensors
 from nmt_prep.input.batching import (
     BatchedInput,
     BatchedInputWithCorpora,
-    Column,
-    PackedPairs,
+    CutWindow,
     batches_or_tensors,
     pack,
     packed_batches,
     padded_batches,
-    shift_right,
     truncate_rows,
     without_autograph,
 )
@@ -44,26 +42,6 @@ _WINDOWS_CUT = 2  # at once
 _MORE_PER_WINDOW, _BATCHES_PER_MORE = 4, 200  # spare batches of passes without end
 
 
-class CutWindow(NamedTuple):
-    """A window's pairs in batch order, with consecutive ids.
-
-    Attributes:
-        source: the sources.
-        target: the targets.
-        row_pairs: int64, shape ``[rows]``: pairs in each row; None if they are not packed.
-        sizes: int64, shape ``[batches]``: pairs (rows, if packed) in each batch.
-        widths: int64, shape ``[batches]``: ids that each batch is padded to; None for the length of its longest row.
-        corpora: int32, shape ``[pairs]``; None unless asked for.
-    """
-
-    source: Column
-    target: Column
-    row_pairs: tf.Tensor | None
-    sizes: tf.Tensor
-    widths: tf.Tensor | None
-    corpora: tf.Tensor | None
-
-
 class WindowSteps(NamedTuple):
     """The steps for one window, in the order of the methods.
 
@@ -82,11 +60,8 @@ class WindowSteps(NamedTuple):
     def cut(self, read: WindowRecords) -> CutWindow:
         """Parses a window, and cuts it into batches."""
         pairs, window = parse(read.records, self.plan.info.layout), read.window
-        lengths = pairs.source.lengths, pairs.target.lengths
-        places = window.number, window.runs, window.skip, window.take, window.done
-        key = None if self.plan.order.key is None else window.key
-        window_pairs = WindowPairs(*places, *lengths, pairs.corpora, pairs.row_pairs, window.split, key, window.shift)
-        batches = cut_window(self.plan, window_pairs, tensors)
+        contents = WindowPairs(pairs.source.lengths, pairs.target.lengths, pairs.corpora, pairs.row_pairs)
+        batches = cut_window(self.plan, window, contents, tensors)
         corpora = None
         if self.corpus_ids:
             numbers = corpora_of(read.entries) if pairs.corpora is None else pairs.corpora
@@ -100,19 +75,8 @@ class WindowSteps(NamedTuple):
         """Returns the batches of a window, padded."""
         paddings = self.plan.info.vocab.padding_ids
         if cut.row_pairs is not None:
-            length = self.plan.rule.row_length or 0
-            sides = cut.source, cut.target
-            return packed_batches(*sides, cut.row_pairs, cut.sizes, length, paddings, cut.corpora, self._finish)
-        pairs = PackedPairs(
-            source=cut.source.values,
-            target_input=shift_right(cut.target, self.sos),
-            target_output=cut.target.values,
-            source_lengths=tf.cast(cut.source.lengths, tf.int32),
-            target_lengths=tf.cast(cut.target.lengths, tf.int32),
-            sizes=cut.sizes,
-            corpora=cut.corpora,
-        )
-        return padded_batches(pairs, *paddings, widths=cut.widths, finish=self._finish)
+            return packed_batches(cut, self.plan.rule.row_length or 0, paddings, self._finish)
+        return padded_batches(cut, self.sos, paddings, self._finish)
 
     def _finish(self, batch: Any) -> Any:
         """Returns a batch as the features that were asked for, with static shapes if all batches have the same."""

@@ -10,9 +10,8 @@ import numpy as np
 import tensorflow as tf
 
 from nmt_prep.batches import BatchPlan
-from nmt_prep.batches.cutting import Split
+from nmt_prep.batches.cutting import PlannedWindow, Split
 from nmt_prep.batches.epoch import SplitIndex
-from nmt_prep.batches.vectors import Int64s
 from nmt_prep.input import tensors
 from nmt_prep.input.batching import Column, packed_column
 from nmt_prep.records.index import PAIR_BYTES, index_path
@@ -80,39 +79,23 @@ def _chunks(serialized: tf.Tensor) -> Pairs:
     )
 
 
-class PlannedWindow(NamedTuple):
-    """The fields of :class:`~nmt_prep.batches.cutting.WindowPairs` that the plan of an epoch decides.
-
-    ``key`` is 0 if nothing is shuffled, and ``shift`` is empty if corpora are not mixed.
-    """
-
-    number: tf.Tensor
-    runs: tf.Tensor
-    skip: tf.Tensor
-    take: tf.Tensor
-    done: tf.Tensor
-    split: Split
-    key: tf.Tensor
-    shift: tf.Tensor
-
-
 _SCALAR, _VECTOR = tf.TensorSpec([], tf.int64), tf.TensorSpec([None], tf.int64)
 _SPECS = PlannedWindow(_SCALAR, _VECTOR, _SCALAR, _SCALAR, _SCALAR, Split(_SCALAR, _SCALAR), _SCALAR, _VECTOR)
 
 
 def windows_of_epoch(plan: BatchPlan) -> tf.data.Dataset:
     """Returns a dataset of :class:`PlannedWindow`, beginning at the plan's start."""
-    windows = list(_planned(plan))
+    windows = list(plan.planned_windows())
     runs = tf.constant(np.concatenate([np.empty(0, np.int64), *(window.runs for window in windows)]))
     ends = np.cumsum([0, *(len(window.runs) for window in windows)])
     scalars = [[window.number, window.skip, window.take, window.done, *window.split] for window in windows]
     columns = np.array(scalars, np.int64).reshape(-1, 6)
-    key, shift = _constants(plan)
+    constants = windows[0][-2:] if windows else (np.int64(0), np.empty(0, np.int64))
 
     def window(begin: tf.Tensor, end: tf.Tensor, scalars: tf.Tensor) -> PlannedWindow:
         number, skip, take, done, parts, more = tf.unstack(scalars)
         split = Split(parts, more)
-        return PlannedWindow(number, runs[begin:end], skip, take, done, split, tf.constant(key), tf.constant(shift))
+        return PlannedWindow(number, runs[begin:end], skip, take, done, split, *map(tf.constant, constants))
 
     return tf.data.Dataset.from_tensor_slices((ends[:-1], ends[1:], columns)).map(window)
 
@@ -126,20 +109,9 @@ def windows_of_passes(plans: Callable[[int], BatchPlan]) -> tf.data.Dataset:
     passes = count()
 
     def windows() -> Iterator[PlannedWindow]:
-        return _planned(plans(next(passes)))
+        return plans(next(passes)).planned_windows()
 
     return tf.data.Dataset.from_generator(windows, output_signature=_SPECS)
-
-
-def _planned(plan: BatchPlan) -> Iterator[PlannedWindow]:
-    start = plan.start
-    for number, window in enumerate(plan.windows[start.window :], start.window):
-        done = start.done if number == start.window else 0
-        yield PlannedWindow(number, *window, done, plan.split_of(number), *_constants(plan))
-
-
-def _constants(plan: BatchPlan) -> tuple[np.int64, Int64s]:
-    return np.int64(plan.order.key or 0), np.empty(0, np.int64) if plan.mix is None else plan.mix.shift
 
 
 class WindowRecords(NamedTuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from nmt_prep.batches import BatchPlan, Options, cut_window, vectors
-from nmt_prep.batches.cutting import Shuffled, WindowPairs
+from nmt_prep.batches.cutting import PlannedWindow, WindowPairs
 from nmt_prep.batches.epoch import EpochOrder, SplitIndex
 from nmt_prep.batches.rules import BatchRule
 from nmt_prep.batches.vectors import Int64s
@@ -66,14 +65,13 @@ def estimate_batches(records_dir: Path, info: DatasetInfo, split: str) -> list[B
         return []
     # Consecutive pairs of packed records have similar lengths, so the sample is the first epoch of the default seed.
     order = EpochOrder(index, 0, window_pairs=SAMPLE_PAIRS)
-    windows = list(_windows(order))
+    windows = list(_windows(BatchPlan(info, order, BatchRule(1))))
     estimates = [_packed(index, info, split)] if info.layout == "packed" else []
-    shuffled = cache(vectors.shuffled)  # most settings shuffle the same number of pairs
 
     def estimate(setting: Setting) -> BatchEstimate:
         options = Options(**{"packed": False, **setting})
         plan = BatchPlan(info, order, BatchRule.of(info, split, options))
-        return _estimate(setting, plan, windows, info, split, shuffled)
+        return _estimate(setting, plan, windows, info, split)
 
     with ThreadPoolExecutor(available_cores()) as pool:
         return estimates + list(pool.map(estimate, _settings(info)))
@@ -103,22 +101,24 @@ def _first_shards(records_dir: Path, info: DatasetInfo, split: str) -> SplitInde
     return replace(index, packed=False) if sum(shard.pairs for shard in shards) else None
 
 
-def _windows(order: EpochOrder) -> Iterator[WindowPairs]:
-    for number, window in enumerate(islice(order.windows(), _WINDOWS)):
-        pairs = order.index.pairs_of(window.runs).astype(np.int64)
-        yield WindowPairs(
-            number, window.runs, window.skip, window.take, 0, pairs[:, 0], pairs[:, 1], None, np.empty(0, np.int64)
-        )
+def _windows(plan: BatchPlan) -> Iterator[tuple[PlannedWindow, WindowPairs]]:
+    for window in islice(plan.planned_windows(), _WINDOWS):
+        pairs = plan.order.index.pairs_of(window.runs).astype(np.int64)
+        yield window, WindowPairs(pairs[:, 0], pairs[:, 1], None, np.empty(0, np.int64))
 
 
 def _estimate(
-    setting: Setting, plan: BatchPlan, windows: list[WindowPairs], info: DatasetInfo, split: str, shuffled: Shuffled
+    setting: Setting,
+    plan: BatchPlan,
+    windows: list[tuple[PlannedWindow, WindowPairs]],
+    info: DatasetInfo,
+    split: str,
 ) -> BatchEstimate:
     pairs = batches = tokens = cells = 0
-    for window in windows:
-        cut = cut_window(plan, window, vectors, shuffled)
+    for window, contents in windows:
+        cut = cut_window(plan, window, contents, vectors)
         limit = plan.rule.max_length
-        sides = [np.asarray(side)[np.asarray(cut.pairs)] for side in (window.source, window.target)]
+        sides = [np.asarray(side)[np.asarray(cut.pairs)] for side in (contents.source, contents.target)]
         if limit is not None:
             sides = [np.minimum(side, limit) for side in sides]
         pairs += len(sides[0])
@@ -128,7 +128,7 @@ def _estimate(
             cells += 2 * int(np.sum(cut.sizes)) * plan.rule.row_length
         else:
             cells += sum(_padded(side, np.asarray(cut.sizes)) for side in sides)
-    sampled = sum(len(window.source) for window in windows)
+    sampled = sum(len(contents.source) for _, contents in windows)
     return BatchEstimate(
         setting=setting,
         sampled_pairs=sampled,

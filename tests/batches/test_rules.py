@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nmt_prep.batches.cutting import sizes_of_batches
 from nmt_prep.batches.rules import BatchRule, best_limits, fixed_buckets, t2t_buckets
 from tests.conftest import examples
-from tests.reference.batching import token_batch_sizes
 
 HISTOGRAMS = st.dictionaries(st.integers(1, 40), st.integers(1, 9), min_size=1, max_size=8).map(
     lambda counts: sorted(counts.items())
@@ -49,13 +49,6 @@ def test_tensor2tensors_scheme() -> None:
     assert buckets.capacities == (420, 420, 315, 315, 315, 315, 252, 252, 252, 210, 210, 210, 180)
 
 
-@given(st.lists(st.integers(0, 30), max_size=50), st.integers(1, 100))
-def test_batches_of_a_sorted_window_are_counted(lengths: list[int], tokens: int) -> None:
-    sizes = token_batch_sizes(sorted((max(length, 1) for length in lengths), reverse=True), tokens)
-    rule = BatchRule(tokens)
-    assert rule.count(rule.admitted(np.array(lengths, np.int64))) == len(sizes)
-
-
 @settings(max_examples=examples(50))
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3)), max_size=20), st.sampled_from(["drop", "truncate"]))
 def test_too_long_pairs_are_left_out_or_truncated(pairs: list[tuple[int, int]], too_long: str) -> None:
@@ -75,4 +68,4 @@ def test_capacities() -> None:
 @pytest.mark.parametrize(("drop_remainder", "batches"), [(False, 4), (True, 2)])
 def test_remainder_is_dropped_if_asked(batches: int, *, drop_remainder: bool) -> None:
     rule = BatchRule(0, buckets=fixed_buckets([4, 8], 16), drop_remainder=drop_remainder)
-    assert rule.count(np.bincount([1, 2, 3, 4, 4, 5, 6, 7])) == batches
+    assert len(sizes_of_batches(np.bincount([1, 2, 3, 4, 4, 5, 6, 7]), rule)) == batches

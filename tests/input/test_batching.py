@@ -9,7 +9,7 @@ from nmt_prep.input.batching import (
     BatchedInput,
     BatchedInputWithCorpora,
     Column,
-    PackedPairs,
+    CutWindow,
     map_inline,
     pack,
     packed_column,
@@ -78,17 +78,13 @@ def test_each_row_is_shifted_right() -> None:
 
 
 def test_each_batch_is_truncated_and_padded() -> None:
-    pairs = PackedPairs(
-        source=tf.constant([1, 2, 3, 4, 5, 6]),
-        target_input=tf.constant([10, 11, 12, 13]),
-        target_output=tf.constant([20, 21, 22, 23]),
-        source_lengths=tf.constant([1, 2, 3]),
-        target_lengths=tf.constant([2, 1, 1]),
-        sizes=tf.constant([2, 1], tf.int64),
+    source, target = column([1, 2, 3, 4, 5, 6], [1, 2, 3]), column([20, 21, 22, 23], [2, 1, 1])
+    window = CutWindow(source, target, None, tf.constant([2, 1], tf.int64), None, None)
+    first, second = (
+        [tensor.numpy().tolist() for tensor in batch[1:]] for batch in padded_batches(window, 9, (0, -1), lambda b: b)
     )
-    first, second = ([tensor.numpy().tolist() for tensor in batch[1:]] for batch in padded_batches(pairs, 0, -1))
-    assert first == [[[1, 0], [2, 3]], [[10, 11], [12, -1]], [[20, 21], [22, -1]], [1, 2], [2, 1]]
-    assert second == [[[4, 5, 6]], [[13]], [[23]], [3], [1]]
+    assert first == [[[1, 0], [2, 3]], [[9, 20], [9, -1]], [[20, 21], [22, -1]], [1, 2], [2, 1]]
+    assert second == [[[4, 5, 6]], [[9]], [[23]], [3], [1]]
 
 
 def test_elements_are_mapped_with_tensors_from_outside() -> None:

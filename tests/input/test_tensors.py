@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_prep.batches import BatchPlan, vectors
-from nmt_prep.batches.cutting import Split, WindowPairs, cut_window
+from nmt_prep.batches.cutting import PlannedWindow, Split, WindowPairs, cut_window
 from nmt_prep.batches.epoch import CorpusMix, EpochOrder, SplitIndex
 from nmt_prep.batches.rules import BatchRule, Buckets
 from nmt_prep.input import tensors
@@ -115,13 +115,10 @@ def test_graph_and_numpy_divide_windows_alike(
     cases += [(rule, SplitIndex((), (), packed=True), None, len(rows)) for rule in rules[3:]]
     rule, own, mix_of, take = cases[case]
     plan = BatchPlan(DatasetInfo.model_construct(), EpochOrder(own, seed), rule, mix_of, rule.buckets is not None)
-    window = WindowPairs(5, np.array([0]), 0, take, done, source, target, corpora, rows, split)
-    key = None if plan.order.key is None else tf.constant(plan.order.key, tf.int64)
-    in_graph = WindowPairs(
-        *(tf.constant(field, tf.int64) for field in window[:9]),
-        Split(*(tf.constant(number, tf.int64) for number in split)),
-        key,
-        tf.constant(mix.shift),
-    )
-    for one, other in zip(cut_window(plan, window, vectors), cut_window(plan, in_graph, tensors), strict=True):
+    window = PlannedWindow(5, np.array([0]), 0, take, done, split, plan.order.key or 0, mix.shift)
+    contents = WindowPairs(source, target, corpora, rows)
+    in_graph = tf.nest.map_structure(lambda field: tf.constant(field, tf.int64), (window, contents))
+    for one, other in zip(
+        cut_window(plan, window, contents, vectors), cut_window(plan, *in_graph, tensors), strict=True
+    ):
         assert (one is None and other is None) or one.tolist() == other.numpy().tolist()

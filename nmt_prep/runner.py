@@ -156,7 +156,7 @@ def run_share(
     progress.stopping.clear()
     config = _loaded(config)
     pipeline = _pipeline(config, (), progress, lock_file)
-    with _held(pipeline, share.round, wait=wait, shared=True), _failure_told(progress):
+    with _held(pipeline, pipeline.stage_of(share.round).name, wait=wait, shared=True), _failure_told(progress):
         return pipeline.share(local_engine(config, workers, progress), share)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Annotated, Any, cast
 
@@ -65,32 +64,26 @@ _UsageError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])
 """Base class of all usage errors. Typer does not export it, and its module differs between versions."""
 
 
-class Commands(Mapping[str, Any]):
-    """The commands by name. The module of a command is loaded when the command is used."""
-
-    def __getitem__(self, name: str) -> Any:
-        alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-        alone.command(name)(getattr(COMMANDS[name], name))
-        return typer.main.get_command(alone)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(COMMANDS)
-
-    def __len__(self) -> int:
-        return len(COMMANDS)
-
-
 class CommandGroup(TyperGroup):
-    """The group of all commands."""
+    """The group of all commands. The module of a command is loaded when the command is used."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self.commands: Any = Commands()
+        self.commands: Any = dict.fromkeys(COMMANDS)
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Returns the names of the commands."""
         del ctx
         return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Returns a command; None if there is none of this name."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+        alone.command(cmd_name)(getattr(COMMANDS[cmd_name], cmd_name))
+        return typer.main.get_command(alone)
 
 
 app = typer.Typer(

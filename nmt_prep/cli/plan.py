@@ -21,7 +21,7 @@ from nmt_prep.runtime import available_cores
 from nmt_prep.sources.lockfile import lock_of
 
 with delayed_imports():
-    from nmt_prep import checks, estimates, runner, stages, subwords
+    from nmt_prep import checks, estimates, runner, subwords
     from nmt_prep.cleaning import in_full
     from nmt_prep.stages.download import stage as download
 
@@ -34,24 +34,9 @@ if TYPE_CHECKING:
     from nmt_prep.stages.download.stage import HubSource
 
 
-def check_stages(names: list[str] | None) -> list[str] | None:
-    """Checks the names of stages, and returns them.
-
-    Raises:
-        BadParameter: there is no stage of one of the names.
-    """
-    known = [stage.name for stage in stages.STAGES] if names else []
-    unknown = next((name for name in names or () if name not in known), None)
-    if unknown is not None:
-        raise typer.BadParameter(f"there is no stage {unknown!r}; the stages are {', '.join(known)}")
-    return names
-
-
 ForceOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--force", metavar="STAGE", help="Run this stage even if it is fresh, from its start.", callback=check_stages
-    ),
+    typer.Option("--force", metavar="STAGE", help="Run this stage even if it is fresh, from its start."),
 ]
 VerifyOption = Annotated[
     bool, typer.Option("--verify", help="Read every published file again instead of trusting its size and times.")

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
-from nmt_prep.artefacts import parse_json, write_json
 from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.events import progress_on
 from nmt_prep.cli.interrupts import interruptible
 from nmt_prep.cli.options import ConfigArgument, QuietOption, SetOption, check_outputs, files_of_run
-from nmt_prep.cli.plan import ForceOption, VerifyOption, check_stages, print_new_directory
+from nmt_prep.cli.plan import ForceOption, VerifyOption, print_new_directory
 from nmt_prep.cli.terminal import SafeConsole, cell, json_line, open_console, plain_table
 from nmt_prep.config import Config
 from nmt_prep.pipeline.drivers import Share
@@ -26,7 +23,7 @@ from nmt_prep.sides import SIDES, Side
 from nmt_prep.typed_json import as_json
 
 with delayed_imports():
-    from nmt_prep import batches, checks, records, runner, stages, subwords
+    from nmt_prep import batches, checks, records, runner, subwords
     from nmt_prep.subwords import frame
 
 if TYPE_CHECKING:
@@ -35,28 +32,6 @@ if TYPE_CHECKING:
     from nmt_prep.pipeline.outcomes import Outcome, ShareOutcome
     from nmt_prep.records.dataset_json import SplitInfo
     from nmt_prep.subwords import Tokenizer
-
-
-def _check_stage(name: str | None) -> str | None:
-    check_stages([] if name is None else [name])
-    return name
-
-
-def _check_round(name: str | None) -> str | None:
-    """Checks that the members of a job array can share a round.
-
-    Raises:
-        BadParameter: no stage has such a round.
-    """
-    if name is not None:
-        known = [round_.name for stage in stages.STAGES for round_ in stage.rounds if round_.shareable]
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise typer.BadParameter(
-                f"there is no round {name!r} to share{hint} (nmt-prep tasks CONFIG lists the rounds of a config)"
-            )
-    return name
 
 
 _WAIT = "Wait for another run on the same directory to end, or fail."
@@ -68,20 +43,16 @@ _EMPTY = "Go on if cleaning drops all pairs of a corpus (clean.allow_empty)."
 def run(
     config: ConfigArgument,
     overrides: SetOption = None,
-    until: Annotated[
-        str | None, typer.Option(metavar="STAGE", help="Stop after this stage.", callback=_check_stage)
-    ] = None,
+    until: Annotated[str | None, typer.Option(metavar="STAGE", help="Stop after this stage.")] = None,
     force: ForceOption = None,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Number of threads; it does not change the result.")
     ] = None,
     verify: VerifyOption = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help=_WAIT)] = True,
-    preview: Annotated[bool, typer.Option("--preview/--no-preview", help="Show a batch at the end.")] = True,
+    preview: Annotated[bool, typer.Option("--preview/--no-preview", help="Show a batch of new records.")] = True,
     allow_empty: Annotated[bool, typer.Option("--allow-empty", help=_EMPTY)] = False,
-    round_name: Annotated[
-        str | None, typer.Option("--round", metavar="ROUND", help=_ROUND, callback=_check_round)
-    ] = None,
+    round_name: Annotated[str | None, typer.Option("--round", metavar="ROUND", help=_ROUND)] = None,
     task_id: Annotated[int | None, typer.Option(metavar="N", help="With --round: number of the share, from 0.")] = None,
     num_tasks: Annotated[int | None, typer.Option(metavar="N", help="With --round: number of shares.")] = None,
     strict: Annotated[bool, typer.Option("--strict", help=_STRICT)] = False,
@@ -198,14 +169,14 @@ def show_summary(
         console: where to print.
         config: the config of the run.
         outcomes: the outcomes of its stages.
-        preview: true to show a batch, if there are records.
+        preview: true to show a batch, if the records are new.
         warnings: true to show the warnings.
 
     Raises:
         NmtPrepError: the records are damaged.
     """
     reported = _is_reported(outcomes)
-    if reported and preview:
+    if preview and any(outcome.ran and outcome.stage == "encode" for outcome in outcomes):
         console.print(batch_preview(config), soft_wrap=True)
     console.print(outcome_table(outcomes))
     for warning in (warning for outcome in outcomes if warnings for warning in outcome.warnings):
@@ -299,26 +270,10 @@ def _shards_in_words(config: Config) -> str:
 def batch_preview(config: Config, split: str = "train") -> str:
     """Returns a description of the first batch of ``read_records``: padded shapes, and the first pairs decoded.
 
-    Reading a batch and loading the tokenizers takes longer than a run with nothing to do, so the text is cached under
-    the digest of the records.
-
     Raises:
         NmtPrepError: the records are damaged.
     """
     workspace = Workspace(config.run_dir)
-    cache = workspace.private / "preview.json"
-    manifest = read_manifest(workspace.manifest("encode"))
-    key = [manifest.output_digest if manifest else None, split, config.input.batch_tokens, config.input.max_length]
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        stored = parse_json(cache.read_bytes())
-        if stored["key"] == key:
-            return str(stored["text"])
-    text = _first_batch(config, workspace, split)
-    write_json(cache, {"key": key, "text": text})
-    return text
-
-
-def _first_batch(config: Config, workspace: Workspace, split: str) -> str:
     options = config.input
     read = batches.read_records(
         workspace.root, split, batch_tokens=options.batch_tokens, max_length=options.max_length, packed=False

@@ -119,14 +119,16 @@ class Pipeline:
         """Checks that no stage would replace a directory that nmt_prep did not make.
 
         Args:
-            last: name of the last stage to check, or of one of its rounds; None for all stages.
+            last: name of the last stage to check; None for all stages.
 
         Raises:
             OutputError: a stage would.
         """
-        names = ([stage.name, *(round_.name for round_ in stage.rounds)] for stage in self.stages)
-        end = next((place for place, known in enumerate(names, 1) if last in known), None)
-        check_places(self.workspace, self.stages[:end])
+        check_places(self.workspace, self.stages[: self._end(last)])
+
+    def _end(self, last: str | None) -> int | None:
+        """Returns the number of stages up to the named one, itself included; None for all."""
+        return next((place for place, stage in enumerate(self.stages, 1) if stage.name == last), None)
 
     def _check(self, stages: Iterable[AnyStage]) -> None:
         """Checks what the config names outside of the run's directory, for some stages.
@@ -176,7 +178,7 @@ class Pipeline:
         Raises:
             NmtPrepError: a stage failed; the output of other stages is kept.
         """
-        last = next((place for place, stage in enumerate(self.stages, 1) if stage.name == until), None)
+        last = self._end(until)
         self._check(self.stages[:last])
         self._fresh.trust = not verify
         empty_trash(self.workspace.private)
@@ -283,7 +285,8 @@ class Pipeline:
             NmtPrepError: a task failed.
         """
         try:
-            stage, above = self._down_to(share.round)
+            stage = self.stage_of(share.round)
+            above = self._above(stage, share.round)
             self._check([stage])
             if not self._fresh.reason(stage, above):
                 return ShareOutcome(share, 0, None)
@@ -297,15 +300,23 @@ class Pipeline:
         ran, state = run_share(stage.work(self._job(making, above, engine)), tasks, share)
         return ShareOutcome(share, ran, state)
 
-    def _down_to(self, round_name: str) -> tuple[AnyStage, dict[str, Manifest]]:
-        """Returns the stage of a round, and the manifests of the earlier stages, which must be fresh."""
-        names = [[round_.name for round_ in stage.rounds if round_.shareable] for stage in self.stages]
-        place = next((place for place, rounds in enumerate(names) if round_name in rounds), None)
-        if place is None:
-            rounds = (round_ for stage in self.stages for round_ in stage.rounds_for(self.config))
-            known = ", ".join(round_.name for round_ in rounds if round_.shareable)
-            raise ConfigError(f"there is no round {round_name!r} to share; the rounds are {known}")
+    def stage_of(self, round_name: str) -> AnyStage:
+        """Returns the stage of a round whose tasks can be shared.
+
+        Raises:
+            ConfigError: no stage of the config has such a round.
+        """
+        for stage in self.stages:
+            if any(round_.shareable and round_.name == round_name for round_ in stage.rounds):
+                return stage
+        rounds = (round_ for stage in self.stages for round_ in stage.rounds_for(self.config))
+        known = ", ".join(round_.name for round_ in rounds if round_.shareable)
+        raise ConfigError(f"there is no round {round_name!r} to share; the rounds are {known}")
+
+    def _above(self, last: AnyStage, round_name: str) -> dict[str, Manifest]:
+        """Returns the manifests of the stages before the stage of a round, which must be fresh."""
         above: dict[str, Manifest] = {}
+        place = self.stages.index(last)
         for stage in self.stages[:place]:
             reason = self._fresh.reason(stage, above)
             if reason:
@@ -314,7 +325,7 @@ class Pipeline:
                     f"first run nmt-prep run CONFIG --until {self.stages[place - 1].name}"
                 )
             above[stage.name] = self._fresh.manifest(stage)
-        return self.stages[place], above
+        return above
 
     def _run(
         self, stage: AnyStage, above: dict[str, Manifest], engine: Engine, forced: bool

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from nmt_prep import __version__
-from nmt_prep.cli.app import COMMANDS, Commands, run_app
+from nmt_prep.cli.app import COMMANDS, CommandGroup, run_app
 from tests.cli.program import nmt_prep
 from tests.corpus import corpus_config, tree, write_corpus, write_tgz
 from tests.guard import PATIENCE
@@ -69,7 +69,7 @@ def test_all_commands_are_listed_in_order_in_the_help_text() -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_has_its_name_and_a_help_text(name: str) -> None:
-    command = Commands()[name]
+    command = CommandGroup().get_command(None, name)
     assert (command.name, bool(command.help)) == (name, True)
 
 

@@ -176,10 +176,6 @@ def test_a_job_array_and_a_final_run(path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (
-            ["--round", "encoding", "--task-id", "0", "--num-tasks", "2"],
-            "there is no round 'encoding' to share; did you mean 'encode'? (nmt-prep tasks CONFIG lists the rounds",
-        ),
         (["--round", "encode"], "--round, --task-id and --num-tasks go together"),
         (["--task-id", "0", "--num-tasks", "2"], "--round, --task-id and --num-tasks go together"),
         (["--round", "encode", "--task-id", "0", "--num-tasks", "2", "--verify"], "do not go with --round"),

@@ -181,6 +181,7 @@ def test_unknown_rounds_and_shares(place: Path) -> None:
         ConfigError, match=r"no round 'vocabulary' to share; the rounds are extract, lines, rows, compile"
     ):
         run_share(config(place, "shared"), Share("vocabulary", 0, 2))
+    assert not (place / "shared").exists()
     with pytest.raises(ConfigError, match=r"no share 2 of 2; .* from 0 to 1 \(for Slurm: --array=0-1\)"):
         Share("encode", 2, 2)
     with pytest.raises(ConfigError, match="into 0 shares"):

@@ -109,7 +109,7 @@ def contents_of(
         OutputError: a beginning cannot be written.
     """
     contents = Contents("file", beginnings={name: [] for name in wanted})
-    stream = _Beginning(opened)
+    stream = _Beginning(whole=opened.whole)
     budget = Budget(opened.shown, opened.size or 0, limits)
     kind: FileKind | None = None
     try:
@@ -126,9 +126,11 @@ def contents_of(
     except ArchiveError as error:
         contents.faults.append((None, error))
         contents.complete = False
+    except _EnoughError:
+        contents.complete = False
     except damage_errors() as error:
         contents.complete = False
-        if opened.whole and not stream.ended:
+        if opened.whole:
             message = f"{opened.shown} is damaged or cut short ({error or type(error).__name__})"
             contents.faults.append((None, ArchiveError(message)))
     for name, beginnings in contents.beginnings.items():
@@ -191,55 +193,41 @@ def _chunks(stream: Readable) -> Iterator[bytes]:
 
 
 class _Beginning:
-    """The stream of a tar, or of the beginning of one.
+    """The decompressed stream of a tar, or of the beginning of one.
 
     Attributes:
         taken: number of bytes read.
-        ended: true at the end of the beginning of a tar, or once enough was read.
-        skip: skips bytes without reading them; None for a compressed tar.
     """
 
-    def __init__(self, opened: Opened) -> None:
+    def __init__(self, *, whole: bool) -> None:
         self.taken = 0
-        self.ended = False
-        self.skip: Callable[[int], int] | None = None
-        self._file = opened.file
-        self._whole = opened.whole
-        self._read: Callable[[int], bytes] = opened.file.read
-        self._end = 0
+        self._whole = whole
+        self._ahead = b""
 
     def within(self, file: Peekable) -> Readable:
         """Starts with the content of the file, decompressed."""
-        stream = decompressed(file)
-        self._read = getattr(stream, "read1", stream.read)
-        if stream is file:
-            self.skip = self._skip
-            self._end = self._file.seek(0, io.SEEK_END)
-            self._file.seek(0)
+        self._chunks = _chunks(decompressed(file))
         return self
 
     def read(self, size: int, /) -> bytes:
-        """Returns ``size`` bytes; fewer at the end."""
-        data = bytearray()
-        while len(data) < size and not self.ended:
-            if self.taken > _MOST_UNPACKED and self.skip is None:
-                self.ended = True
-                break
-            try:
-                chunk = self._read(min(size - len(data), _CHUNK))
-            except damage_errors():
-                if self._whole:
-                    raise
-                chunk = b""
-            if not chunk:
-                self.ended = not self._whole
-                break
-            data += chunk
-            self.taken += len(chunk)
-        return bytes(data)
+        """Returns ``size`` bytes; fewer at the end.
 
-    def _skip(self, size: int) -> int:
-        skipped = max(0, min(size, self._end - self._file.tell()))
-        self._file.seek(skipped, io.SEEK_CUR)
-        self.ended = self.ended or (skipped < size and not self._whole)
-        return skipped
+        Raises:
+            _EnoughError: enough was read in search of members.
+        """
+        if self.taken > _MOST_UNPACKED:
+            raise _EnoughError
+        data = bytearray(self._ahead)
+        try:
+            while len(data) < size and (chunk := next(self._chunks, b"")):
+                data += chunk
+        except damage_errors():
+            if self._whole:
+                raise
+        self._ahead = bytes(data[size:])
+        self.taken += min(len(data), size)
+        return bytes(data[:size])
+
+
+class _EnoughError(Exception):
+    """Enough of a tar was read."""

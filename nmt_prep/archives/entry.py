@@ -107,14 +107,9 @@ class Budget:
 
 
 class Bounded:
-    """A stream that raises once a budget is exceeded.
-
-    Attributes:
-        skip: skips bytes and returns their number, fewer only at the end; None if the stream can only be read.
-    """
+    """A stream that raises once a budget is exceeded."""
 
     def __init__(self, stream: Readable, budget: Budget) -> None:
-        self.skip: Callable[[int], int] | None = getattr(stream, "skip", None)
         self._stream = stream
         self._budget = budget
         self._total = 0

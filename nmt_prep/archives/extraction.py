@@ -16,7 +16,6 @@ from typing import cast
 
 import pyarrow as pa
 
-from nmt_prep.archives.checked import CheckedFile
 from nmt_prep.archives.compression import decompressed
 from nmt_prep.archives.entry import (
     Archive,
@@ -37,6 +36,7 @@ from nmt_prep.archives.tar import is_tar, tar_entries
 from nmt_prep.archives.zip import STARTS, zip_entries
 from nmt_prep.artefacts import atomic_write, writing
 from nmt_prep.config import ExtractSettings as Limits
+from nmt_prep.digests import sha256_of
 from nmt_prep.errors import ArchiveError
 from nmt_prep.file_kinds import FileKind, file_kind
 
@@ -134,9 +134,8 @@ def _read_members(
     total = 0
     with _reading(archive):
         budget = Budget(archive.path, archive.path.stat().st_size, limits)
-        raw = CheckedFile(archive.path)
-        buffered: io.BufferedReader = io.BufferedReader(raw, _CHUNK)
-    with buffered as file, closing(_entries(archive, file, budget, patterns)) as entries:
+        opened = io.BufferedReader(io.FileIO(archive.path), _CHUNK)
+    with opened as file, closing(_entries(archive, file, budget, patterns)) as entries:
         for entry in entries:
             name = member_name(entry.name)
             single = single or entry.single
@@ -162,8 +161,13 @@ def _read_members(
                 raise missing_member(
                     name, names, archive.path, file_kind(archive.path) if single else None, single=single
                 )
-        with _reading(archive):
-            raw.check(archive.sha256)
+    with _reading(archive):
+        digest = sha256_of(archive.path)
+    if digest != archive.sha256:
+        raise ArchiveError(
+            f"{archive.path} was changed after it was checked: expected SHA-256 {archive.sha256}, found {digest}; run "
+            "again to check it again"
+        )
     return result
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import cast
 
 from nmt_prep.archives.entry import Budget, Entry, Peekable, Readable
@@ -66,11 +66,10 @@ def tar_entries(stream: Readable, budget: Budget) -> Iterator[Entry]:
 
 
 class _Tar:
-    """The blocks of a tar. If the stream has ``skip``, unwanted content is skipped without reading it."""
+    """The blocks of a tar."""
 
     def __init__(self, stream: Readable) -> None:
         self._stream = stream
-        self._skip: Callable[[int], int] | None = getattr(stream, "skip", None)
         self._position = 0
 
     def read(self, size: int) -> bytes:
@@ -80,11 +79,7 @@ class _Tar:
 
     def skip(self, size: int, what: str = "an entry") -> None:
         while size:
-            if self._skip is None:
-                skipped = len(self.read(min(size, _CHUNK)))
-            else:
-                skipped = self._skip(size)
-                self._position += skipped
+            skipped = len(self.read(min(size, _CHUNK)))
             if not skipped:
                 raise tarfile.ReadError(f"it ends within {what}")
             size -= skipped

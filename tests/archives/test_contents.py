@@ -5,7 +5,6 @@ import gzip
 import io
 import lzma
 import random
-import tarfile
 import zipfile
 from itertools import count
 from pathlib import Path
@@ -177,29 +176,6 @@ def test_a_large_tar_is_not_read_to_its_end(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(contents, "_MOST_UNPACKED", 70_000)
     before = look(tmp_path, data, "c")
     assert (before.names, before.complete, before.faults, before.unseen()) == (["a", "b"], False, [], ["c"])
-
-
-def test_the_members_of_a_tar_that_is_not_compressed_are_skipped(tmp_path: Path) -> None:
-    path = tmp_path / "x.tar"
-    with tarfile.open(path, "w") as tar:
-        for name, size in (("a", 3_000_000), ("b", 0), ("c", 5)):
-            info = tarfile.TarInfo(name)
-            info.size = size
-            tar.addfile(info, io.BytesIO(b"x" * size))
-
-    class Counting(io.FileIO):
-        taken = 0
-
-        def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-            size = super().readinto(buffer)
-            Counting.taken += size
-            return size
-
-    with io.BufferedReader(Counting(path)) as file:
-        opened = Opened(path, "x.tar", path.stat().st_size, file, whole=True, path=path)
-        found = contents_of(opened, ["c"], lambda _: tmp_path / "copy", LIMITS, 1 << 20)
-    assert (found.names, found.complete, read(found, "c")) == (["a", "b", "c"], True, [("c", b"xxxxx", 5, True)])
-    assert Counting.taken < 200_000
 
 
 def test_a_beginning_that_cannot_be_written(tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ class XmlReader(Reader):
     document: ClassVar[type[Document]]
 
     def pairs(self) -> Iterator[PairBatch]:
-        """Yields the pairs of the document.
+        """Yields the pairs of the document; before an error, those that were read.
 
         Raises:
             AlignmentError: the sides do not match.
@@ -149,13 +149,17 @@ class XmlReader(Reader):
         builder = PairBuilder(self.corpus.max_line_bytes, path, self.scores)
         document = self.document(self.corpus, self.languages, path, builder)
         fed = 0
-        for chunk in self._chunks(path):
-            _parse(document, chunk, final=False)
-            fed += len(chunk)
-            document.check(fed)
-            yield from builder.full()
-        _parse(document, b"", final=True)
-        document.finish()
+        try:
+            for chunk in self._chunks(path):
+                _parse(document, chunk, final=False)
+                fed += len(chunk)
+                document.check(fed)
+                yield from builder.full()
+            _parse(document, b"", final=True)
+            document.finish()
+        except CorpusError:
+            yield from builder.rest()  # for an inspection of the beginning of a file
+            raise
         yield from builder.rest()
 
     def _chunks(self, path: Path) -> Iterator[Chunk]:

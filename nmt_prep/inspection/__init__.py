@@ -4,7 +4,7 @@ Only temporary files are written, and only parts of remote files are read. Membe
 before the archive is fetched are reported as such; they are no error.
 """
 
-from nmt_prep.inspection.corpora import inspect_config
-from nmt_prep.inspection.facts import CorpusFacts, FileFacts, Inspection
+from nmt_prep.inspection.corpora import CorpusFacts, Inspection, inspect_config
+from nmt_prep.inspection.files import FileFacts
 
 __all__ = ["CorpusFacts", "FileFacts", "Inspection", "inspect_config"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice, repeat
 from pathlib import Path
 
@@ -14,9 +14,8 @@ from nmt_prep.cleaning.languages import LanguageIdentifier
 from nmt_prep.config import Config, Corpus, Languages
 from nmt_prep.corpora import format_of, parts_of
 from nmt_prep.errors import NmtPrepError
-from nmt_prep.health.languages import facts_by_side, installed_identifier, language_warnings
-from nmt_prep.inspection.facts import CorpusFacts, FileFacts, Inspection
-from nmt_prep.inspection.files import Looked, Looker
+from nmt_prep.health.languages import SideFacts, facts_by_side, installed_identifier, language_warnings
+from nmt_prep.inspection.files import FileFacts, Looked, Looker
 from nmt_prep.inspection.pairs import SMALL, first_pairs
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.sources.lockfile import lock_of
@@ -30,6 +29,60 @@ from nmt_prep.stages.wanted_files import Wanted, wanted_by
 
 _MOST_TEMPORARY = 1 << 30
 """Bytes of all temporary files together."""
+
+
+@dataclass
+class CorpusFacts:
+    """A corpus.
+
+    Attributes:
+        split: name of the split.
+        name: name of the corpus.
+        format: name of the format.
+        files: the files of the corpus.
+        members: the members of archives that have its text, by part, with their sizes in bytes.
+        pairs: number of pairs with text on both sides; None if not all pairs were read.
+        first: the first pairs; None for a side that cannot be seen.
+        languages: languages of the first lines, by side.
+        problems: errors that a run would end with.
+        warnings: properties of the text that look wrong.
+        unseen: facts that are not known before the files are fetched.
+    """
+
+    split: str
+    name: str
+    format: str
+    files: list[FileFacts] = field(default_factory=list)
+    members: dict[str, list[tuple[str, int | None]]] = field(default_factory=dict)
+    pairs: int | None = None
+    first: list[tuple[str | None, str | None]] = field(default_factory=list)
+    languages: dict[Side, SideFacts] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    unseen: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """The facts about all corpora.
+
+    Attributes:
+        corpora: the corpora, in the order of the config.
+        vocabularies: existing vocabularies that the config names.
+        problems: problems of vocabularies, models, evaluation sets and other files that a run needs.
+        model: the model that identified the languages; None if none is installed.
+    """
+
+    corpora: tuple[CorpusFacts, ...]
+    vocabularies: tuple[FileFacts, ...]
+    problems: tuple[str, ...]
+    model: str | None
+
+    def all_problems(self) -> Iterator[str]:
+        """Yields all problems."""
+        for corpus in self.corpora:
+            yield from corpus.problems
+        yield from self.problems
 
 
 def inspect_config(config: Config, *, pairs: int = 3) -> Inspection:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from nmt_prep.archives.contents import Contents, Opened, contents_of
 from nmt_prep.archives.zip import STARTS
@@ -14,7 +15,6 @@ from nmt_prep.config import Config
 from nmt_prep.corpora.parquet import check_fields
 from nmt_prep.digests import check_regular
 from nmt_prep.errors import ConfigError, DownloadError, NmtPrepError, SourceError
-from nmt_prep.inspection.facts import Place
 from nmt_prep.sources.address import local_path, shown
 from nmt_prep.sources.downloads import DownloadCache
 from nmt_prep.sources.hub import hub_address
@@ -26,6 +26,32 @@ from nmt_prep.sources.web import Client
 from nmt_prep.stages.download.hub import choose_files, corpus_of
 from nmt_prep.stages.download.needed import Needed
 from nmt_prep.stages.download.stage import Download, file_of_repository
+
+Place: TypeAlias = Literal["local", "remote", "fetched"]
+
+
+@dataclass(frozen=True)
+class FileFacts:
+    """A file that the config names.
+
+    Attributes:
+        part: the part of the corpus: ``both``, ``source``, ``target`` or ``scores.<name>``; for a vocabulary, its key
+            in the config.
+        address: path or address, without secrets.
+        place: the place of the file; ``fetched`` for a remote file that an earlier run has fetched.
+        size: size in bytes; None if it is not known.
+        kind: ``tar``, ``zip``, ``file`` or ``repository``; None if the file could not be opened.
+        members: the number of seen members of an archive, or of used files of a repository.
+        complete: true if all members of the archive were seen.
+    """
+
+    part: str
+    address: str
+    place: Place
+    size: int | None = None
+    kind: str | None = None
+    members: int = 0
+    complete: bool = True
 
 
 @dataclass

@@ -4,69 +4,60 @@ from pathlib import Path
 
 import pytest
 
-from nmt_prep.corpora import reader_of
-from nmt_prep.inspection.pairs import closed_markup, make_readable
+from nmt_prep.archives.contents import Beginning
+from nmt_prep.config import Corpus, Languages
+from nmt_prep.inspection.pairs import FirstPairs, first_pairs
 
-TMX = b'<?xml version="1.0"?><tmx><body><tu><tuv><seg>a</seg></tuv></tu><tu><x/><tuv><seg>b &amp; c'
-
-
-@pytest.mark.parametrize(
-    ("cut", "closed"),
-    [
-        (len(TMX), TMX[: TMX.index(b"<x/>") + 4] + b"</tu></body></tmx>"),
-        (TMX.index(b"<x/>"), TMX[: TMX.index(b"</tu>") + 5] + b"</body></tmx>"),
-        (TMX.index(b"</tu>") + 3, TMX[: TMX.index(b"</tuv>") + 6] + b"</tu></body></tmx>"),
-        (TMX.index(b"</seg>"), None),
-        (3, None),
-    ],
-)
-def test_open_elements_are_closed(cut: int, closed: bytes | None) -> None:
-    assert closed_markup(TMX[:cut]) == closed
+LANGUAGES = Languages(source="en", target="de")
+UNIT = "<tu><tuv xml:lang='en'><seg>a</seg></tuv><tuv xml:lang='de'><seg>b</seg></tuv></tu>"
 
 
-@pytest.mark.parametrize(
-    ("data", "closed"),
-    [
-        (b"<a><x/></a><", b"<a><x/></a>"),
-        (b"<a><a/></a><", b"<a><a/></a>"),
-        (b"<a><b>/></b></", b"<a><b>/></b></a>"),
-        (b"<a><b c='/'></b></", b"<a><b c='/'></b></a>"),
-        (b"<a><b/>", b"<a><b/></a>"),
-    ],
-)
-def test_empty_elements(data: bytes, closed: bytes) -> None:
-    assert closed_markup(data) == closed
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        '<?xml version="1.0" encoding="utf-16"?><a><b></b>'.encode("utf-16"),
-        b'<?xml version="1.0" encoding="no such"?><a><b></b>',
-        b'<!DOCTYPE a [<!ENTITY b "c">]><a><b></b>',
-        b"plain text",
-    ],
-)
-def test_documents_that_cannot_be_closed(data: bytes) -> None:
-    assert closed_markup(data) is None
-
-
-@pytest.mark.parametrize(
-    ("format_", "data", "made"),
-    [
-        ("plain", b"a\nb\nc", b"a\nb\n"),
-        ("tsv", b"a\tb\nc", b"a\tb\n"),
-        ("jsonl", b'{"a": 1}\n{', b'{"a": 1}\n'),
-        ("tmx", b"<tmx><body></body>", b"<tmx><body></body></tmx>"),
-        ("plain", b"no end of line", None),
-        ("parquet", b"PAR1", None),
-        ("sgm", b"<srcset>", None),
-        ("po", b'msgid ""', None),
-    ],
-)
-def test_the_beginning_of_a_format(tmp_path: Path, format_: str, data: bytes, made: bytes | None) -> None:
-    path = tmp_path / "a"
+def first_of(path: Path, kind: str, data: bytes, *, whole: bool, **keys: object) -> FirstPairs:
     path.write_bytes(data)
-    assert make_readable(path, reader_of(format_)) is (made is not None)
-    if made is not None:
-        assert path.read_bytes() == made
+    corpus = Corpus.model_validate({"name": "c", "url": "c", "format": kind, **keys})
+    group = {"both": Beginning("", path, len(data), whole)}
+    return first_pairs("train", corpus, [group], {path: "c"}, LANGUAGES, complete=True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "data"),
+    [
+        ("tsv", b"a\tb\nc"),
+        ("jsonl", b'{"s": "a", "t": "b"}\n{'),
+        ("tmx", f"<tmx><body>{UNIT}<tu><tuv xml:lang='en'><seg>b &amp".encode()),
+        ("tmx", f"<tmx><body>{UNIT}</bod".encode()),
+    ],
+)
+def test_the_beginning_of_a_file_that_is_cut_at_any_byte(tmp_path: Path, kind: str, data: bytes) -> None:
+    fields = {"fields": {"source": "s", "target": "t"}} if kind == "jsonl" else {}
+    first = first_of(tmp_path / "c", kind, data, whole=False, **fields)
+    assert {side: lines.to_pylist() for side, lines in first.lines.items()} == {"source": ["a"], "target": ["b"]}
+    assert (first.pairs, first.problem, first.unseen) == (None, "", "")
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "unseen"),
+    [
+        ("tsv", b"no end of line", "no pair could be read from the beginning of the files"),
+        ("tmx", b"<tmx><body><tu>", "no pair could be read from the beginning of the files"),
+        ("po", b'msgid ""', "format po cannot be read from its beginning alone"),
+    ],
+)
+def test_a_beginning_without_pairs(tmp_path: Path, kind: str, data: bytes, unseen: str) -> None:
+    first = first_of(tmp_path / "c", kind, data, whole=False)
+    assert (first.pairs, first.problem, first.unseen) == (None, "", unseen)
+
+
+@pytest.mark.parametrize(
+    ("data", "pairs", "problem"),
+    [
+        (b"a\tb\n\tc\n", 1, ""),
+        (b"\tc\n", 0, "splits.train.c: no pair has text on both sides; check its format and options"),
+        (b"a\n", None, "splits.train.c: c:1: 1 column, but column 1 (counted from 0) is needed; fix the line, or set"),
+    ],
+)
+def test_a_whole_file(tmp_path: Path, data: bytes, pairs: int | None, problem: str) -> None:
+    first = first_of(tmp_path / "c", "tsv", data, whole=True)
+    assert (first.pairs, first.unseen) == (pairs, "")
+    assert first.problem.startswith(problem)
+    assert bool(first.problem) is bool(problem)

@@ -29,11 +29,11 @@ from nmt_prep.sides import SIDES
 from nmt_prep.sources import catalogues
 
 if TYPE_CHECKING:
-    from nmt_prep.sources.mtdata_recipes import MtdataRecipe
+    from nmt_prep.sources.catalogues import MtdataRecipe
 
 with delayed_imports():
     from nmt_prep import checks
-    from nmt_prep.sources import catalogues, mtdata_recipes
+    from nmt_prep.sources import catalogues
     from nmt_prep.stages.download import needed as downloads
 
 _T = TypeVar("_T")
@@ -110,7 +110,7 @@ def init(
     ask = _can_ask() and recipe is None and not (languages and trained)
     with interruptible("interrupted; nothing was written"):
         try:
-            taken = None if recipe is None else mtdata_recipes.mtdata_recipe(recipe)
+            taken = None if recipe is None else catalogues.mtdata_recipe(recipe)
             pair = _languages(languages, taken, ask=ask)
             usual = f"{pair.source}-{pair.target}.yaml"
             file = file or Path(_ask("Config to write", usual, str) if ask else usual)

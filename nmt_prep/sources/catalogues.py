@@ -18,12 +18,12 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import metadata
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 from nmt_prep.artefacts import parse_json, write_json
@@ -34,6 +34,8 @@ from nmt_prep.runtime import needed_extra
 from nmt_prep.sources.address import shown
 from nmt_prep.sources.web import Client
 
+_T = TypeVar("_T")
+
 SERVICE = "https://opus.nlpl.eu/opusapi/"
 SERVICE_VARIABLE = "NMT_PREP_OPUS_API"
 """Environment variable with the URL of another service, such as a local copy."""
@@ -43,8 +45,7 @@ _OPUS_ID = re.compile(r"opus:(?P<corpus>[\w.+-]+)/(?P<version>[\w.+-]+)/(?P<firs
 
 _MTDATA_FORMATS = {"txt": "plain", "raw": "plain", "tsv": "tsv", "sgm": "sgm", "tmx": "tmx", "wmt21xml": "wmt_xml"}
 
-_MTDATA_FACTS = {"url", "format", "members", "columns", "swapped"}
-"""Keys of a cached entry."""
+_SPLITS = ("train", "dev", "test")
 
 _SACREBLEU_FORMATS = {
     "FakeSGMLDataset": "sgm",
@@ -151,47 +152,25 @@ def _checked_url(url: str, service: str, address: str) -> str:
 
 
 def describe_mtdata(address: str, languages: Languages) -> dict[str, Any]:
-    """Returns the config keys of a corpus in mtdata's index.
+    """Returns the config keys of a corpus in mtdata's index, as JSON values.
 
     Raises:
         ConfigError: mtdata is not installed, has no such corpus, or the corpus is not supported.
     """
-    entry = _mtdata_entry(address, languages)
-    known: dict[str, Any] = {"format": entry["format"]}
-    urls, members = entry["url"], entry["members"]
-    if isinstance(urls, list):
-        source, target = reversed(urls) if entry["swapped"] else urls
-        return {**known, "url": {"source": (source,), "target": (target,)}}
-    known["url"] = (urls,)
-    if len(members) == 2:
-        source, target = reversed(members) if entry["swapped"] else members
-        return {**known, "source": source, "target": target}
-    if known["format"] == "tsv":
-        first, second = entry["columns"] or (0, 1)
-        known["columns"] = (
-            {"source": second, "target": first} if entry["swapped"] else {"source": first, "target": second}
-        )
-    if known["format"] == "wmt_xml":
-        known["swap"] = entry["swapped"]
-    return {**known, "member": members[0]} if members else known
-
-
-def _mtdata_entry(address: str, languages: Languages) -> dict[str, Any]:
-    """Returns the index entry of an id as JSON: url, format, members, columns, and whether the pair is swapped."""
     try:
         version = metadata.version("mtdata")
     except metadata.PackageNotFoundError:
         raise ConfigError(f"{address} needs mtdata: pip install 'nmt-prep[mtdata]'") from None
-    note = cache_directory() / "mtdata" / f"{digest_of([version, address, languages.model_dump()])}.json"
+    note = cache_directory() / "mtdata" / f"{digest_of([address, version, languages.model_dump()])}.json"
     with suppress(OSError, ValueError, TypeError):
         noted = dict(parse_json(note.read_bytes()))
-        if noted.keys() == _MTDATA_FACTS:
+        if {"url", "format"} <= noted.keys():
             return noted
-    with quiet_mtdata():
-        entry = _look_up(address, languages)
+    with _quiet_mtdata():
+        known = _look_up(address, languages)
     with suppress(OutputError):
-        write_json(note, entry)
-    return entry
+        write_json(note, known)
+    return known
 
 
 def _look_up(address: str, languages: Languages) -> dict[str, Any]:
@@ -214,13 +193,26 @@ def _look_up(address: str, languages: Languages) -> dict[str, Any]:
     kind = _MTDATA_FORMATS.get(entry.in_ext or re.sub(r"\.(gz|bz2|xz)$", "", entry.ext))
     if kind is None:
         raise ConfigError(f"{address} is in a format that nmt_prep does not read ({entry.in_ext or entry.ext})")
-    members = list(entry.in_paths or [])
-    url = entry.url if isinstance(entry.url, str) else list(entry.url)
-    most = 2 if kind in {"plain", "sgm"} else 1
-    if (isinstance(url, list) and len(url) != 2) or len(members) > most:
+    members = list(entry.in_paths or ())
+    urls = [entry.url] if isinstance(entry.url, str) else list(entry.url)
+    if len(urls) > 2 or len(members) > (2 if kind in {"plain", "sgm"} else 1):
         raise ConfigError(f"{address} has more files than a corpus may have; name the files that you need by url")
-    columns = list(entry.cols) if entry.cols else None
-    return {"url": url, "format": kind, "members": members, "columns": columns, "swapped": bool(swapped)}
+    if len(urls) == 2:
+        return {"format": kind, "url": _sides(urls, swapped)}
+    known: dict[str, Any] = {"format": kind, "url": {"both": urls}}
+    if len(members) == 2:
+        return {**known, **_sides(members, swapped)}
+    if kind == "tsv":
+        known["columns"] = _sides(entry.cols or (0, 1), swapped)
+    if kind == "wmt_xml":
+        known["swap"] = bool(swapped)
+    return {**known, "member": members[0]} if members else known
+
+
+def _sides(both: Sequence[_T], swapped: object) -> dict[str, _T]:
+    """Returns what belongs to source and target, given in the order of the catalogue."""
+    source, target = reversed(both) if swapped else both
+    return {"source": source, "target": target}
 
 
 def _nearest_mtdata(wanted: str, entries: Iterable[object]) -> str:
@@ -236,12 +228,16 @@ def _nearest_mtdata(wanted: str, entries: Iterable[object]) -> str:
     endings = (f"-{first}-{second}", f"-{second}-{first}")
     alike = [name for name in known if name.endswith(endings)]
     alike = alike or [name for name in known if name.startswith(f"{group}-")]
-    near = get_close_matches(wanted, alike, n=1)
+    return _meant(wanted, alike)
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    near = get_close_matches(name, known, n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 @contextmanager
-def quiet_mtdata() -> Iterator[None]:
+def _quiet_mtdata() -> Iterator[None]:
     """Keeps mtdata from configuring the root logger and from logging."""
     root, handler = logging.getLogger(), logging.NullHandler()
     root.addHandler(handler)
@@ -249,6 +245,64 @@ def quiet_mtdata() -> Iterator[None]:
         yield
     finally:
         root.removeHandler(handler)
+
+
+@dataclass(frozen=True)
+class MtdataRecipe:
+    """A recipe: a list of corpora for a language pair, as ``mtdata list-recipe`` shows it.
+
+    Attributes:
+        name: its name.
+        languages: its two languages, as mtdata writes them, such as ``eng``.
+        description: its description; may be empty.
+        url: a page about it; may be empty.
+        splits: ids of mtdata by split, without empty splits.
+        monolingual: number of its monolingual corpora, which a config cannot name by id.
+    """
+
+    name: str
+    languages: tuple[str, str]
+    description: str
+    url: str
+    splits: Mapping[str, tuple[str, ...]]
+    monolingual: int
+
+
+def mtdata_recipe(name: str) -> MtdataRecipe:
+    """Returns a recipe by its name.
+
+    Recipes come from the library, from ``mtdata.recipes*.yml`` in the working directory, and from mtdata's cache
+    directory.
+
+    Raises:
+        ConfigError: mtdata is not installed, has no such recipe, or cannot read its recipes.
+    """
+    with _quiet_mtdata():
+        try:
+            recipes: Mapping[str, Any] = needed_extra("mtdata.recipe", "mtdata", f"the recipe {name}").RECIPES
+        except ConfigError:
+            raise
+        except Exception as error:  # mtdata raises what YAML, files and its own checks raise
+            raise ConfigError(
+                f"mtdata cannot read its recipes ({type(error).__name__}: {error}); check mtdata.recipes*.yml in this "
+                "directory and in mtdata's cache directory"
+            ) from error
+    if name not in recipes:
+        raise ConfigError(f"mtdata has no recipe {name!r}{_meant(name, recipes)}; recipes: {', '.join(recipes)}")
+    recipe = recipes[name]
+    languages = tuple(map(str, recipe.langs))
+    if len(languages) != 2 or "mul" in languages:
+        raise ConfigError(f"the recipe {name} is for {'-'.join(languages)}, but a config has two languages")
+    splits = {split: tuple(map(str, getattr(recipe, split) or ())) for split in _SPLITS}
+    monolingual = sum(len(getattr(recipe, f"mono_{split}", None) or ()) for split in _SPLITS)
+    return MtdataRecipe(
+        name,
+        (languages[0], languages[1]),
+        recipe.desc or "",
+        recipe.url or "",
+        {split: ids for split, ids in splits.items() if ids},
+        monolingual,
+    )
 
 
 def sacrebleu_pairs(address: str, languages: Languages) -> tuple[str, ...]:
@@ -276,8 +330,7 @@ def sacrebleu_pairs(address: str, languages: Languages) -> tuple[str, ...]:
         if pair not in sets[name].langpairs:
             raise ConfigError(f"{address}: the pairs of {name} are {', '.join(sets[name].langpairs)}")
         return (address,)
-    near = get_close_matches(whole, sets, n=1) or get_close_matches(name, sets, n=1)
-    meant = f" (did you mean {near[0]!r}?)" if near else ""
+    meant = _meant(whole, sets) or _meant(name, sets)
     raise ConfigError(
         f"{address}: sacrebleu has no test set {whole!r}{meant}; an id is sacrebleu:<test set> or sacrebleu:<test "
         "set>/<pair>, such as sacrebleu:wmt18/en-zh, and `sacrebleu --list` shows the sets"
@@ -290,16 +343,11 @@ def describe_sacrebleu(address: str, languages: Languages) -> dict[str, Any]:
     Raises:
         ConfigError: sacrebleu is not installed, has no such set or pair, or the set is in several archives.
     """
-    sets = needed_extra("sacrebleu.dataset", "sacrebleu", address).DATASETS
+    pairs = sacrebleu_pairs(address, languages)
+    if pairs != (address,):
+        raise ConfigError(f"{address} is a whole test set; name a pair of it: {', '.join(pairs)}")
     name, _, pair = address.removeprefix("sacrebleu:").rpartition("/")
-    if name not in sets:
-        raise ConfigError(
-            f"{address}: sacrebleu has no test set {name!r}; an id is sacrebleu:<test set>/<pair>, such as "
-            "sacrebleu:wmt18/en-zh, and `sacrebleu --list` shows the sets"
-        )
-    test_set = sets[name]
-    if pair not in test_set.langpairs:
-        raise ConfigError(f"{address}: the pairs of {name} are {', '.join(test_set.langpairs)}")
+    test_set = needed_extra("sacrebleu.dataset", "sacrebleu", address).DATASETS[name]
     if len(test_set.data) != 1:
         raise ConfigError(f"{address}: {name} consists of {len(test_set.data)} files; name those that you need by url")
     kind = _SACREBLEU_FORMATS.get(type(test_set).__name__)
@@ -307,23 +355,11 @@ def describe_sacrebleu(address: str, languages: Languages) -> dict[str, Any]:
         raise ConfigError(f"{address}: {name} is in a format that nmt_prep does not read; use another set")
     first, second = pair.split("-")
     swapped = ordered((first, second), languages, address) != (first, second)
-    known = {"url": tuple(test_set.data), "format": kind}
+    known, members = {"url": {"both": test_set.data}, "format": kind}, test_set.langpairs[pair][:2]
     if kind == "wmt_xml":
-        references = [name for name in test_set.kwargs.get("refs", ()) if name]
-        return {
-            **known,
-            "member": test_set.langpairs[pair][0],
-            "swap": swapped,
-            "references": tuple(references[:1]) or None,
-        }
-    source, target = test_set.langpairs[pair][:2]
-    if kind == "tsv":
-        return {**known, **_columns(source, target, swapped)}
-    return {**known, "source": target if swapped else source, "target": source if swapped else target}
-
-
-def _columns(source: str, target: str, swapped: bool) -> dict[str, Any]:
-    """Returns the columns of a table, whose members are written ``<column>:<member>``."""
-    (first, _, member), (second, _, _) = source.partition(":"), target.partition(":")
-    columns = {"source": int(second if swapped else first), "target": int(first if swapped else second)}
-    return {"member": member, "columns": columns}
+        references = tuple(filter(None, test_set.kwargs.get("refs", ())))[:1]
+        return {**known, "member": members[0], "swap": swapped, "references": references or None}
+    if kind == "tsv":  # members are written <column>:<member>
+        columns = [int(entry.partition(":")[0]) for entry in members]
+        return {**known, "member": members[0].partition(":")[2], "columns": _sides(columns, swapped)}
+    return {**known, **_sides(members, swapped)}

@@ -129,8 +129,8 @@ def test_sacrebleu_id(name: str, languages: tuple[str, str], known: dict[str, An
 @pytest.mark.parametrize(
     ("address", "message"),
     [
-        ("sacrebleu:wmt99/en-zh", r"sacrebleu has no test set 'wmt99'; an id is sacrebleu:<test set>/<pair>"),
-        ("sacrebleu:wmt18", r"sacrebleu has no test set ''"),
+        ("sacrebleu:wmt99/en-zh", r"sacrebleu has no test set 'wmt99/en-zh'.*; an id is sacrebleu:<test set> or"),
+        ("sacrebleu:wmt18", r"sacrebleu:wmt18 is a whole test set; name a pair of it: sacrebleu:wmt18/en-zh"),
         ("sacrebleu:wmt18/de-en", r"the pairs of wmt18 are en-zh"),
         ("sacrebleu:iwslt/en-zh", r"iwslt is in a format that nmt_prep does not read; use another set"),
         ("sacrebleu:several/en-zh", r"several consists of 2 files; name those that you need by url"),

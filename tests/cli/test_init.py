@@ -334,7 +334,7 @@ def test_a_recipe_in_the_other_direction() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("wmt-ende",), "mtdata has no recipe 'wmt-ende'; did you mean 'wmt_ende'? (recipes: wmt_ende, many, nothing)"),
+        (("wmt-ende",), "mtdata has no recipe 'wmt-ende' (did you mean 'wmt_ende'?); recipes: wmt_ende, many, nothing"),
         (("many",), "the recipe many is for mul-eng, but a config has two languages"),
         (("wmt_ende", "--languages", "fr-en"), "the recipe wmt_ende is for en-de, not fr-en"),
         (

@@ -101,7 +101,6 @@ def sacrebleu_corpora(against: Collection[str], languages: Languages) -> Iterato
                 seen.add(address)
                 name, pair = address.removeprefix(SACREBLEU), pair_of(address)
                 known = describe_sacrebleu(address, pair)
-                known["url"] = {"both": known["url"]}
                 corpus = Corpus.model_validate({**known, "name": name.replace("/", "-"), "languages": pair})
                 yield entry, name, corpus
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt_prep.sources.mtdata_recipes import MtdataRecipe, mtdata_recipe
+from nmt_prep.sources.catalogues import MtdataRecipe, mtdata_recipe
 
 
 @pytest.mark.slow

@@ -134,7 +134,7 @@ def _read_members(
     total = 0
     with _reading(archive):
         budget = Budget(archive.path, archive.path.stat().st_size, limits)
-        opened = io.BufferedReader(io.FileIO(archive.path), _CHUNK)
+        opened: io.BufferedReader = io.BufferedReader(io.FileIO(archive.path), _CHUNK)
     with opened as file, closing(_entries(archive, file, budget, patterns)) as entries:
         for entry in entries:
             name = member_name(entry.name)

@@ -9,7 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Unpack
 
-from nmt_prep.batches.options import Keywords, Options, check_at_least
+import numpy as np
+
+from nmt_prep.batches.options import Keywords, Options
 from nmt_prep.batches.plan import BatchPlan, plan_batches
 from nmt_prep.batches.reader import IdBatch, read_batches
 from nmt_prep.errors import ArgumentError, RecordsError
@@ -60,7 +62,9 @@ class BatchSource:
         self._options = Options(**options)
         self._plan: BatchPlan | None = plan_batches(run_dir, split, self._options, check)
         self._fingerprint = fingerprint(self._plan.info, split)
-        self._position = Position(self._options.epoch, self._options.skip_batches)
+        self._position = Position(
+            _whole_number(self._options.epoch, "epoch"), _whole_number(self._options.skip_batches, "skip_batches")
+        )
         self._counted: tuple[int, int] | None = None  # an epoch, and the number of its batches
         self._loaded = True  # the next iteration begins at the position, not at the beginning of its epoch
 
@@ -95,8 +99,12 @@ class BatchSource:
         return self._counted[1]
 
     def set_epoch(self, epoch: int) -> None:
-        """Sets the epoch of the next iteration; a loaded position in this epoch stays."""
-        check_at_least(0, epoch=epoch)
+        """Sets the epoch of the next iteration; a loaded position in this epoch stays.
+
+        Raises:
+            ArgumentError: ``epoch`` is not an integer of at least 0.
+        """
+        epoch = _whole_number(epoch, "epoch")
         if not (self._loaded and epoch == self._position.epoch):
             self._position, self._loaded = Position(epoch, 0), False
 
@@ -161,7 +169,7 @@ class BatchSource:
                     f"the state was saved with {name} {state['options'].get(name)!r}, here it is {value!r}; use the "
                     "same options, or begin an epoch with set_epoch instead"
                 )
-        self._position, self._loaded = Position(state["epoch"], state["batches"]), True
+        self._position, self._loaded = Position(int(state["epoch"]), int(state["batches"])), True
 
     def _recorded_options(self) -> dict[str, Any]:
         plan, options = self.plan, self._options
@@ -199,11 +207,20 @@ def _check_state(state: object) -> None:
     if missing:
         raise ArgumentError(f"the state has no {min(missing)!r}; {advice}")
     for name in ("epoch", "batches"):
-        value = state[name]
-        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise ArgumentError(f"{name} of the state is {value!r}; it must be an integer of at least 0; {advice}")
+        _whole_number(state[name], f"{name} of the state", f"; {advice}")
     if not isinstance(state["options"], Mapping):
         raise ArgumentError(f"options of the state is {state['options']!r}, and not a mapping; {advice}")
+
+
+def _whole_number(value: object, name: str, advice: str = "") -> int:
+    """Returns an integer of at least 0, NumPy's included, as one of Python, which any program can save.
+
+    Raises:
+        ArgumentError: the value is not one.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+        raise ArgumentError(f"{name} is {value!r}; it must be an integer of at least 0{advice}")
+    return int(value)
 
 
 def fingerprint(info: DatasetInfo, split: str) -> str:

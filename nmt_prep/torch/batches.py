@@ -11,7 +11,7 @@ import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
 from nmt_prep.batches import BatchSource, IdBatch
-from nmt_prep.batches.options import Keywords, check_at_least, check_choice, check_positive
+from nmt_prep.batches.options import Keywords, check_choice, check_positive
 from nmt_prep.batches.prefetch import prefetched
 from nmt_prep.torch.tensors import Converter, Features, TensorBatch
 
@@ -103,9 +103,8 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
         """Sets the epoch of the next iteration; a loaded position in this epoch stays.
 
         Raises:
-            ArgumentError: ``epoch`` is negative.
+            ArgumentError: ``epoch`` is not an integer of at least 0.
         """
-        check_at_least(0, epoch=epoch)
         self._source.set_epoch(epoch)
         self._epochs_set[0] = epoch
         self._epochs_set[1] += 1

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from nmt_prep.batches import BatchSource, IdBatch, read_records
@@ -117,6 +118,26 @@ def test_states_with_wrong_values_are_refused(
     with pytest.raises(ArgumentError, match=message):
         source.load_state_dict({**before, **changed})
     assert source.state_dict() == before
+
+
+@pytest.mark.parametrize("epoch", [None, -1, True, "2", 2.0, np.array([2])])
+def test_an_epoch_is_an_integer_of_at_least_0(encode_run: Callable[..., Path], epoch: Any) -> None:
+    run = encode_run({"a": PAIRS})
+    source = BatchSource(run, "train", batch_tokens=300)
+    before = source.state_dict()
+    with pytest.raises(ArgumentError, match=r"^epoch is .*; it must be an integer of at least 0$"):
+        source.set_epoch(epoch)
+    assert source.state_dict() == before
+    with pytest.raises(ArgumentError, match=r"^epoch is "):
+        BatchSource(run, "train", batch_tokens=300, epoch=epoch)
+
+
+def test_an_epoch_of_numpy_is_saved_as_a_number_of_python(encode_run: Callable[..., Path]) -> None:
+    source = BatchSource(encode_run({"a": PAIRS}), "train", batch_tokens=300)
+    source.set_epoch(np.int64(2))  # type: ignore[arg-type]
+    state = json.loads(json.dumps(source.state_dict()))
+    assert (state["epoch"], state["batches"]) == (2, 0)
+    source.load_state_dict(state)
 
 
 def test_a_state_is_a_mapping(encode_run: Callable[..., Path]) -> None:

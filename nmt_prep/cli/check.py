@@ -12,12 +12,12 @@ from rich.table import Table
 from nmt_prep import typed_json
 from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.interrupts import interruptible
-from nmt_prep.cli.options import ConfigArgument, JsonOption, SetOption
+from nmt_prep.cli.options import ConfigArgument, JsonOption, SetOption, load_config
 from nmt_prep.cli.terminal import cell, json_line, open_console
 from nmt_prep.sides import SIDES
 
 with delayed_imports():
-    from nmt_prep import checks, inspection
+    from nmt_prep import inspection
 
 if TYPE_CHECKING:
     from nmt_prep.config import Languages
@@ -44,7 +44,7 @@ def check(
     The exit status is 1 if something is wrong that a run would fail with, such as a missing file or member. A language
     that does not fit the config is a warning.
     """
-    checked = checks.load_config(config, overrides or ())
+    checked = load_config(config, overrides)
     with interruptible("interrupted; nothing was written"):
         facts = inspection.inspect_config(checked, pairs=number)
     console = open_console(log_width=80)

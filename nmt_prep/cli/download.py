@@ -10,13 +10,13 @@ import typer
 from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.events import progress_on
 from nmt_prep.cli.interrupts import interruptible
-from nmt_prep.cli.options import ConfigArgument, QuietOption, SetOption, assignments
+from nmt_prep.cli.options import ConfigArgument, QuietOption, SetOption, assignments, load_config
 from nmt_prep.cli.terminal import open_console
 from nmt_prep.errors import DownloadError, NmtPrepError
 from nmt_prep.progress import Progress
 
 with delayed_imports():
-    from nmt_prep import checks, runner
+    from nmt_prep import runner
     from nmt_prep.publishing import mirror
 
 _ENDPOINT = "endpoint_url=http://localhost:9000"
@@ -72,7 +72,7 @@ def _run_download(
     path: Path, overrides: list[str] | None, progress: Progress, *, renew: bool | list[str] = False
 ) -> None:
     runner.run(
-        checks.load_config(path, overrides or ()),
+        load_config(path, overrides),
         until="download",
         force=("download",) if renew else (),
         progress=progress,

@@ -20,7 +20,7 @@ import yaml
 from nmt_prep.artefacts import atomic_write, writing
 from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.interrupts import interruptible
-from nmt_prep.cli.options import check_outputs
+from nmt_prep.cli.options import STANDARD_OUTPUT, check_outputs
 from nmt_prep.cli.terminal import open_console, print_remark, printable
 from nmt_prep.config import Languages
 from nmt_prep.config.file import parse_yaml
@@ -420,7 +420,9 @@ def _write(file: Path, corpora: _Corpora, clean: str, settings: Mapping[str, obj
     data, lines = parse_yaml(text, str(file))
     assert isinstance(data, dict)
     config = checks.check_config(data, str(file), lines)
-    check_outputs({"FILE": file}, {needed.key: needed.local(file.parent) for needed in downloads.needed_files(config)})
+    read = {needed.key: needed.local(file.parent) for needed in downloads.needed_files(config)}
+    check_outputs({"FILE": file}, read)
+    check_outputs(STANDARD_OUTPUT, read)
     with writing(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(file) as beside:

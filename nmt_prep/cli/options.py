@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nmt_prep.cli.delayed import delayed_imports
+from nmt_prep.errors import NmtPrepError
 
 with delayed_imports():
-    from nmt_prep import stages
+    from nmt_prep import checks, stages
 
 
 if TYPE_CHECKING:
@@ -110,3 +111,22 @@ def files_of_run(config: Config) -> dict[str, Path]:
         if stage.applies(config):
             files |= stage.local_files(config)
     return files
+
+
+def load_config(file: Path, overrides: Iterable[str] | None) -> Config:
+    """Returns a checked config for a command that reads files of its run and prints.
+
+    Args:
+        file: the config.
+        overrides: assignments to its keys, as ``--set`` gives them.
+
+    Raises:
+        BadParameter: standard output is appended to a file that a run of the config reads.
+        ConfigError: the config cannot be read, or is wrong.
+    """
+    config = checks.load_config(file, overrides or ())
+    output = _status(STANDARD_OUTPUT["standard output"])
+    if output is not None and stat.S_ISREG(output.st_mode) and output.st_size:
+        with suppress(NmtPrepError):  # missing files are for the command to report
+            check_outputs(STANDARD_OUTPUT, files_of_run(config))
+    return config

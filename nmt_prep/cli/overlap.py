@@ -10,7 +10,7 @@ import typer
 from nmt_prep import typed_json
 from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.interrupts import interruptible
-from nmt_prep.cli.options import JsonOption, ThreadsOption
+from nmt_prep.cli.options import STANDARD_OUTPUT, JsonOption, ThreadsOption, check_outputs
 from nmt_prep.cli.terminal import json_line, open_console
 from nmt_prep.config import Languages
 from nmt_prep.runtime import available_cores
@@ -44,6 +44,7 @@ def overlap(
 
     SECOND is held in memory: give the smaller file last.
     """
+    check_outputs(STANDARD_OUTPUT, {"FIRST": first, "SECOND": second})
     pair = _languages(languages, first, second)
     threads = threads or available_cores()
     with interruptible("interrupted"):

@@ -11,7 +11,7 @@ import yaml
 from rich import filesize
 
 from nmt_prep.cli.delayed import delayed_imports
-from nmt_prep.cli.options import ConfigArgument, QuietOption, SetOption
+from nmt_prep.cli.options import ConfigArgument, QuietOption, SetOption, load_config
 from nmt_prep.cli.terminal import SafeConsole, open_console, plain_table
 from nmt_prep.config import Config, DaskSettings, ExistingVocab
 from nmt_prep.errors import OutputError
@@ -74,7 +74,7 @@ def plan(
     for name, value in (("--pairs", pairs), ("--workers", workers), ("--cores", cores)):
         if value is not None and not estimate:
             raise typer.BadParameter(f"{name} goes with --estimate")
-    checked, console = checks.load_config(config, overrides or ()), open_console()
+    checked, console = load_config(config, overrides), open_console()
     if show_rules:
         console.print(_rules_as_yaml(checked), soft_wrap=True)
     elif estimate:
@@ -206,7 +206,7 @@ def tasks(
 
     The tasks of a stage are known once the stages above it are up to date.
     """
-    checked = checks.load_config(config, overrides or ())
+    checked = load_config(config, overrides)
     stages = runner.tasks(checked)
     console = open_console(quiet=quiet)
     console.print(tasks_table(stages, running=is_running(Workspace(checked.run_dir))))

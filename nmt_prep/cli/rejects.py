@@ -13,14 +13,14 @@ import typer
 from rich.table import Table
 
 from nmt_prep.cli.delayed import delayed_imports
-from nmt_prep.cli.options import ConfigArgument, CorpusOption, JsonOption, SetOption
+from nmt_prep.cli.options import ConfigArgument, CorpusOption, JsonOption, SetOption, load_config
 from nmt_prep.cli.terminal import json_line, open_console, print_remark
 from nmt_prep.errors import ArgumentError, OutputError
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.typed_json import parse_json_as
 
 with delayed_imports():
-    from nmt_prep import checks, corpora
+    from nmt_prep import corpora
     from nmt_prep.cleaning import rejects as dropped
     from nmt_prep.stages import clean
 
@@ -41,7 +41,7 @@ def rejects(
     as_json: JsonOption = False,
 ) -> None:
     """Show pairs that cleaning dropped, side by side, with the rule, the value and the threshold."""
-    checked = checks.load_config(config, overrides or ())
+    checked = load_config(config, overrides)
     rows = _chosen(checked, {"split": split, "corpus": corpus, "rule": rule}, number, near=near)
     console = open_console()
     if not rows:

@@ -13,14 +13,14 @@ from rich.text import Text
 
 from nmt_prep.artefacts import parse_json
 from nmt_prep.cli.delayed import delayed_imports
-from nmt_prep.cli.options import ConfigArgument, SetOption
+from nmt_prep.cli.options import STANDARD_OUTPUT, ConfigArgument, SetOption, check_outputs, load_config
 from nmt_prep.cli.terminal import SafeConsole, open_console, plain_table, print_remark
 from nmt_prep.errors import OutputError
 from nmt_prep.reporting.compare import compare
 from nmt_prep.reporting.text import render_text
 
 with delayed_imports():
-    from nmt_prep import checks, stages
+    from nmt_prep import stages
     from nmt_prep.pipeline import run_notes
     from nmt_prep.stages import report as report_stage
 
@@ -44,11 +44,12 @@ def report(
 ) -> None:
     """Print the numbers of a run that nmt-prep run has made, and where its page is."""
     console = open_console()
-    directory = checks.load_config(config, overrides or ()).run_dir / "report"
+    directory = load_config(config, overrides).run_dir / "report"
     page = (directory / "index.html").absolute()
     summary = _summary(directory / "summary.json", f"run nmt-prep run {config} first")
     if other is not None:
         path = other / "report" / "summary.json" if other.is_dir() else other
+        check_outputs(STANDARD_OUTPUT, {"--compare": path})
         compared = _summary(path, "name the directory of a complete run")
         with _complete(f"{directory / 'summary.json'} or {path}"):
             comparison = compare(summary, compared)

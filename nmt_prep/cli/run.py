@@ -12,7 +12,7 @@ from rich.text import Text
 from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.events import progress_on
 from nmt_prep.cli.interrupts import interruptible
-from nmt_prep.cli.options import ConfigArgument, QuietOption, SetOption, check_outputs, files_of_run
+from nmt_prep.cli.options import ConfigArgument, QuietOption, SetOption, check_outputs, files_of_run, load_config
 from nmt_prep.cli.plan import ForceOption, VerifyOption, print_new_directory
 from nmt_prep.cli.terminal import SafeConsole, cell, json_line, open_console, plain_table
 from nmt_prep.config import Config
@@ -23,7 +23,7 @@ from nmt_prep.sides import SIDES, Side
 from nmt_prep.typed_json import as_json
 
 with delayed_imports():
-    from nmt_prep import batches, checks, records, runner, subwords
+    from nmt_prep import batches, records, runner, subwords
     from nmt_prep.subwords import frame
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def run(
     plain_only = bool(until or force or verify or strict or as_json)
     share = _share(round_name, task_id, num_tasks, plain_only=plain_only)
     console = SafeConsole(stderr=True, quiet=quiet) if as_json else open_console(quiet=quiet)
-    checked = _allowing_empty(checks.load_config(config, overrides or ()), allow_empty)
+    checked = _allowing_empty(load_config(config, overrides), allow_empty)
     if log_json is not None:
         check_outputs({"--log-json": log_json}, files_of_run(checked))
 

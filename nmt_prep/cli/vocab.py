@@ -131,8 +131,10 @@ def vocab(
     id_layout: LayoutOption = "sentencepiece",
 ) -> None:
     """Show a vocabulary, or those of a run: size, special ids, longest pieces, and the coverage of a text."""
+    vocabularies = list(_vocabularies(path, id_layout))
+    check_outputs(STANDARD_OUTPUT, {"--text": text, **{f"vocabulary {file}": file for _, file, _ in vocabularies}})
     console = open_console()
-    for title, file, layout in _vocabularies(path, id_layout):
+    for title, file, layout in vocabularies:
         if title:
             console.print(f"{title}: {file}", soft_wrap=True)
         console.print(_facts(subwords.load_tokenizer(file, id_layout=layout), text))

@@ -22,18 +22,25 @@ class Ended(NamedTuple):
     stderr: str
 
 
-def nmt_prep(*arguments: str | Path, stdin: bytes = b"") -> Ended:
-    """Runs a command with the given standard input, and with its own standard streams and file descriptors 0 to 2."""
+def nmt_prep(*arguments: str | Path, stdin: bytes = b"", append_to: Path | None = None) -> Ended:
+    """Runs a command with the given standard input, and with its own standard streams and file descriptors 0 to 2.
+
+    With ``append_to``, standard output is appended to a file.
+    """
     with ExitStack() as stack:
         inputs, outputs, errors = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(3))
+        if append_to is not None:
+            outputs = stack.enter_context(append_to.open("a+b"))
+        start = outputs.seek(0, os.SEEK_END)
         inputs.write(stdin)
         inputs.seek(0)
         with _standard_streams(inputs.fileno(), outputs.fileno(), errors.fileno()):
             with mock.patch.object(sys, "argv", ["nmt-prep", *map(str, arguments)]):
                 status = run_app()
             sys.stderr.flush()
-        texts = [file.seek(0) or file.read().decode() for file in (outputs, errors)]
-        return Ended(status, *texts)
+        outputs.seek(start)
+        errors.seek(0)
+        return Ended(status, outputs.read().decode(), errors.read().decode())
 
 
 @contextmanager

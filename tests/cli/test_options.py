@@ -62,6 +62,11 @@ def test_outputs_that_are_written_twice(tmp_path: Path) -> None:
         ("nmt-prep clean --config c.yaml --rejected words <pairs >x", "--rejected: words is also read, as words"),
         ("nmt-prep clean --config c.yaml --rejected dev <pairs >x", "--rejected: dev is also read, as file:dev"),
         ("nmt-prep init a.tsv --languages en-de --train a.tsv --force", "FILE: a.tsv is also read, as train/a/"),
+        ("nmt-prep vocab words --text pairs >>pairs", "standard output is also read, as --text"),
+        ("nmt-prep vocab words >>words", "standard output is also read, as vocabulary words"),
+        ("nmt-prep overlap pairs dev >>pairs", "standard output is also read, as FIRST"),
+        ("nmt-prep overlap pairs dev >>dev", "standard output is also read, as SECOND"),
+        ("nmt-prep init new --languages en-de --train a.tsv >>pairs", "standard output is also read, as train/a/"),
         ("nmt-prep init l.tsv --languages en-de --train pairs,words --force", "FILE: l.tsv is also read, as train/"),
     ],
 )
@@ -82,6 +87,21 @@ def test_streams(tmp_path: Path, line: str, message: str) -> None:
     assert message in " ".join(ended.stderr.decode().replace("\n", " ").split())
     after = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert {name: after[name] for name in before} == before
+
+
+@pytest.mark.parametrize("command", ["run", "check", "plan", "tasks", "view", "rejects", "report", "download", "lock"])
+def test_messages_are_not_appended_to_what_a_run_reads(tmp_path: Path, command: str) -> None:
+    config = write_config(tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    corpus = next(path for path in before if path != config)
+    for path, name in ((config, "the config"), (corpus, "train/")):
+        ended = nmt_prep(command, config, append_to=path)
+        assert ended.returncode == 2
+        assert f"standard output is also read, as {name}" in " ".join(ended.stderr.split())
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    log = tmp_path / "log"
+    log.write_text("an earlier line\n")
+    assert nmt_prep("plan", config, append_to=log).returncode == 0
 
 
 def test_the_log_of_a_run_is_no_input_of_it(tmp_path: Path) -> None:

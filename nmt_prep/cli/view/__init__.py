@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from nmt_prep.cli.delayed import delayed_imports
-from nmt_prep.cli.options import ConfigArgument, CorpusOption, JsonOption, SetOption
+from nmt_prep.cli.options import ConfigArgument, CorpusOption, JsonOption, SetOption, load_config
 from nmt_prep.cli.terminal import cell, json_line, open_console, print_remark
 from nmt_prep.sides import SIDES
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from nmt_prep.config import Config
 
 with delayed_imports():
-    from nmt_prep import checks
     from nmt_prep.cli.view import pairs
 
 _CUT = 400
@@ -70,7 +69,7 @@ def view(
         raise typer.BadParameter("--seed goes with --random")
     if row is not None and (pattern is not None or choice is not None):
         raise typer.BadParameter("--row does not go with --grep and --random")
-    checked = checks.load_config(config, overrides or ())
+    checked = load_config(config, overrides)
     if trace is not None:
         _print_trace(checked, split, trace, pieces=pieces, as_json=as_json)
         return

@@ -86,13 +86,17 @@ def as_tuples(value: object) -> Any:
     return value
 
 
-def _checked(config: Config) -> tuple[Config, list[Problem]]:
-    """Returns a config whose types are right, with completed corpora, and its problems."""
+def _checked(config: Config, *, known_vocab: bool = True) -> tuple[Config, list[Problem]]:
+    """Returns a config whose types are right, with completed corpora, and its problems.
+
+    Args:
+        config: the config.
+        known_vocab: false if wrong keys of the vocabularies were left out, so that they are not those asked for.
+    """
     config, problems = _completed(config)
     wrong_vocab = [*_vocab_problems(config.vocab)]
     problems += [*wrong_vocab, *_clean_problems(config), *_publish_problems(config)]
-    if not wrong_vocab:  # whether an output can hold the ids depends on it
-        problems += _output_problems(config)
+    problems += _output_problems(config, with_vocab=known_vocab and not wrong_vocab)
     return config, problems
 
 
@@ -117,7 +121,8 @@ def _other_problems(
             yield from problems_of(error, Config, lines)
         yield from worded(_problems_of_valid_parts({**rest, "splits": values.get("splits")}), lines)
         return
-    for path, problem in _checked(config)[1]:
+    known_vocab = all(path[:1] != ("vocab",) for path in wrong)
+    for path, problem in _checked(config, known_vocab=known_vocab)[1]:
         if not any(path[: len(key)] == key[: len(path)] for key in wrong):
             yield from worded([(path, problem)], lines)
 
@@ -202,8 +207,13 @@ def _clean_problems(config: Config) -> Iterable[Problem]:
     return clean_problems(config, config.clean)
 
 
-def _output_problems(config: Config) -> Iterator[Problem]:
-    """Yields the problems of the list ``outputs``: names, splits, and what each kind can hold."""
+def _output_problems(config: Config, *, with_vocab: bool) -> Iterator[Problem]:
+    """Yields the problems of the list ``outputs``: names, splits, and what each kind can hold.
+
+    Args:
+        config: the config.
+        with_vocab: true if the vocabularies are valid, so that an output may fail to hold their ids or pieces.
+    """
     names: dict[str, int] = {}
     for number, options in enumerate(config.outputs):
         path: KeyPath = ("outputs", number)
@@ -223,6 +233,8 @@ def _output_problems(config: Config) -> Iterator[Problem]:
                 f"files of kind {options.kind} have no place for the name of a corpus; leave it out",
             )
         for key, problem in kind.problems(options, config):
+            yield (*path, key), problem
+        for key, problem in kind.vocab_problems(options, config.vocab) if with_vocab else ():
             yield (*path, key), problem
 
 

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 import numpy as np
 import numpy.typing as npt
 
-from nmt_prep.config import Config, ExistingVocab
+from nmt_prep.config import Config, ExistingVocab, Vocab
 from nmt_prep.config.outputs import FairseqOptions
 from nmt_prep.engines import Tick
 from nmt_prep.errors import VocabularyError
@@ -56,7 +56,9 @@ class Fairseq(Output[FairseqOptions]):
         names = {f"train{number}" for number in range(1, count)}
         for split in sorted(names & set(config.splits)):
             yield "shards", f"shard {split[5:]} of train would have the files of the split {split}; rename that split"
-        asked = None if isinstance(config.vocab, ExistingVocab) else config.vocab.size
+
+    def vocab_problems(self, options: FairseqOptions, vocab: Vocab) -> Iterator[tuple[str, str]]:
+        asked = None if isinstance(vocab, ExistingVocab) else vocab.size
         if options.dtype == "uint16" and asked is not None and asked > MAX_UINT16_PIECES:
             yield (
                 "dtype",

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nmt_prep.config import Config
+from nmt_prep.config import Config, Vocab
 from nmt_prep.config.outputs import MarianOptions
 from nmt_prep.engines import Tick
 from nmt_prep.outputs.files import output_file
@@ -39,10 +39,12 @@ class Marian(Output[MarianOptions]):
     def problems(self, options: MarianOptions, config: Config) -> Iterator[tuple[str, str]]:
         if options.alignments:
             yield from link_problems(config)
-        if options.pieces is False and not expects_spm(config.vocab):
+
+    def vocab_problems(self, options: MarianOptions, vocab: Vocab) -> Iterator[tuple[str, str]]:
+        if options.pieces is False and not expects_spm(vocab):
             yield (
                 "pieces",
-                f"Marian segments text by a SentencePiece model only, and {without_spm(config)}; set it to true",
+                f"Marian segments text by a SentencePiece model only, and {without_spm(vocab)}; set it to true",
             )
 
     def check(self, options: MarianOptions, run: RunFacts) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from _nmt_prep_core import join_pairs
 
-from nmt_prep.config import Config, ExistingVocab
+from nmt_prep.config import Config, ExistingVocab, Vocab
 from nmt_prep.config.outputs import MegatronOptions
 from nmt_prep.engines import Tick
 from nmt_prep.errors import VocabularyError
@@ -42,22 +42,25 @@ class Megatron(Output[MegatronOptions]):
     def problems(self, options: MegatronOptions, config: Config) -> Iterator[tuple[str, str]]:
         parts = parts_of(options.pair)
         allowed = (*_SIDES, "sep", *_SPECIALS)
-        if not config.vocab.shared:
-            yield (
-                "kind",
-                "megatron joins both sides to one sequence, which needs one vocabulary; set vocab.shared: true",
-            )
         for name in (name for name, place in parts if place and name not in allowed):
             yield "pair", f"{{{name}}} is not one of {', '.join(f'{{{place_name}}}' for place_name in allowed)}"
         for side in _SIDES:
             if parts.count((side, True)) != 1:
                 yield "pair", f"must have {{{side}}} once"
+
+    def vocab_problems(self, options: MegatronOptions, vocab: Vocab) -> Iterator[tuple[str, str]]:
+        parts = parts_of(options.pair)
+        if not vocab.shared:
+            yield (
+                "kind",
+                "megatron joins both sides to one sequence, which needs one vocabulary; set vocab.shared: true",
+            )
         pieces = [name for name, place in parts if not place] + ([] if options.sep is None else [options.sep])
         for piece in dict.fromkeys(pieces):
-            if not isinstance(config.vocab, ExistingVocab) and piece not in config.vocab.own_pieces:
+            if not isinstance(vocab, ExistingVocab) and piece not in vocab.own_pieces:
                 key = "pair" if (piece, False) in parts else "sep"
                 yield key, f"{piece!r} is not in vocab.reserved; add it there to make it a single piece"
-        asked = None if isinstance(config.vocab, ExistingVocab) else config.vocab.size
+        asked = None if isinstance(vocab, ExistingVocab) else vocab.size
         if options.dtype == "uint16" and asked is not None and asked > MAX_UINT16_PIECES:
             yield (
                 "dtype",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
-from nmt_prep.config import Config
+from nmt_prep.config import Config, Vocab
 from nmt_prep.config.outputs import OutputOptions
 from nmt_prep.engines import Tick
 from nmt_prep.outputs.files import OutputFile
@@ -176,7 +176,11 @@ class Output(ABC, Generic[Options]):
         return options.shards.get(split, config.shards(split))
 
     def problems(self, options: Options, config: Config) -> Iterator[tuple[str, str]]:
-        """Yields the problems of the output with a config: a key of its options, and what is wrong."""
+        """Yields the problems of the output with a config, except for the vocabularies: a key and what is wrong."""
+        return iter(())
+
+    def vocab_problems(self, options: Options, vocab: Vocab) -> Iterator[tuple[str, str]]:
+        """Yields the problems of the output with the vocabularies: a key of its options, and what is wrong with it."""
         return iter(())
 
     def check(self, options: Options, run: RunFacts) -> None:

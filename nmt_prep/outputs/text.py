@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 from nmt_prep.columns import joined_lines
-from nmt_prep.config import Config
+from nmt_prep.config import Config, Vocab
 from nmt_prep.config.outputs import TextOptions
 from nmt_prep.engines import Tick
 from nmt_prep.outputs.files import output_file
@@ -30,12 +30,14 @@ class Text(Output[TextOptions]):
         return "ids" if options.pieces else "text"
 
     def problems(self, options: TextOptions, config: Config) -> Iterator[tuple[str, str]]:
-        if "hf_marian" in options.vocab and not expects_spm(config.vocab):
-            yield "vocab", f"hf_marian needs a SentencePiece model, and {without_spm(config)}"
         if len(set(options.vocab)) < len(options.vocab):
             yield "vocab", "names a format twice"
         if options.alignments:
             yield from link_problems(config)
+
+    def vocab_problems(self, options: TextOptions, vocab: Vocab) -> Iterator[tuple[str, str]]:
+        if "hf_marian" in options.vocab and not expects_spm(vocab):
+            yield "vocab", f"hf_marian needs a SentencePiece model, and {without_spm(vocab)}"
 
     def check(self, options: TextOptions, run: RunFacts) -> None:
         check_frames(options, run, pieces=options.pieces)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from _nmt_prep_core import count_ids
 
 from nmt_prep.artefacts import atomic_write, link_or_copy, write_json, writing
-from nmt_prep.config import Config
+from nmt_prep.config import Vocab
 from nmt_prep.config.outputs import ListFormat, OutputOptions
 from nmt_prep.errors import VocabularyError
 from nmt_prep.outputs.output import RunFacts, ShardMade, ShardTask
@@ -136,9 +136,9 @@ def copy_vocabularies(directory: Path, run: RunFacts) -> None:
         copy_file(path, directory / (whole if path.suffix == ".json" else path.name))
 
 
-def without_spm(config: Config) -> str:
+def without_spm(vocab: Vocab) -> str:
     """Returns why the vocabularies are no SentencePiece models, for messages."""
-    dialect = dialect_of(config.vocab)
+    dialect = dialect_of(vocab)
     return "vocab.from is a tokenizer.json" if dialect.has_spm else f"vocab.kind is {dialect.kind}"
 
 

@@ -266,6 +266,14 @@ def keys_of(tmp_path: Path, text: str) -> list[str]:
         (MINIMAL + "      tag: {source: <a>}\nvocab: {size: 0, reserved: [<a>]}\n", ["vocab.size"]),
         (MINIMAL + "      tag: {source: <a>}\nvocab: {kind: t3t, reserved: [<a>]}\n", ["vocab.kind"]),
         (MINIMAL + "vocab: {size: many, max_subtoken_length: none}\n", ["vocab.max_subtoken_length", "vocab.size"]),
+        (MINIMAL + "vocab: {kind: byte_bpe, pattern: '('}\n" + TWICE, ["outputs.1.name", "vocab"]),
+        (MINIMAL + "vocab: {kind: t3t}\n" + TWICE, ["outputs.1.name", "vocab.kind"]),
+        (MINIMAL + "vocab: {size: many}\noutputs: [{kind: megatron}]\n", ["vocab.size"]),
+        (MINIMAL + "vocab: {kind: t3t}\noutputs: [{kind: marian, pieces: false}]\n", ["vocab.kind"]),
+        (
+            MINIMAL + "vocab: {kind: byte_bpe, pattern: '('}\noutputs: [{kind: text, alignments: true}]\n",
+            ["outputs.0.alignments", "vocab"],
+        ),
         (MINIMAL.replace("train:", "dev:"), ["config"]),
     ],
 )

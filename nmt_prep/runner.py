@@ -63,7 +63,7 @@ def run(
     executor: Executor | None = None,
     workers: int | None = None,
     verify: bool = False,
-    wait: bool = True,
+    wait: bool | float = True,
     progress: Progress | None = None,
     lock_file: str | os.PathLike[str] | None = None,
     renew_lock: bool | Collection[str] = False,
@@ -80,7 +80,8 @@ def run(
             same paths. The caller starts it and shuts it down.
         workers: number of parallel tasks; None for the config's ``engine.workers``. It does not change the result.
         verify: read every output file again instead of trusting its size and times.
-        wait: wait for another run on the same directory to end; otherwise that is an error.
+        wait: true to wait for another run on the same directory to end, false if that is an error, or the most seconds
+            to wait.
         progress: receives progress and events; None for none.
         lock_file: the lock file, with the expected digests of downloads; new downloads are added. None for that beside
             the config file, or for no lock file if the config was not read from a file.
@@ -137,7 +138,7 @@ def run_share(
     share: Share,
     *,
     workers: int | None = None,
-    wait: bool = True,
+    wait: bool | float = True,
     progress: Progress | None = None,
     lock_file: str | os.PathLike[str] | None = None,
 ) -> ShareOutcome:
@@ -193,7 +194,7 @@ def _pipeline(
 
 
 @contextmanager
-def _held(pipeline: Pipeline, last: str | None, *, wait: bool, shared: bool = False) -> Iterator[None]:
+def _held(pipeline: Pipeline, last: str | None, *, wait: bool | float, shared: bool = False) -> Iterator[None]:
     """Locks the run's directory after checking that no stage up to ``last`` would replace the user's files."""
 
     def waiting(holder: str) -> None:

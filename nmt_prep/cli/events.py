@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from nmt_prep.cli.terminal import SafeConsole
+from nmt_prep.cli.terminal import SafeConsole, print_remark
 from nmt_prep.progress import BarListener, Fields, JsonListener, LineListener, Listener, Progress
 
 
@@ -28,7 +28,8 @@ _WORDING: Mapping[str, Callable[[Fields], str]] = {
     "stage_fresh": lambda fields: f"{fields['stage']}: fresh",
     "tasks_resumed": lambda fields: f"  {fields['round']}: {fields['done']} of {fields['total']} tasks already done",
     "waiting": lambda fields: (
-        f"waiting for {fields['holder']}, which is using {fields['directory']}; with --no-wait this is an error"
+        f"waiting for {fields['holder']}, which is using {fields['directory']} "
+        "(Ctrl-C stops this; nmt-prep run has --no-wait and --max-wait SECONDS)"
     ),
     "retry": lambda fields: f"download: {fields['reason']}; retrying in {fields['seconds']:.0f} s",
     "task_retried": lambda fields: f"  {_failure(fields)}; retrying",
@@ -56,14 +57,25 @@ def describe(name: str, fields: Fields) -> str | None:
     return wording(fields) if wording is not None else None
 
 
-def progress_on(console: SafeConsole, *, log_json: Path | None = None) -> Progress:
-    """Returns the progress of a command: bars on a terminal, lines elsewhere, nothing on a quiet console.
+class _QuietListener(Listener):
+    """Tells what a command waits for on standard error."""
 
+    def event(self, name: str, fields: Fields) -> None:
+        if name == "waiting":
+            print_remark(_WORDING[name](fields))
+
+
+def progress_on(console: SafeConsole, *, log_json: Path | None = None) -> Progress:
+    """Returns the progress of a command: bars on a terminal, lines elsewhere.
+
+    On a quiet console, only the wait for another run is told, on standard error, because the command seems to hang.
     Events are also appended to the file ``log_json``, as JSON.
     """
     terminal = console.is_terminal and console.is_interactive
     listeners: list[Listener] = []
-    if not console.quiet:
+    if console.quiet:
+        listeners.append(_QuietListener())
+    else:
         listeners.append(BarListener(console, describe) if terminal else LineListener(console, describe))
     if log_json is not None:
         log_json.parent.mkdir(parents=True, exist_ok=True)

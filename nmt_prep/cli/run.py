@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 
 _WAIT = "Wait for another run on the same directory to end, or fail."
+_MAX_WAIT = "Wait for another run on the same directory so long at most; by default, without a limit."
 _ROUND = "Run a share of the tasks of this round, and nothing else."
 _STRICT = "End with exit status 3 if there are warnings about the data; do not publish then."
 _EMPTY = "Go on if cleaning drops all pairs of a corpus (clean.allow_empty)."
@@ -50,6 +51,7 @@ def run(
     ] = None,
     verify: VerifyOption = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help=_WAIT)] = True,
+    max_wait: Annotated[float | None, typer.Option("--max-wait", min=0, metavar="SECONDS", help=_MAX_WAIT)] = None,
     preview: Annotated[bool, typer.Option("--preview/--no-preview", help="Show a batch of new records.")] = True,
     allow_empty: Annotated[bool, typer.Option("--allow-empty", help=_EMPTY)] = False,
     round_name: Annotated[str | None, typer.Option("--round", metavar="ROUND", help=_ROUND)] = None,
@@ -73,6 +75,9 @@ def run(
     nmt-prep tasks CONFIG lists the rounds. A plain run afterwards runs any missing tasks and completes the stage.
     """
     keep_freed_memory()
+    if max_wait is not None and not wait:
+        raise typer.BadParameter("--max-wait goes with --wait")
+    patience = wait if max_wait is None else max_wait
     plain_only = bool(until or force or verify or strict or as_json)
     share = _share(round_name, task_id, num_tasks, plain_only=plain_only)
     console = SafeConsole(stderr=True, quiet=quiet) if as_json else open_console(quiet=quiet)
@@ -88,7 +93,7 @@ def run(
 
     with interruptible(), progress_on(console, log_json=log_json) as progress:
         if share is not None:
-            outcome = runner.run_share(checked, share, workers=workers, wait=wait, progress=progress)
+            outcome = runner.run_share(checked, share, workers=workers, wait=patience, progress=progress)
             console.print(_share_line(outcome))
             return
         print_new_directory(console, checked)
@@ -98,7 +103,7 @@ def run(
             force=force or (),
             workers=workers,
             verify=verify,
-            wait=wait,
+            wait=patience,
             progress=progress,
             strict=strict,
             then=show,

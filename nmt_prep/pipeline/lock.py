@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import math
 import os
 import socket
 import time
@@ -22,18 +23,18 @@ _HOLDER_BYTES = 4096
 
 @contextmanager
 def run_lock(
-    workspace: Workspace, *, wait: bool, waiting: Callable[[str], None], shared: bool = False
+    workspace: Workspace, *, wait: bool | float, waiting: Callable[[str], None], shared: bool = False
 ) -> Iterator[None]:
     """Locks the directory of a run; the kernel releases the lock when the process ends.
 
     Args:
         workspace: the directory.
-        wait: wait for another run to end; otherwise it is an error.
+        wait: true to wait for another run to end, false if that is an error, or the most seconds to wait.
         waiting: called once with the holder's description before waiting.
         shared: take a shared lock, which excludes runs but not other shared locks.
 
     Raises:
-        OutputError: another run holds the directory and ``wait`` is false, or the directory cannot be written.
+        OutputError: another run holds the directory and does not end in time, or the directory cannot be written.
     """
     holder = workspace.private / "lock.holder"
     with writing(workspace.root):
@@ -67,16 +68,22 @@ def is_running(workspace: Workspace) -> bool:
     return False
 
 
-def _acquire(handle: int, workspace: Workspace, wait: bool, waiting: Callable[[str], None], shared: bool) -> None:
+def _acquire(
+    handle: int, workspace: Workspace, wait: bool | float, waiting: Callable[[str], None], shared: bool
+) -> None:
     told = False
+    limit = (math.inf if wait else 0.0) if isinstance(wait, bool) else wait
+    began = time.monotonic()
     while not _try_lock(handle, workspace.private / "lock", shared):
         who = _describe(workspace)
-        if not wait:
-            raise OutputError(f"{workspace.root} is in use by {who}; wait for it to end, or stop it")
+        left = limit - (time.monotonic() - began)
+        if not left > 0:  # NaN is no time at all
+            after = f" after {limit:g} seconds" if limit else ""
+            raise OutputError(f"{workspace.root} is in use by {who}{after}; wait for it to end, or stop it")
         if not told:
             waiting(who)
             told = True
-        time.sleep(_SECONDS_BETWEEN_TRIES)
+        time.sleep(min(left, _SECONDS_BETWEEN_TRIES))
 
 
 def _try_lock(handle: int, path: Path, shared: bool) -> bool:

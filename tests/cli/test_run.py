@@ -12,7 +12,8 @@ from nmt_prep.cli.run import batch_preview, outcome_table, show_summary
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.drivers import RoundTime
-from nmt_prep.pipeline.manifest import Counts
+from nmt_prep.pipeline.lock import run_lock
+from nmt_prep.pipeline.manifest import Counts, Workspace
 from nmt_prep.pipeline.outcomes import Outcome
 from nmt_prep.runner import run
 from nmt_prep.subwords import load_tokenizer
@@ -47,6 +48,20 @@ def test_a_run_that_writes_records_ends_with_a_decoded_batch(config: Path) -> No
     assert "  source ids: " in preview
     assert preview.count("  target:     ") == 3
     assert "a batch" not in nmt_prep("run", config).stdout
+
+
+def test_a_run_on_a_directory_that_is_in_use(config: Path) -> None:
+    with run_lock(Workspace(config.parent / "run"), wait=False, waiting=lambda holder: None):
+        quiet = nmt_prep("run", config, "--quiet", "--max-wait", "0.5")
+        assert (quiet.returncode, quiet.stdout) == (1, "")
+        told, failure = quiet.stderr.splitlines()
+        assert told.startswith("waiting for process ")
+        assert told.endswith("(Ctrl-C stops this; nmt-prep run has --no-wait and --max-wait SECONDS)")
+        assert failure.endswith("after 0.5 seconds; wait for it to end, or stop it")
+        at_once = nmt_prep("run", config, "--no-wait")
+        assert at_once.returncode == 1
+        assert "wait for it to end, or stop it" in at_once.stderr
+    assert nmt_prep("run", config, "--no-wait", "--max-wait", "3").returncode == 2
 
 
 def test_until_force_and_log_json(config: Path) -> None:

@@ -61,6 +61,20 @@ def test_the_second_run_waits_and_then_continues(tmp_path: Path) -> None:
     assert held.is_set()
 
 
+def test_a_wait_has_an_end(tmp_path: Path) -> None:
+    workspace, told = Workspace(tmp_path), list[str]()
+    expected = rf"in use by process {os.getpid()} on {socket.gethostname()} after 0.01 seconds; wait for it to end"
+    with (
+        run_lock(workspace, wait=False, waiting=never),
+        pytest.raises(OutputError, match=expected),
+        run_lock(workspace, wait=0.01, waiting=told.append),
+    ):
+        pass
+    assert len(told) <= 1
+    with run_lock(workspace, wait=0.01, waiting=never):
+        pass
+
+
 def test_a_killed_holder_frees_the_lock(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE

@@ -9,7 +9,7 @@ boundaries depend only on the pairs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,7 +25,7 @@ from pydantic import model_serializer
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import LINES_PER_CHUNK
 from nmt_prep.corpora import line_parts
-from nmt_prep.corpora.line_parts import LinePart
+from nmt_prep.corpora.line_parts import LineGroup, LinePart, TextFile
 from nmt_prep.corpora.reader import PairBatch
 from nmt_prep.digests import sha256_of
 from nmt_prep.errors import CorpusError
@@ -34,6 +34,9 @@ from nmt_prep.sides import SIDES, Side
 
 ROW_GROUP_BYTES = 4 << 20
 PART_BYTES = 64 << 20
+
+LARGEST_GROUP = 16 << 20
+"""Most bytes of the lines of a row group in a file, lines that are no pairs included; a single pair may have more."""
 
 LARGEST_COLUMN = 2**31 - 1
 """Most bytes of a column of a batch: Arrow's ``string`` has offsets of 32 bits."""
@@ -120,7 +123,7 @@ def write_parts(batches: Iterable[PairBatch], corpus: str, directory: Path, pref
         CorpusError: a line has 2 GiB or more.
         OutputError: a part cannot be written, or read back.
     """
-    groups = _row_groups(batches, corpus)
+    groups = (_joined(held, corpus) for held in _row_groups(batches, corpus))
     parts: list[PairFile] = []
     group = next(groups, None)
     while group is not None:
@@ -135,6 +138,54 @@ def write_parts(batches: Iterable[PairBatch], corpus: str, directory: Path, pref
                 group = next(groups, None)
         parts.append(PairFile(name, pairs, corpus, size, sha256=sha256_of(directory / name)))
     return parts
+
+
+def write_line_parts(
+    batches: Iterable[PairBatch],
+    corpus: str,
+    directory: Path,
+    prefix: str,
+    files: Mapping[Side, TextFile],
+    *,
+    has_rows: bool,
+    strip_returns: bool,
+) -> list[PairFile]:
+    """Writes ``<directory>/<prefix>-<number, 5 digits>.json``, with the row groups and parts of ``write_parts``.
+
+    A row group with more than 16 MiB of a file, because of lines that are no pairs, is divided.
+
+    Args:
+        batches: pairs with their rows and places.
+        corpus: name of the corpus.
+        directory: directory of the parts.
+        prefix: start of the names of the parts.
+        files: the files of both sides.
+        has_rows: true if the parts have a column ``row``.
+        strip_returns: true if a carriage return before a newline is not part of a line.
+
+    Raises:
+        CorpusError: a line has 2 GiB or more.
+        OutputError: a part cannot be written.
+    """
+    written: list[PairFile] = []
+    groups: list[LineGroup] = []
+    size = 0
+
+    def publish() -> None:
+        name = f"{prefix}-{len(written):05d}{line_parts.SUFFIX}"
+        part = LinePart.of(corpus, files, groups, has_rows=has_rows, strip_returns=strip_returns)
+        pairs, digest = sum(group.pairs for group in groups), part.save(directory / name)
+        written.append(PairFile(name, pairs, corpus, size, sha256=digest))
+
+    for group, text in (pair for held in _row_groups(batches, corpus) for pair in _line_groups(held)):
+        groups.append(group)
+        size += text
+        if size >= PART_BYTES:
+            publish()
+            groups, size = [], 0
+    if groups:
+        publish()
+    return written
 
 
 class BatchFile:
@@ -205,26 +256,6 @@ def row_groups(path: Path) -> list[int]:
     return [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
 
 
-def every_pair_line(paths: Sequence[Path], side: Side, stride: int) -> Iterator[pa.Array]:
-    """Yields every n-th line of a side of parts: lines ``stride``, ``2 * stride`` and so on, counted from 1.
-
-    Row groups without a wanted line are not read.
-
-    Raises:
-        CorpusError: a part is damaged or cannot be read.
-    """
-    ahead = stride - 1  # lines before the next wanted one
-    for path in paths:
-        for number, pairs in enumerate(row_groups(path)):
-            if pairs <= ahead:
-                ahead -= pairs
-                continue
-            lines = pa.chunked_array([batch.column(side) for batch in iter_pairs(path, [number], [side])])
-            wanted = np.arange(ahead, pairs, stride)
-            ahead = (ahead - pairs) % stride
-            yield lines.take(pa.array(wanted)).combine_chunks().cast(pa.large_string())
-
-
 def iter_pairs(
     path: Path, row_groups: Iterable[int] | None = None, columns: Sequence[str] | None = None
 ) -> Iterator[pa.RecordBatch]:
@@ -285,42 +316,42 @@ def scores_of(batch: pa.RecordBatch) -> dict[str, npt.NDArray[np.float64]]:
     return {name[len(SCORE) :]: column.to_numpy(zero_copy_only=False) for name, column in columns.items()}
 
 
-def _row_groups(batches: Iterable[PairBatch], corpus: str) -> Iterator[pa.RecordBatch]:
-    """Yields the pairs in groups: all but the last are the shortest groups of :data:`ROW_GROUP_BYTES` or more."""
+def _row_groups(batches: Iterable[PairBatch], corpus: str) -> Iterator[list[PairBatch]]:
+    """Yields the pieces of row groups: all but the last are the shortest of :data:`ROW_GROUP_BYTES` or more.
+
+    The texts of pieces are Arrow ``string`` arrays, whose offsets take half the memory.
+
+    Raises:
+        CorpusError: the texts of a side have 2 GiB or more.
+    """
     held: list[PairBatch] = []
-    size = 0
+    sides, size = np.zeros(2, np.int64), 0
     for batch in batches:
         ends = np.cumsum(_sizes(batch))
         first = taken = 0
         while first < len(batch):
             last = int(np.searchsorted(ends, taken + ROW_GROUP_BYTES - size))
             piece = batch[first : last + 1]
-            held.append(_narrow(piece, corpus))
+            sides += text_bytes(piece.source), text_bytes(piece.target)
+            if sides.max() > LARGEST_COLUMN:
+                raise CorpusError(
+                    f"corpus {corpus}: a line has 2 GiB or more, which no part can hold; remove or split it"
+                )
+            held.append(replace(piece, source=piece.source.cast(pa.string()), target=piece.target.cast(pa.string())))
             first += len(piece)
             if last < len(batch):
-                yield _taken(held, corpus)
-                size, taken = 0, int(ends[last])
+                yield held
+                held, size, taken = [], 0, int(ends[last])
+                sides = np.zeros(2, np.int64)
             else:
                 size += int(ends[-1]) - taken
     if held:
-        yield _taken(held, corpus)
+        yield held
 
 
-def _narrow(pairs: PairBatch, corpus: str) -> PairBatch:
-    """Returns the pairs with offsets of 32 bits, which take half the memory."""
-    if max(text_bytes(pairs.source), text_bytes(pairs.target)) > LARGEST_COLUMN:
-        raise too_long(corpus)
-    return replace(pairs, source=pairs.source.cast(pa.string()), target=pairs.target.cast(pa.string()))
-
-
-def _taken(held: list[PairBatch], corpus: str) -> pa.RecordBatch:
-    """Returns the held pairs as one batch of :func:`part_schema`, and empties the list."""
-    columns: list[pa.Array] = []
-    for side in SIDES:
-        pieces = [pairs.side(side) for pairs in held]
-        if sum(map(text_bytes, pieces)) > LARGEST_COLUMN:
-            raise too_long(corpus)
-        columns.append(pa.concat_arrays(pieces))
+def _joined(held: list[PairBatch], corpus: str) -> pa.RecordBatch:
+    """Returns the pieces of a row group as one batch of :func:`part_schema`, and empties the list."""
+    columns: list[pa.Array] = [pa.concat_arrays([pairs.side(side) for pairs in held]) for side in SIDES]
     columns.append(pa.DictionaryArray.from_arrays(np.zeros(len(columns[0]), np.int32), pa.array([corpus])))
     if rows := [pairs.rows for pairs in held if pairs.rows is not None]:
         columns.append(pa.array(np.concatenate(rows)))
@@ -330,15 +361,36 @@ def _taken(held: list[PairBatch], corpus: str) -> pa.RecordBatch:
     return pa.record_batch(columns, schema=part_schema(names, rows=bool(rows)))
 
 
+def _line_groups(held: list[PairBatch]) -> Iterator[tuple[LineGroup, int]]:
+    """Yields a row group without its text, and the UTF-8 bytes of both sides.
+
+    A group is divided if it has more than :data:`LARGEST_GROUP` bytes of a file, with lines that are no pairs.
+    """
+    rows = np.concatenate([pairs.rows for pairs in held if pairs.rows is not None])
+    places = np.concatenate([pairs.places for pairs in held if pairs.places is not None])
+    sizes = np.concatenate([_sizes(pairs) for pairs in held])
+    first = 0
+    while first < len(rows):
+        begin = places[first, [0, 2]]
+        too_far = np.flatnonzero((places[first + 1 :, [1, 3]] - begin > LARGEST_GROUP).any(axis=1))
+        last = first + 1 + int(too_far[0]) if len(too_far) else len(rows)
+        here, end = rows[first:last], places[last - 1, [1, 3]]
+        gaps = np.diff(here)
+        before = np.flatnonzero(gaps > 1)
+        left_out = np.stack([here[before] + 1 - here[0], gaps[before] - 1], axis=1).ravel()
+        source, target = zip(begin.tolist(), end.tolist(), strict=True)
+        yield (
+            LineGroup(last - first, int(here[0]), source, target, tuple(left_out.tolist())),
+            int(sizes[first:last].sum()),
+        )
+        first = last
+
+
 def _sizes(batch: PairBatch) -> npt.NDArray[np.int64]:
     """Returns the UTF-8 bytes of each pair; int64, shape ``[pairs]``."""
-    sizes = pc.add(pc.binary_length(batch.source), pc.binary_length(batch.target))
-    return np.asarray(sizes.to_numpy(zero_copy_only=False), np.int64)
-
-
-def too_long(corpus: str) -> CorpusError:
-    """Returns the error for a line that no part can hold."""
-    return CorpusError(f"corpus {corpus}: a line has 2 GiB or more, which no part can hold; remove or split it")
+    lengths = [pc.binary_length(batch.side(side)).to_numpy(zero_copy_only=False) for side in SIDES]
+    sizes: npt.NDArray[np.int64] = np.sum(lengths, axis=0, dtype=np.int64)
+    return sizes
 
 
 def _damaged(path: Path, error: Exception) -> CorpusError:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, Reader, merged_faults
 from nmt_prep.corpora.slices import line_count
 from nmt_prep.errors import AlignmentError
-from nmt_prep.lines.blocks import Block, Faults, Offsets, spans
+from nmt_prep.lines.blocks import spans
 from nmt_prep.sides import SIDES, Side
 
 
@@ -38,15 +38,10 @@ class PlainReader(Reader):
         source, target = next(sources, None), next(targets, None)
         paired = 0
         while source is not None and target is not None:
-            count = min(len(source.text), len(target.text))
-            faults = merged_faults(source.faults_of(count), target.faults_of(count))
-            places = None
-            if source.places is not None and target.places is not None:
-                places = np.concatenate([source.places[:count], target.places[:count]], axis=1)
-            yield PairBatch(source.text[:count], target.text[:count], faults, places=places)
+            count = min(len(source), len(target))
+            yield _paired(source[:count], target[:count])
             paired += count
-            source = source.after(count) or next(sources, None)
-            target = target.after(count) or next(targets, None)
+            source, target = source[count:] or next(sources, None), target[count:] or next(targets, None)
         more = [_count(source, sources), _count(target, targets)]
         if any(more):
             raise unaligned(self.files, {"source": paired + more[0], "target": paired + more[1]})
@@ -60,7 +55,7 @@ class PlainReader(Reader):
         """Yields the lines without fault of one file; does not read the other file."""
         if side in self.files:
             for batch in self._batches(side):
-                yield PairBatch(batch.text, batch.text, batch.faults).sound().source
+                yield batch.sound().source
 
     def text_files(self, side: Side) -> Sequence[Path] | None:
         """Returns the file of a side, if it is in UTF-8."""
@@ -71,40 +66,24 @@ class PlainReader(Reader):
     def _one_side(self) -> Iterator[PairBatch]:
         [side] = self.files
         for batch in self._batches("source" if side == "source" else "target"):
-            other = pa.array(np.full(len(batch.text), self.corpus.placeholder, object), pa.large_string())
-            text = batch.text
-            yield PairBatch(text, other, batch.faults) if side == "source" else PairBatch(other, text, batch.faults)
+            other = pa.array(np.full(len(batch), self.corpus.placeholder, object), pa.large_string())
+            sides = (batch.source, other) if side == "source" else (other, batch.source)
+            yield PairBatch(*sides, batch.faults)
 
-    def _batches(self, side: Side) -> Iterator[_Lines]:
+    def _batches(self, side: Side) -> Iterator[PairBatch]:
+        """Yields the lines of a side as both sides of pairs; the places are those of the side."""
         has_places = self.corpus.encoding == "utf-8"
-        return (_Lines.of(block, has_places) for block in self.blocks(side))
+        for block in self.blocks(side):
+            text = spans(block.data, block.starts, block.ends)
+            yield PairBatch(text, text, block.faults, places=block.places() if has_places else None)
 
 
-class _Lines:
-    """Consecutive lines of one side, their faults, and their places in the file if it is in UTF-8."""
-
-    def __init__(self, text: pa.Array, faults: Faults | None, places: Offsets | None) -> None:
-        self.text = text
-        self.faults = faults
-        self.places = places
-
-    @classmethod
-    def of(cls, block: Block, has_places: bool) -> _Lines:
-        text = spans(block.data, block.starts, block.ends)
-        return cls(text, block.faults, block.places() if has_places else None)
-
-    def faults_of(self, count: int) -> Faults | None:
-        return None if self.faults is None else self.faults[:count]
-
-    def after(self, count: int) -> _Lines | None:
-        """Returns the lines after the first ``count``; None if there are none."""
-        if count == len(self.text):
-            return None
-        return _Lines(
-            self.text[count:],
-            None if self.faults is None else self.faults[count:],
-            None if self.places is None else self.places[count:],
-        )
+def _paired(source: PairBatch, target: PairBatch) -> PairBatch:
+    """Returns pairs of the lines of both sides."""
+    places = None
+    if source.places is not None and target.places is not None:
+        places = np.concatenate([source.places, target.places], axis=1)
+    return PairBatch(source.source, target.source, merged_faults(source.faults, target.faults), places=places)
 
 
 def unaligned(files: Mapping[str, Path], lines: Mapping[str, int]) -> AlignmentError:
@@ -115,6 +94,6 @@ def unaligned(files: Mapping[str, Path], lines: Mapping[str, int]) -> AlignmentE
     )
 
 
-def _count(first: _Lines | None, rest: Iterator[_Lines]) -> int:
+def _count(first: PairBatch | None, rest: Iterator[PairBatch]) -> int:
     """Returns the number of remaining lines of a side."""
-    return sum(len(lines.text) for lines in chain([first] if first is not None else [], rest))
+    return sum(map(len, chain([first or ()], rest)))

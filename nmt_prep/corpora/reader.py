@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -68,24 +68,20 @@ class PairBatch:
     def filter(self, keep: npt.NDArray[np.bool_]) -> PairBatch:
         """Returns the pairs that a mask of shape ``[pairs]`` selects."""
         mask = pa.array(keep)
-        return PairBatch(
-            self.source.filter(mask),
-            self.target.filter(mask),
-            None if self.faults is None else self.faults[keep],
-            None if self.rows is None else self.rows[keep],
-            {name: values.filter(mask) for name, values in self.scores.items()},
-            None if self.places is None else self.places[keep],
-        )
+        return self._chosen(keep, lambda column: column.filter(mask))
 
     def __getitem__(self, pairs: slice) -> PairBatch:
         """Returns consecutive pairs."""
+        return self._chosen(pairs, lambda column: column[pairs])
+
+    def _chosen(self, index: slice | npt.NDArray[np.bool_], taken: Callable[[pa.Array], pa.Array]) -> PairBatch:
         return PairBatch(
-            self.source[pairs],
-            self.target[pairs],
-            None if self.faults is None else self.faults[pairs],
-            None if self.rows is None else self.rows[pairs],
-            {name: values[pairs] for name, values in self.scores.items()},
-            None if self.places is None else self.places[pairs],
+            taken(self.source),
+            taken(self.target),
+            None if self.faults is None else self.faults[index],
+            None if self.rows is None else self.rows[index],
+            {name: taken(values) for name, values in self.scores.items()},
+            None if self.places is None else self.places[index],
         )
 
 

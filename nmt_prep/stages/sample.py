@@ -24,7 +24,7 @@ from nmt_prep.columns import joined_lines
 from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora import open_corpus, strip_lines
-from nmt_prep.corpora.parts import every_pair_line
+from nmt_prep.corpora.parts import iter_pairs
 from nmt_prep.corpora.reader import every
 from nmt_prep.corpora.sampling import sampled_lines
 from nmt_prep.corpora.slices import whole_lines
@@ -106,7 +106,8 @@ class CleanedLines:
         Raises:
             CorpusError: a part cannot be read.
         """
-        return affordable(every_pair_line(self.parts, self.side, stride_of(self.bytes, budget)), budget)
+        lines = (batch.column(self.side) for path in self.parts for batch in iter_pairs(path, columns=[self.side]))
+        return affordable(every(lines, stride_of(self.bytes, budget)), budget)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nmt_prep.corpora import PairBatch, iter_pairs, row_groups
 from nmt_prep.corpora import parts as module
-from nmt_prep.corpora.parts import BatchFile, PairFile, every_pair_line, part_schema, write_parts
+from nmt_prep.corpora.parts import BatchFile, PairFile, part_schema, write_parts
 from nmt_prep.digests import sha256_of
 from nmt_prep.errors import CorpusError
 
@@ -118,34 +118,6 @@ def test_damaged_part(tmp_path: Path) -> None:
         list(iter_pairs(path))
     with pytest.raises(CorpusError, match="cannot read the compiled part"):
         row_groups(path)
-
-
-@pytest.mark.parametrize("stride", [1, 2, 3, 7, 10, 50])
-def test_every_nth_line_over_parts_and_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stride: int) -> None:
-    monkeypatch.setattr(module, "ROW_GROUP_BYTES", 12)
-    monkeypatch.setattr(module, "PART_BYTES", 30)
-    lines = [f"{number:03d}" for number in range(40)]
-    written = write_parts([batch(lines, ["x"] * 40)], "c", tmp_path, "p")
-    assert len(written) > 2
-    paths = [tmp_path / part.file for part in written]
-    found = [line for array in every_pair_line(paths, "source", stride) for line in array.to_pylist()]
-    assert found == lines[stride - 1 :: stride]
-
-
-def test_row_groups_without_a_wanted_line_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "ROW_GROUP_BYTES", 12)
-    monkeypatch.setattr(module, "PART_BYTES", 1 << 20)
-    [part] = write_parts([batch([f"{number:03d}" for number in range(40)], ["x"] * 40)], "c", tmp_path, "p")
-    read: list[int] = []
-    original = module.iter_pairs
-
-    def reading(path: Path, groups: list[int], columns: list[str]) -> Iterator[pa.RecordBatch]:
-        read.extend(groups)
-        return original(path, groups, columns)
-
-    monkeypatch.setattr(module, "iter_pairs", reading)
-    assert [array.to_pylist() for array in every_pair_line([tmp_path / part.file], "target", 19)] == [["x"], ["x"]]
-    assert len(read) == 2 < len(row_groups(tmp_path / part.file))
 
 
 def part_batch(*sources: str) -> pa.RecordBatch:

@@ -18,8 +18,7 @@ from nmt_prep.config import Corpus
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora import Fault, PairBatch, format_of, open_corpus, reader_of
 from nmt_prep.corpora.line_parts import TextFile
-from nmt_prep.corpora.line_parts_writer import write_line_parts
-from nmt_prep.corpora.parts import PairFile, write_parts
+from nmt_prep.corpora.parts import PairFile, write_line_parts, write_parts
 from nmt_prep.corpora.plain import PlainReader
 from nmt_prep.corpora.reader import Rows, numbered
 from nmt_prep.corpora.scores import ScoreLines, with_scores

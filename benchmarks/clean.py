@@ -191,7 +191,7 @@ def compare(pairs: list[tuple[str, str]], languages: list[str], peer: dict[str, 
 def our_speed(pairs: list[tuple[str, str]], languages: list[str], threads: int) -> tuple[float, float]:
     """Returns the seconds of processor time of a pair, and the pairs a second of all threads."""
     from nmt_prep.cleaning.cleaner import Cleaner  # noqa: PLC0415
-    from nmt_prep.cleaning.cleaning import Cleaning  # noqa: PLC0415
+    from nmt_prep.cleaning.presets import Cleaning  # noqa: PLC0415
 
     shares = [arrays(pairs[first : first + BATCH]) for first in range(0, len(pairs), BATCH)]
 

@@ -10,10 +10,9 @@ from collections.abc import Collection, Iterator
 
 from pydantic_core import PydanticCustomError
 
-from nmt_prep.cleaning.cleaning import language_pairs
 from nmt_prep.cleaning.decontamination.sets import against_problems
 from nmt_prep.cleaning.fixes import parse_fixes
-from nmt_prep.cleaning.presets import PRESET_AGAINST
+from nmt_prep.cleaning.presets import PRESET_AGAINST, language_pairs
 from nmt_prep.cleaning.rules import rule_problems
 from nmt_prep.config import CleanSettings, Config, CorpusCleaning, Languages
 from nmt_prep.config.languages import check_language

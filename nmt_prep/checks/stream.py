@@ -10,10 +10,9 @@ from pydantic import Field, ValidationError
 
 from nmt_prep.checks.clean import filter_problems
 from nmt_prep.checks.load import as_tuples, refusal
-from nmt_prep.cleaning.cleaning import Cleaning, cleaning_of
 from nmt_prep.cleaning.corpus_rules import CORPUS_RULES
 from nmt_prep.cleaning.opusfilter import opusfilter_rules
-from nmt_prep.cleaning.presets import PRESET_AGAINST, effective_dedup
+from nmt_prep.cleaning.presets import PRESET_AGAINST, Cleaning, cleaning_of, effective_dedup
 from nmt_prep.cleaning.rules import rule_problems
 from nmt_prep.config import CleanSettings, DecontaminateSettings, Languages, Section
 from nmt_prep.config.file import read_file

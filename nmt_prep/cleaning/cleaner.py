@@ -6,6 +6,7 @@ agree. A pair is dropped for the first rule that it fails, in the order of the c
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,9 +17,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nmt_prep.cleaning.cleaning import Cleaning
-from nmt_prep.cleaning.counts import EMPTY, CleanCounts, Tally, histogram, judge
+from nmt_prep.cleaning.counts import EMPTY, CleanCounts, counts_of, judge
 from nmt_prep.cleaning.fixes import Fixer
+from nmt_prep.cleaning.presets import Cleaning
 from nmt_prep.cleaning.rule import Context, PairError, Pairs, Rule, Values
 from nmt_prep.cleaning.rules import make_rules
 from nmt_prep.errors import CleaningError
@@ -61,6 +62,7 @@ class Cleaner:
 
     Attributes:
         rules: the rules that apply to the corpus, in order.
+        counts: the counts of all batches so far.
     """
 
     def __init__(self, cleaning: Cleaning, context: Context, corpus: str) -> None:
@@ -82,13 +84,7 @@ class Cleaner:
             problems = (f"{_located(cleaning, line)}, for the corpus {corpus}" for line in str(error).splitlines())
             raise CleaningError("\n".join(problems)) from error
         self._names = (EMPTY, *(rule.key for rule in self.rules))
-        fixes = dict.fromkeys(name for fixer in self._fixers.values() for name, _ in fixer.fixes)
-        self._tally = Tally(self.rules, tuple(fixes))
-
-    @property
-    def counts(self) -> CleanCounts:
-        """The counts of all batches so far."""
-        return self._tally.counts()
+        self.counts = CleanCounts()
 
     def clean(
         self,
@@ -107,7 +103,11 @@ class Cleaner:
         Raises:
             CleaningError: a rule failed; the message names its key and the corpus, and the pair if it failed for one.
         """
-        fixed = {side: self._fixed(side, text[side]) for side in self._sides}
+        results = {side: self._fixers[side].apply(text[side]) for side in self._sides}
+        fixed = {side: result.lines for side, result in results.items()}
+        altered: Counter[str] = Counter()
+        for result in results.values():
+            altered.update(result.altered)
         filled = _filled(fixed)
         reasons = np.zeros(len(filled), np.int16)
         pairs = _pairs(fixed, scores or {}, filled)
@@ -116,20 +116,8 @@ class Cleaner:
         failed = np.array([~judge(each, rule.bounds) for each, rule in zip(values, self.rules, strict=True)], np.bool_)
         failed = failed.reshape(len(self.rules), len(pairs))
         reasons[filled] = _first_reasons(failed)
-        self._tally.judged(reasons, failed)
-        kept = reasons[filled] < 0
-        for number, (each, rule) in enumerate(zip(values, self.rules, strict=True)):
-            refused = [
-                int(np.count_nonzero(~judge(column[np.newaxis, failed[number]], [bounds])))
-                for column, bounds in zip(each, rule.bounds, strict=True)
-            ]
-            self._tally.valued(number, histogram(each, rule.edges, kept), refused)
+        self.counts += counts_of(self.rules, altered, reasons, values, failed)
         return Judged(fixed, reasons, self._names, *self._violations(values, reasons, filled))
-
-    def _fixed(self, side: Side, lines: pa.Array) -> pa.Array:
-        fixed = self._fixers[side].apply(lines)
-        self._tally.altered(fixed.altered)
-        return fixed.lines
 
     def _values(self, rule: Rule[Any], pairs: Pairs, place: Callable[[int], str]) -> Values:
         try:

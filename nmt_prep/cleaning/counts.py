@@ -5,7 +5,7 @@ The counts of the parts of a corpus add up, in any order, to the counts of the c
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -82,69 +82,50 @@ class CleanCounts:
         )
 
 
-class Tally:
-    """Collects the counts of one corpus from batches."""
+def counts_of(
+    rules: Sequence[Rule[Any]],
+    altered: Mapping[str, int],
+    reasons: npt.NDArray[np.int16],
+    values: Sequence[Values],
+    failed: npt.NDArray[np.bool_],
+) -> CleanCounts:
+    """Returns the counts of a batch.
 
-    def __init__(self, rules: Sequence[Rule[Any]], fixes: Sequence[str]) -> None:
-        self._rules = rules
-        self._pairs_in = self._pairs_out = 0
-        self._dropped = np.zeros(1 + len(rules), np.int64)
-        self._failed = np.zeros((len(rules), len(rules)), np.int64)
-        self._altered = dict.fromkeys(fixes, 0)
-        self._histograms = [np.zeros((len(rule.columns), 2, len(rule.edges) - 1), np.int64) for rule in rules]
-        self._refused = [np.zeros(len(rule.columns), np.int64) for rule in rules]
+    Args:
+        rules: the rules.
+        altered: number of lines that each fix altered.
+        reasons: shape ``[pairs]``: -1 for pairs that are kept, 0 for pairs without text, 1 for pairs that fail the
+            first rule, and so on.
+        values: the values of each rule: float64, shape ``[columns, pairs with text]``.
+        failed: true where a pair fails a rule: shape ``[rules, pairs with text]``.
+    """
+    names = [rule.key for rule in rules]
+    pairs_out, *dropped = np.bincount(reasons + 1, minlength=len(rules) + 2).tolist()
+    some = failed[:, failed.any(axis=0)].astype(np.float32)  # exact: a batch has fewer than 2**24 pairs
+    with np.errstate(all="ignore"):  # libraries on aarch64 raise flags without a cause
+        both = (some @ some.T).astype(np.int64).tolist()
+    kept = reasons[reasons != 0] < 0
+    return CleanCounts(
+        len(reasons),
+        pairs_out,
+        dict(zip([EMPTY, *names], dropped, strict=True)),
+        {name: dict(zip(names, row, strict=True)) for name, row in zip(names, both, strict=True)},
+        {**altered},
+        {
+            rule.key: dict(_histograms(rule, columns, refused, kept))
+            for rule, columns, refused in zip(rules, values, failed, strict=True)
+        },
+    )
 
-    def altered(self, counts: Mapping[str, int]) -> None:
-        """Adds the numbers of lines that the fixes altered."""
-        for name, count in counts.items():
-            self._altered[name] += count
 
-    def judged(self, reasons: npt.NDArray[np.int16], failed: npt.NDArray[np.bool_]) -> None:
-        """Adds the decisions about a batch.
-
-        Args:
-            reasons: shape ``[pairs]``: -1 for pairs that are kept, 0 for those without text, 1 for those that fail the
-                first rule, and so on.
-            failed: true where a pair fails a rule: shape ``[rules, pairs with text]``.
-        """
-        counts = np.bincount(reasons + 1, minlength=len(self._dropped) + 1)
-        self._pairs_in += len(reasons)
-        self._pairs_out += int(counts[0])
-        self._dropped += counts[1:]
-        some = failed[:, failed.any(axis=0)].astype(np.float32)  # exact: a batch has fewer than 2**24 pairs
-        with np.errstate(all="ignore"):  # libraries on aarch64 raise flags without a cause
-            self._failed += (some @ some.T).astype(np.int64)
-
-    def valued(self, rule: int, counts: npt.NDArray[np.int64], refused: Sequence[int]) -> None:
-        """Adds the values of a rule.
-
-        Args:
-            rule: number of the rule.
-            counts: their histogram, as :func:`nmt_prep.cleaning.counts.histogram` returns it.
-            refused: number of values that the rule refuses, by column.
-        """
-        self._histograms[rule] += counts
-        self._refused[rule] += refused
-
-    def counts(self) -> CleanCounts:
-        """Returns the counts so far."""
-        names = [rule.key for rule in self._rules]
-        return CleanCounts(
-            self._pairs_in,
-            self._pairs_out,
-            dict(zip([EMPTY, *names], self._dropped.tolist(), strict=True)),
-            {name: dict(zip(names, row, strict=True)) for name, row in zip(names, self._failed.tolist(), strict=True)},
-            dict(self._altered),
-            {
-                rule.key: {
-                    column: Histogram(tuple(map(float, rule.edges)), tuple(kept), tuple(dropped), failed)
-                    for column, (dropped, kept), failed in zip(
-                        rule.columns, counts.tolist(), refused.tolist(), strict=True
-                    )
-                }
-                for rule, counts, refused in zip(self._rules, self._histograms, self._refused, strict=True)
-            },
-        )
+def _histograms(
+    rule: Rule[Any], values: Values, failed: npt.NDArray[np.bool_], kept: npt.NDArray[np.bool_]
+) -> Iterator[tuple[str, Histogram]]:
+    """Yields the histogram of each column of a rule."""
+    counts = histogram(values, rule.edges, kept).tolist()
+    for name, column, bounds, (dropped, passed) in zip(rule.columns, values, rule.bounds, counts, strict=True):
+        refused = int(np.count_nonzero(~judge(column[np.newaxis, failed], [bounds])))
+        yield name, Histogram(tuple(map(float, rule.edges)), tuple(passed), tuple(dropped), refused)
 
 
 def _sum(first: Bins, second: Bins) -> Bins:

@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nmt_prep.cleaning.cleaning import Cleaning, cleaning_of, overrides_of
-from nmt_prep.cleaning.presets import PRESETS, effective_decontamination, effective_dedup
+from nmt_prep.cleaning.presets import (
+    PRESETS,
+    Cleaning,
+    cleaning_of,
+    effective_decontamination,
+    effective_dedup,
+    overrides_of,
+)
 from nmt_prep.cleaning.rules import rule_options
 from nmt_prep.config import CleanSettings, Config, Section
 from nmt_prep.sides import SIDES

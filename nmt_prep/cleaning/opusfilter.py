@@ -20,36 +20,7 @@ Options: TypeAlias = "Mapping[str, Any]"
 Spec: TypeAlias = "dict[str, Any]"
 
 _UNITS = {"word": "token", "char": "char", "character": "char"}
-_IDENTIFIERS = "decides otherwise than the rule language; name that in the section clean"
-_MODELS = "needs a model, and no model runs within cleaning; score the pairs and use the rule score"
-_UNKNOWN: Mapping[str, str] = MappingProxyType(
-    {
-        **dict.fromkeys(
-            (
-                "Cld2Filter",
-                "FastTextFilter",
-                "HeliportConfidenceFilter",
-                "HeliportProbabilityFilter",
-                "HeliportRawScoreFilter",
-                "HeliportSimpleFilter",
-                "LangidFilter",
-                "LanguageIDFilter",
-                "LinguaFilter",
-            ),
-            _IDENTIFIERS,
-        ),
-        **dict.fromkeys(
-            (
-                "CrossEntropyDifferenceFilter",
-                "CrossEntropyFilter",
-                "LMClassifierFilter",
-                "SentenceEmbeddingFilter",
-                "WordAlignFilter",
-            ),
-            _MODELS,
-        ),
-    }
-)
+_UNKNOWN = "no rule gives the same score; see the rules language and score"
 
 
 @dataclass(frozen=True)
@@ -87,7 +58,7 @@ def opusfilter_rules(config: object) -> OpusFilterRules:
         for where, name, options in _filters(step, f"step {number}", left_out):
             reader = _READERS.get(name)
             if reader is None:
-                left_out.append(f"{where}: {_UNKNOWN.get(name, 'there is no such rule')}")
+                left_out.append(f"{where}: {_UNKNOWN}")
                 continue
             rule, spec = reader(_Given(where, options, left_out))
             rules[_free_key(rule, options.get("name"), rules)] = spec

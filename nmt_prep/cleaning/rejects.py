@@ -222,42 +222,17 @@ class RejectNotes:
         )
 
 
-class RejectNoting:
-    """Collects notes about rejected pairs; their text only if ``text`` is true."""
-
-    def __init__(self, *, text: bool) -> None:
-        self._text = text
-        self._bytes: dict[str, int] = {}
-        self._nearest: dict[str, list[NearReject]] = {}
-
-    def add(self, rejected: pa.RecordBatch) -> None:
-        """Adds rejected pairs, with the columns of :func:`nmt_prep.cleaning.rejects.reject_schema`."""
-        far = distances(rejected)
-        for rule, places in places_by_rule(rejected).items():
-            own = rejected.take(pa.array(places))
-            self._bytes[rule] = self._bytes.get(rule, 0) + sum(text_bytes(own.column(side)) for side in SIDES)
-            if not self._text:
-                continue
-            held = self._nearest.setdefault(rule, [])
-            near = _order(far[places])[:NEAREST]
-            if len(held) == NEAREST:
-                near = near[far[places][near] < _distance(held[-1])]
-            for place in near.tolist():
-                held.append(_pair(own, place, far[places][place]))
-            self._nearest[rule] = _nearest(held)
-
-    def notes(self) -> RejectNotes:
-        """Returns the notes so far."""
-        return RejectNotes(dict(self._bytes), dict(self._nearest))
-
-
-def _order(far: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Returns the places of the nearest values, and of some more, nearest first."""
-    if len(far) > 8 * NEAREST:
-        limit = np.partition(far, NEAREST)[NEAREST]
-        chosen = np.flatnonzero(far <= limit) if np.isfinite(limit) else np.arange(len(far))
-        return chosen[np.argsort(far[chosen], kind="stable")]
-    return np.argsort(far, kind="stable")
+def notes_of(rejected: pa.RecordBatch, *, text: bool) -> RejectNotes:
+    """Returns notes about a batch of rejected pairs; none of their text unless ``text`` is true."""
+    far = distances(rejected)
+    notes = RejectNotes()
+    for rule, places in places_by_rule(rejected).items():
+        own = rejected.take(pa.array(places))
+        notes.bytes[rule] = sum(text_bytes(own.column(side)) for side in SIDES)
+        if text:
+            near = np.argsort(far[places], kind="stable")[:NEAREST]
+            notes.nearest[rule] = [_pair(own, place, far[places[place]]) for place in near.tolist()]
+    return notes
 
 
 def _pair(batch: pa.RecordBatch, place: int, distance: float) -> NearReject:

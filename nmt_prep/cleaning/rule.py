@@ -109,14 +109,6 @@ class Bounds:
     above: bool = False
     below: bool = False
 
-    def passes(self, value: float) -> bool:
-        """Returns true if a value is within the bounds."""
-        if math.isnan(value):
-            return self == Bounds()
-        return (value > self.low if self.above else value >= self.low) and (
-            value < self.high if self.below else value <= self.high
-        )
-
     def threshold(self, value: float) -> float:
         """Returns the limit that a value violates. Requires a value that does not pass."""
         too_high = value >= self.high if self.below else value > self.high

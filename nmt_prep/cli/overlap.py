@@ -17,7 +17,7 @@ from nmt_prep.runtime import available_cores
 
 with delayed_imports():
     from nmt_prep.cleaning.decontamination import overlap as comparison
-    from nmt_prep.cleaning.decontamination import reading
+    from nmt_prep.cleaning.decontamination import segments
 
 _HELP = "Pairs: TSV or another format that the suffix tells, or lines of text; may be compressed."
 _COVERAGE = "A pair of FIRST contains one of SECOND with this share of its n-grams."
@@ -71,7 +71,7 @@ def _languages(given: str | None, *files: Path) -> Languages:
     """
     if given is None:
         for file in files:
-            if reading.needs_languages(file):
+            if segments.needs_languages(file):
                 raise typer.BadParameter(f"{file} may have several languages: name two with --languages, such as en-de")
         return Languages(source="und", target="und")
     source, _, target = given.partition("-")

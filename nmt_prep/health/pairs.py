@@ -15,8 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from _nmt_prep_core import FrequentHashes, Lines, line_hashes, line_lengths, script_weights
 
+from nmt_prep.cleaning.languages.tags import script_number, scripts_of_language
 from nmt_prep.cleaning.lengths import expansion
-from nmt_prep.cleaning.scripts import script_number, scripts_of_language
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import Languages
 from nmt_prep.sides import Side

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_prep.cleaning.cleaner import Cleaner, Judged
-from nmt_prep.cleaning.cleaning import Cleaning, cleaning_of
 from nmt_prep.cleaning.counts import CleanCounts
+from nmt_prep.cleaning.presets import Cleaning, cleaning_of
 from nmt_prep.cleaning.rule import Context
 from nmt_prep.config import CleanSettings, Languages
 from nmt_prep.errors import CleaningError

@@ -18,12 +18,6 @@ from tests.cleaning.pairs import pairs
 from tests.cleaning.rules.values import rule_of
 
 
-def test_bounds() -> None:
-    assert [Bounds(1, 2).passes(value) for value in (0.9, 1, 2, 2.1, math.nan)] == [False, True, True, False, False]
-    assert [Bounds(1, 2, above=True, below=True).passes(value) for value in (1, 1.5, 2)] == [False, True, False]
-    assert Bounds().passes(math.nan)
-
-
 def test_threshold_is_the_bound_that_is_violated() -> None:
     assert Bounds(1, 2).threshold(0) == 1
     assert Bounds(1, 2).threshold(3) == 2

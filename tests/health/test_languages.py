@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from nmt_prep.cleaning.languages import LanguageIdentifier, load_identifier
-from nmt_prep.cleaning.languages.identifier import LabelNumbers, Probabilities
+from nmt_prep.cleaning.languages.identifiers import LabelNumbers, Probabilities
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import CleaningError
 from nmt_prep.health import languages

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nmt_prep.cleaning.decontamination.reading import read_segments
-from nmt_prep.cleaning.decontamination.segments import KINDS, Kinds, Matches, Segments, numbered_segments
+from nmt_prep.cleaning.decontamination.segments import KINDS, Kinds, Matches, Segments, numbered_segments, read_segments
 from nmt_prep.config import Languages
 from nmt_prep.corpora import PairBatch
 from nmt_prep.errors import CorpusError

@@ -11,37 +11,31 @@ import os
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, Self
 
 import numpy as np
 
 from nmt_prep.artefacts import atomic_write, writing
-from nmt_prep.cleaning.dedup.records import Records
+from nmt_prep.cleaning.dedup.keys import Records
 from nmt_prep.errors import OutputError
 
 
-class GroupedWriter:
+class GroupedWriter(ExitStack):
     """Writes a file of records in groups."""
 
     def __init__(self, path: Path) -> None:
         """Stores the path; creates nothing."""
+        super().__init__()
         self._path = path
-        self._stack = ExitStack()
         self._starts: list[Records] = []
         self._rows = 0
 
     def __enter__(self) -> Self:
-        beside = self._stack.enter_context(atomic_write(self._path))
+        beside = self.enter_context(atomic_write(self._path))
         with writing(self._path):
-            self._file = self._stack.enter_context(beside.open("wb"))
-        self._stack.push(self._end)
+            self._file = self.enter_context(beside.open("wb"))
+        self.push(self._end)
         return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.__exit__(kind, error, trace)
 
     def write(self, records: Records, starts: Records) -> None:
         """Adds a run.

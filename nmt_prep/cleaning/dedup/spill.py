@@ -1,4 +1,4 @@
-"""Spill files: the records of a part, by range of the key.
+"""Spill files: the records of a part, by range of the key. They show which pairs with the same key to drop.
 
 A task that cleans a part writes a spill file for each comparison. A task that compares the pairs with a range of keys
 reads this range from the spill files of all parts.
@@ -10,16 +10,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
-from _nmt_prep_core import partition_records
+from _nmt_prep_core import drops_among, partition_records, rank_records, reduce_records
 
-from nmt_prep.cleaning.dedup.drops import Marks
+from nmt_prep.cleaning.dedup.drops import DropWriter, Marks
 from nmt_prep.cleaning.dedup.grouped import GroupedWriter, Slice, slices_of
-from nmt_prep.cleaning.dedup.records import Comparison, Records, records_of
+from nmt_prep.cleaning.dedup.keys import Comparison, Records, records_of
 from nmt_prep.errors import CleaningError
 
 RUN_ROWS = 1 << 19
@@ -97,27 +97,22 @@ def spill_path(directory: Path, comparison: str, part: int) -> Path:
     return directory / f"{comparison}-{part:05d}.spill"
 
 
-class SpillWriter:
+class SpillWriter(ExitStack):
     """Writes the spill files of a part."""
 
     def __init__(self, files: SpillFiles) -> None:
         """Allocates buffers; creates no file."""
+        super().__init__()
         self._files = files
         self._buffers = [np.empty((RUN_ROWS, each.width), np.uint64) for each in files.comparisons]
         self._writers = [GroupedWriter(path) for path in files.paths]
         self._rows = 0
-        self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         for writer in self._writers:
-            self._stack.enter_context(writer)
-        self._stack.push(self._end)
+            self.enter_context(writer)
+        self.push(self._end)
         return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.__exit__(kind, error, trace)
 
     def add(self, pairs: pa.RecordBatch) -> None:
         """Adds the pairs of a batch.
@@ -202,3 +197,59 @@ class SpilledRange:
                 records = piece.read(self._width, first, rows)
                 dropped = marks.among(records[:, -1])
                 yield records[~dropped] if dropped.any() else records
+
+
+@dataclass(frozen=True)
+class Corpora:
+    """The corpora of the compared pairs: the number of the corpus of each part, and how many corpora there are."""
+
+    of_parts: tuple[int, ...]
+    count: int
+
+
+def decide_range(
+    found: SpilledRange, comparison: Comparison, corpora: Corpora, memory: int, output: DropWriter
+) -> npt.NDArray[np.int64]:
+    """Writes the pairs of a range of keys that are not among the best of their key.
+
+    If the records take more than the given memory, which happens if many pairs have the same key, they are read twice:
+    first to find the best of each key, while no others are held, then to find those that are not among them.
+
+    Args:
+        found: the records.
+        comparison: the contents of the records, and how many pairs to keep for each key.
+        corpora: the corpora of the parts.
+        memory: bytes of records to hold at a time.
+        output: receives the pairs to drop.
+
+    Returns:
+        Matrix of corpora, row by row: how many pairs of one corpus have a key that is also in another.
+
+    Raises:
+        OutputError: a spill file cannot be read, or the pairs cannot be written.
+    """
+    most = max(memory // comparison.record_bytes, 4)
+    records = found.read() if found.rows <= most else _reduced(found, comparison, corpora, most)
+    drops, overlap = rank_records(records, comparison.kept, [*corpora.of_parts], corpora.count)
+    output.add(drops)
+    if found.rows > most:
+        for batch in found.batches(most // 4):
+            output.add(drops_among(batch, comparison.kept, records))
+    return overlap
+
+
+def _reduced(found: SpilledRange, comparison: Comparison, corpora: Corpora, most: int) -> Records:
+    """Returns the best records of each key, and the counts of others (see ``ranking.h``)."""
+
+    def reduce(held: Records) -> int:
+        return reduce_records(held, comparison.kept, [*corpora.of_parts], corpora.count)
+
+    held, rows = np.empty((most, comparison.width), np.uint64), 0
+    for batch in found.batches(most // 4):
+        if rows + len(batch) > len(held):
+            rows = reduce(held[:rows])
+            if rows > len(held) // 2:  # mostly different keys
+                held = np.concatenate([held[:rows], np.empty_like(held)])
+        held[rows : rows + len(batch)] = batch
+        rows += len(batch)
+    return held[: reduce(held[:rows])]

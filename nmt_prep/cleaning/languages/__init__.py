@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from nmt_prep.cleaning.languages.identifier import Contest, LanguageIdentifier
-from nmt_prep.cleaning.languages.loading import load_identifier, model_file
+from nmt_prep.cleaning.languages.identifiers import Contest, LanguageIdentifier, load_identifier, model_file
 
 __all__ = ["Contest", "LanguageIdentifier", "load_identifier", "model_file"]

@@ -36,7 +36,7 @@ from _nmt_prep_core import script_weights
 from pydantic import Field
 
 from nmt_prep.cleaning.languages import load_identifier, model_file
-from nmt_prep.cleaning.languages.rivals import Expected
+from nmt_prep.cleaning.languages.tags import Expected
 from nmt_prep.cleaning.rule import Bounds, Context, Pairs, SideRule, Values
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import Section

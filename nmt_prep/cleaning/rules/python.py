@@ -19,7 +19,8 @@ import sys
 import sysconfig
 import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import lru_cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -144,7 +145,7 @@ def _load(name: str, base_dir: Path) -> tuple[Callable[..., Any], Path | None]:
     beside = base_dir / module_name.replace(".", "/")
     file = next((path for path in (beside.with_suffix(".py"), beside / "__init__.py") if path.is_file()), None)
     try:
-        module = importlib.import_module(module_name) if not colon or file is None else _MODULES.load(file, base_dir)
+        module = importlib.import_module(module_name) if not colon or file is None else _beside(file, base_dir)
     except ModuleNotFoundError as error:
         if error.name != module_name:
             raise ValueError(f"cannot import {module_name}: {error}") from error
@@ -179,33 +180,28 @@ def _described(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}{where}"
 
 
-class _Modules:
-    """Modules that were loaded from files beside configs, by path and version of the file."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._known: dict[Path, tuple[str, ModuleType]] = {}
-
-    def load(self, path: Path, base_dir: Path) -> ModuleType:
-        """Imports a file under a unique name, so that modules with the same name beside two configs do not conflict."""
-        path = path.absolute()
-        with self._lock:
-            digest = hashlib.sha256(path.read_bytes()).hexdigest()
-            known: Mapping[Path, tuple[str, ModuleType]] = self._known
-            if path in known and known[path][0] == digest:
-                return known[path][1]
-            name = f"_nmt_prep_rule_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
-            spec = importlib.util.spec_from_file_location(name, path)
-            if spec is None or spec.loader is None:
-                raise ImportError(f"{path} is no Python module")
-            module = importlib.util.module_from_spec(spec)
-            sys.path.insert(0, str(base_dir))
-            try:
-                spec.loader.exec_module(module)
-            finally:
-                sys.path.remove(str(base_dir))
-            self._known[path] = (digest, module)
-            return module
+_loading = threading.Lock()
 
 
-_MODULES = _Modules()
+@lru_cache(maxsize=64)
+def _module(path: Path, digest: str, base_dir: Path) -> ModuleType:
+    """Imports a file under a unique name, so that modules with the same name beside two configs do not conflict.
+
+    A file with another digest is imported again.
+    """
+    name = f"_nmt_prep_rule_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no Python module")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(base_dir))
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(base_dir))
+    return module
+
+
+def _beside(path: Path, base_dir: Path) -> ModuleType:
+    with _loading:
+        return _module(path.absolute(), hashlib.sha256(path.read_bytes()).hexdigest(), base_dir)

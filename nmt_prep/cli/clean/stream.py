@@ -25,10 +25,16 @@ from nmt_prep.artefacts import output_file, writing
 from nmt_prep.checks.stream import StreamCleaning, load_cleaning
 from nmt_prep.cleaning.cleaner import Cleaner
 from nmt_prep.cleaning.counts import CleanCounts
-from nmt_prep.cleaning.decontamination.finder import LeakFinder, Verdict, verdict_of
-from nmt_prep.cleaning.decontamination.leaks import LARGE_SHARE, EvaluationSet, SetLeaks, total_leaks
-from nmt_prep.cleaning.decontamination.reading import read_segments
-from nmt_prep.cleaning.decontamination.segments import Segments, numbered_segments
+from nmt_prep.cleaning.decontamination.leaks import (
+    LARGE_SHARE,
+    EvaluationSet,
+    LeakFinder,
+    SetLeaks,
+    Verdict,
+    total_leaks,
+    verdict_of,
+)
+from nmt_prep.cleaning.decontamination.segments import Segments, numbered_segments, read_segments
 from nmt_prep.cleaning.decontamination.sets import FILE, sacrebleu_corpora, set_name
 from nmt_prep.cleaning.rule import Context, Values
 from nmt_prep.cli.options import STANDARD_INPUT, STANDARD_OUTPUT, check_outputs

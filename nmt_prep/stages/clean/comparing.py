@@ -9,8 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from nmt_prep.cleaning.dedup.deciding import Corpora
-from nmt_prep.cleaning.dedup.spill import check_memory, range_bits
+from nmt_prep.cleaning.dedup.spill import Corpora, check_memory, range_bits
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.pipeline.rounds import Round
 from nmt_prep.sides import Side
@@ -67,7 +66,7 @@ def plan_ranges(task: PlanTask, tick: object) -> Ranges:
     return Ranges(range_bits(task.records, task.record_bytes, task.memory), min(task.memory // 8, LARGEST_BUFFER))
 
 
-PLAN, NEAR_PLAN = (Round(name, plan_ranges, Ranges, by_all=True) for name in ("clean-ranges", "clean-near-ranges"))
+PLAN = Round("clean-ranges", plan_ranges, Ranges, by_all=True)
 
 
 @dataclass(frozen=True)

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from pathlib import Path
+from typing import Any
 
-from nmt_prep.cleaning.cleaning import Cleaning, cleaning_of
 from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES, CORPUS_RULES
 from nmt_prep.cleaning.counts import CleanCounts
 from nmt_prep.cleaning.decontamination.leaks import Leaks, total_leaks
-from nmt_prep.cleaning.dedup.records import Comparison
+from nmt_prep.cleaning.dedup.keys import Comparison
 from nmt_prep.cleaning.dedup.spill import SpillFiles
-from nmt_prep.cleaning.presets import effective_dedup
+from nmt_prep.cleaning.presets import Cleaning, cleaning_of, effective_dedup
 from nmt_prep.cleaning.rejects import RejectNotes
 from nmt_prep.cleaning.rule import Context
 from nmt_prep.config import CleanSettings, Config, Corpus
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.errors import OutputError
+from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.clean.parts import REJECTED, CorpusTask, PartFiles, PartResult, PartTask
@@ -260,3 +262,53 @@ class CorpusWork:
 def spill_directory(job: Job, split: str) -> Path:
     """Returns the directory of the spill files of a split, and of the pairs that deduplication drops."""
     return job.scratch / "dedup" / split
+
+
+class CorpusRule(ABC):
+    """A rule that needs the whole corpus.
+
+    Attributes:
+        name: name of the rule.
+        this: name of its pass, in the names of tasks and files.
+        rounds: the rounds that apply it, in order. Their names are unique within the stage.
+    """
+
+    name: str
+    this: str
+    rounds: tuple[Round[Any, Any], ...]
+
+    def applies(self, corpus: CleanedCorpus) -> bool:
+        """Returns true if a corpus takes this pass."""
+        return corpus.has_rule(self.name)
+
+    def scores(self, corpus: CleanedCorpus) -> tuple[str, ...]:
+        """Returns the names of the scores that a corpus must come with."""
+        return ()
+
+    def settings(self, config: Config) -> dict[str, object]:
+        """Returns the settings that the result depends on, besides the options of the rule."""
+        return {}
+
+    def check(self, corpus: CleanedCorpus, base_dir: Path) -> None:  # noqa: B027  (most rules read no files)
+        """Checks the local files that the rule reads for a corpus.
+
+        Raises:
+            CleaningError: a file cannot be used; the message names the option and the corpus.
+        """
+
+    def files(self, corpus: CleanedCorpus, base_dir: Path) -> dict[str, Path]:
+        """Returns the local files that the rule reads for a corpus, by their names in the config."""
+        return {}
+
+    def learns_from(self, spec: object) -> int:
+        """Returns the most pairs of a split that a model of word alignment is learned from, given the options."""
+        return 0
+
+    @abstractmethod
+    def apply(self, job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
+        """Yields the rounds, and adds the results to the corpora.
+
+        Args:
+            job: the job.
+            corpora: the corpora that take this pass.
+        """

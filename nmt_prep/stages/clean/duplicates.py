@@ -24,7 +24,6 @@ import pyarrow as pa
 from nmt_prep.artefacts import atomic_write, link_or_copy
 from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES
 from nmt_prep.cleaning.counts import CleanCounts
-from nmt_prep.cleaning.dedup.deciding import Corpora, decide_range
 from nmt_prep.cleaning.dedup.drops import (
     ClusterSizes,
     Dropped,
@@ -34,10 +33,9 @@ from nmt_prep.cleaning.dedup.drops import (
     merged_clusters,
     write_marks,
 )
-from nmt_prep.cleaning.dedup.keys import Compared, KeyKind
+from nmt_prep.cleaning.dedup.keys import Compared, Comparison, KeyKind, comparisons_of, parts_of, places_of, rows_of
 from nmt_prep.cleaning.dedup.near import Signatures
-from nmt_prep.cleaning.dedup.records import Comparison, comparisons_of, parts_of, places_of, rows_of
-from nmt_prep.cleaning.dedup.spill import SpilledRange, range_bytes
+from nmt_prep.cleaning.dedup.spill import Corpora, SpilledRange, decide_range, range_bytes
 from nmt_prep.cleaning.presets import effective_dedup
 from nmt_prep.config import Config, DedupSettings
 from nmt_prep.corpora import iter_pairs
@@ -45,7 +43,6 @@ from nmt_prep.engines import Tick
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
 from nmt_prep.stages.clean.comparing import (
-    NEAR_PLAN,
     PLAN,
     ComparedPart,
     ComparedSplit,
@@ -274,19 +271,19 @@ def plan_splits(job: Job) -> Rounds[DedupPlan]:
     comparisons, memory = comparisons_of(settings), job.task_memory if pairs else 0
     width = max((each.record_bytes for each in comparisons), default=0)
     kept = max((each.kept for each in comparisons), default=0)
-    keys = yield from PLAN.run(
-        # A range holds at least twice as many records as the best pairs of one key.
+    # A range holds at least twice as many records as the best pairs of one key.
+    tasks = [
         PlanTask(f"ranges-{split}", split, "clean.dedup", size, size, 2 * min(kept, size), width, memory)
         for split, size in pairs.items()
-    )
-    near: list[Ranges] = []
+    ]
     if settings.pair == "near":
         bands, width = Signatures.of(settings).bands.bands, Signatures.of(settings).record_bytes
-        near = yield from NEAR_PLAN.run(
+        tasks += [
             PlanTask(f"near-ranges-{split}", split, "clean.dedup.near", size, size * bands, 0, width, memory)
             for split, size in pairs.items()
-        )
-    return DedupPlan(dict(zip(pairs, keys, strict=True)), dict(zip(pairs, near, strict=False)))
+        ]
+    ranges = yield from PLAN.run(tasks)
+    return DedupPlan(dict(zip(pairs, ranges, strict=False)), dict(zip(pairs, ranges[len(pairs) :], strict=False)))
 
 
 @dataclass

@@ -16,8 +16,7 @@ import pyarrow as pa
 from _nmt_prep_core import KEYS_UNICODE_VERSION
 
 from nmt_prep.cleaning.decontamination.leaks import LARGE_SHARE, Against, EvaluationSet, LeakExample
-from nmt_prep.cleaning.decontamination.reading import read_segments
-from nmt_prep.cleaning.decontamination.segments import numbered_segments, write_segments
+from nmt_prep.cleaning.decontamination.segments import numbered_segments, read_segments, write_segments
 from nmt_prep.cleaning.decontamination.sets import (
     FILE,
     against_of,

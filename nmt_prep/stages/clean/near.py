@@ -17,7 +17,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from nmt_prep.cleaning.dedup.deciding import Corpora
 from nmt_prep.cleaning.dedup.drops import (
     ClusterSizes,
     DropWriter,
@@ -27,6 +26,7 @@ from nmt_prep.cleaning.dedup.drops import (
     read_survivors,
 )
 from nmt_prep.cleaning.dedup.grouped import GroupedWriter, slices_of
+from nmt_prep.cleaning.dedup.keys import Records, parts_of, places_of
 from nmt_prep.cleaning.dedup.near import (
     Found,
     Signatures,
@@ -39,7 +39,7 @@ from nmt_prep.cleaning.dedup.near import (
     write_groups,
     write_texts,
 )
-from nmt_prep.cleaning.dedup.records import Records, parts_of, places_of
+from nmt_prep.cleaning.dedup.spill import Corpora
 from nmt_prep.config import DedupSettings
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.corpora.parts import PairFile, score_column

@@ -16,11 +16,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nmt_prep.cleaning.cleaning import Cleaning
 from nmt_prep.cleaning.counts import CleanCounts, Histogram, histogram
 from nmt_prep.cleaning.decontamination.leaks import Against, Leaks
 from nmt_prep.cleaning.dedup.spill import SpillFiles, SpillWriter
-from nmt_prep.cleaning.rejects import Instead, RejectNotes, RejectNoting, RejectSample, rejected_batch
+from nmt_prep.cleaning.presets import Cleaning
+from nmt_prep.cleaning.rejects import Instead, RejectNotes, RejectSample, notes_of, rejected_batch
 from nmt_prep.cleaning.rule import Context, Values
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.corpora.parts import BatchFile, PairFile
@@ -135,7 +135,7 @@ class PartOutput:
         self._bytes = dict.fromkeys(SIDES, 0)
         self._spill = None if files.spill is None else SpillWriter(files.spill)
         self._stack = ExitStack()
-        self._noting = RejectNoting(text=task.of.rejects != "none")
+        self._notes = RejectNotes()
 
     def __enter__(self) -> PartOutput:
         for file in (self._kept, self._rejected, self._spill):
@@ -179,7 +179,7 @@ class PartOutput:
         if len(chosen) == len(batch):
             return
         rejected = rejected_batch(batch.filter(pc.invert(mask)), rules, values, thresholds, instead, refused)
-        self._noting.add(rejected)
+        self._notes += notes_of(rejected, text=self._of.rejects != "none")
         if self._sample is not None:
             self._sample.add(rejected)
         elif self._of.rejects == "all":
@@ -189,7 +189,7 @@ class PartOutput:
         """Returns the result of the task. Requires that the files are closed."""
         sizes = self._bytes["source"], self._bytes["target"]
         kept, rejected = (_written(self._kept, self._of, *sizes), _written(self._rejected, self._of))
-        return PartResult(counts, kept, rejected, notes=self._noting.notes())
+        return PartResult(counts, kept, rejected, notes=self._notes)
 
 
 def _written(file: BatchFile, of: CorpusTask, source: int | None = None, target: int | None = None) -> PairFile | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES
 from nmt_prep.cleaning.decontamination.leaks import Against
 from nmt_prep.cleaning.decontamination.sets import is_decontaminated
-from nmt_prep.cleaning.dedup.records import Comparison
+from nmt_prep.cleaning.dedup.keys import Comparison
 from nmt_prep.cleaning.dedup.spill import SpillFiles
 from nmt_prep.cleaning.presets import effective_dedup
 from nmt_prep.config import Config
@@ -25,13 +25,13 @@ from nmt_prep.sides import SIDES
 from nmt_prep.stages.clean.comparing import Ranges
 from nmt_prep.stages.clean.corpora import (
     CleanedCorpus,
+    CorpusRule,
     CorpusWork,
     cleaned_corpora,
     is_deduplicated,
     section_of,
     spill_directory,
 )
-from nmt_prep.stages.clean.corpus_rule import CorpusRule
 from nmt_prep.stages.clean.duplicates import PASSES, comparisons_in
 from nmt_prep.stages.clean.parts import CorpusTask
 from nmt_prep.stages.clean.top import Top

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from nmt_prep.cleaning.corpus_rules import SHARES
 from nmt_prep.cleaning.counts import EMPTY, CleanCounts
+from nmt_prep.cleaning.decontamination.leaks import LeakFinder, verdict_of
 from nmt_prep.cleaning.decontamination.sets import REASON
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.corpora.parts import scores_of
@@ -48,7 +49,6 @@ def clean_part(task: PartTask, tick: Tick) -> PartResult:
         OutputError: a file cannot be written.
     """
     from nmt_prep.cleaning.cleaner import Cleaner  # noqa: PLC0415  (loads all rules)
-    from nmt_prep.cleaning.decontamination.finder import LeakFinder, verdict_of  # noqa: PLC0415  (loads all rules)
 
     cleaner = Cleaner(task.of.cleaning, task.of.context, task.of.name)
     finder = None if task.of.against is None else LeakFinder.of(task.of.against)

@@ -27,7 +27,7 @@ from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
-from nmt_prep.stages.clean.comparing import NEAR_PLAN, PLAN, Overlap
+from nmt_prep.stages.clean.comparing import PLAN, Overlap
 from nmt_prep.stages.clean.corpora import (
     CorpusWork,
     RuleBounds,
@@ -163,7 +163,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
     output = CleanOutput
     observed = CleanObserved
     rounds: ClassVar[tuple[Round[Any, Any], ...]] = (
-        *(PLAN, NEAR_PLAN, SEGMENTS, FIRST, CHECK, CLEAN),
+        *(PLAN, SEGMENTS, FIRST, CHECK, CLEAN),
         *(round_ for rule in EARLY for round_ in rule.rounds),
         *DEDUP_ROUNDS,
         *(round_ for rule in LATE for round_ in rule.rounds),
@@ -186,10 +186,9 @@ class Clean(Stage[CleanOutput, Cleaned]):
             [round_ for rule in rules if any(map(rule.applies, corpora)) for round_ in rule.rounds]
             for rules in (EARLY, LATE)
         )
-        near = (NEAR_PLAN,) if effective_dedup(clean).pair == "near" else ()
         segments = (SEGMENTS,) if is_active(config) else ()
         sample = (REJECTS,) if clean.rejects == "sample" else ()
-        first = (PLAN, *near, *segments, FIRST, CHECK, CLEAN, *early)
+        first = (PLAN, *segments, FIRST, CHECK, CLEAN, *early)
         return (
             *(*first, *dedup_rounds(config, "dedup")),
             *(*late, *dedup_rounds(config, "limits"), *sample, *HEALTH_ROUNDS),

@@ -16,8 +16,7 @@ from nmt_prep.corpora.parts import score_column, scores_of
 from nmt_prep.engines import Tick
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
-from nmt_prep.stages.clean.corpora import CleanedCorpus, CorpusWork, RuleBounds
-from nmt_prep.stages.clean.corpus_rule import CorpusRule
+from nmt_prep.stages.clean.corpora import CleanedCorpus, CorpusRule, CorpusWork, RuleBounds
 from nmt_prep.stages.clean.parts import PartResult, PartTask, drop_below, part_round
 
 

@@ -6,11 +6,10 @@ from _nmt_prep_core import ROW_BITS, drops_among, rank_records, reduce_records
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.cleaning.dedup.deciding import Corpora, decide_range
 from nmt_prep.cleaning.dedup.drops import DropWriter, PartDrops
 from nmt_prep.cleaning.dedup.grouped import GroupedWriter
-from nmt_prep.cleaning.dedup.records import Comparison, Records
-from nmt_prep.cleaning.dedup.spill import SpilledRange, spill_path
+from nmt_prep.cleaning.dedup.keys import Comparison, Records
+from nmt_prep.cleaning.dedup.spill import Corpora, SpilledRange, decide_range, spill_path
 from tests.conftest import examples
 
 

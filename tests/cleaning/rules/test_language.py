@@ -12,9 +12,10 @@ from _nmt_prep_core import Lines, script_weights
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt_prep.cleaning.counts import judge
+from nmt_prep.cleaning.languages.tags import script_number
 from nmt_prep.cleaning.rule import Bounds, Context, Rule
 from nmt_prep.cleaning.rules import make_rules
-from nmt_prep.cleaning.scripts import script_number
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import Languages
 from nmt_prep.sides import Side
@@ -45,7 +46,7 @@ def rule(
 
 def kept(made: Rule[Any], source: list[str], target: list[str]) -> list[list[bool]]:
     values = made.values(pairs(source, target))
-    return [[made.bounds[0].passes(value) for value in row] for row in values.tolist()]
+    return [judge(row[np.newaxis], made.bounds[:1]).tolist() for row in values]
 
 
 @pytest.mark.parametrize("model", ["lid.176", "eldc"])
@@ -126,7 +127,7 @@ def test_unknown_text() -> None:
 def test_margin() -> None:
     made = rule(margin=0.0)
     assert made.bounds == (Bounds(high=0.0), Bounds(high=0.0))
-    assert rule(margin=1).bounds[0].passes(1.0)
+    assert rule(margin=1).bounds[0] == Bounds(high=1.0)
 
 
 def test_a_side_whose_language_the_model_does_not_know(caplog: pytest.LogCaptureFixture) -> None:

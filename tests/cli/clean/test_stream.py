@@ -215,7 +215,7 @@ def test_the_filters_of_an_opusfilter_config_replace_the_rules(config: Path, tmp
     left_out = f"{tmp_path}/opus.yaml: not taken over:"
     assert messages.splitlines() == [
         f"{left_out} step 1, remove_duplicates: only steps of type filter are taken over",
-        f"{left_out} step 2, LangidFilter: decides otherwise than the rule language; name that in the section clean",
+        f"{left_out} step 2, LangidFilter: no rule gives the same score; see the rules language and score",
         f"{left_out} step 2, MyFilter: a filter of the module mine; use the rule python",
         "4 pairs read, 2 kept, 2 dropped (50.0%)",
         "dropped: length 1, length/chars 1",

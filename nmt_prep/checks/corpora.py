@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from nmt_prep.config import Corpus, Languages
 from nmt_prep.config.corpus import Fields
 from nmt_prep.config.problems import Problem, problems_of
+from nmt_prep.config.section import descriptions
 from nmt_prep.config.url import is_hub_id
 from nmt_prep.corpora.registry import format_of, option_keys, reader_of, score_files
 from nmt_prep.errors import ConfigError
@@ -59,7 +60,7 @@ def _format_problem(name: str) -> str:
     try:
         reader_of(name)
     except ValueError as error:
-        return f"{error}; allowed: {Corpus.model_fields['format'].description}"
+        return f"{error}; allowed: {descriptions(Corpus)['format']}"
     return ""
 
 

@@ -11,10 +11,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from nmt_prep import stages
 from nmt_prep.checks.corpora import completed
-from nmt_prep.config import CleanSettings, Config, Corpus, ExistingVocab, Vocab
+from nmt_prep.config import CleanSettings, Config, Corpus, ExistingVocab, Section, Vocab
 from nmt_prep.config.file import read_file
 from nmt_prep.config.languages import ConfigLanguages
 from nmt_prep.config.problems import KeyPath, Problem, problems_of, worded, wrong_keys
+from nmt_prep.config.section import descriptions
 from nmt_prep.config.url import is_hub_id
 from nmt_prep.errors import ConfigError, NmtPrepError
 from nmt_prep.outputs import kind_of
@@ -252,4 +253,14 @@ def _publish_problems(config: Config) -> Iterator[Problem]:
 def json_schema() -> dict[str, Any]:
     """Returns the JSON schema of a config, for editors that complete and check YAML."""
     schema = Config.model_json_schema(mode="validation")
+    _describe_keys(Section, {Config.__name__: schema, **schema["$defs"]})
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def _describe_keys(base: type[Section], schemas: Mapping[str, Any]) -> None:
+    """Adds the descriptions of keys to the schemas of the sections that are derived from a class, by their names."""
+    for section in base.__subclasses__():
+        _describe_keys(section, schemas)
+        if section.__name__ in schemas and section.__module__.startswith("nmt_prep.config"):
+            for key, text in descriptions(section).items():
+                schemas[section.__name__]["properties"][key]["description"] = text

@@ -24,45 +24,35 @@ def _off_in_yaml(value: object) -> object:
 class CorpusCleaning(Section):
     """Changes for one corpus or language pair."""
 
-    fix: Fixes | None = Field(None, description="a list of fixes, or null for no change: replaces the list above")
+    fix: Fixes | None = None
+    """a list of fixes, or null for no change: replaces the list above"""
     rules: dict[str, Any] = Field(default_factory=dict, description=_RULES)
 
 
 class NearSettings(Section):
     """The similarity from which pairs are near duplicates."""
 
-    similarity: float = Field(
-        0.75,
-        gt=0,
-        le=1,
-        description="a number above 0, up to 1: the smallest share of character n-grams that both sides of near "
-        "duplicates have in common",
-    )
+    similarity: float = Field(0.75, gt=0, le=1)
+    """a number above 0, up to 1: the smallest share of character n-grams that both sides of near duplicates have in
+    common"""
 
 
 class DedupSettings(Section):
     """Deduplication: drops pairs that are the same as others, after the rules, within each split."""
 
-    pair: Annotated[Literal["off", "exact", "normalized", "near"] | None, BeforeValidator(_off_in_yaml)] = Field(
-        None,
-        description="off, exact, normalized, near, or null for that of the preset: keep one of several pairs whose "
-        "sides are equal in all bytes, or except for case, punctuation, digits, spaces and width; near also drops "
-        "pairs whose sides are similar to those of a better pair",
-    )
-    max_targets_per_source: int | None = Field(
-        None, ge=1, description="a number, or null for no limit: the most pairs to keep with the same source"
-    )
-    max_sources_per_target: int | None = Field(
-        None, ge=1, description="a number, or null for no limit: the most pairs to keep with the same target"
-    )
-    keep: tuple[str, ...] = Field(
-        ("corpus",),
-        description="a list of names of scores, then corpus: keep the pairs with the highest scores; if scores are "
-        "equal, those of the first corpus, then those in the first rows",
-    )
-    near: NearSettings = Field(
-        default_factory=NearSettings, description="a mapping: how similar near duplicates are, for pair: near"
-    )
+    pair: Annotated[Literal["off", "exact", "normalized", "near"] | None, BeforeValidator(_off_in_yaml)] = None
+    """off, exact, normalized, near, or null for that of the preset: keep one of several pairs whose sides are equal in
+    all bytes, or except for case, punctuation, digits, spaces and width; near also drops pairs whose sides are similar
+    to those of a better pair"""
+    max_targets_per_source: int | None = Field(None, ge=1)
+    """a number, or null for no limit: the most pairs to keep with the same source"""
+    max_sources_per_target: int | None = Field(None, ge=1)
+    """a number, or null for no limit: the most pairs to keep with the same target"""
+    keep: tuple[str, ...] = ("corpus",)
+    """a list of names of scores, then corpus: keep the pairs with the highest scores; if scores are equal, those of the
+    first corpus, then those in the first rows"""
+    near: NearSettings = Field(default_factory=NearSettings)
+    """a mapping: how similar near duplicates are, for pair: near"""
 
     @field_validator("keep")
     @classmethod
@@ -100,21 +90,13 @@ class DedupSettings(Section):
 class DecontaminateSettings(Section):
     """Decontamination: finds pairs that contain segments of evaluation sets, after the rules."""
 
-    against: tuple[Location, ...] | None = Field(
-        None,
-        description="a list of different splits such as dev, ids such as sacrebleu:wmt22 or sacrebleu:wmt22/en-de, and "
-        "files such as file:extra.txt, or null for those of the preset: the evaluation sets; [] for none",
-    )
-    coverage: float = Field(
-        0.7,
-        gt=0,
-        le=1,
-        strict=False,
-        description="a number above 0, up to 1: a pair contains a segment if a side has this share of its n-grams",
-    )
-    action: Literal["drop", "report"] = Field(
-        "drop", description="drop or report: whether such pairs are dropped, or only counted"
-    )
+    against: tuple[Location, ...] | None = None
+    """a list of different splits such as dev, ids such as sacrebleu:wmt22 or sacrebleu:wmt22/en-de, and files such as
+    file:extra.txt, or null for those of the preset: the evaluation sets; [] for none"""
+    coverage: float = Field(0.7, gt=0, le=1, strict=False)
+    """a number above 0, up to 1: a pair contains a segment if a side has this share of its n-grams"""
+    action: Literal["drop", "report"] = "drop"
+    """drop or report: whether such pairs are dropped, or only counted"""
 
     @field_validator("against")
     @classmethod
@@ -127,38 +109,24 @@ class DecontaminateSettings(Section):
 class CleanSettings(Section):
     """Fixes that repair text, and rules that drop pairs. Without this section, nothing is cleaned."""
 
-    preset: Literal["none", "light", "standard", "strict"] = Field(
-        "standard",
-        description="none, light, standard or strict: the rules and fixes that the other keys change; nmt-prep plan "
-        "--show-rules prints them",
-    )
-    fix: Fixes | None = Field(
-        None,
-        description="a list of names of fixes, some with a mode such as {punctuation: moses}, or null for those of the "
-        "preset: the fixes that are applied before the rules",
-    )
+    preset: Literal["none", "light", "standard", "strict"] = "standard"
+    """none, light, standard or strict: the rules and fixes that the other keys change; nmt-prep plan --show-rules
+    prints them"""
+    fix: Fixes | None = None
+    """a list of names of fixes, some with a mode such as {punctuation: moses}, or null for those of the preset: the
+    fixes that are applied before the rules"""
     rules: dict[str, Any] = Field(default_factory=dict, description=_RULES)
-    overrides: dict[Name, CorpusCleaning] = Field(
-        default_factory=dict,
-        description="a mapping from language pairs such as en-de, and from names of corpora: changes for them; those "
-        "of a corpus take precedence over those of its language pair",
-    )
-    dedup: DedupSettings = Field(
-        default_factory=DedupSettings, description="a mapping: the pairs to drop because others are the same"
-    )
-    decontaminate: DecontaminateSettings = Field(
-        default_factory=DecontaminateSettings,
-        description="a mapping: the evaluation sets whose segments must not be in the pairs",
-    )
-    splits: Annotated[tuple[Name, ...], Field(min_length=1)] = Field(
-        ("train",), description="a list of splits: the splits to clean; other splits stay as they are"
-    )
-    rejects: Literal["none", "sample", "all"] = Field(
-        "sample",
-        description="none, sample or all: the dropped pairs to write to rejected/, where sample means up to 1,000 for "
-        "each rule and corpus",
-    )
-    allow_empty: bool = Field(
-        False,
-        description="true or false: continue, without an error, if the rules drop all pairs of a corpus",
-    )
+    overrides: dict[Name, CorpusCleaning] = Field(default_factory=dict)
+    """a mapping from language pairs such as en-de, and from names of corpora: changes for them; those of a corpus take
+    precedence over those of its language pair"""
+    dedup: DedupSettings = Field(default_factory=DedupSettings)
+    """a mapping: the pairs to drop because others are the same"""
+    decontaminate: DecontaminateSettings = Field(default_factory=DecontaminateSettings)
+    """a mapping: the evaluation sets whose segments must not be in the pairs"""
+    splits: Annotated[tuple[Name, ...], Field(min_length=1)] = ("train",)
+    """a list of splits: the splits to clean; other splits stay as they are"""
+    rejects: Literal["none", "sample", "all"] = "sample"
+    """none, sample or all: the dropped pairs to write to rejected/, where sample means up to 1,000 for each rule and
+    corpus"""
+    allow_empty: bool = False
+    """true or false: continue, without an error, if the rules drop all pairs of a corpus"""

@@ -36,42 +36,28 @@ Translators = Annotated[
 class Columns(Section):
     """The columns of a table that hold the two sides."""
 
-    source: Annotated[int, Field(ge=0)] | Annotated[str, Field(min_length=1)] = Field(
-        0, description="the number of a column, counted from 0, or its name in the header: the source side"
-    )
-    target: Annotated[int, Field(ge=0)] | Annotated[str, Field(min_length=1)] = Field(
-        1, description="the number of a column, counted from 0, or its name in the header: the target side"
-    )
+    source: Annotated[int, Field(ge=0)] | Annotated[str, Field(min_length=1)] = 0
+    """the number of a column, counted from 0, or its name in the header: the source side"""
+    target: Annotated[int, Field(ge=0)] | Annotated[str, Field(min_length=1)] = 1
+    """the number of a column, counted from 0, or its name in the header: the target side"""
 
 
 class Fields(Section):
     """The fields of nested rows that hold the two sides."""
 
-    source: str = Field(
-        min_length=1,
-        description="field names joined by dots, such as translation.en: the path to the text of the source side",
-    )
-    target: str = Field(
-        min_length=1,
-        description="field names joined by dots, such as translation.zh: the path to the text of the target side",
-    )
+    source: str = Field(min_length=1)
+    """field names joined by dots, such as translation.en: the path to the text of the source side"""
+    target: str = Field(min_length=1)
+    """field names joined by dots, such as translation.zh: the path to the text of the target side"""
 
 
 class Tag(Section):
     """The piece that each row of a side begins with."""
 
-    source: str | None = Field(
-        None,
-        pattern=r"^\S+$",
-        description="a word without spaces that is in vocab.reserved, such as <2zh>: the first piece of each source "
-        "row",
-    )
-    target: str | None = Field(
-        None,
-        pattern=r"^\S+$",
-        description="a word without spaces that is in vocab.reserved, such as <2zh>: the first piece of each target "
-        "row",
-    )
+    source: str | None = Field(None, pattern=r"^\S+$")
+    """a word without spaces that is in vocab.reserved, such as <2zh>: the first piece of each source row"""
+    target: str | None = Field(None, pattern=r"^\S+$")
+    """a word without spaces that is in vocab.reserved, such as <2zh>: the first piece of each target row"""
 
 
 class ScorePlace(Section):
@@ -80,22 +66,17 @@ class ScorePlace(Section):
     A value that is not a mapping is short for ``{at: VALUE}``.
     """
 
-    at: Annotated[int, Field(ge=0)] | Annotated[str, Field(min_length=1)] | None = Field(
-        None,
-        description="the number of a column, counted from 0, the name of a column (tsv, csv), a path of field names "
-        "(jsonl, parquet) or prop:TYPE (tmx): where the score is in the files of the corpus; in other formats, the "
-        "archive member with one number on each line, or the address of such a file if url is one address per side",
-    )
-    url: Mirrors | None = Field(
-        None, description="a URL or path, or a list of mirrors of the same file: a file with one number on each line"
-    )
-    sha256: Sha256 | None = Field(None, description="64 hexadecimal digits: SHA-256 of the file at url")
-    member: str | None = Field(
-        None,
-        min_length=1,
-        description="a name, or a pattern with * and ?: the member with one number on each line, of the archive at "
-        "url, or of the archive of the corpus",
-    )
+    at: Annotated[int, Field(ge=0)] | Annotated[str, Field(min_length=1)] | None = None
+    """the number of a column, counted from 0, the name of a column (tsv, csv), a path of field names (jsonl, parquet)
+    or prop:TYPE (tmx): where the score is in the files of the corpus; in other formats, the archive member with one
+    number on each line, or the address of such a file if url is one address per side"""
+    url: Mirrors | None = None
+    """a URL or path, or a list of mirrors of the same file: a file with one number on each line"""
+    sha256: Sha256 | None = None
+    """64 hexadecimal digits: SHA-256 of the file at url"""
+    member: str | None = Field(None, min_length=1)
+    """a name, or a pattern with * and ?: the member with one number on each line, of the archive at url, or of the
+    archive of the corpus"""
 
     @model_validator(mode="after")
     def _fits(self) -> ScorePlace:
@@ -119,105 +100,64 @@ _Place = Annotated[ScorePlace, BeforeValidator(_place_of, json_schema_input_type
 class Corpus(Section):
     """One named pair of files, or one file that holds both sides."""
 
-    name: Name = Field(
-        description="letters, digits, dots, dashes and underscores: the name of the corpus, recorded with every pair"
-    )
-    url: Annotated[Urls, BeforeValidator(per_side, json_schema_input_type=Mirrors | Urls)] = Field(
-        description="a URL (http, https, s3, gs, hf, file), a path relative to the config file, an id (opus:…, "
-        "mtdata:…, sacrebleu:…, hf:…), a list of mirrors, or {source: …, target: …}: where the files are"
-    )
-    manual: str | None = Field(
-        None,
-        min_length=1,
-        description="a text, or null: how to get the file by hand if no program can fetch it; url is then its path",
-    )
+    name: Name
+    """letters, digits, dots, dashes and underscores: the name of the corpus, recorded with every pair"""
+    url: Annotated[Urls, BeforeValidator(per_side, json_schema_input_type=Mirrors | Urls)]
+    """a URL (http, https, s3, gs, hf, file), a path relative to the config file, an id (opus:…, mtdata:…, sacrebleu:…,
+    hf:…), a list of mirrors, or {source: …, target: …}: where the files are"""
+    manual: str | None = Field(None, min_length=1)
+    """a text, or null: how to get the file by hand if no program can fetch it; url is then its path"""
     sha256: Annotated[Checksums, BeforeValidator(per_side, json_schema_input_type=Sha256 | Checksums)] = Field(
-        default_factory=lambda: Checksums(),
-        description="64 hexadecimal digits, or {source: …, target: …} like url: the digest that the file must have",
+        default_factory=lambda: Checksums()
     )
-    split: str | None = Field(
-        None,
-        min_length=1,
-        description="a name, or null for the one that fits the split of this config: the split of the data set that "
-        "url names by an hf: id",
-    )
-    format: str | None = Field(
-        None,
-        description="plain, tsv, csv, sgm, wmt_xml, tmx, xliff, jsonl, parquet, po, mo, or the name of an installed "
-        "reader: the file format; by default, chosen by the file names",
-    )
-    source: str | None = Field(
-        None, min_length=1, description="a name, or a pattern with * and ?: the archive member with the source side"
-    )
-    target: str | None = Field(
-        None, min_length=1, description="a name, or a pattern with * and ?: the archive member with the target side"
-    )
-    member: str | None = Field(
-        None, min_length=1, description="a name, or a pattern with * and ?: the archive member that holds both sides"
-    )
-    columns: Columns | None = Field(
-        None, description="{source: 0, target: 1}: numbers or header names of the columns with the two sides (tsv, csv)"
-    )
-    header: bool = Field(False, description="true or false: the first line names the columns (tsv, csv)")
-    fields: Fields | None = Field(
-        None,
-        description="{source: translation.en, target: translation.zh}: where the two sides are in a row (jsonl, "
-        "parquet)",
-    )
-    languages: Languages | None = Field(
-        None,
-        description="{source: …, target: …}: the language tags in the files, if they differ from the config's (tmx, "
-        "xliff, wmt_xml)",
-    )
-    references: Literal["all"] | Translators | None = Field(
-        None,
-        description="a translator, a list of them, or all: the references to read, each giving its own pairs (wmt_xml, "
-        "sgm)",
-    )
-    systems: Literal["all"] | Translators | None = Field(
-        None, description="a system, a list of them, or all: the systems whose outputs are the target side (wmt_xml)"
-    )
-    encoding: Annotated[str, AfterValidator(_text_encoding)] = Field(
-        "utf-8",
-        description="an encoding that Python knows, such as utf-8, utf-16, gb18030 or windows-1252: how the text is "
-        "encoded",
-    )
-    invalid: Literal["error", "drop"] = Field(
-        "error", description="error or drop: what to do with a pair that is not valid text in the encoding"
-    )
-    crlf: Literal["strip", "keep"] = Field(
-        "strip", description="strip or keep: what to do with a carriage return before a newline"
-    )
-    max_line_bytes: Amount = Field(
-        2**20, ge=1, le=2**30, description="an amount of bytes from 1 to 1GiB: pairs with a longer line are dropped"
-    )
-    role: Literal["parallel", "vocab", "monolingual"] = Field(
-        "parallel",
-        description="parallel, vocab or monolingual: pairs for the records, lines that only the vocabularies see, or "
-        "one side with the placeholder for the other",
-    )
-    placeholder: str = Field(
-        "<mono>",
-        pattern=r"^\S+$",
-        description="a word without spaces: stands for the missing side of a monolingual corpus",
-    )
-    options: dict[str, Any] = Field(
-        default_factory=dict, description="a mapping: options of the reader of an installed package, by name"
-    )
-    scores: dict[Name, _Place] = Field(
-        default_factory=dict,
-        description="a mapping from names to places: numbers that come with each pair, kept beside the compiled text",
-    )
-    licence: str | None = Field(
-        None,
-        min_length=1,
-        description="a text such as CC-BY-4.0, or null: the licence of the corpus, recorded in dataset.json and the "
-        "report",
-    )
-    swap: bool = Field(False, description="true or false: exchange the two sides after reading")
-    tag: Tag | None = Field(
-        None, description="{source: <2zh>}: a piece of vocab.reserved to put before the ids of each row of a side"
-    )
+    """64 hexadecimal digits, or {source: …, target: …} like url: the digest that the file must have"""
+    split: str | None = Field(None, min_length=1)
+    """a name, or null for the one that fits the split of this config: the split of the data set that url names by an
+    hf: id"""
+    format: str | None = None
+    """plain, tsv, csv, sgm, wmt_xml, tmx, xliff, jsonl, parquet, po, mo, or the name of an installed reader: the file
+    format; by default, chosen by the file names"""
+    source: str | None = Field(None, min_length=1)
+    """a name, or a pattern with * and ?: the archive member with the source side"""
+    target: str | None = Field(None, min_length=1)
+    """a name, or a pattern with * and ?: the archive member with the target side"""
+    member: str | None = Field(None, min_length=1)
+    """a name, or a pattern with * and ?: the archive member that holds both sides"""
+    columns: Columns | None = None
+    """{source: 0, target: 1}: numbers or header names of the columns with the two sides (tsv, csv)"""
+    header: bool = False
+    """true or false: the first line names the columns (tsv, csv)"""
+    fields: Fields | None = None
+    """{source: translation.en, target: translation.zh}: where the two sides are in a row (jsonl, parquet)"""
+    languages: Languages | None = None
+    """{source: …, target: …}: the language tags in the files, if they differ from the config's (tmx, xliff, wmt_xml)"""
+    references: Literal["all"] | Translators | None = None
+    """a translator, a list of them, or all: the references to read, each giving its own pairs (wmt_xml, sgm)"""
+    systems: Literal["all"] | Translators | None = None
+    """a system, a list of them, or all: the systems whose outputs are the target side (wmt_xml)"""
+    encoding: Annotated[str, AfterValidator(_text_encoding)] = "utf-8"
+    """an encoding that Python knows, such as utf-8, utf-16, gb18030 or windows-1252: how the text is encoded"""
+    invalid: Literal["error", "drop"] = "error"
+    """error or drop: what to do with a pair that is not valid text in the encoding"""
+    crlf: Literal["strip", "keep"] = "strip"
+    """strip or keep: what to do with a carriage return before a newline"""
+    max_line_bytes: Amount = Field(2**20, ge=1, le=2**30)
+    """an amount of bytes from 1 to 1GiB: pairs with a longer line are dropped"""
+    role: Literal["parallel", "vocab", "monolingual"] = "parallel"
+    """parallel, vocab or monolingual: pairs for the records, lines that only the vocabularies see, or one side with the
+    placeholder for the other"""
+    placeholder: str = Field("<mono>", pattern=r"^\S+$")
+    """a word without spaces: stands for the missing side of a monolingual corpus"""
+    options: dict[str, Any] = Field(default_factory=dict)
+    """a mapping: options of the reader of an installed package, by name"""
+    scores: dict[Name, _Place] = Field(default_factory=dict)
+    """a mapping from names to places: numbers that come with each pair, kept beside the compiled text"""
+    licence: str | None = Field(None, min_length=1)
+    """a text such as CC-BY-4.0, or null: the licence of the corpus, recorded in dataset.json and the report"""
+    swap: bool = False
+    """true or false: exchange the two sides after reading"""
+    tag: Tag | None = None
+    """{source: <2zh>}: a piece of vocab.reserved to put before the ids of each row of a side"""
 
     @model_validator(mode="after")
     def _fits(self) -> Corpus:

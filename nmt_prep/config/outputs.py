@@ -25,18 +25,13 @@ class OutputOptions(Section):
     if TYPE_CHECKING:
         kind: str
 
-    name: Name | None = Field(
-        None,
-        description="letters, digits, dots, dashes and underscores, or null for the kind: the directory in outputs/",
-    )
-    shards: Shards = Field(
-        default_factory=dict,
-        description="a mapping from splits to integers from 1 to 99999: the number of shards of a split, by default "
-        "that of records.shards",
-    )
-    corpus: bool = Field(
-        False, description="true or false: also write the name of each pair's corpus, if the kind has a place for it"
-    )
+    name: Name | None = None
+    """letters, digits, dots, dashes and underscores, or null for the kind: the directory in outputs/"""
+    shards: Shards = Field(default_factory=dict)
+    """a mapping from splits to integers from 1 to 99999: the number of shards of a split, by default that of
+    records.shards"""
+    corpus: bool = False
+    """true or false: also write the name of each pair's corpus, if the kind has a place for it"""
 
     @property
     def directory(self) -> str:
@@ -47,7 +42,8 @@ class OutputOptions(Section):
 class TFRecordOptions(OutputOptions):
     """TFRecord shards with the ids of pairs, as the section records describes them."""
 
-    kind: Literal["tfrecord"] = Field(description="tfrecord: the kind of output")
+    kind: Literal["tfrecord"]
+    """tfrecord: the kind of output"""
     layout: Layout = Field("example", description=LAYOUT)
     row_length: RowLength = Field(256, description=ROW_LENGTH)
 
@@ -55,16 +51,13 @@ class TFRecordOptions(OutputOptions):
 class MarianOptions(OutputOptions):
     """TSV files for Marian, and its vocabularies."""
 
-    kind: Literal["marian"] = Field(description="marian: the kind of output")
-    pieces: bool | None = Field(
-        None,
-        description="true, false, or null for false with a SentencePiece model, else true: write pieces "
-        "separated by spaces, or text that Marian segments by the SentencePiece model",
-    )
-    alignments: bool = Field(
-        False,
-        description="true or false: a third column with links of pieces, for guided alignment; needs a section align",
-    )
+    kind: Literal["marian"]
+    """marian: the kind of output"""
+    pieces: bool | None = None
+    """true, false, or null for false with a SentencePiece model, else true: write pieces separated by spaces, or text
+    that Marian segments by the SentencePiece model"""
+    alignments: bool = False
+    """true or false: a third column with links of pieces, for guided alignment; needs a section align"""
 
 
 _LABELLED = (
@@ -82,55 +75,48 @@ DEFAULT_PROMPTS = (
 class LanguageNames(Section):
     """Names of the two languages in prompts."""
 
-    source: str = Field(min_length=1, description="a text: the name of the source language")
-    target: str = Field(min_length=1, description="a text: the name of the target language")
+    source: str = Field(min_length=1)
+    """a text: the name of the source language"""
+    target: str = Field(min_length=1)
+    """a text: the name of the target language"""
 
 
 class HuggingFaceOptions(OutputOptions):
     """Parquet files for datasets and transformers, with a dataset card."""
 
-    kind: Literal["huggingface"] = Field(description="huggingface: the kind of output")
-    rows: Literal["translation", "chat", "ids"] = Field(
-        "translation",
-        description="translation, chat or ids: a row is a Translation, a conversation with one prompt and its answer, "
-        "or input_ids, labels and length",
-    )
-    prompts: tuple[str, ...] = Field(
-        DEFAULT_PROMPTS,
-        min_length=1,
-        description="a list of texts with {source}, {source_language} and {target_language}: prompts of chat rows, of "
-        "which each row draws one",
-    )
-    language_names: LanguageNames | None = Field(
-        None, description="{source: …, target: …}, or null for the English names: the names of the languages in prompts"
-    )
+    kind: Literal["huggingface"]
+    """huggingface: the kind of output"""
+    rows: Literal["translation", "chat", "ids"] = "translation"
+    """translation, chat or ids: a row is a Translation, a conversation with one prompt and its answer, or input_ids,
+    labels and length"""
+    prompts: tuple[str, ...] = Field(DEFAULT_PROMPTS, min_length=1)
+    """a list of texts with {source}, {source_language} and {target_language}: prompts of chat rows, of which each row
+    draws one"""
+    language_names: LanguageNames | None = None
+    """{source: …, target: …}, or null for the English names: the names of the languages in prompts"""
 
 
 class FairseqOptions(OutputOptions):
     """Binarized files for fairseq, and its dictionaries."""
 
-    kind: Literal["fairseq"] = Field(description="fairseq: the kind of output")
-    dtype: Literal["uint16", "uint32"] | None = Field(
-        None, description="uint16, uint32, or null for uint16 with up to 65499 pieces, else uint32: the type of the ids"
-    )
+    kind: Literal["fairseq"]
+    """fairseq: the kind of output"""
+    dtype: Literal["uint16", "uint32"] | None = None
+    """uint16, uint32, or null for uint16 with up to 65499 pieces, else uint32: the type of the ids"""
 
 
 class MegatronOptions(OutputOptions):
     """Indexed files for Megatron-LM and NeMo, with one sequence of ids per pair."""
 
-    kind: Literal["megatron"] = Field(description="megatron: the kind of output")
-    pair: str = Field(
-        "{source}{sep}{target}{eos}",
-        min_length=1,
-        description="a text of {source}, {target}, {sep}, {eos}, {bos}, {pad}, {unk} and pieces of vocab.reserved "
-        "between spaces: the sequence of a pair",
-    )
-    sep: str | None = Field(
-        None, min_length=1, description="a piece of vocab.reserved, or null for the end of sentence: what {sep} is"
-    )
-    dtype: Literal["uint16", "int32"] | None = Field(
-        None, description="uint16, int32, or null for uint16 with up to 65499 pieces, else int32: the type of the ids"
-    )
+    kind: Literal["megatron"]
+    """megatron: the kind of output"""
+    pair: str = Field("{source}{sep}{target}{eos}", min_length=1)
+    """a text of {source}, {target}, {sep}, {eos}, {bos}, {pad}, {unk} and pieces of vocab.reserved between spaces: the
+    sequence of a pair"""
+    sep: str | None = Field(None, min_length=1)
+    """a piece of vocab.reserved, or null for the end of sentence: what {sep} is"""
+    dtype: Literal["uint16", "int32"] | None = None
+    """uint16, int32, or null for uint16 with up to 65499 pieces, else int32: the type of the ids"""
 
 
 ListFormat: TypeAlias = Literal["list", "eole", "joey", "hf_marian"]
@@ -139,19 +125,15 @@ ListFormat: TypeAlias = Literal["list", "eole", "joey", "hf_marian"]
 class TextOptions(OutputOptions):
     """Text files, one per side and shard, with one sentence per line."""
 
-    kind: Literal["text"] = Field(description="text: the kind of output")
-    pieces: bool = Field(
-        True, description="true or false: write pieces separated by spaces, or the text as it is in the corpus"
-    )
-    vocab: tuple[ListFormat, ...] = Field(
-        ("list",),
-        description="a list of list, eole, joey and hf_marian: formats in which the vocabularies are written too: "
-        "lists for tensorflow/nmt and Marian, for Eole or for JoeyNMT, and the files of a MarianTokenizer",
-    )
-    alignments: bool = Field(
-        False,
-        description="true or false: a third file with the links of pieces; needs a section align",
-    )
+    kind: Literal["text"]
+    """text: the kind of output"""
+    pieces: bool = True
+    """true or false: write pieces separated by spaces, or the text as it is in the corpus"""
+    vocab: tuple[ListFormat, ...] = ("list",)
+    """a list of list, eole, joey and hf_marian: formats in which the vocabularies are written too: lists for
+    tensorflow/nmt and Marian, for Eole or for JoeyNMT, and the files of a MarianTokenizer"""
+    alignments: bool = False
+    """true or false: a third file with the links of pieces; needs a section align"""
 
 
 AnyOutput: TypeAlias = Annotated[

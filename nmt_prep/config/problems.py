@@ -11,6 +11,8 @@ from pydantic import BaseModel, Tag, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from nmt_prep.config.section import descriptions
+
 KeyPath = tuple[str | int, ...]
 """The keys and indexes that lead to a value."""
 
@@ -89,11 +91,8 @@ def _locate(location: KeyPath, root: type[BaseModel]) -> tuple[KeyPath, type[Bas
             field = _fields(kind).get(str(part))
             if field is None:
                 return path, section, None
-            kind, allowed = (
-                field.annotation,
-                field.description or allowed,
-            )  # keep the option's if a side has no description
-            kind = _strip(kind)
+            allowed = descriptions(kind).get(str(part), allowed)  # that of the option if a side has no description
+            kind = _strip(field.annotation)
         elif get_origin(kind) in (dict, tuple) and part != "[key]":
             path = (*path, part)
             kind = _strip(get_args(kind)[1 if get_origin(kind) is dict else 0])

@@ -18,22 +18,16 @@ Publishable: TypeAlias = Literal["compile", "clean", "sample", "vocab", "encode"
 class PublishSettings(Section):
     """An object store, or another place that fsspec can write to, that receives a copy of the files for training."""
 
-    url: Annotated[str, StringConstraints(pattern=_URL), AfterValidator(lambda url: url.rstrip("/"))] = Field(
-        description="a URL such as s3://bucket/prefix, gs://bucket/prefix, hf://datasets/owner/name or file:///path, "
-        "without user and password: where the copy goes; credentials come from the environment"
-    )
-    stages: Annotated[tuple[Publishable, ...], Field(min_length=1)] | None = Field(
-        None,
-        description="a list of compile, clean, sample, vocab, encode, outputs and report, or null for vocab, encode, "
-        "report and, if there are any, outputs: the stages whose output is copied",
-    )
-    options: dict[str, Any] = Field(
-        default_factory=dict,
-        description="a mapping without credentials: options of the fsspec file system, such as endpoint_url",
-    )
-    retries: Count = Field(
-        5, ge=0, le=100, description="an integer from 0 to 100: attempts after the first of each request"
-    )
+    url: Annotated[str, StringConstraints(pattern=_URL), AfterValidator(lambda url: url.rstrip("/"))]
+    """a URL such as s3://bucket/prefix, gs://bucket/prefix, hf://datasets/owner/name or file:///path, without user and
+    password: where the copy goes; credentials come from the environment"""
+    stages: Annotated[tuple[Publishable, ...], Field(min_length=1)] | None = None
+    """a list of compile, clean, sample, vocab, encode, outputs and report, or null for vocab, encode, report and, if
+    there are any, outputs: the stages whose output is copied"""
+    options: dict[str, Any] = Field(default_factory=dict)
+    """a mapping without credentials: options of the fsspec file system, such as endpoint_url"""
+    retries: Count = Field(5, ge=0, le=100)
+    """an integer from 0 to 100: attempts after the first of each request"""
 
     @field_validator("options")
     @classmethod

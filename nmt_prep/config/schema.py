@@ -1,7 +1,7 @@
 """The schema of a config: one frozen model per section. :mod:`nmt_prep.config.file` reads the YAML file.
 
-Every field's description names the allowed values; it appears in error messages and in ``nmt-prep schema``. The corpora
-are in :mod:`nmt_prep.config.corpus`, the vocabularies in :mod:`nmt_prep.config.vocab`, the engines in
+The docstring below a field names the allowed values; it appears in error messages and in ``nmt-prep schema``. Corpora
+are in :mod:`nmt_prep.config.corpus`, vocabularies in :mod:`nmt_prep.config.vocab`, and engines in
 :mod:`nmt_prep.config.engine`.
 """
 
@@ -31,76 +31,47 @@ from nmt_prep.sides import SIDES
 class DownloadSettings(Section):
     """Options for fetching files. No key of it changes the results."""
 
-    parallel: Count = Field(4, ge=1, le=64, description="an integer from 1 to 64: how many files are fetched at once")
-    connect_seconds: float = Field(
-        10.0,
-        gt=0,
-        strict=False,
-        description="a number of seconds > 0: how long a server may take to accept a connection",
-    )
-    stall_seconds: float = Field(
-        60.0,
-        gt=0,
-        strict=False,
-        description="a number of seconds > 0: a connection that delivers almost nothing for that long is closed and "
-        "retried",
-    )
-    retries: Count = Field(
-        5,
-        ge=0,
-        le=100,
-        description="an integer from 0 to 100: attempts after the first; the count restarts after progress",
-    )
-    max_file_bytes: Amount = Field(
-        100_000_000_000, ge=1, description="an amount of bytes >= 1, such as 100GB: a larger file is refused"
-    )
-    max_bytes_per_second: Amount | None = Field(
-        None,
-        ge=1,
-        description="an amount of bytes >= 1, such as 10MB, or null for no limit: bandwidth of all downloads together",
-    )
-    cache: bool = Field(
-        True, description="true or false: also keep fetched files in the cache directory, for other runs"
-    )
+    parallel: Count = Field(4, ge=1, le=64)
+    """an integer from 1 to 64: how many files are fetched at once"""
+    connect_seconds: float = Field(10.0, gt=0, strict=False)
+    """a number of seconds > 0: how long a server may take to accept a connection"""
+    stall_seconds: float = Field(60.0, gt=0, strict=False)
+    """a number of seconds > 0: a connection that delivers almost nothing for that long is closed and retried"""
+    retries: Count = Field(5, ge=0, le=100)
+    """an integer from 0 to 100: attempts after the first; the count restarts after progress"""
+    max_file_bytes: Amount = Field(100_000_000_000, ge=1)
+    """an amount of bytes >= 1, such as 100GB: a larger file is refused"""
+    max_bytes_per_second: Amount | None = Field(None, ge=1)
+    """an amount of bytes >= 1, such as 10MB, or null for no limit: bandwidth of all downloads together"""
+    cache: bool = True
+    """true or false: also keep fetched files in the cache directory, for other runs"""
 
 
 class ExtractSettings(Section):
     """Limits that protect against hostile archives. No key of it changes the results."""
 
-    max_member_bytes: Amount = Field(
-        100_000_000_000,
-        ge=1,
-        description="an amount of bytes >= 1, such as 100GB: an archive with a larger member is refused",
-    )
-    max_ratio: Count = Field(
-        250, ge=1, description="an integer >= 1: the maximum ratio of the unpacked size of an archive to its own size"
-    )
-    max_members: Count = Field(
-        1_000_000, ge=1, description="an integer >= 1: the maximum number of members of an archive"
-    )
+    max_member_bytes: Amount = Field(100_000_000_000, ge=1)
+    """an amount of bytes >= 1, such as 100GB: an archive with a larger member is refused"""
+    max_ratio: Count = Field(250, ge=1)
+    """an integer >= 1: the maximum ratio of the unpacked size of an archive to its own size"""
+    max_members: Count = Field(1_000_000, ge=1)
+    """an integer >= 1: the maximum number of members of an archive"""
 
 
 class SampleSettings(Section):
     """The sample of lines that the vocabularies are built from."""
 
-    bytes_per_corpus: Count = Field(
-        100_000_000, ge=1, description="a number of bytes >= 1: how much of each side of each corpus is sampled"
-    )
-    origin: Literal["cleaned", "raw"] = Field(
-        "cleaned",
-        alias="from",
-        description="cleaned or raw: lines that cleaning left, or all lines of the corpora; the same without a section "
-        "clean",
-    )
+    bytes_per_corpus: Count = Field(100_000_000, ge=1)
+    """a number of bytes >= 1: how much of each side of each corpus is sampled"""
+    origin: Literal["cleaned", "raw"] = Field("cleaned", alias="from")
+    """cleaned or raw: lines that cleaning left, or all lines of the corpora; the same without a section clean"""
 
 
 class Records(Section):
     """Options for writing the shards."""
 
-    shards: Shards = Field(
-        default_factory=dict,
-        description="a mapping from splits to integers from 1 to 99999: the number of shards of a split, by default 1",
-    )
+    shards: Shards = Field(default_factory=dict)
+    """a mapping from splits to integers from 1 to 99999: the number of shards of a split, by default 1"""
     layout: Layout = Field("example", description=LAYOUT)
     row_length: RowLength = Field(256, description=ROW_LENGTH)
 
@@ -108,59 +79,47 @@ class Records(Section):
 class Input(Section):
     """Defaults of the functions that return batches; recorded in ``dataset.json``."""
 
-    batch_tokens: Count = Field(
-        4096, ge=1, description="an integer >= 1: tokens of a batch on either side, padding included"
-    )
-    max_length: Count = Field(256, ge=1, description="an integer >= 1: pairs with a side of more ids are left out")
+    batch_tokens: Count = Field(4096, ge=1)
+    """an integer >= 1: tokens of a batch on either side, padding included"""
+    max_length: Count = Field(256, ge=1)
+    """an integer >= 1: pairs with a side of more ids are left out"""
 
 
 class Config(Section):
     """The whole config."""
 
-    name: Name = Field(
-        description="letters, digits, dots, dashes and underscores: the name of the data set, part of file names"
-    )
-    languages: ConfigLanguages = Field(description="{source: …, target: …}: the languages of the two sides")
-    output_dir: Location = Field(
-        description="a path, relative to the working directory, ~ for the home directory: where the run writes"
-    )
-    seed: int = Field(
-        ge=0,
-        lt=2**63,
-        description="an integer >= 0: seed of the sample and the shuffle; required, so that results are reproducible",
-    )
-    splits: dict[Name, Annotated[tuple[Corpus, ...], Field(min_length=1)]] = Field(
-        description="lists of corpora by split: the data; train is required, others such as dev and test are optional"
-    )
-    download: DownloadSettings = Field(
-        default_factory=lambda: DownloadSettings(), description="a mapping: how files are fetched"
-    )
-    extract: ExtractSettings = Field(
-        default_factory=lambda: ExtractSettings(), description="a mapping: limits on archives"
-    )
-    sample: SampleSettings = Field(
-        default_factory=lambda: SampleSettings(), description="a mapping: which lines the vocabularies are built from"
-    )
-    clean: CleanSettings | None = Field(
-        None, description="a mapping, or null for no cleaning: which pairs are dropped, and what is repaired"
-    )
-    align: AlignSettings | None = Field(
-        None, description="a mapping, or null for no alignment: how the words of pairs are linked"
-    )
-    vocab: Vocab = Field(
-        default_factory=lambda: T2TVocab(), description="a mapping: the dialect of the vocabularies, and their size"
-    )
-    records: Records = Field(default_factory=lambda: Records(), description="a mapping: how the shards are written")
-    outputs: tuple[AnyOutput, ...] = Field(
-        (), description="a list of mappings with the key kind: files for other trainers, beside the records"
-    )
-    input: Input = Field(default_factory=lambda: Input(), description="a mapping: how pairs become batches")
-    engine: EngineSettings = Field(
-        default_factory=lambda: LocalSettings(), description="a mapping: where tasks run, and their memory"
-    )
-    publish: PublishSettings | None = Field(
-        None, description="a mapping, or null for no copy: an object store that receives a copy of the outputs"
-    )
+    name: Name
+    """letters, digits, dots, dashes and underscores: the name of the data set, part of file names"""
+    languages: ConfigLanguages
+    """{source: …, target: …}: the languages of the two sides"""
+    output_dir: Location
+    """a path, relative to the working directory, ~ for the home directory: where the run writes"""
+    seed: int = Field(ge=0, lt=2**63)
+    """an integer >= 0: seed of the sample and the shuffle; required, so that results are reproducible"""
+    splits: dict[Name, Annotated[tuple[Corpus, ...], Field(min_length=1)]]
+    """lists of corpora by split: the data; train is required, others such as dev and test are optional"""
+    download: DownloadSettings = Field(default_factory=lambda: DownloadSettings())
+    """a mapping: how files are fetched"""
+    extract: ExtractSettings = Field(default_factory=lambda: ExtractSettings())
+    """a mapping: limits on archives"""
+    sample: SampleSettings = Field(default_factory=lambda: SampleSettings())
+    """a mapping: which lines the vocabularies are built from"""
+    clean: CleanSettings | None = None
+    """a mapping, or null for no cleaning: which pairs are dropped, and what is repaired"""
+    align: AlignSettings | None = None
+    """a mapping, or null for no alignment: how the words of pairs are linked"""
+    vocab: Vocab = Field(default_factory=lambda: T2TVocab())
+    """a mapping: the dialect of the vocabularies, and their size"""
+    records: Records = Field(default_factory=lambda: Records())
+    """a mapping: how the shards are written"""
+    outputs: tuple[AnyOutput, ...] = ()
+    """a list of mappings with the key kind: files for other trainers, beside the records"""
+    input: Input = Field(default_factory=lambda: Input())
+    """a mapping: how pairs become batches"""
+    engine: EngineSettings = Field(default_factory=lambda: LocalSettings())
+    """a mapping: where tasks run, and their memory"""
+    publish: PublishSettings | None = None
+    """a mapping, or null for no copy: an object store that receives a copy of the outputs"""
 
     @field_validator("output_dir")
     @classmethod

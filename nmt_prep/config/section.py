@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
+from contextlib import suppress
+from functools import cache
+from itertools import pairwise
+from textwrap import dedent
 from typing import Annotated
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StringConstraints,
-    WithJsonSchema,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
 
 _MEMORY_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _MEMORY_UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
@@ -52,9 +51,34 @@ def default_kind(kind: str) -> BeforeValidator:
 
 
 class Section(BaseModel):
-    """The base class of all sections: no unknown keys, no coercion of types, immutable."""
+    """The base class of all sections: no unknown keys, no coercion of types, immutable.
+
+    The docstring below a field, or its ``description``, says "allowed values: what the key does".
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, strict=True)
+
+
+@cache
+def descriptions(section: type[BaseModel]) -> dict[str, str]:
+    """Returns the descriptions of the keys of a section.
+
+    Its source is read when a message needs them: pydantic would parse all sections at the start of each command.
+    """
+    below: dict[str, str] = {}
+    for kind in (kind for kind in reversed(section.__mro__) if issubclass(kind, Section)):
+        with suppress(OSError, TypeError):  # a class that a program made has no source
+            definition = ast.parse(dedent(inspect.getsource(kind))).body[0]
+            for field, text in pairwise(ast.iter_child_nodes(definition)):
+                if (
+                    isinstance(field, ast.AnnAssign)
+                    and isinstance(text, ast.Expr)
+                    and isinstance(text.value, ast.Constant)
+                ):
+                    below[ast.unparse(field.target)] = " ".join(str(text.value.value).split())
+    fields = section.model_fields.items()
+    known = {field.alias or name: field.description or below.get(name) for name, field in fields}
+    return {key: text for key, text in known.items() if text}
 
 
 LANGUAGE = "a language tag such as en, zh or pt-BR"

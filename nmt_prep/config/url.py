@@ -40,15 +40,12 @@ Mirrors = Annotated[
 class Urls(Section):
     """The addresses of a corpus: one archive or file for both sides, or one file per side."""
 
-    both: Mirrors | None = Field(
-        None, description="a URL or path, or a list of mirrors of the same file: one archive or file for both sides"
-    )
-    source: Mirrors | None = Field(
-        None, description="a URL or path, or a list of mirrors of the same file: the file of the source side"
-    )
-    target: Mirrors | None = Field(
-        None, description="a URL or path, or a list of mirrors of the same file: the file of the target side"
-    )
+    both: Mirrors | None = None
+    """a URL or path, or a list of mirrors of the same file: one archive or file for both sides"""
+    source: Mirrors | None = None
+    """a URL or path, or a list of mirrors of the same file: the file of the source side"""
+    target: Mirrors | None = None
+    """a URL or path, or a list of mirrors of the same file: the file of the target side"""
 
     @model_validator(mode="after")
     def _fits(self) -> Urls:
@@ -86,6 +83,9 @@ class Urls(Section):
 class Checksums(Section):
     """SHA-256 of the files behind the URLs, in the same form as ``url``."""
 
-    both: Sha256 | None = Field(None, description="64 hexadecimal digits: SHA-256 of the one file for both sides")
-    source: Sha256 | None = Field(None, description="64 hexadecimal digits: SHA-256 of the file of the source side")
-    target: Sha256 | None = Field(None, description="64 hexadecimal digits: SHA-256 of the file of the target side")
+    both: Sha256 | None = None
+    """64 hexadecimal digits: SHA-256 of the one file for both sides"""
+    source: Sha256 | None = None
+    """64 hexadecimal digits: SHA-256 of the file of the source side"""
+    target: Sha256 | None = None
+    """64 hexadecimal digits: SHA-256 of the file of the target side"""

@@ -88,24 +88,18 @@ _FilesOfSides = Annotated[VocabFiles, BeforeValidator(per_side, json_schema_inpu
 class ExistingVocab(Section):
     """Vocabularies that exist already, in files of any dialect."""
 
-    kind: str | None = Field(None, description="t2t, byte_bpe or sentencepiece: the dialect, which the files must have")
-    files: _FilesOfSides = Field(
-        alias="from",
-        description="a path relative to the config file, a URL, an id of a model (hf:owner/name), a list of mirrors, "
-        "or {source: …, target: …}: existing vocabulary files, used instead of training",
-    )
-    id_layout: Literal["sentencepiece", "fairseq"] | None = Field(
-        None, description="sentencepiece or fairseq: how the pieces of a SentencePiece model are numbered"
-    )
-    ids: _FilesOfSides | None = Field(
-        None,
-        description="as from, or null: JSON files that give each piece of a SentencePiece model its id, such as the "
-        "vocab.json of a MarianTokenizer",
-    )
-    frame: FrameTexts = Field(
-        FrameTexts(),
-        description="{source: …, target: …}: the special pieces around the ids of each row",
-    )
+    kind: str | None = None
+    """t2t, byte_bpe or sentencepiece: the dialect, which the files must have"""
+    files: _FilesOfSides = Field(alias="from")
+    """a path relative to the config file, a URL, an id of a model (hf:owner/name), a list of mirrors, or {source: …,
+    target: …}: existing vocabulary files, used instead of training"""
+    id_layout: Literal["sentencepiece", "fairseq"] | None = None
+    """sentencepiece or fairseq: how the pieces of a SentencePiece model are numbered"""
+    ids: _FilesOfSides | None = None
+    """as from, or null: JSON files that give each piece of a SentencePiece model its id, such as the vocab.json of a
+    MarianTokenizer"""
+    frame: FrameTexts = FrameTexts()
+    """{source: …, target: …}: the special pieces around the ids of each row"""
 
     @model_validator(mode="before")
     @classmethod
@@ -156,15 +150,14 @@ class VocabOptions(Section):
     if TYPE_CHECKING:
         kind: str
 
-    size: Count = Field(8192, ge=1, description="an integer >= 1: the number of pieces (approximate for t2t)")
-    shared: bool = Field(
-        False, description="true or false: build one vocabulary for both sides instead of one per side"
-    )
-    reserved: tuple[Text, ...] = Field((), description="a list of strings: pieces that the vocabulary always has")
-    frame: FrameTexts = Field(
-        FrameTexts(),
-        description="{source: …, target: …}: the special pieces around the ids of each row",
-    )
+    size: Count = Field(8192, ge=1)
+    """an integer >= 1: the number of pieces (approximate for t2t)"""
+    shared: bool = False
+    """true or false: build one vocabulary for both sides instead of one per side"""
+    reserved: tuple[Text, ...] = ()
+    """a list of strings: pieces that the vocabulary always has"""
+    frame: FrameTexts = FrameTexts()
+    """{source: …, target: …}: the special pieces around the ids of each row"""
 
     @model_validator(mode="after")
     def _distinct(self) -> VocabOptions:
@@ -186,12 +179,10 @@ class VocabOptions(Section):
 class T2TVocab(VocabOptions):
     """A Tensor2Tensor vocabulary of subtokens."""
 
-    kind: Literal["t2t"] = Field("t2t", description="t2t, byte_bpe or sentencepiece: the dialect")
-    max_subtoken_length: int | None = Field(
-        200,
-        ge=1,
-        description="an integer >= 1, or null for no limit: pieces have fewer characters than this",
-    )
+    kind: Literal["t2t"] = "t2t"
+    """t2t, byte_bpe or sentencepiece: the dialect"""
+    max_subtoken_length: int | None = Field(200, ge=1)
+    """an integer >= 1, or null for no limit: pieces have fewer characters than this"""
 
     @property
     def special_pieces(self) -> tuple[str, ...]:
@@ -213,14 +204,18 @@ class T2TVocab(VocabOptions):
 class ByteBPEVocab(VocabOptions):
     """A byte-level BPE vocabulary like that of GPT-2."""
 
-    kind: Literal["byte_bpe"] = Field(description="t2t, byte_bpe or sentencepiece: the dialect")
-    min_frequency: int = Field(0, ge=0, description="an integer >= 0: pairs that occur less often are not merged")
-    pattern: Text | None = Field(
-        None, description="a regular expression, or null for GPT-2's: the pattern of a pretoken"
-    )
-    pad: Text = Field("<pad>", description="a string: the special token with id 0")
-    eos: Text = Field("<EOS>", description="a string: the special token with id 1")
-    bos: Text | None = Field(None, description="a string, or null for none: the special token with id 2")
+    kind: Literal["byte_bpe"]
+    """t2t, byte_bpe or sentencepiece: the dialect"""
+    min_frequency: int = Field(0, ge=0)
+    """an integer >= 0: pairs that occur less often are not merged"""
+    pattern: Text | None = None
+    """a regular expression, or null for GPT-2's: the pattern of a pretoken"""
+    pad: Text = "<pad>"
+    """a string: the special token with id 0"""
+    eos: Text = "<EOS>"
+    """a string: the special token with id 1"""
+    bos: Text | None = None
+    """a string, or null for none: the special token with id 2"""
 
     @property
     def special_pieces(self) -> tuple[str, ...]:
@@ -245,21 +240,20 @@ class ByteBPEVocab(VocabOptions):
 class SentencePieceVocab(VocabOptions):
     """A SentencePiece model."""
 
-    kind: Literal["sentencepiece"] = Field(description="t2t, byte_bpe or sentencepiece: the dialect")
-    model_type: Literal["unigram", "bpe"] = Field("unigram", description="unigram or bpe: the kind of model")
-    character_coverage: float = Field(
-        0.9995, ge=0.98, le=1, description="a number from 0.98 to 1: the share of the text's characters that get pieces"
-    )
-    byte_fallback: bool = Field(False, description="true or false: spell characters without a piece as bytes")
-    normalization: Literal["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"] = Field(
-        "nmt_nfkc", description="nmt_nfkc, nfkc, nmt_nfkc_cf, nfkc_cf or identity: how text is normalized first"
-    )
-    id_layout: Literal["sentencepiece", "fairseq", "marian"] = Field(
-        "sentencepiece", description="sentencepiece, fairseq or marian: how the special pieces are numbered"
-    )
-    options: dict[str, Any] = Field(
-        default_factory=dict, description="a mapping: further options of the sentencepiece library, by name"
-    )
+    kind: Literal["sentencepiece"]
+    """t2t, byte_bpe or sentencepiece: the dialect"""
+    model_type: Literal["unigram", "bpe"] = "unigram"
+    """unigram or bpe: the kind of model"""
+    character_coverage: float = Field(0.9995, ge=0.98, le=1)
+    """a number from 0.98 to 1: the share of the text's characters that get pieces"""
+    byte_fallback: bool = False
+    """true or false: spell characters without a piece as bytes"""
+    normalization: Literal["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"] = "nmt_nfkc"
+    """nmt_nfkc, nfkc, nmt_nfkc_cf, nfkc_cf or identity: how text is normalized first"""
+    id_layout: Literal["sentencepiece", "fairseq", "marian"] = "sentencepiece"
+    """sentencepiece, fairseq or marian: how the special pieces are numbered"""
+    options: dict[str, Any] = Field(default_factory=dict)
+    """a mapping: further options of the sentencepiece library, by name"""
 
     @model_validator(mode="after")
     def _options_without_a_key(self) -> SentencePieceVocab:

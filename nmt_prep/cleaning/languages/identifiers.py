@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +22,8 @@ from nmt_prep.columns import TextColumn
 from nmt_prep.errors import CleaningError
 from nmt_prep.runtime import needed_extra
 
-Probabilities = npt.NDArray[np.float32]
-LabelNumbers = npt.NDArray[np.int32]
+Probabilities: TypeAlias = "npt.NDArray[np.float32]"
+LabelNumbers: TypeAlias = "npt.NDArray[np.int32]"
 
 
 @dataclass(frozen=True, slots=True)

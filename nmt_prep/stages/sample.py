@@ -107,7 +107,8 @@ class CleanedLines:
             CorpusError: a part cannot be read.
         """
         lines = (batch.column(self.side) for path in self.parts for batch in iter_pairs(path, columns=[self.side]))
-        return affordable(every(lines, stride_of(self.bytes, budget)), budget)
+        taken = every(lines, stride_of(self.bytes, budget))
+        return affordable((batch.cast(pa.large_string()) for batch in taken), budget)
 
 
 @dataclass(frozen=True)

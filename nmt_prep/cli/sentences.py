@@ -51,15 +51,19 @@ def sentences(
         raise typer.BadParameter("--output is for directories; the result of two files goes to standard output")
     if source.is_dir() and gold is not None:
         raise typer.BadParameter("--gold compares one document: name two files")
+    try:
+        joints = files.joints_of(languages)
+    except ValueError:
+        raise typer.BadParameter(f"--languages {languages!r}: expected two language tags, such as en-de") from None
     check_outputs(STANDARD_OUTPUT, {"SOURCE": source, "TARGET": target, "--gold": gold, "--model": model})
     console = SafeConsole(stderr=True, quiet=quiet)
     with interruptible("interrupted"):
-        aligned = files.align_files(source, target, languages, model, threads or available_cores())
+        aligned = files.align_files(source, target, joints, model, gold, threads or available_cores())
         if output is None:
             (document,) = aligned
             text_stream.write_lines(pa.array(document.lines(form), pa.large_string()))
             if gold is not None:
-                console.print(files.compare(document, gold))
+                console.print(files.compared(document))
             return
         for document in aligned:
             files.write_document(document, form, output)

@@ -22,14 +22,103 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from _nmt_prep_core import ALIGN_ONE, BeadCounts, NumberedPairs, WordLinks, align_sentences
+import pyarrow.compute as pc
+from _nmt_prep_core import ALIGN_ONE, BeadCounts, NumberedPairs, SentenceSide, WordLinks, align_sentences
 
 from nmt_prep.align.model import Model
 from nmt_prep.align.settings import Settings
 from nmt_prep.align.training import Counter, count, equal_words, known_cells, updated
 from nmt_prep.align.vocabulary import Integers, Vocabulary
 from nmt_prep.columns import TextColumn
-from nmt_prep.sentences.document import Beads, Document, Sentences, calibrated, lengths_of
+
+Lengths: TypeAlias = "npt.NDArray[np.float64]"
+Beads: TypeAlias = Integers
+"""Beads in order: int64, shape ``[beads, 4]``. Rows are ``source, source_end, target, target_end``: bead 0 joins the
+source sentences from ``source`` to before ``source_end`` with the target sentences from ``target`` to before
+``target_end``; one of the sides may be empty."""
+
+_LEAST_VARIANCE = 0.3
+_FIRST_VARIANCE = 6.8
+"""Variance of the length of a translation for each character, before anything is known (Gale and Church, 1993)."""
+
+_MEDIAN_SQUARE = 0.549
+"""Median of the square of a variable with Student's distribution of 4 degrees of freedom."""
+
+_LEAST_CALIBRATED = 20
+"""Least number of beads of one sentence a side that the variance is calibrated from."""
+
+_FEW_BEADS = 100
+_SHORTEST = 5.0
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """The sentences of one side of a document.
+
+    Attributes:
+        words: numbers of all words: int32.
+        offsets: sentence i has ``words[offsets[i]:offsets[i + 1]]``: int64, shape ``[sentences + 1]``.
+        lengths: characters of each sentence without spaces, at least 1: float64, shape ``[sentences]``.
+    """
+
+    words: npt.NDArray[np.int32]
+    offsets: Integers
+    lengths: Lengths
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def native(self) -> SentenceSide:
+        """Returns the side in the form that the native core takes."""
+        return SentenceSide(self.words, self.offsets, self.lengths)
+
+    def merged(self, size: int) -> Sentences:
+        """Returns units of ``size`` consecutive sentences each; the last one may be shorter."""
+        starts = np.arange(0, len(self), size)
+        offsets = np.append(self.offsets[:-1][starts], self.offsets[-1])
+        return Sentences(self.words, offsets, np.add.reduceat(self.lengths, starts))
+
+
+Document: TypeAlias = "tuple[Sentences, Sentences]"
+"""Both sides of a document."""
+
+
+def lengths_of(lines: pa.Array) -> Lengths:
+    """Returns the characters of each sentence without spaces, at least 1: float64, shape ``[sentences]``."""
+    characters = pc.utf8_length(pc.replace_substring(lines, " ", ""))
+    lengths: Lengths = np.maximum(characters.to_numpy(zero_copy_only=False), 1).astype(np.float64)
+    return lengths
+
+
+def calibrated(
+    document: Document, beads: Beads | None
+) -> tuple[float, float, tuple[float, float], tuple[float, float]]:
+    """Returns how the lengths of translations are distributed: ratio, variance, and gamma distributions of both sides.
+
+    ``core/sentences/lengths.h`` has the model.
+
+    Args:
+        document: the document.
+        beads: an earlier path, whose beads of one sentence a side tell ratio and variance; None if there is none.
+    """
+    source, target = (side.lengths for side in document)
+    ratio, variance = float(target.sum()) / float(source.sum()), _FIRST_VARIANCE
+    if beads is not None:
+        single = beads[(beads[:, 1] - beads[:, 0] == 1) & (beads[:, 3] - beads[:, 2] == 1)]
+        if len(single) > _LEAST_CALIBRATED:
+            x, y = source[single[:, 0]], target[single[:, 2]]
+            ratio = float(np.median(y / x)) if len(single) < _FEW_BEADS else float(y.sum()) / float(x.sum())
+            squares = (y - ratio * x) ** 2 / (ratio * np.maximum(x, _SHORTEST))
+            variance = max(_LEAST_VARIANCE, float(np.median(squares)) / _MEDIAN_SQUARE)
+    return ratio, variance, _gamma(source), _gamma(target)
+
+
+def _gamma(lengths: Lengths) -> tuple[float, float]:
+    """Returns shape and scale of the gamma distribution with the mean and variance of lengths."""
+    mean = float(lengths.sum()) / len(lengths)  # sums of whole numbers are exact
+    variance = float((lengths * lengths).sum()) / len(lengths) - mean * mean + 1
+    return mean * mean / variance, variance / mean
+
 
 KINDS = ((1, 1), *((1, n) for n in range(2, 6)), *((n, 1) for n in range(2, 6)), (2, 2), (2, 3), (3, 2), (3, 3))
 """Numbers of sentences of beads with both sides."""
@@ -118,9 +207,7 @@ class Aligner:
         padded = [TextColumn.from_arrow(pa.concat_arrays([side, _blank(longest - len(side))])) for side in sides]
         start = Model.start(SETTINGS, None if prior is None else _capped(prior, sum(map(len, documents))))
         self._start = updated(start, count(start, padded[0], padded[1], threads), threads)
-        self.documents = [
-            Document(*(self._sentences(number, side) for number, side in enumerate(document))) for document in documents
-        ]
+        self.documents = [(self._sentences(0, source), self._sentences(1, target)) for source, target in documents]
 
     def _sentences(self, side: int, lines: pa.Array) -> Sentences:
         column = TextColumn.from_arrow(lines)
@@ -141,7 +228,7 @@ class Aligner:
             document = self.documents[number]
             if before is None:
                 return _first_path(document)
-            n, m = len(document.source), len(document.target)
+            n, m = map(len, document)
             width = m if n * m <= full_cells else _WIDTH
             return _path(document, before[number], lexicon, number, width)
 
@@ -152,21 +239,21 @@ class Aligner:
     def _shares(self) -> list[npt.NDArray[np.float32]]:
         """The share of each word of a side in the documents, whatever the prior says."""
         shares = []
-        for side, vocabulary in zip(("source", "target"), self._start.vocabularies, strict=True):
+        for side, vocabulary in enumerate(self._start.vocabularies):
             counts = np.full(len(vocabulary), 0.5)
             for document in self.documents:
-                counts += np.bincount(getattr(document, side).words, minlength=len(vocabulary))
+                counts += np.bincount(document[side].words, minlength=len(vocabulary))
             shares.append((counts / counts.sum()).astype(np.float32))
         return shares
 
     def _pairs(self, paths: Sequence[Beads]) -> NumberedPairs:
         """Returns the beads of all documents as pairs. Those without a counterpart have an empty side."""
         arrays = []
-        for side, column in (("source", 1), ("target", 3)):
-            words = [getattr(document, side).words for document in self.documents]
+        for side, column in ((0, 1), (1, 3)):
+            words = [document[side].words for document in self.documents]
             firsts = np.cumsum([0, *map(len, words)])
             ends = [
-                first + getattr(document, side).offsets[path[:, column]]
+                first + document[side].offsets[path[:, column]]
                 for first, document, path in zip(firsts, self.documents, paths, strict=False)
             ]
             arrays += [np.concatenate(words), np.concatenate([np.zeros(1, np.int64), *ends])]
@@ -274,23 +361,22 @@ def _searched(
     kinds: _Kinds = KINDS,
     deletion: float = DELETION,
 ) -> tuple[Beads, bool]:
-    lengths = calibrated(document, before)
+    ratio, variance, source_gamma, target_gamma = calibrated(document, before)
     source_links, target_links, bead_counts = (
         (None, None, None) if lexicon is None else (lexicon.source, lexicon.target, lexicon.bead_counts[number])
     )
     beads, at_edge = align_sentences(
-        document.source.native(),
-        document.target.native(),
-        band[0],
-        band[1],
+        document[0].native(),
+        document[1].native(),
+        *band,
         np.array(kinds, np.int32),
         _priors(kinds),
         deletion,
         max(deletion, EXTENSION),
-        lengths.ratio,
-        lengths.variance,
-        lengths.source_gamma,
-        lengths.target_gamma,
+        ratio,
+        variance,
+        source_gamma,
+        target_gamma,
         source_links,
         target_links,
         bead_counts,
@@ -304,7 +390,7 @@ def _searched(
 
 def _band(document: Document, path: Beads, width: int) -> tuple[Integers, Integers]:
     """Returns the target sentences that may precede each place of the source side, around a path."""
-    n, m = len(document.source), len(document.target)
+    n, m = map(len, document)
     ends = np.concatenate([[[0, 0]], path[:, [1, 3]]])
     centre = np.interp(np.arange(n + 1), ends[:, 0], ends[:, 1])
     low, high = (np.clip(np.rint(centre).astype(np.int64) + by, 0, m) for by in (-width, width))
@@ -316,14 +402,14 @@ def _band(document: Document, path: Beads, width: int) -> tuple[Integers, Intege
 
 def _first_path(document: Document) -> Beads:
     """Returns the best path by lengths alone: of merged sentences first if there are many."""
-    n, m = len(document.source), len(document.target)
+    n, m = map(len, document)
     size = 1
     while -(-n // size) * -(-m // size) > _FULL_CELLS:
         size *= _COARSER
     whole = np.zeros(-(-n // size) + 1, np.int64), np.full(-(-n // size) + 1, -(-m // size))
     path: Beads | None = None
     while True:
-        units = document if size == 1 else Document(document.source.merged(size), document.target.merged(size))
+        units = document if size == 1 else (document[0].merged(size), document[1].merged(size))
         band = whole if path is None else _band(units, path, 2 * _WIDTH)
         if size == 1:
             return _searched(units, band, None)[0]

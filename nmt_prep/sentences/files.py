@@ -1,24 +1,124 @@
-"""Documents in files, and files of their aligned sentences."""
+"""Documents in files, and their beads: as pairs, as vecalign and hunalign write them, compared with gold beads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 import pyarrow as pa
 
-from nmt_prep.align.loading import check_known, shared_model
+from nmt_prep.align.model import check_known, shared_model
 from nmt_prep.artefacts import output_file
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import Languages
-from nmt_prep.errors import CorpusError
-from nmt_prep.lines.blocks import iter_lines
-from nmt_prep.sentences.aligner import Aligner
-from nmt_prep.sentences.beads import agreement, bead_lines, ladder_lines, listed, read_gold
-from nmt_prep.sentences.document import Beads
+from nmt_prep.errors import CorpusError, InvalidTextError
+from nmt_prep.lines.blocks import read_bytes
+from nmt_prep.sentences.aligner import Aligner, Beads
 from nmt_prep.sides import SIDES
+
+Listed: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
+"""The numbers of the sentences of both sides of a bead, from 0."""
+
+_NUMBER = re.compile(r"[0-9]+")
+_LINE = re.compile(r"\[([0-9, ]*)\]:\[([0-9, ]*)\](:.*)?")
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How well beads agree with gold beads, as vecalign counts it.
+
+    Strict: a bead is right if it is a gold bead. Lax: it is right if it overlaps a gold bead on both sides. Beads with
+    an empty side count for precision, and not for recall.
+    """
+
+    precision: float
+    recall: float
+    lax_precision: float
+    lax_recall: float
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall."""
+        return _mean(self.precision, self.recall)
+
+    @property
+    def lax_f1(self) -> float:
+        """Harmonic mean of lax precision and recall."""
+        return _mean(self.lax_precision, self.lax_recall)
+
+
+def listed(beads: Beads) -> list[Listed]:
+    """Returns beads as lists of sentence numbers."""
+    return [(tuple(range(a, b)), tuple(range(c, d))) for a, b, c, d in beads.tolist()]
+
+
+def bead_lines(beads: Beads) -> list[str]:
+    """Returns beads in vecalign's format, such as ``[0, 1]:[0]``."""
+    return [f"{list(source)}:{list(target)}" for source, target in listed(beads)]
+
+
+def ladder_lines(beads: Beads) -> list[str]:
+    """Returns the rungs of beads in hunalign's format: numbers of sentences before each bead, and of all, with tabs."""
+    return [f"{source}\t{target}" for source, target in [(0, 0), *beads[:, [1, 3]].tolist()]]
+
+
+def read_gold(path: Path, sizes: tuple[int, int]) -> list[Listed]:
+    """Reads gold beads in vecalign's format.
+
+    Args:
+        path: the file.
+        sizes: numbers of sentences of both sides.
+
+    Raises:
+        CorpusError: the file cannot be read, a line is not a bead, or a sentence does not exist.
+    """
+    gold = []
+    for at, line in enumerate(read_bytes(path).decode("utf-8", "replace").split("\n"), 1):
+        if not line.strip():
+            continue
+        matched = _LINE.fullmatch(line.strip())
+        if matched is None:
+            raise CorpusError(f"{path}: line {at} is not a bead such as [0, 1]:[0]: {line[:80]!r}")
+        source, target = (tuple(map(int, _NUMBER.findall(side))) for side in matched.group(1, 2))
+        for name, side, size in zip(("source", "target"), (source, target), sizes, strict=True):
+            if side and max(side) >= size:
+                raise CorpusError(
+                    f"{path}: line {at} names {name} sentence {max(side)}, but there are {size}, counted from 0; "
+                    "these beads belong to other files"
+                )
+        gold.append((source, target))
+    return gold
+
+
+def agreement(beads: Sequence[Listed], gold: Sequence[Listed]) -> Agreement:
+    """Compares beads with gold beads."""
+    precision, lax_precision = _shares(beads, gold)
+    recall, lax_recall = _shares([bead for bead in gold if all(bead)], beads)
+    return Agreement(precision, recall, lax_precision, lax_recall)
+
+
+def _shares(beads: Sequence[Listed], others: Sequence[Listed]) -> tuple[float, float]:
+    """Returns the shares of beads that are among others, and that overlap one of them on both sides."""
+    known = set(others)
+    of_source: dict[int, set[int]] = {}
+    for number, (source, _) in enumerate(others):
+        for sentence in source:
+            of_source.setdefault(sentence, set()).add(number)
+    strict = lax = 0
+    for bead in beads:
+        source, target = bead
+        near = {number for sentence in source for number in of_source.get(sentence, ())}
+        strict += bead in known
+        lax += bead in known or any(set(target) & set(others[number][1]) for number in near)
+    return strict / max(len(beads), 1), lax / max(len(beads), 1)
+
+
+def _mean(first: float, second: float) -> float:
+    return 0.0 if first + second == 0 else 2 * first * second / (first + second)
+
 
 Format: TypeAlias = Literal["tsv", "beads", "ladder"]
 
@@ -38,12 +138,14 @@ class AlignedDocument:
         sides: the sentences of both sides, as ``large_string`` arrays.
         joints: what joins sentences of each side.
         beads: the beads.
+        gold: the gold beads; None unless asked for.
     """
 
     name: str
     sides: tuple[pa.Array, pa.Array]
     joints: tuple[str, str]
     beads: Beads
+    gold: Sequence[Listed] | None
 
     def lines(self, form: Format) -> Iterator[str]:
         """Yields the lines of the result."""
@@ -66,32 +168,37 @@ class AlignedDocument:
                 yield "\t".join(joined)
 
 
-def align_files(source: Path, target: Path, languages: str, model: Path | None, threads: int) -> list[AlignedDocument]:
+def align_files(
+    source: Path, target: Path, joints: tuple[str, str], model: Path | None, gold: Path | None, threads: int
+) -> list[AlignedDocument]:
     """Aligns two files, or the files of two directories that have the same names.
 
     Args:
         source: a file with a sentence a line, or a directory of such files.
         target: the same for the other side.
-        languages: two language tags, such as ``de-fr``.
+        joints: what joins sentences of each side, see :func:`joints_of`.
         model: a model of word alignment of other text; None to learn from the documents alone.
+        gold: gold beads of the first document; None for none.
         threads: number of threads; it does not change the result.
 
     Raises:
-        CorpusError: a file cannot be read or is empty, has no counterpart, or the sides cannot be translations.
+        CorpusError: a file cannot be read or is empty, has no counterpart, or the sides cannot be translations; or the
+            gold beads cannot be read, or are those of another document.
         InvalidTextError: a file is not UTF-8.
         AlignmentModelError: the model cannot be read, or is of other languages.
         OSError: a directory cannot be read.
     """
-    joints = _joints(languages)
     pairs = _files(source, target) if source.is_dir() else [(source, target)]
     documents = [_document(*pair) for pair in pairs]
+    sizes = len(documents[0][0]), len(documents[0][1])
+    read = None if gold is None else read_gold(gold, sizes)
     prior = None if model is None else shared_model(model)
-    if model is not None and prior is not None:
+    if prior is not None:
         first = [TextColumn.from_arrow(side) for side in documents[0]]
         check_known(prior, pairs[0][0], first[0], first[1])
     beads = Aligner(documents, prior, threads).align()
     return [
-        AlignedDocument(pair[0].stem, document, joints, path)
+        AlignedDocument(pair[0].stem, document, joints, path, read)
         for pair, document, path in zip(pairs, documents, beads, strict=True)
     ]
 
@@ -108,26 +215,23 @@ def write_document(document: AlignedDocument, form: Format, directory: Path) -> 
             file.write(f"{line}\n".encode())
 
 
-def compare(document: AlignedDocument, gold: Path) -> str:
-    """Returns a line with precision, recall and F1 of a document.
-
-    Raises:
-        CorpusError: the gold beads cannot be read, or are those of another document.
-    """
-    sizes = len(document.sides[0]), len(document.sides[1])
-    shares = agreement(listed(document.beads), read_gold(gold, sizes))
+def compared(document: AlignedDocument) -> str:
+    """Returns a line with precision, recall and F1 of a document that has gold beads."""
+    shares = agreement(listed(document.beads), document.gold or ())
     return (
         f"strict: precision {shares.precision:.4f}, recall {shares.recall:.4f}, F1 {shares.f1:.4f}; "
         f"lax: precision {shares.lax_precision:.4f}, recall {shares.lax_recall:.4f}, F1 {shares.lax_f1:.4f}"
     )
 
 
-def _joints(languages: str) -> tuple[str, str]:
+def joints_of(languages: str) -> tuple[str, str]:
+    """Returns what joins sentences of each side, given two language tags such as ``de-fr``.
+
+    Raises:
+        ValueError: these are not two language tags.
+    """
     source, _, target = languages.partition("-")
-    try:
-        tags = Languages(source=source, target=target)
-    except ValueError:
-        raise CorpusError(f"--languages {languages!r}: expected two language tags, such as en-de") from None
+    tags = Languages(source=source, target=target)
     first, second = ("" if tag.split("-")[0] in _WITHOUT_SPACES else " " for tag in (tags.source, tags.target))
     return first, second
 
@@ -136,7 +240,7 @@ def _files(source: Path, target: Path) -> list[tuple[Path, Path]]:
     """Returns the files of two directories that have the same names.
 
     Raises:
-        CorpusError: there are none, or a file has no counterpart.
+        CorpusError: there are none, a file has no counterpart, or two results would have one name.
     """
     names = [{path.name for path in directory.iterdir() if path.is_file()} for directory in (source, target)]
     for lacking, directory, other in ((names[0] - names[1], source, target), (names[1] - names[0], target, source)):
@@ -146,16 +250,20 @@ def _files(source: Path, target: Path) -> list[tuple[Path, Path]]:
             )
     if not names[0]:
         raise CorpusError(f"{source} has no files; name directories with a document a file")
-    return [(source / name, target / name) for name in sorted(names[0])]
+    stems: dict[str, str] = {}
+    for name in sorted(names[0]):
+        first = stems.setdefault(Path(name).stem, name)
+        if first != name:
+            raise CorpusError(f"the results of {source / first} and {name} would have one name; rename one of them")
+    return [(source / name, target / name) for name in stems.values()]
 
 
 def _document(source: Path, target: Path) -> tuple[pa.Array, pa.Array]:
     sides = []
     for side, path in zip(SIDES, (source, target), strict=True):
-        blocks = list(iter_lines(path))
-        if not blocks:
+        sides.append(_sentences(path))
+        if not len(sides[-1]):
             raise CorpusError(f"{path} is empty; the {side} side needs sentences, one a line")
-        sides.append(pa.concat_arrays(blocks))
     sizes = len(sides[0]), len(sides[1])
     if max(sizes) >= _MOST_TIMES * min(sizes) and max(sizes) > _MOST_TIMES:
         raise CorpusError(
@@ -163,3 +271,15 @@ def _document(source: Path, target: Path) -> tuple[pa.Array, pa.Array]:
             "one of them does not have a sentence a line"
         )
     return sides[0], sides[1]
+
+
+def _sentences(path: Path) -> pa.Array:
+    data = read_bytes(path)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InvalidTextError(
+            f"{path}:{line}: not UTF-8 at byte {error.start} of the file ({error.reason}); convert the file to UTF-8"
+        ) from None
+    return pa.array(text.removesuffix("\n").split("\n") if text else [], pa.large_string())

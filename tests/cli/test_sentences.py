@@ -59,6 +59,11 @@ def test_directories_are_learned_together(tmp_path: Path) -> None:
     done = nmt_prep("sentences", *sides, "--languages", "en-de", "--output", tmp_path / "out")
     assert done.returncode == 1
     assert "2.txt has no counterpart of the same name" in " ".join(done.stderr.split())
+    for side in sides:
+        (side / "2.txt").unlink(missing_ok=True)
+        (side / "1.md").write_text("Text.\n")
+    done = nmt_prep("sentences", *sides, "--languages", "en-de", "--output", tmp_path / "out")
+    assert "1.md and 1.txt would have one name; rename one of them" in " ".join(done.stderr.split())
 
 
 @pytest.mark.parametrize(
@@ -66,14 +71,15 @@ def test_directories_are_learned_together(tmp_path: Path) -> None:
     [
         ("", [], 1, "is empty; the target side needs sentences"),
         ("x\n" * 40, [], 1, "they do not translate each other"),
-        (TARGET, ["--languages", "en"], 1, "expected two language tags"),
+        (TARGET, ["--languages", "en"], 2, "expected two language tags"),
+        (b"Eins.\nZw\xe9i.\n", [], 1, "text.de:2: not UTF-8 at byte 8 of the file"),
         (TARGET, ["--output", "out"], 2, "--output is for directories"),
     ],
 )
 def test_wrong_input_is_an_error(
-    files: tuple[Path, Path], target: str, options: list[str], status: int, message: str
+    files: tuple[Path, Path], target: str | bytes, options: list[str], status: int, message: str
 ) -> None:
-    files[1].write_text(target, encoding="utf-8")
+    files[1].write_bytes(target.encode() if isinstance(target, str) else target)
     done = nmt_prep("sentences", *files, *(options if "--languages" in options else ["--languages", "en-de", *options]))
     assert (done.returncode, done.stdout) == (status, "")
     assert message in " ".join(done.stderr.replace("│", " ").split())

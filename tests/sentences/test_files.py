@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nmt_prep.sentences.beads import Agreement, agreement, bead_lines, ladder_lines, listed
+from nmt_prep.sentences.files import Agreement, agreement, bead_lines, ladder_lines, listed
 
 BEADS = np.array([[0, 2, 0, 1], [2, 3, 1, 1], [3, 4, 1, 3]])
 

@@ -15,8 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from nmt_prep.align.links import Links
-from nmt_prep.align.loading import check_known, shared_model
-from nmt_prep.align.model import Model
+from nmt_prep.align.model import Model, check_known, shared_model
 from nmt_prep.artefacts import atomic_write, link_or_copy
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import AlignSettings, Config, Symmetrization

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt_prep.align.counts import Counts, merge
-from nmt_prep.align.loading import shared_model
-from nmt_prep.align.model import Model
+from nmt_prep.align.model import Model, shared_model
 from nmt_prep.align.settings import Settings, rounds
 from nmt_prep.align.training import Counter, updated
 from nmt_prep.columns import TextColumn

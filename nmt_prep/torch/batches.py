@@ -12,7 +12,7 @@ from torch.utils.data import IterableDataset, get_worker_info
 
 from nmt_prep.batches import BatchSource, IdBatch
 from nmt_prep.batches.options import Keywords, check_choice, check_positive
-from nmt_prep.batches.prefetch import prefetched
+from nmt_prep.batches.reader import prefetched
 from nmt_prep.torch.tensors import Converter, Features, TensorBatch
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -12,7 +12,7 @@ import nmt_prep
 from nmt_prep.batches import IdBatch, Options, read_records
 from nmt_prep.batches.options import Keywords
 from nmt_prep.batches.plan import BatchPlan, plan_batches
-from nmt_prep.batches.reader import read_batches
+from nmt_prep.batches.reader import prefetched, read_batches
 from nmt_prep.errors import ArgumentError, ConfigError, RecordsError
 from nmt_prep.records.dataset_json import InputInfo, load_dataset_info, write_dataset_info
 
@@ -230,3 +230,41 @@ def test_the_types_of_keywords_are_those_of_the_options(tmp_path: Path) -> None:
     assert get_type_hints(Keywords) == get_type_hints(Options)
     with pytest.raises(TypeError, match="unexpected keyword argument 'sead'"):
         read_records(tmp_path, "train", sead=1)  # type: ignore[call-arg]
+
+
+def readers() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "nmt_prep batches"]
+
+
+@pytest.mark.parametrize("ahead", [1, 3, 16, 100])
+@pytest.mark.parametrize("count", [0, 1, 2, 57])
+def test_all_items_in_order(ahead: int, count: int) -> None:
+    assert list(prefetched(lambda: iter(range(count)), ahead)) == list(range(count))
+    assert readers() == []
+
+
+def test_an_error_follows_the_items_before_it() -> None:
+    def numbers() -> Iterator[int]:
+        yield from range(10)
+        raise ValueError("no more")
+
+    iterator = prefetched(numbers, 16)
+    assert [next(iterator) for _ in range(10)] == list(range(10))
+    with pytest.raises(ValueError, match="no more"):
+        next(iterator)
+    assert readers() == []
+
+
+def test_a_closed_iterator_ends_its_thread() -> None:
+    made = []
+
+    def numbers() -> Iterator[int]:
+        for number in range(10**9):
+            made.append(number)
+            yield number
+
+    iterator = prefetched(numbers, 8)
+    assert [next(iterator) for _ in range(3)] == [0, 1, 2]
+    iterator.close()  # type: ignore[attr-defined]
+    assert readers() == []
+    assert len(made) < 50

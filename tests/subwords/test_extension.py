@@ -21,8 +21,7 @@ from nmt_prep.stages.vocab import training
 from nmt_prep.subwords.counts import TextCounts
 from nmt_prep.subwords.dialect import Dialect
 from nmt_prep.subwords.piece_text import PieceText
-from nmt_prep.subwords.spans import PieceSpans
-from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback, Tokenizer
+from nmt_prep.subwords.tokenizer import IdLayout, PieceSpans, ProgressCallback, Tokenizer
 from tests.corpus import corpus_config, pair, write_corpus
 
 PAD, EOS, UNK = "<pad>", "<eos>", "<unk>"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nmt_prep.align.loading import shared_model
+from nmt_prep.align.model import shared_model
 from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES, TRANSLATION, TranslationOptions
 from nmt_prep.cleaning.rule import Bounds, Context, PairRule, Pairs, Values
 

@@ -16,8 +16,7 @@ import pyarrow.compute as pc
 from _nmt_prep_core import ALIGN_MOST_CELLS, ALIGN_MOST_WORDS, NumberedPairs, split_columns
 
 from nmt_prep.align.links import Symmetrization, pharaoh_text
-from nmt_prep.align.loading import LEAST_KNOWN, tells
-from nmt_prep.align.model import Model, Scores
+from nmt_prep.align.model import LEAST_KNOWN, Model, Scores, tells
 from nmt_prep.align.settings import Settings, rounds
 from nmt_prep.align.training import Counter, updated
 from nmt_prep.align.vocabulary import Integers

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nmt_prep.align.loading import shared_model
+from nmt_prep.align.model import shared_model
 from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES, other_targets
 from nmt_prep.cleaning.counts import histogram
 from nmt_prep.cleaning.dedup.keys import keys_of

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from nmt_prep.align.loading import check_known, shared_model
+from nmt_prep.align.model import check_known, shared_model
 from nmt_prep.artefacts import atomic_write, writing
 from nmt_prep.cleaning.corpus_rules.threshold import THRESHOLD_VERSION, auto_threshold, expected
 from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES, TRANSLATION, TranslationOptions

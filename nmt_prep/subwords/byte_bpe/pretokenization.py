@@ -1,11 +1,15 @@
 """Splits lines into pretokens: with the native core, or with the library that defines the format.
 
+Files spell a byte as a character: printable Latin-1 characters represent themselves, and the other bytes are mapped in
+order to the characters from U+0100.
+
 The core implements normal form C, many patterns, and added tokens that do not depend on the text around them. The
 library ``tokenizers`` runs other normalizers and pre-tokenizers; it is imported only for a vocabulary that needs it.
 """
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 import unicodedata
@@ -18,8 +22,34 @@ from _nmt_prep_core import ByteBPEScanner, ByteBPESplitter, byte_bpe_scanner
 
 from nmt_prep.columns import TextColumn
 from nmt_prep.subwords.added import AddedToken, AddedTokenFinder, DividedLines, finder
-from nmt_prep.subwords.byte_bpe.spelling import unspelled
 from nmt_prep.subwords.tokenizer_json import run_by_tokenizers, steps_of, type_of
+
+
+def _byte_characters() -> tuple[str, ...]:
+    printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
+    others = iter(range(0x100, 0x200))
+    return tuple(chr(byte if byte in printable else next(others)) for byte in range(256))
+
+
+BYTE_CHARACTERS = _byte_characters()
+_TO_CHARACTERS = "".join(BYTE_CHARACTERS)
+_TO_BYTES = {ord(character): byte for byte, character in enumerate(BYTE_CHARACTERS)}
+
+
+def spelled(token: bytes) -> str:
+    """Returns the characters that spell the bytes of a token."""
+    return codecs.charmap_decode(token, "strict", _TO_CHARACTERS)[0]
+
+
+def unspelled(spelling: str) -> bytes:
+    """Returns the bytes of a valid spelling."""
+    return spelling.translate(_TO_BYTES).encode("latin-1")
+
+
+def bytes_of(spelling: str) -> bytes | None:
+    """Returns the bytes of a spelling; None if a character in it spells no byte."""
+    return unspelled(spelling) if _TO_BYTES.keys() >= set(map(ord, spelling)) else None
+
 
 GPT2_PATTERN = r"""'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
 """GPT-2's pattern. Each match is a pretoken; no merge crosses its boundaries."""

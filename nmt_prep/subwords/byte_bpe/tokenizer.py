@@ -25,13 +25,11 @@ from nmt_prep.errors import EncodeError, VocabularyError
 from nmt_prep.runtime import available_cores
 from nmt_prep.subwords.added import SpecialNames, allowed_specials
 from nmt_prep.subwords.byte_bpe.files import Format, load_vocabulary, save_vocabulary
-from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Pretokenizer
+from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Pretokenizer, spelled
 from nmt_prep.subwords.byte_bpe.ranks import RankEncoder
-from nmt_prep.subwords.byte_bpe.spelling import spelled
 from nmt_prep.subwords.byte_bpe.training import PretokenCounts, learn_vocabulary
 from nmt_prep.subwords.byte_bpe.vocabulary import ByteBPEVocabulary, spelling_model
-from nmt_prep.subwords.spans import PieceSpans, spans_by_size
-from nmt_prep.subwords.tokenizer import ProgressCallback, Tokenizer
+from nmt_prep.subwords.tokenizer import PieceSpans, ProgressCallback, Tokenizer, spans_by_size
 from nmt_prep.subwords.tokenizer_json import USUAL_NAMES
 
 _WHITE = re.compile(r"\s")

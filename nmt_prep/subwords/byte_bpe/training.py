@@ -11,8 +11,7 @@ from nmt_prep.columns import Lines, text_columns
 from nmt_prep.errors import TrainingError
 from nmt_prep.runtime import available_cores
 from nmt_prep.subwords.added import AddedToken
-from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Pretokenization, Pretokenizer
-from nmt_prep.subwords.byte_bpe.spelling import bytes_of, spelled
+from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Pretokenization, Pretokenizer, bytes_of, spelled
 from nmt_prep.subwords.byte_bpe.vocabulary import MAX_TOKENS, ByteBPEVocabulary
 from nmt_prep.subwords.counts import NativeCounts
 from nmt_prep.subwords.tokenizer import ProgressCallback

@@ -13,8 +13,7 @@ from _nmt_prep_core import NORMALIZATION_UNICODE_VERSION, PROPERTIES_UNICODE_VER
 
 from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords.added import AddedToken
-from nmt_prep.subwords.byte_bpe.pretokenization import Pretokenization
-from nmt_prep.subwords.byte_bpe.spelling import BYTE_CHARACTERS, bytes_of, spelled
+from nmt_prep.subwords.byte_bpe.pretokenization import BYTE_CHARACTERS, Pretokenization, bytes_of, spelled
 from nmt_prep.subwords.tokenizer_json import names_by_id
 
 MAX_TOKENS = 1 << 21

@@ -14,8 +14,7 @@ from _nmt_prep_core import SentencePieceModel, SentencePieceTracer
 from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.errors import EncodeError, VocabularyError
 from nmt_prep.runtime import needed_extra
-from nmt_prep.subwords.spans import PieceSpans
-from nmt_prep.subwords.tokenizer import IdLayout
+from nmt_prep.subwords.tokenizer import IdLayout, PieceSpans
 
 _log = logging.getLogger(__name__)
 

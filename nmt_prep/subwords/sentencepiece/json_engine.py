@@ -21,7 +21,7 @@ from nmt_prep.subwords.added import DividedLines, finder
 from nmt_prep.subwords.sentencepiece.engine import Sampling, no_marks
 from nmt_prep.subwords.sentencepiece.json_file import read_json_file
 from nmt_prep.subwords.sentencepiece.model_file import PieceType
-from nmt_prep.subwords.spans import PieceSpans, spans_by_size
+from nmt_prep.subwords.tokenizer import PieceSpans, spans_by_size
 from nmt_prep.subwords.tokenizer_json import SPACE, USUAL_NAMES, parse_json, run_by_tokenizers
 
 _WHITE = " \t\n\v\f\r"

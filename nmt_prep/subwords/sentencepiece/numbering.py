@@ -17,7 +17,7 @@ from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.errors import EncodeError, VocabularyError
 from nmt_prep.subwords.sentencepiece.engine import NativeModel, Sampling
 from nmt_prep.subwords.sentencepiece.model_file import MOST_PIECES, varint
-from nmt_prep.subwords.spans import PieceSpans
+from nmt_prep.subwords.tokenizer import PieceSpans
 from nmt_prep.subwords.tokenizer_json import SPACE
 
 _FIELD = 200  # of the protocol buffer; fields from 200 are for extensions

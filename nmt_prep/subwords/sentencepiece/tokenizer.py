@@ -26,8 +26,7 @@ from nmt_prep.subwords.sentencepiece.json_engine import JsonModel
 from nmt_prep.subwords.sentencepiece.numbering import NumberedModel, checked_numbering, with_numbering
 from nmt_prep.subwords.sentencepiece.options import training_arguments
 from nmt_prep.subwords.sentencepiece.training import ModelType, train_model
-from nmt_prep.subwords.spans import PieceSpans
-from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback, Tokenizer, read_vocabulary
+from nmt_prep.subwords.tokenizer import IdLayout, PieceSpans, ProgressCallback, Tokenizer, read_vocabulary
 from nmt_prep.subwords.tokenizer_json import parse_json
 
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")

@@ -26,9 +26,8 @@ from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import Lines, Ragged, TextColumn, text_columns
 from nmt_prep.errors import VocabularyError
 from nmt_prep.runtime import available_cores
-from nmt_prep.subwords.spans import PieceSpans, spans_by_size
 from nmt_prep.subwords.t2t.training import EOS, PAD, TokenCounts, build_pieces, checked_pieces
-from nmt_prep.subwords.tokenizer import ProgressCallback, Tokenizer, read_vocabulary
+from nmt_prep.subwords.tokenizer import PieceSpans, ProgressCallback, Tokenizer, read_vocabulary, spans_by_size
 
 _WHITE = re.compile(r"\s")
 _ASCII_WHITE = re.compile(r"[ \t\n\v\f\r]")

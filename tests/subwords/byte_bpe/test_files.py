@@ -15,8 +15,14 @@ from tokenizers import pre_tokenizers as peer_pre_tokenizers
 
 from nmt_prep.errors import OutputError, VocabularyError
 from nmt_prep.subwords.added import AddedToken
-from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Pretokenization, byte_level
-from nmt_prep.subwords.byte_bpe.spelling import BYTE_CHARACTERS, bytes_of, spelled
+from nmt_prep.subwords.byte_bpe.pretokenization import (
+    BYTE_CHARACTERS,
+    GPT2_PATTERN,
+    Pretokenization,
+    byte_level,
+    bytes_of,
+    spelled,
+)
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
 from nmt_prep.subwords.byte_bpe.vocabulary import ByteBPEVocabulary
 from tests.subwords.byte_bpe.samples import LINES, small_tokenizer

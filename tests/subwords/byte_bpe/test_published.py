@@ -17,8 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN
-from nmt_prep.subwords.byte_bpe.spelling import bytes_of
+from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, bytes_of
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
 
 

@@ -17,7 +17,7 @@ from nmt_prep.cli.options import STANDARD_OUTPUT, ConfigArgument, SetOption, che
 from nmt_prep.cli.terminal import SafeConsole, open_console, plain_table, print_remark
 from nmt_prep.errors import OutputError
 from nmt_prep.reporting.compare import compare
-from nmt_prep.reporting.text import render_text
+from nmt_prep.reporting.tables import render_text
 
 with delayed_imports():
     from nmt_prep import stages

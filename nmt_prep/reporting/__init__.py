@@ -2,6 +2,6 @@
 
 :mod:`~nmt_prep.reporting.sample` and :mod:`~nmt_prep.reporting.profile` hold what ``encode`` counts.
 :mod:`nmt_prep.stages.report` turns the outputs of all stages into ``summary.json``. From this file alone,
-:mod:`~nmt_prep.reporting.page` makes ``index.html`` and :mod:`~nmt_prep.reporting.text` makes ``summary.txt``;
-:mod:`~nmt_prep.reporting.tables` holds the tables of both.
+:mod:`~nmt_prep.reporting.page` makes ``index.html``, and :mod:`~nmt_prep.reporting.tables` the tables of the page and
+``summary.txt``.
 """

@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.resources import files
-from types import ModuleType
 
 from nmt_prep.reporting.markup import Content, Markup, el, join, percent, short_number
-from nmt_prep.reporting.sections import (
-    batches,
-    duplicates,
-    examples,
-    flow,
-    lengths,
-    provenance,
-    rules,
-    vocabulary,
-)
+from nmt_prep.reporting.sections import duplicates, encoded, flow, lengths, provenance, rules
 from nmt_prep.reporting.summary import Json, about, main_split
 from nmt_prep.sides import SIDES
 
-SECTIONS: tuple[tuple[str, ModuleType], ...] = (
-    ("flow", flow),
-    ("rules", rules),
-    ("lengths", lengths),
-    ("vocabularies", vocabulary),
-    ("duplicates", duplicates),
-    ("batches", batches),
-    ("examples", examples),
-    ("provenance", provenance),
-)
-"""The sections in order, with their anchors."""
+SECTIONS: dict[str, tuple[str, Callable[[Json], Iterable[Content]]]] = {
+    "flow": ("From input to training", flow.section),
+    "rules": ("Cleaning rules", rules.section),
+    "lengths": ("Lengths", lengths.section),
+    "vocabularies": ("Vocabularies", encoded.vocabularies),
+    "duplicates": ("Duplicates and leaks", duplicates.section),
+    "batches": ("Batches", encoded.batches),
+    "examples": ("Examples", encoded.examples),
+    "provenance": ("Provenance", provenance.section),
+}
+"""Title and content of each section by its anchor, in order."""
 
 MOST_BYTES = 1_000_000
 """The size that a page does not exceed. Examples are left out first, then figures of single corpora."""
@@ -46,21 +36,20 @@ def render_page(summary: Json) -> str:
         summary: the content of ``summary.json``.
     """
     page = ""
-    contents = {module: join(module.section(summary)) for _, module in SECTIONS if module is not examples}
+    contents = {anchor: join(section(summary)) for anchor, (_, section) in SECTIONS.items()}
     for pairs, figures in _LEVELS:
-        contents[examples] = join(examples.section(summary, pairs))
-        if figures < _LEVELS[0][1]:
-            contents[lengths] = join(lengths.section(summary, figures))
+        contents["examples"] = join(encoded.examples(summary, pairs))
+        contents["lengths"] = join(lengths.section(summary, figures))
         page = _page(summary, contents)
         if len(page.encode()) <= MOST_BYTES:
             break
     return page
 
 
-def _page(summary: Json, contents: Mapping[ModuleType, Markup]) -> str:
+def _page(summary: Json, contents: Mapping[str, Markup]) -> str:
     """Returns the page with the contents of all sections."""
     languages = f"{summary['languages']['source']} → {summary['languages']['target']}"
-    shown = [(anchor, module.TITLE, contents[module]) for anchor, module in SECTIONS if contents[module]]
+    shown = [(anchor, title, contents[anchor]) for anchor, (title, _) in SECTIONS.items() if contents[anchor]]
     body = [
         el("a", "Skip to the content", href="#content", class_="skip"),
         el(

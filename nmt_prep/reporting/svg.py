@@ -8,7 +8,7 @@ sheet, by class.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from nmt_prep.reporting.markup import Content, Markup, el, figure, legend, short_number, table
@@ -65,7 +65,7 @@ def plot(
         for tick in x
         if tick.strong
     ]
-    marks += [_label(tick, _TOP - 6, "mark") for tick in _joined([tick for tick in x if tick.strong])]
+    marks += [_label(tick, _TOP - 6, "mark") for tick in _apart([tick for tick in x if tick.strong], _collide)]
     labels = [
         _label(tick, _TOP + height + 16, "tick") for tick in _apart([tick for tick in x if not tick.strong], _collide)
     ]
@@ -119,24 +119,6 @@ def _apart(ticks: Sequence[Tick], collide: Callable[[Tick, Tick], bool]) -> list
     return shown
 
 
-def _joined(ticks: Sequence[Tick]) -> list[Tick]:
-    """Returns thresholds with one label for neighbours that have no room for two, such as ``-1.2 … -0.6``."""
-    groups: list[list[Tick]] = []
-    for tick in sorted(ticks, key=lambda tick: tick.place):
-        if groups and _collide(_common(groups[-1]), tick):
-            groups[-1].append(tick)
-        else:
-            groups.append([tick])
-    return [_common(group) for group in groups]
-
-
-def _common(group: Sequence[Tick]) -> Tick:
-    first, last = group[0], group[-1]
-    return (
-        first if len(group) == 1 else Tick((first.place + last.place) / 2, f"{first.text} … {last.text}", strong=True)
-    )
-
-
 def bars(series: Sequence[Series], texts: Sequence[str], *, log: bool = False) -> list[Markup]:
     """Returns bars, later series in front of earlier ones; so sums come first.
 
@@ -181,6 +163,7 @@ def bar_figure(
     places: str,
     log: bool = False,
     corpus: str | None = None,
+    data: Content = None,
 ) -> Markup:
     """Returns a figure of bars with its legend, and the table of its numbers behind it.
 
@@ -193,13 +176,15 @@ def bar_figure(
         places: heading of the column of places in the table.
         log: True for heights on a logarithmic scale.
         corpus: the corpus of the numbers, for the filter of the script; None for several corpora.
+        data: another table than that of the values.
     """
     most = max((value for kind in series for value in kind.values), default=0)
     drawing = plot(bars(series, texts, log=log), title, x=x, y=count_ticks(most, log=log))
-    rows: list[list[Content]] = [
-        [text, *(int(kind.values[place]) for kind in series)] for place, text in enumerate(texts)
-    ]
-    data = table([places, *(kind.name for kind in series)], rows, caption=title, sort=False)
+    if data is None:
+        rows: Iterator[list[Content]] = (
+            [text, *(int(kind.values[place]) for kind in series)] for place, text in enumerate(texts)
+        )
+        data = table([places, *(kind.name for kind in series)], rows, caption=title, sort=False)
     key = legend(*((kind.kind, kind.name) for kind in series)) if len(series) > 1 else None
     return figure(title, how, [drawing, key], data, corpus=corpus)
 

@@ -21,7 +21,7 @@ from nmt_prep.reporting.page import render_page
 from nmt_prep.reporting.sections.flow import corpus_flow
 from nmt_prep.reporting.sections.provenance import shown_config, shown_settings, signature
 from nmt_prep.reporting.summary import Json
-from nmt_prep.reporting.text import render_text
+from nmt_prep.reporting.tables import render_text
 from nmt_prep.stages.clean import Clean, CleanOutput
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.download.stage import Download
@@ -39,7 +39,7 @@ class Report(Stage[NoOutput, None]):
     reads = (Download, Compile, Sample, Vocabulary, Encode)
     observes = True
     observed = Warnings
-    version = 4
+    version = 5
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
         reads = (*self.reads, Clean) if config.clean is not None else self.reads

@@ -15,7 +15,7 @@ def test_labels_without_room_are_left_out() -> None:
     assert labels(*ticks) == [("2.00%", "0"), ("95.00%", "5,000"), ("30.00%", "20")]
 
 
-def test_thresholds_without_room_share_a_label() -> None:
+def test_thresholds_without_room_have_no_label() -> None:
     ticks = [Tick(place, text, strong=True) for place, text in ((0.3, "-0.6"), (0.28, "-1.13"), (0.7, "3"))]
-    assert labels(*ticks) == [("29.00%", "-1.13 … -0.6"), ("70.00%", "3")]
+    assert labels(*ticks) == [("30.00%", "-0.6"), ("70.00%", "3")]
     assert plot([], "title", x=ticks).count('class="mark"/>') == 3

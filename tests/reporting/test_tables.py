@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from nmt_prep.reporting.page import render_page
-from nmt_prep.reporting.tables import TABLES, Table
-from nmt_prep.reporting.text import render_text
+from nmt_prep.reporting.tables import TABLES, Table, render_text
 from tests.reporting.runs import summary_of
 
 

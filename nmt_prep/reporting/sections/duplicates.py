@@ -19,8 +19,6 @@ from nmt_prep.reporting.summary import Json
 from nmt_prep.reporting.svg import Series, Tick, bar_figure
 from nmt_prep.reporting.tables import leak_table
 
-TITLE = "Duplicates and leaks"
-
 _BINNED = 9
 """Bins from this size on hold several sizes, such as 9 to 16."""
 

@@ -3,36 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, TypeAlias
+from collections.abc import Iterator, Mapping
 
-from nmt_prep.reporting.markup import Content, Markup, el, figure, grid, heat_cell, legend, percent, table, table_row
+from nmt_prep.reporting.markup import Content, Markup, el, heat_cell, percent, table, table_row
 from nmt_prep.reporting.summary import Json, corpora, main_split
+from nmt_prep.reporting.svg import Series, Tick, bar_figure
 from nmt_prep.reporting.tables import corpora_table, fix_table
 
-Group: TypeAlias = Literal["reading", "rules", "duplicates", "test sets"]
-
-GROUPS: tuple[Group, ...] = ("reading", "rules", "duplicates", "test sets")
-"""The steps that drop pairs, in order."""
+_GROUP_NAMES = {"reading": "unusable", "rules": "rejects", "duplicates": "duplicates", "test sets": "test sets"}
+"""The groups of reasons for which pairs are dropped, in order, with what a step takes away."""
 
 _OF_DUPLICATES = {"duplicate_pair", "near_duplicate", "too_many_targets", "too_many_sources"}
 
-TITLE = "From input to training"
 
-_ROW, _BAR, _MOST = 40, 14, 40
-
-_Row: TypeAlias = "tuple[str, str, list[Markup]]"
-"""Name, value and bars of a row of a drawing."""
-
-_GROUP_NAMES = {
-    "reading": "cannot be used",
-    "rules": "rules",
-    "duplicates": "duplicates",
-    "test sets": "in test sets",
-}
-
-
-def group_of(reason: str) -> Group:
+def group_of(reason: str) -> str:
     """Returns the group of a reason of cleaning, such as the name of a rule."""
     if reason.startswith("in_test_set:"):
         return "test sets"
@@ -90,24 +74,15 @@ def corpus_flow(
 def section(summary: Json) -> Iterator[Content]:
     """Yields the content of the section."""
     split = main_split(summary)
-    corpora_of_split = summary["flow"][split]
-    flows = [flow for flow in corpora_of_split.values() if flow["encoded"] or flow["left"]["pairs"]]
-    yield grid(
-        figure(
-            f"All pairs of {split}",
-            "Each bar is what is left after a step; the part that fades is what the step took away.",
-            _funnel(_steps(flows)),
-            _step_table(_steps(flows), flows),
-        ),
-        figure(
-            f"Each corpus of {split}",
-            "The whole bar is what was read; its blue part is what training gets.",
-            [
-                _stacked(corpora_of_split),
-                legend(("kept", "kept"), *((_css(group), _GROUP_NAMES[group]) for group in GROUPS)),
-            ],
-            None,
-        ),
+    flows = [flow for flow in summary["flow"][split].values() if flow["encoded"] or flow["left"]["pairs"]]
+    steps = _steps(flows)
+    yield bar_figure(
+        f"All pairs of {split}",
+        "How many pairs are left after each step.",
+        [Series("kept", "pairs", [left for _, left in steps])],
+        [name for name, _ in steps],
+        x=[Tick((place + 0.5) / len(steps), name) for place, (name, _) in enumerate(steps)],
+        places="step",
     )
     yield el("h3", "Corpora")
     yield corpora_table(summary).markup()
@@ -121,81 +96,16 @@ def section(summary: Json) -> Iterator[Content]:
         yield fixes.markup()
 
 
-def _steps(flows: list[Json]) -> list[tuple[str, str, int]]:
-    """Returns name, class and pairs left after each step of several corpora."""
+def _steps(flows: list[Json]) -> list[tuple[str, int]]:
+    """Returns the name of each step, and the pairs of several corpora that are left after it."""
     left = sum(flow["read"]["pairs"] for flow in flows)
-    steps = [("read", "kept", left)]
-    for group in GROUPS:
+    steps = [("read", left)]
+    for group, name in _GROUP_NAMES.items():
         lost = sum(drop["pairs"] for flow in flows for drop in flow["drops"] if drop["group"] == group)
         if lost:
             left -= lost
-            steps.append((f"after: {_GROUP_NAMES[group]}", _css(group), left))
-    return [*steps, ("encoded", "kept", sum(flow["encoded"]["pairs"] for flow in flows if flow["encoded"]))]
-
-
-def _css(group: str) -> str:
-    return group.replace(" ", "-")
-
-
-def _funnel(steps: list[tuple[str, str, int]]) -> Markup:
-    """Returns a bar for each step; what the step took away fades."""
-    rows: list[_Row] = []
-    first = before = steps[0][2]
-    most = max(first, 1)
-    for name, kind, left in steps:
-        lost = f" (− {before - left:,})" if left != before else ""
-        title = f"{name}: {left:,} pairs, {percent(left, first)}"
-        parts = [_bar(0, before / most, f"{kind} faded"), _bar(0, left / most, "kept", title)]
-        rows.append((name, f"{left:,}{lost}", parts))
-        before = left
-    return _drawing(rows, "Pairs left after each step")
-
-
-def _stacked(flows: Json) -> Markup:
-    """Returns a bar for each corpus of a split, the largest corpus first."""
-    rows: list[_Row] = []
-    encoded = ((name, flow) for name, flow in flows.items() if flow["encoded"])
-    for name, flow in sorted(encoded, key=lambda entry: -entry[1]["read"]["pairs"])[:_MOST]:
-        read, kept = max(flow["read"]["pairs"], 1), flow["encoded"]["pairs"]
-        parts = [_bar(0, kept / read, "kept", f"{name}: {kept:,} pairs kept")]
-        at = kept / read
-        for group in GROUPS:
-            lost = sum(drop["pairs"] for drop in flow["drops"] if drop["group"] == group) / read
-            title = f"{name}: {percent(lost, 1)} dropped: {_GROUP_NAMES[group]}"
-            parts += [_bar(at, lost, _css(group), title)] if lost else []
-            at += lost
-        label = name if len(name) < 29 else f"{name[:27]}…"
-        rows.append((label, f"{kept:,} ({percent(kept, read)})", parts))
-    return _drawing(rows, "Share of the pairs of each corpus that are kept")
-
-
-def _bar(begin: float, share: float, kind: str, title: str | None = None) -> Markup:
-    hover = el("title", title) if title else None
-    return el("rect", hover, x=f"{100 * begin:.2f}%", y=20, width=f"{100 * share:.2f}%", height=_BAR, class_=kind)
-
-
-def _drawing(rows: Sequence[_Row], title: str) -> Markup:
-    drawn = [
-        el(
-            "svg",
-            el("text", name, x="0", y=14, class_="label"),
-            el("text", value, x="100%", y=14, class_="label n", text_anchor="end"),
-            parts,
-            y=place * _ROW,
-            height=_ROW,
-        )
-        for place, (name, value, parts) in enumerate(rows)
-    ]
-    return el("svg", drawn, class_="plot", role="img", aria_label=title, width="100%", height=max(len(rows), 1) * _ROW)
-
-
-def _step_table(steps: list[tuple[str, str, int]], flows: list[Json]) -> Markup:
-    read = steps[0][2]
-    rows = [(name, left, percent(left, read)) for name, _, left in steps]
-    text = sum(flow["read"]["bytes"] for flow in flows), sum(flow["left"]["bytes"] for flow in flows)
-    rows.append(("text read, in bytes", text[0], "100.0 %" if text[0] else "-"))
-    rows.append(("text left, in bytes", text[1], percent(text[1], text[0])))
-    return table(["step", "pairs", "share"], rows, caption="Pairs left after each step", sort=False)
+            steps.append((f"without {name}", left))
+    return [*steps, ("encoded", sum(flow["encoded"]["pairs"] for flow in flows if flow["encoded"]))]
 
 
 def _reasons(summary: Json) -> list[str]:

@@ -13,8 +13,6 @@ from nmt_prep.reporting.summary import Json, main_split, side_name
 from nmt_prep.reporting.svg import Series, Tick, bar_figure, curve, heat, plot
 from nmt_prep.sides import SIDES, Side
 
-TITLE = "Lengths"
-
 _UNIT_NAMES = {"word": "words", "char": "characters"}
 
 _RULE = "length_ratio"

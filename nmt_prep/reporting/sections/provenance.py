@@ -16,8 +16,6 @@ from nmt_prep.reporting.tables import record_table
 from nmt_prep.sides import SIDES
 from nmt_prep.sources.address import shown
 
-TITLE = "Provenance"
-
 _LEFT_OUT = {"output_dir", "engine", "download", "extract", "publish"}  # sections that do not change the data
 
 

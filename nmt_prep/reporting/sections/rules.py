@@ -15,21 +15,17 @@ from nmt_prep.reporting.markup import (
     Markup,
     corpus_text,
     el,
-    figure,
     grid,
     heat_cell,
-    legend,
     number,
     percent,
     table,
     table_row,
 )
 from nmt_prep.reporting.summary import Json, corpora, main_split
-from nmt_prep.reporting.svg import Series, Tick, bar_figure, bars, count_ticks, plot
+from nmt_prep.reporting.svg import Series, Tick, bar_figure
 from nmt_prep.reporting.tables import translation_table
 from nmt_prep.sides import SIDES
-
-TITLE = "Cleaning rules"
 
 _EXAMPLES = 5
 
@@ -106,9 +102,6 @@ def _histogram(summary: Json, split: str, rule: str, column: str) -> Markup:
     texts = _bin_texts(edges)
     bounds = _bounds(summary, split, rule, column)
     title = rule if column == "pair" else f"{rule}: {column}"
-    drawn = bars([Series("rules", "dropped or kept", both), Series("kept", "kept", kept)], texts, log=True)
-    ticks = count_ticks(max(both), log=True)
-    drawing = plot(drawn, f"Values of the rule {title}", x=_axis(edges, bounds), y=ticks, height=110)
     low, high = (any(limits[end] is not None for limits in bounds) for end in ("low", "high"))
     data = table(
         ["value", "kept", "dropped", *(["kept if min"] if low else []), *(["kept if max"] if high else [])],
@@ -134,7 +127,8 @@ def _histogram(summary: Json, split: str, rule: str, column: str) -> Markup:
         }
     )
     how = f"{failed:,} of {total:,} {unit} fail it ({percent(failed, total)})."
-    shown = figure(title, how, [drawing, legend(("kept", "kept"), ("rules", "dropped, by any rule"))], data)
+    series = [Series("rules", "kept or dropped", both), Series("kept", "kept", kept)]
+    shown = bar_figure(title, how, series, texts, x=_axis(edges, bounds), places="value", log=True, data=data)
     return el("div", shown, class_="rule", data_rule=explorer)
 
 

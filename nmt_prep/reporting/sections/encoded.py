@@ -1,4 +1,4 @@
-"""Vocabularies: frequencies of pieces, pieces per word, unused pieces, and characters without a piece."""
+"""The encoded pairs: how they use the vocabularies, their batches, and examples with their pieces."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import math
 from collections.abc import Iterator
 
 from nmt_prep.reporting.markup import Content, Markup, el, figure, grid, short_number, table
-from nmt_prep.reporting.summary import Json, side_name
+from nmt_prep.reporting.summary import Json, corpora, main_split, side_name
 from nmt_prep.reporting.svg import Tick, curve, plot
-from nmt_prep.reporting.tables import vocabulary_table
+from nmt_prep.reporting.tables import setting_table, vocabulary_table
 from nmt_prep.sides import SIDES
 
-TITLE = "Vocabularies"
 
-
-def section(summary: Json) -> Iterator[Content]:
-    """Yields the content of the section."""
+def vocabularies(summary: Json) -> Iterator[Content]:
+    """Yields the content of the section on vocabularies."""
     split = summary["pieces"]["source"]["split"]
     yield el("p", f"How {split} uses the vocabularies. The end of sentence and tags do not count.", class_="how")
     yield vocabulary_table(summary).markup(sort=False)
@@ -74,3 +72,60 @@ def _pieces(summary: Json, side: str) -> Markup:
 
 def _named(character: str) -> str:
     return f"{character} U+{ord(character):04X}"
+
+
+def batches(summary: Json) -> Iterator[Content]:
+    """Yields the content of the section on batches."""
+    split = main_split(summary)
+    estimates = summary["batches"].get(split)
+    if not estimates:
+        return
+    sampled, pairs = estimates[0]["sampled_pairs"], summary["splits"][split]["pairs"]
+    given = summary["provenance"]["input"]
+    basis = "all pairs" if sampled >= pairs else f"{sampled:,} shuffled pairs"
+    yield el(
+        "p",
+        f"What make_dataset and read_records give for {split}, from the lengths of {basis}. The config says "
+        f"batch_tokens {given['batch_tokens']:,} and max_length {given['max_length']:,}; each other row changes one "
+        "setting.",
+        class_="how",
+    )
+    yield setting_table(summary, split).markup()
+
+
+def examples(summary: Json, most: int = 10) -> Iterator[Content]:
+    """Yields the content of the section on examples, with up to ``most`` random pairs of each corpus."""
+    yield el(
+        "p",
+        "Random pairs as training sees them, and the longest ones. Below each text are its pieces; long texts are cut.",
+        class_="how",
+    )
+    for split, corpus, text in corpora(summary["text"]):
+        if not text["examples"]:
+            continue
+        where = f"{split}/{corpus}"
+        random, longest = text["examples"][:most], text["longest"][: max(most // 3, 1)]
+        pieces = max(longest[0]["length"].values())
+        lists = {f"{len(random)} random pairs": random, f"the longest pairs, up to {pieces:,} pieces": longest}
+        for name, pairs in lists.items():
+            shown = (el("li", (_example(summary, pair, side) for side in SIDES)) for pair in pairs)
+            content = el("ol", shown, class_="examples")
+            yield el("details", el("summary", f"{where}: {name}"), content, class_="texts", data_corpus=where)
+
+
+def _example(summary: Json, pair: Json, side: str) -> Markup:
+    language, pieces = summary["languages"][side], pair["pieces"][side]
+    cut = len(pieces) < pair["length"][side]
+    return el(
+        "div",
+        el("p", pair["text"][side], el("span", " …", class_="cut") if cut else None, lang=language, dir="auto"),
+        el(
+            "p",
+            " ".join(pieces),
+            " … " if cut else " ",
+            el("small", f"{pair['length'][side]:,} pieces"),
+            class_="pieces",
+            lang=language,
+            dir="auto",
+        ),
+    )

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
+from tests.conftest import examples
 from tests.subwords.byte_bpe.models import added, model_file
 from tests.subwords.byte_bpe.samples import LINES, small_tokenizer
 
@@ -47,6 +51,46 @@ def test_a_long_added_token(tmp_path: Path) -> None:
     path.write_text(json.dumps(content))
     tokenizer = ByteBPETokenizer.load(path)
     assert tokenizer.encode(f"{name}c{name}<x>") == [402, 401, 403]
+
+
+def test_a_long_added_token_that_almost_fits_everywhere(tmp_path: Path) -> None:
+    content = json.loads(model_file("GPT-2"))
+    content["added_tokens"] += [added("a" * 100_000 + "b", 401), added("c" + "a" * 100_000, 402), added("aaa", 403)]
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(content))
+    tokenizer = ByteBPETokenizer.load(path)
+    assert tokenizer.encode("a" * 1_800_000) == [403] * 600_000
+    assert tokenizer.encode("a" * 99_999 + "b" + "c" + "a" * 100_001) == [403] * 33_333 + [
+        *tokenizer.encode("b"),
+        402,
+    ] + [*tokenizer.encode("a")]
+
+
+NAMES = st.lists(st.text("xz<é", min_size=2, max_size=6), min_size=1, max_size=6, unique=True)
+
+
+@given(NAMES, st.text("xz<é ", max_size=40))
+@settings(max_examples=examples(200))
+def test_the_longest_added_token_at_each_place(names: list[str], text: str) -> None:
+    content = json.loads(model_file("GPT-2"))
+    vocab = content["model"]["vocab"]
+    ids = {name: vocab.get(name, 401 + number) for number, name in enumerate(names)}
+    content["added_tokens"] += [added(name, number) for name, number in ids.items()]
+    with NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(content, file)
+        file.flush()
+        tokenizer = ByteBPETokenizer.load(file.name)
+    plain = small_tokenizer()
+    expected: list[int] = []
+    rest = at = 0
+    while at < len(text):
+        longest = max((name for name in names if text.startswith(name, at)), key=len, default=None)
+        if longest is None:
+            at += 1
+            continue
+        expected += [*plain.encode(text[rest:at]), ids[longest]]
+        rest = at = at + len(longest)
+    assert tokenizer.encode(text) == expected + plain.encode(text[rest:])
 
 
 @pytest.mark.parametrize("part", ["normalizer", "pre_tokenizer", "truncation", "model"])

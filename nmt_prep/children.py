@@ -1,4 +1,4 @@
-"""Programs that this process starts, which end with it."""
+"""Programs that this process starts, which end with it, and work of its own that must not keep it from ending."""
 
 from __future__ import annotations
 
@@ -14,7 +14,29 @@ from typing import IO
 _running: set[int] = set()
 """Process groups of the programs that run."""
 
+_unstoppable: set[int] = set()
+"""Threads within :func:`unstoppable`."""
+
 _lock = threading.Lock()
+
+
+@contextmanager
+def unstoppable() -> Iterator[None]:
+    """Marks work that may take for ever and cannot be asked to stop, such as a function of the user.
+
+    A signal that ends the process does not wait for it.
+    """
+    thread = threading.get_ident()
+    _unstoppable.add(thread)
+    try:
+        yield
+    finally:
+        _unstoppable.discard(thread)
+
+
+def is_unstoppable() -> bool:
+    """Returns True if a thread is within :func:`unstoppable`."""
+    return bool(_unstoppable)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from types import FrameType
 
 import typer
 
-from nmt_prep.children import end_children
+from nmt_prep.children import end_children, is_unstoppable
 from nmt_prep.cli.streams import INTERRUPTED, TERMINATED
 from nmt_prep.cli.terminal import print_remark
 
@@ -55,8 +55,9 @@ def interruptible(remark: str = "interrupted; run the same command again to resu
 def _watched(remark: str) -> Iterator[None]:
     """Ends the process at SIGTERM, and some time after Ctrl-C if the work inside does not end. Prints the remark then.
 
-    A thread does it, because the main thread handles signals only between two steps of Python. What a run has made is
-    kept in the same way as after a crash. Programs that cleaning runs end, too.
+    Work that cannot be asked to stop is not waited for. A thread does it, because the main thread handles signals only
+    between two steps of Python. What a run has made is kept in the same way as after a crash. Programs that cleaning
+    runs end, too.
     """
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
@@ -84,7 +85,8 @@ def _watch(signals: int, remark: str) -> None:
     """Reads numbers of signals from a pipe until it is closed, and ends the process accordingly."""
     deadline: float | None = None
     while True:
-        if select.select([signals], [], [], None if deadline is None else _SECONDS_BETWEEN_LOOKS)[0]:
+        ready = select.select([signals], [], [], None if deadline is None else _SECONDS_BETWEEN_LOOKS)[0]
+        if ready:
             numbers = os.read(signals, 256)
             if not numbers:
                 return
@@ -95,6 +97,6 @@ def _watch(signals: int, remark: str) -> None:
                 deadline = time.monotonic() + _PATIENCE
         if deadline is not None:
             end_children()
-            if time.monotonic() > deadline:
+            if time.monotonic() > deadline or (not ready and is_unstoppable()):
                 print_remark(remark)
                 os._exit(INTERRUPTED)

@@ -29,11 +29,28 @@ def f(source):
         time.sleep(3600)
 """
 
+MATCHING = """
+def f(source):
+    with open("alive", "w") as alive:
+        alive.write("go")
+    return [True] * len(source)
+"""
+
+PATIENT = """
+from nmt_prep.__main__ import main
+from nmt_prep.cleaning.rules import regex
+from nmt_prep.cli import interrupts
+
+interrupts._PATIENCE = regex.SECONDS = 3600
+main()
+"""
+
 IMPATIENT = """
 from nmt_prep.__main__ import main
 from nmt_prep.cli import interrupts
 
 interrupts._PATIENCE = 0.1
+interrupts.is_unstoppable = lambda: False
 main()
 """
 
@@ -41,20 +58,26 @@ PROGRAM = "program: {command: [sh, -c, 'exec 9>alive; echo go >&9; sleep 3600']}
 
 
 @pytest.mark.parametrize(
-    ("rule", "number", "status", "remark"),
+    ("rule", "main", "number", "status", "remark"),
     [
-        ("python: 'stuck:f'", signal.SIGINT, 130, "interrupted\n"),
-        ("python: 'stuck:f'", signal.SIGTERM, 143, ""),
-        (PROGRAM, signal.SIGINT, 130, "interrupted\n"),
-        (PROGRAM, signal.SIGTERM, 143, ""),
+        ("python: 'stuck:f'", PATIENT, signal.SIGINT, 130, "interrupted\n"),
+        ("python: 'stuck:f'", IMPATIENT, signal.SIGINT, 130, "interrupted\n"),
+        ("python: 'stuck:f'", PATIENT, signal.SIGTERM, 143, ""),
+        ("python: 'matching:f', regex: {x: '(x+x+)+y'}", PATIENT, signal.SIGINT, 130, "interrupted\n"),
+        ("python: 'matching:f', regex: {x: '(x+x+)+y'}", PATIENT, signal.SIGTERM, 143, ""),
+        (PROGRAM, PATIENT, signal.SIGINT, 130, "interrupted\n"),
+        (PROGRAM, PATIENT, signal.SIGTERM, 143, ""),
     ],
 )
-def test_a_signal_ends_rules_that_do_not_end(tmp_path: Path, rule: str, number: int, status: int, remark: str) -> None:
+def test_a_signal_ends_rules_that_do_not_end(
+    tmp_path: Path, rule: str, main: str, number: int, status: int, remark: str
+) -> None:
     (tmp_path / "clean.yaml").write_text(CONFIG.format(rule=rule))
     (tmp_path / "stuck.py").write_text(STUCK)
-    (tmp_path / "in.tsv").write_text("a\tb\n")
+    (tmp_path / "matching.py").write_text(MATCHING)
+    (tmp_path / "in.tsv").write_text("x" * 30_000 + "\tb\n")
     os.mkfifo(tmp_path / "alive")
-    run = f"cd {tmp_path}; exec {sys.executable} -c '{IMPATIENT}' clean --config clean.yaml <in.tsv"
+    run = f"cd {tmp_path}; exec {sys.executable} -c '{main}' clean --config clean.yaml <in.tsv"
     with must_end(120), interruptible(["sh", "-c", run], dict(os.environ)) as process:
         with (tmp_path / "alive").open() as alive:
             assert alive.read(2) == "go"

@@ -30,6 +30,7 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Field, model_validator
 
+from nmt_prep.children import unstoppable
 from nmt_prep.cleaning.rule import Context, OwnBounds, Pairs, Rule, Values
 from nmt_prep.errors import CleaningError
 from nmt_prep.sides import SIDES
@@ -77,7 +78,8 @@ class PythonRule(Rule[PythonOptions]):
         given = {side: pairs.arrow(side) for side in SIDES if side in self._arguments}
         languages = {"languages": self._languages} if "languages" in self._arguments else {}
         try:
-            result = self._function(**given, **languages)
+            with unstoppable():
+                result = self._function(**given, **languages)
         except (Exception, SystemExit) as error:
             raise CleaningError(f"{self._name} failed: {_described(error)}") from error
         return self._checked(result, len(pairs))[np.newaxis]

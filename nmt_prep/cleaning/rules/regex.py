@@ -19,6 +19,7 @@ import pyarrow as pa
 import regex
 from pydantic import Field, field_validator, model_validator
 
+from nmt_prep.children import unstoppable
 from nmt_prep.cleaning.rule import NOT_FOUND, YES_OR_NO, Bounds, Context, PairError, Pairs, Rule, Values
 from nmt_prep.config import Section
 from nmt_prep.config.section import Name
@@ -87,7 +88,8 @@ class RegexRule(Rule[RegexOptions]):
         self.bounds = tuple(bounds for *_, bounds in found)
 
     def values(self, pairs: Pairs) -> Values:
-        return np.stack([_found(name, pattern, pairs.arrow(side)) for name, side, pattern in self._searches])
+        with unstoppable():
+            return np.stack([_found(name, pattern, pairs.arrow(side)) for name, side, pattern in self._searches])
 
 
 def _found(name: str, pattern: regex.Pattern[str], lines: pa.Array) -> Values:

@@ -51,6 +51,7 @@ def plan(
         ConfigError: the config or an argument is wrong.
         NmtPrepError: something that the config names is missing or unusable.
     """
+    _check_names(force=force)
     pipeline = _pipeline(_loaded(config), force, Progress(), lock_file)
     return pipeline.plan(force=frozenset(force), verify=verify)
 
@@ -98,6 +99,9 @@ def run(
         HealthError: ``strict`` is set, and there are warnings. Everything that the run made is kept.
         NmtPrepError: a stage failed. Finished work is kept, and the next run resumes from there.
     """
+    _check_names(force=force, renew_lock=() if isinstance(renew_lock, bool) else renew_lock)
+    if not isinstance(until, str | None):
+        raise ConfigError(f"until is {until!r}; give the name of one stage")
     progress = progress or Progress()
     progress.stopping.clear()
     config = _loaded(config)
@@ -171,6 +175,19 @@ def tasks(
     Runs nothing and writes nothing.
     """
     return _pipeline(_loaded(config), (), Progress(), lock_file).tasks()
+
+
+def _check_names(**arguments: Collection[str]) -> None:
+    """Checks that each argument is a collection of names, and not one name, whose letters would be taken for names.
+
+    Raises:
+        ConfigError: one is not.
+    """
+    for argument, names in arguments.items():
+        if isinstance(names, str):
+            raise ConfigError(f"{argument} is {names!r}; give a list of names: {[names]!r}")
+        if not isinstance(names, Collection) or not all(isinstance(name, str) for name in names):
+            raise ConfigError(f"{argument} is {names!r}; give a list of names")
 
 
 def _loaded(config: ConfigOrFile) -> Config:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,26 @@ def test_stages_that_the_config_does_not_have_are_refused(tmp_path: Path) -> Non
         nmt_prep.run(config, until="encod")
     with pytest.raises(ConfigError, match="this config has no stage 'outputs'"):
         nmt_prep.plan(config, force=["outputs"])
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"force": "publish"}, r"^force is 'publish'; give a list of names: \['publish'\]$"),
+        ({"force": [1]}, r"^force is \[1\]; give a list of names$"),
+        ({"force": None}, r"^force is None; give a list of names$"),
+        ({"renew_lock": "a"}, r"^renew_lock is 'a'; give a list of names: \['a'\]$"),
+        ({"until": ["encode"]}, r"^until is \['encode'\]; give the name of one stage$"),
+    ],
+)
+def test_names_are_not_taken_apart(tmp_path: Path, arguments: dict[str, Any], message: str) -> None:
+    config = corpus_config(tmp_path / "run")
+    with pytest.raises(ConfigError, match=message):
+        nmt_prep.run(config, **arguments)
+    if "force" in arguments:
+        with pytest.raises(ConfigError, match=message):
+            nmt_prep.plan(config, **arguments)
     assert not (tmp_path / "run").exists()
 
 

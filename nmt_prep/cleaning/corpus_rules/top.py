@@ -43,10 +43,10 @@ def _share(value: object) -> object:
 class TopOptions(Section):
     """The best pairs of a corpus by a score."""
 
-    score: str = Field(min_length=1, description="a name of a score of the corpus: what the pairs are ordered by")
-    keep: Annotated[float, BeforeValidator(_share)] = Field(
-        gt=0, le=1, strict=False, description="a share such as 80% or 0.8: how many of the pairs are kept"
-    )
+    score: str = Field(min_length=1)
+    """a name of a score of the corpus: what the pairs are ordered by"""
+    keep: Annotated[float, BeforeValidator(_share)] = Field(gt=0, le=1, strict=False)
+    """a share such as 80% or 0.8: how many of the pairs are kept"""
 
 
 def top_threshold(scores: Callable[[], Iterable[Values]], keep: float) -> float:

@@ -27,22 +27,15 @@ Keys: TypeAlias = "npt.NDArray[np.uint64]"
 class TranslationOptions(Section):
     """The model that scores pairs, and the lowest score that passes."""
 
-    min: Literal["auto"] | Annotated[float, Field(strict=False)] = Field(
-        "auto",
-        description="a number, or auto: the lowest score that passes; auto finds 98 % of pairs with exchanged targets, "
-        "or fewer if more than 0.5 % of the clean pairs would be lost",
-    )
-    model: str | None = Field(
-        None,
-        min_length=1,
-        description="a path, or null to learn from the corpora: a model that nmt-prep align --save wrote",
-    )
-    learn: bool = Field(
-        False, description="true or false: also learn from the corpora if there is a model, which is then the beginning"
-    )
-    pairs: Count = Field(
-        100_000, ge=1000, description="an integer >= 1000: the most pairs of a split to learn from, drawn at random"
-    )
+    min: Literal["auto"] | Annotated[float, Field(strict=False)] = "auto"
+    """a number, or auto: the lowest score that passes; auto finds 98 % of pairs with exchanged targets, or fewer if
+    more than 0.5 % of the clean pairs would be lost"""
+    model: str | None = Field(None, min_length=1)
+    """a path, or null to learn from the corpora: a model that nmt-prep align --save wrote"""
+    learn: bool = False
+    """true or false: also learn from the corpora if there is a model, which is then the beginning"""
+    pairs: Count = Field(100_000, ge=1000)
+    """an integer >= 1000: the most pairs of a split to learn from, drawn at random"""
 
     @property
     def learns(self) -> bool:

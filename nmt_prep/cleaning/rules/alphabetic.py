@@ -15,7 +15,6 @@ from __future__ import annotations
 from typing import Literal
 
 from _nmt_prep_core import alphabetic_shares, letter_word_shares
-from pydantic import Field
 
 from nmt_prep.cleaning.rule import SHARES, Pairs, PerSide, SideRule, Values
 from nmt_prep.config import Section
@@ -25,11 +24,12 @@ from nmt_prep.sides import Side
 class AlphabeticOptions(Section):
     """The least share of letters."""
 
-    unit: Literal["char", "word"] = Field("char", description="char or word: what is counted")
-    spaces: bool = Field(True, description="true or false: whether white space is among the characters (unit: char)")
-    min: PerSide[float] = Field(
-        PerSide[float].both(0.5), description="a number from 0 to 1, or one a side: the least share that passes"
-    )
+    unit: Literal["char", "word"] = "char"
+    """char or word: what is counted"""
+    spaces: bool = True
+    """true or false: whether white space is among the characters (unit: char)"""
+    min: PerSide[float] = PerSide[float].both(0.5)
+    """a number from 0 to 1, or one a side: the least share that passes"""
 
 
 class AlphabeticRule(SideRule[AlphabeticOptions]):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 from _nmt_prep_core import average_tokens
-from pydantic import Field
 
 from nmt_prep.cleaning.lengths import lengths
 from nmt_prep.cleaning.rule import Pairs, PerSide, SideRule, Values
@@ -21,9 +20,12 @@ from nmt_prep.sides import Side
 class AverageWordLengthOptions(Section):
     """The limits of the average length of a word."""
 
-    unit: WordUnit = Field("word", description="token or word: how words are counted in Chinese and the like")
-    min: PerSide[float] = Field(PerSide[float].both(2), description="a number, or one a side: the least that passes")
-    max: PerSide[float] = Field(PerSide[float].both(20), description="a number, or one a side: the most that passes")
+    unit: WordUnit = "word"
+    """token or word: how words are counted in Chinese and the like"""
+    min: PerSide[float] = PerSide[float].both(2)
+    """a number, or one a side: the least that passes"""
+    max: PerSide[float] = PerSide[float].both(20)
+    """a number, or one a side: the most that passes"""
 
 
 class AverageWordLengthRule(SideRule[AverageWordLengthOptions]):

@@ -19,7 +19,8 @@ from nmt_prep.config import Section
 class BracketsOptions(Section):
     """The limit of unbalanced brackets."""
 
-    max: int = Field(0, ge=0, description="an integer >= 0: the greatest number of brackets that passes")
+    max: int = Field(0, ge=0)
+    """an integer >= 0: the greatest number of brackets that passes"""
 
 
 class BracketsRule(Rule[BracketsOptions]):

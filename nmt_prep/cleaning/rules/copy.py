@@ -29,18 +29,16 @@ from nmt_prep.sides import Side
 class CopyOptions(Section):
     """The measure of similarity, and the similarity from which pairs are copies."""
 
-    measure: Literal["letters", "distance", "substring"] = Field(
-        "letters",
-        description="letters, distance or substring: equal letters, edit distance or longest common substring",
-    )
-    min_letters: int = Field(
-        1, ge=1, description="an integer >= 1: pairs with fewer letters are no copies (measure: letters)"
-    )
-    unit: Literal["char", "token"] = Field("char", description="char or token: what is compared (measure: distance)")
-    lowercase: bool = Field(False, description="true or false: whether case is ignored (distance and substring)")
-    max: float = Field(
-        0.9, description="a number from 0 to 1: this similarity does not pass (measure: distance or substring)"
-    )
+    measure: Literal["letters", "distance", "substring"] = "letters"
+    """letters, distance or substring: equal letters, edit distance or longest common substring"""
+    min_letters: int = Field(1, ge=1)
+    """an integer >= 1: pairs with fewer letters are no copies (measure: letters)"""
+    unit: Literal["char", "token"] = "char"
+    """char or token: what is compared (measure: distance)"""
+    lowercase: bool = False
+    """true or false: whether case is ignored (distance and substring)"""
+    max: float = 0.9
+    """a number from 0 to 1: this similarity does not pass (measure: distance or substring)"""
 
 
 class CopyRule(PairRule[CopyOptions]):

@@ -11,7 +11,6 @@ side has no symbol or code. OpusCleaner's currency_mismatch is stricter.
 from __future__ import annotations
 
 from _nmt_prep_core import currency_similarity
-from pydantic import Field
 
 from nmt_prep.cleaning.rule import SHARES, PairRule, Pairs, Values
 from nmt_prep.config import Section
@@ -20,8 +19,10 @@ from nmt_prep.config import Section
 class CurrencyOptions(Section):
     """The least similarity of the currencies."""
 
-    min: float = Field(0.5, description="a number from 0 to 1: the least similarity that passes")
-    missing: bool = Field(False, description="true or false: whether a side may not lack what the other names")
+    min: float = 0.5
+    """a number from 0 to 1: the least similarity that passes"""
+    missing: bool = False
+    """true or false: whether a side may not lack what the other names"""
 
 
 class CurrencyRule(PairRule[CurrencyOptions]):

@@ -16,7 +16,6 @@ from typing import Literal
 import numpy as np
 import pyarrow.compute as pc
 from _nmt_prep_core import html_tags
-from pydantic import Field
 
 from nmt_prep.cleaning.rule import YES_OR_NO, Pairs, SideRule, Values
 from nmt_prep.config import Section
@@ -26,10 +25,10 @@ from nmt_prep.sides import Side
 class HtmlOptions(Section):
     """The tags that count."""
 
-    tags: Literal["any", "known"] = Field(
-        "known", description="any or known: start tags of any name, or start and end tags of elements of HTML"
-    )
-    entities: bool = Field(False, description="true or false: count entities such as &nbsp; too")
+    tags: Literal["any", "known"] = "known"
+    """any or known: start tags of any name, or start and end tags of elements of HTML"""
+    entities: bool = False
+    """true or false: count entities such as &nbsp; too"""
 
 
 _ENTITY = re.compile("&(#[0-9]{1,7};|#[xX][0-9A-Fa-f]{1,6};|[A-Za-z][A-Za-z0-9]{1,31};)")

@@ -54,29 +54,17 @@ _CERTAIN = 3  # times min_letters: longer text is judged without further doubt
 class LanguageOptions(Section):
     """The model, and how much more probable another language must be than the expected one."""
 
-    model: str = Field(
-        "lid.176",
-        min_length=1,
-        description="lid.176, eldc, or a path: the model; lid.176 and eldc need the extras clean and eldc, a path "
-        "names a supervised fastText model (.bin or .ftz) such as OpenLID, GlotLID or NLLB's",
-    )
-    margin: float = Field(
-        0.3,
-        ge=0,
-        le=1,
-        description="a number from 0 to 1: drop a pair if another language is more probable than the expected one by "
-        "more than this",
-    )
-    min_letters: int = Field(
-        20, ge=0, description="an integer, 0 or more: text with fewer letters is kept; a Han character counts as four"
-    )
-    similar: bool = Field(
-        True,
-        description="true or false: also accept languages that models confuse with the expected one, such as sk for cs",
-    )
-    unknown: Literal["keep", "drop"] = Field(
-        "keep", description="keep or drop: what happens to text of which the model is not sure"
-    )
+    model: str = Field("lid.176", min_length=1)
+    """lid.176, eldc, or a path: the model; lid.176 and eldc need the extras clean and eldc, a path names a supervised
+    fastText model (.bin or .ftz) such as OpenLID, GlotLID or NLLB's"""
+    margin: float = Field(0.3, ge=0, le=1)
+    """a number from 0 to 1: drop a pair if another language is more probable than the expected one by more than this"""
+    min_letters: int = Field(20, ge=0)
+    """an integer, 0 or more: text with fewer letters is kept; a Han character counts as four"""
+    similar: bool = True
+    """true or false: also accept languages that models confuse with the expected one, such as sk for cs"""
+    unknown: Literal["keep", "drop"] = "keep"
+    """keep or drop: what happens to text of which the model is not sure"""
 
 
 class LanguageRule(SideRule[LanguageOptions]):

@@ -6,8 +6,6 @@ both sides. With ``unit: token`` or ``char``, this is OpusFilter's LengthFilter 
 
 from __future__ import annotations
 
-from pydantic import Field
-
 from nmt_prep.cleaning.lengths import Unit, lengths
 from nmt_prep.cleaning.rule import Pairs, PerSide, SideRule, Values
 from nmt_prep.config import Section
@@ -20,11 +18,12 @@ LENGTHS = (0, 1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 60, 80, 100, 120, 150, 200,
 class LengthOptions(Section):
     """The limits of the length of a side."""
 
-    unit: PerSide[Unit] = Field(
-        PerSide[Unit].both("word"), description="char, byte, letter, token or word, or one a side: what is counted"
-    )
-    min: PerSide[float] = Field(PerSide[float].both(1), description="a number, or one a side: the least that passes")
-    max: PerSide[float] = Field(PerSide[float].both(100), description="a number, or one a side: the most that passes")
+    unit: PerSide[Unit] = PerSide[Unit].both("word")
+    """char, byte, letter, token or word, or one a side: what is counted"""
+    min: PerSide[float] = PerSide[float].both(1)
+    """a number, or one a side: the least that passes"""
+    max: PerSide[float] = PerSide[float].both(100)
+    """a number, or one a side: the most that passes"""
 
 
 class LengthRule(SideRule[LengthOptions]):

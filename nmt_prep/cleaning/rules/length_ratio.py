@@ -32,17 +32,18 @@ from nmt_prep.sides import SIDES, Side
 class LengthRatioOptions(Section):
     """The limits of the ratio of the lengths."""
 
-    unit: PerSide[Unit] = Field(
-        PerSide[Unit].both("char"), description="char, byte, letter, token or word, or one a side: what is counted"
-    )
-    formula: Literal["linear", "log"] = Field("linear", description="linear or log: the formula")
-    factors: Literal["auto", "off"] | PerSide[float] = Field(
-        "off",
-        description="off, auto or {source: …, target: …}: lengths of equivalent texts, which lengths are divided by",
-    )
-    max: float = Field(3, description="a number > 1: a ratio of this size does not pass (formula: linear)")
-    min: float = Field(0.6, description="a number from 0 to 1: the least value that passes (formula: log)")
-    min_length: float = Field(0, ge=0, description="a number >= 0: pairs with two shorter sides pass")
+    unit: PerSide[Unit] = PerSide[Unit].both("char")
+    """char, byte, letter, token or word, or one a side: what is counted"""
+    formula: Literal["linear", "log"] = "linear"
+    """linear or log: the formula"""
+    factors: Literal["auto", "off"] | PerSide[float] = "off"
+    """off, auto or {source: …, target: …}: lengths of equivalent texts, which lengths are divided by"""
+    max: float = 3
+    """a number > 1: a ratio of this size does not pass (formula: linear)"""
+    min: float = 0.6
+    """a number from 0 to 1: the least value that passes (formula: log)"""
+    min_length: float = Field(0, ge=0)
+    """a number >= 0: pairs with two shorter sides pass"""
 
 
 class LengthRatioRule(PairRule[LengthRatioOptions]):

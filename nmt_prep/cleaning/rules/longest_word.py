@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from _nmt_prep_core import longest_tokens, longest_words
-from pydantic import Field
 
 from nmt_prep.cleaning.rule import Pairs, PerSide, SideRule, Values
 from nmt_prep.config import Section
@@ -25,13 +24,10 @@ WordUnit: TypeAlias = Literal["token", "word"]
 class LongestWordOptions(Section):
     """The limit of the length of a word."""
 
-    unit: WordUnit = Field(
-        "word",
-        description="token or word: count all characters without spaces, or not those of Chinese and similar scripts",
-    )
-    max: PerSide[float] = Field(
-        PerSide[float].both(40), description="a number, or one a side: a longest word of this length does not pass"
-    )
+    unit: WordUnit = "word"
+    """token or word: count all characters without spaces, or not those of Chinese and similar scripts"""
+    max: PerSide[float] = PerSide[float].both(40)
+    """a number, or one a side: a longest word of this length does not pass"""
 
 
 class LongestWordRule(SideRule[LongestWordOptions]):

@@ -44,9 +44,9 @@ class NoiseOptions(Section):
     """The kinds of noise that do not pass."""
 
     kinds: Annotated[tuple[Kind, ...], BeforeValidator(_tuple), Field(min_length=1)] = Field(
-        default_factory=lambda: tuple(_BITS),
-        description="a list of breadcrumbs, glued_words, spaced_letters, escapes, mojibake and unassigned: what counts",
+        default_factory=lambda: tuple(_BITS)
     )
+    """a list of breadcrumbs, glued_words, spaced_letters, escapes, mojibake and unassigned: what counts"""
 
 
 class NoiseRule(SideRule[NoiseOptions]):

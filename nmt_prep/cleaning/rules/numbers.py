@@ -28,8 +28,10 @@ from nmt_prep.config import Section
 class NumbersOptions(Section):
     """The least similarity of the numbers."""
 
-    min: float = Field(0.5, description="a number from 0 to 1: the least similarity that passes")
-    small: int = Field(12, ge=0, description="an integer >= 0: the greatest number that one side may spell out")
+    min: float = 0.5
+    """a number from 0 to 1: the least similarity that passes"""
+    small: int = Field(12, ge=0)
+    """an integer >= 0: the greatest number that one side may spell out"""
 
 
 class NumbersRule(PairRule[NumbersOptions]):

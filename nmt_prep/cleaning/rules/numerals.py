@@ -9,7 +9,6 @@ instead of digits, use the rule ``numbers``.
 from __future__ import annotations
 
 import _nmt_prep_core as core
-from pydantic import Field
 
 from nmt_prep.cleaning.rule import SHARES, PairRule, Pairs, Values
 from nmt_prep.config import Section
@@ -18,7 +17,8 @@ from nmt_prep.config import Section
 class NumeralsOptions(Section):
     """The least similarity of digits."""
 
-    min: float = Field(0.5, description="a number from 0 to 1: the least similarity that passes")
+    min: float = 0.5
+    """a number from 0 to 1: the least similarity that passes"""
 
 
 class NumeralsRule(PairRule[NumeralsOptions]):

@@ -7,7 +7,6 @@ N*); 0 if there are none. A pair passes if ``value < max`` on both sides.
 from __future__ import annotations
 
 from _nmt_prep_core import number_shares
-from pydantic import Field
 
 from nmt_prep.cleaning.rule import SHARES, Pairs, PerSide, SideRule, Values
 from nmt_prep.config import Section
@@ -17,9 +16,8 @@ from nmt_prep.sides import Side
 class OnlyDigitsOptions(Section):
     """The limit of the share of numbers."""
 
-    max: PerSide[float] = Field(
-        PerSide[float].both(0.6), description="a number from 0 to 1, or one a side: a share of this size does not pass"
-    )
+    max: PerSide[float] = PerSide[float].both(0.6)
+    """a number from 0 to 1, or one a side: a share of this size does not pass"""
 
 
 class OnlyDigitsRule(SideRule[OnlyDigitsOptions]):

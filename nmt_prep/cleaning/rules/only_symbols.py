@@ -7,7 +7,6 @@ white space; 1.0 for an empty text. A pair passes if ``value >= min`` on both si
 from __future__ import annotations
 
 from _nmt_prep_core import word_character_shares
-from pydantic import Field
 
 from nmt_prep.cleaning.rule import SHARES, Pairs, PerSide, SideRule, Values
 from nmt_prep.config import Section
@@ -17,9 +16,8 @@ from nmt_prep.sides import Side
 class OnlySymbolsOptions(Section):
     """The least share of letters and numbers."""
 
-    min: PerSide[float] = Field(
-        PerSide[float].both(0.3), description="a number from 0 to 1, or one a side: the least share that passes"
-    )
+    min: PerSide[float] = PerSide[float].both(0.3)
+    """a number from 0 to 1, or one a side: the least share that passes"""
 
 
 class OnlySymbolsRule(SideRule[OnlySymbolsOptions]):

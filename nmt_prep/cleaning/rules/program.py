@@ -44,9 +44,8 @@ def _words(value: Any) -> Any:
 class ProgramOptions(OwnBounds):
     """A program that judges pairs."""
 
-    command: Annotated[tuple[str, ...], BeforeValidator(_words), Field(min_length=1)] = Field(
-        description="a list of words, or a text that is split as a shell does: the program and its arguments"
-    )
+    command: Annotated[tuple[str, ...], BeforeValidator(_words), Field(min_length=1)]
+    """a list of words, or a text that is split as a shell does: the program and its arguments"""
 
 
 class ProgramRule(Rule[ProgramOptions]):

@@ -44,11 +44,9 @@ _ARGUMENTS = (*SIDES, "languages")
 class PythonOptions(OwnBounds):
     """A function that judges pairs. In YAML, the name of the function alone is short for ``{function: NAME}``."""
 
-    function: str = Field(
-        min_length=1,
-        description="module:function, beside the config or installed, or the name of an entry point of the group "
-        "nmt_prep.rules: the function to call",
-    )
+    function: str = Field(min_length=1)
+    """module:function, beside the config or installed, or the name of an entry point of the group nmt_prep.rules: the
+    function to call"""
 
     @model_validator(mode="before")
     @classmethod

@@ -33,13 +33,12 @@ SECONDS = 10.0
 class Pattern(Section):
     """A pattern, the sides to search, and the effect of a match."""
 
-    pattern: str = Field(description="a regular expression of the package regex: what is searched for")
-    side: Literal["source", "target", "both"] = Field(
-        "both", description="source, target or both: the sides that are searched"
-    )
-    match: Literal["drop", "keep"] = Field(
-        "drop", description="drop or keep: whether pairs with or without a match are dropped"
-    )
+    pattern: str
+    """a regular expression of the package regex: what is searched for"""
+    side: Literal["source", "target", "both"] = "both"
+    """source, target or both: the sides that are searched"""
+    match: Literal["drop", "keep"] = "drop"
+    """drop or keep: whether pairs with or without a match are dropped"""
 
     @model_validator(mode="before")
     @classmethod
@@ -59,9 +58,8 @@ class Pattern(Section):
 class RegexOptions(Section):
     """The patterns by name."""
 
-    patterns: dict[Name, Pattern] = Field(
-        min_length=1, description="a mapping from names to patterns, or to {pattern: …, side: …, match: …}"
-    )
+    patterns: dict[Name, Pattern] = Field(min_length=1)
+    """a mapping from names to patterns, or to {pattern: …, side: …, match: …}"""
 
     @model_validator(mode="before")
     @classmethod

@@ -21,9 +21,12 @@ from nmt_prep.sides import Side
 class RepetitionOptions(Section):
     """The limits of repetitions."""
 
-    times: int = Field(2, ge=1, description="an integer >= 1: a string that is repeated this often does not pass")
-    min: int = Field(3, ge=1, description="an integer >= 1: the least number of characters of the string")
-    max: int = Field(100, ge=1, description="an integer >= 1: the greatest number of characters of the string, less 1")
+    times: int = Field(2, ge=1)
+    """an integer >= 1: a string that is repeated this often does not pass"""
+    min: int = Field(3, ge=1)
+    """an integer >= 1: the least number of characters of the string"""
+    max: int = Field(100, ge=1)
+    """an integer >= 1: the greatest number of characters of the string, less 1"""
 
     @model_validator(mode="after")
     def _in_order(self) -> RepetitionOptions:

@@ -33,9 +33,8 @@ class ScoreLimits(OwnBounds):
 class ScoreOptions(Section):
     """The limits by score."""
 
-    limits: dict[Name, ScoreLimits] = Field(
-        min_length=1, description="a mapping from names of scores to {min: …, max: …}: the scores that pass"
-    )
+    limits: dict[Name, ScoreLimits] = Field(min_length=1)
+    """a mapping from names of scores to {min: …, max: …}: the scores that pass"""
 
     @model_validator(mode="before")
     @classmethod

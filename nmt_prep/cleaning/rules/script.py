@@ -12,7 +12,6 @@ expected, too.
 from __future__ import annotations
 
 from _nmt_prep_core import script_shares
-from pydantic import Field
 
 from nmt_prep.cleaning.languages.tags import script_number, scripts_of_language
 from nmt_prep.cleaning.rule import SHARES, Context, Pairs, PerSide, SideRule, Values
@@ -23,13 +22,10 @@ from nmt_prep.sides import Side
 class ScriptOptions(Section):
     """The least share of letters of the right script."""
 
-    script: PerSide[str | None] = Field(
-        PerSide[str | None].both(None),
-        description="a script such as Latin, Han or Cyrl, or null for that of the language, or one a side: the script",
-    )
-    min: PerSide[float] = Field(
-        PerSide[float].both(0.5), description="a number from 0 to 1, or one a side: the least share that passes"
-    )
+    script: PerSide[str | None] = PerSide[str | None].both(None)
+    """a script such as Latin, Han or Cyrl, or null for that of the language, or one a side: the script"""
+    min: PerSide[float] = PerSide[float].both(0.5)
+    """a number from 0 to 1, or one a side: the least share that passes"""
 
 
 class ScriptRule(SideRule[ScriptOptions]):

@@ -8,7 +8,6 @@ Vázquez et al., "The University of Helsinki submission to the WMT19 parallel co
 from __future__ import annotations
 
 import _nmt_prep_core as core
-from pydantic import Field
 
 from nmt_prep.cleaning.rule import PairRule, Pairs, Values
 from nmt_prep.config import Section
@@ -17,7 +16,8 @@ from nmt_prep.config import Section
 class TerminalPunctuationOptions(Section):
     """The limit of the penalty."""
 
-    min: float = Field(-2, description="a number <= 0: the least value that passes; -2 lets up to 6 points pass")
+    min: float = -2
+    """a number <= 0: the least value that passes; -2 lets up to 6 points pass"""
 
 
 class TerminalPunctuationRule(PairRule[TerminalPunctuationOptions]):

@@ -6,8 +6,6 @@ separate from ``length`` so that counts and rejects distinguish short pairs from
 
 from __future__ import annotations
 
-from pydantic import Field
-
 from nmt_prep.cleaning.lengths import Unit, lengths
 from nmt_prep.cleaning.rule import Pairs, PerSide, SideRule, Values
 from nmt_prep.cleaning.rules.length import LENGTHS
@@ -18,10 +16,10 @@ from nmt_prep.sides import Side
 class TooShortOptions(Section):
     """The least length of a side."""
 
-    unit: PerSide[Unit] = Field(
-        PerSide[Unit].both("letter"), description="char, byte, letter, token or word, or one a side: what is counted"
-    )
-    min: PerSide[float] = Field(PerSide[float].both(2), description="a number, or one a side: the least that passes")
+    unit: PerSide[Unit] = PerSide[Unit].both("letter")
+    """char, byte, letter, token or word, or one a side: what is counted"""
+    min: PerSide[float] = PerSide[float].both(2)
+    """a number, or one a side: the least that passes"""
 
 
 class TooShortRule(SideRule[TooShortOptions]):

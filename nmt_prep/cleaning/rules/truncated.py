@@ -23,8 +23,10 @@ from nmt_prep.sides import SIDES
 class TruncatedOptions(Section):
     """The limit of the ratio of the lengths, if one side breaks off."""
 
-    max: float = Field(1.8, description="a number >= 1: a ratio of this size does not pass")
-    slack: float = Field(20, ge=0, description="a number >= 0: this is added to both lengths")
+    max: float = 1.8
+    """a number >= 1: a ratio of this size does not pass"""
+    slack: float = Field(20, ge=0)
+    """a number >= 0: this is added to both lengths"""
 
 
 class TruncatedRule(PairRule[TruncatedOptions]):

@@ -12,7 +12,6 @@ belong to it.
 from __future__ import annotations
 
 from _nmt_prep_core import address_shares
-from pydantic import Field
 
 from nmt_prep.cleaning.rule import SHARES, Pairs, PerSide, SideRule, Values
 from nmt_prep.config import Section
@@ -22,9 +21,8 @@ from nmt_prep.sides import Side
 class UrlOnlyOptions(Section):
     """The limit of the share of addresses."""
 
-    max: PerSide[float] = Field(
-        PerSide[float].both(0.6), description="a number from 0 to 1, or one a side: a share of this size does not pass"
-    )
+    max: PerSide[float] = PerSide[float].both(0.6)
+    """a number from 0 to 1, or one a side: a share of this size does not pass"""
 
 
 class UrlOnlyRule(SideRule[UrlOnlyOptions]):

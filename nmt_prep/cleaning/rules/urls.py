@@ -8,7 +8,6 @@ the same URLs in any order, as in OpusCleaner's url_mismatch.
 from __future__ import annotations
 
 from _nmt_prep_core import url_similarity
-from pydantic import Field
 
 from nmt_prep.cleaning.rule import SHARES, PairRule, Pairs, Values
 from nmt_prep.config import Section
@@ -17,7 +16,8 @@ from nmt_prep.config import Section
 class UrlsOptions(Section):
     """The least similarity of the URLs."""
 
-    min: float = Field(1, description="a number from 0 to 1: the least similarity that passes")
+    min: float = 1
+    """a number from 0 to 1: the least similarity that passes"""
 
 
 class UrlsRule(PairRule[UrlsOptions]):

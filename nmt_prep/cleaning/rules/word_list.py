@@ -25,9 +25,12 @@ _UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar
 class WordListOptions(Section):
     """The lists, and the limit of the difference."""
 
-    source: Location = Field(description="a path: a file with a word of the source language on each line")
-    target: Location = Field(description="a path: a file with a word of the target language on each line")
-    max: int = Field(2, ge=0, description="an integer >= 0: the greatest difference that passes")
+    source: Location
+    """a path: a file with a word of the source language on each line"""
+    target: Location
+    """a path: a file with a word of the target language on each line"""
+    max: int = Field(2, ge=0)
+    """an integer >= 0: the greatest difference that passes"""
 
 
 class WordListRule(PairRule[WordListOptions]):

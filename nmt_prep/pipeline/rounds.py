@@ -29,7 +29,7 @@ class Round(Generic[T, R]):
         name: name of the round: in ``nmt-prep tasks``, and for ``--round``.
         work: a module-level function from a task (plain data that can be pickled) to its result. Its second argument
             is a callback for progress in ``unit``; if ``here`` is set, it is the round's meter.
-        result: the type of the results, a dataclass that can be stored as JSON.
+        result: the type of the results, a dataclass or a plain type that can be stored as JSON.
         unit: unit of the progress that tasks report.
         made: returns the files that a task wrote. If one is missing, the task is run again.
         here: True if the tasks run one after another in the calling thread, with any engine, and cannot be shared.

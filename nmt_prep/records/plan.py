@@ -7,7 +7,7 @@ buckets that can be sorted within a memory limit.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -121,23 +121,15 @@ class ShardPlan:
                 f"{self.shards} shards of {self.buckets_per_shard} buckets; allowed are 1 to {MAX_BUCKETS} in all"
             )
 
-    @classmethod
-    def within(cls, shuffle: GlobalShuffle, shards: int, *, estimated_bytes: int, bucket_bytes: int) -> ShardPlan:
-        """Chooses the number of buckets for a memory limit per bucket.
+    def divided(self, estimated_bytes: int, bucket_bytes: int) -> ShardPlan:
+        """Returns the plan with as many buckets as a limit of memory per bucket needs.
 
         Args:
-            shuffle: maps rows to positions.
-            shards: number of shards.
             estimated_bytes: expected size of all shards together; a wrong estimate only costs memory or speed.
-            bucket_bytes: memory for one bucket, in bytes.
-
-        Raises:
-            ValueError: as for the class, or ``bucket_bytes`` is not positive.
+            bucket_bytes: memory for one bucket in bytes, at least 1.
         """
-        if bucket_bytes < 1:
-            raise ValueError(f"a bucket needs memory, got {bucket_bytes} bytes")
-        buckets = -(-int(estimated_bytes * _SLACK) // (shards * bucket_bytes)) if shards > 0 else 1
-        return cls(shuffle, shards, min(max(buckets, 1), max(MAX_BUCKETS // max(shards, 1), 1)))
+        buckets = -(-int(estimated_bytes * _SLACK) // (self.shards * bucket_bytes))
+        return replace(self, buckets_per_shard=min(max(buckets, 1), MAX_BUCKETS // self.shards))
 
     @property
     def rows(self) -> int:

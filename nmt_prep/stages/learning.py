@@ -182,24 +182,16 @@ class LearningRounds:
     def __init__(self, prefix: str, settings: Settings) -> None:
         self._prefix = prefix
         self._settings = settings
-        self._names = rounds(settings)
-        self._start = Round(
-            f"{prefix}-start", start_model, Done, unit="models", made=_output, words="beginning to learn alignment"
-        )
-        words = {name: f"learning alignment, pass {number}" for number, name in enumerate(self._names, 1)}
-        self._count = {
-            name: Round(f"{prefix}-{name}", count_shard, Done, made=_output, words=words[name]) for name in self._names
-        }
-        self._update = {
-            name: Round(f"{prefix}-{name}-model", update_model, Done, unit="files", made=_output, words=words[name])
-            for name in self._names
-        }
-
-    @property
-    def rounds(self) -> tuple[Round[Any, Done], ...]:
-        """The rounds, in order."""
-        both = (each for name in self._names for each in (self._count[name], self._update[name]))
-        return (self._start, *both)
+        words = "beginning to learn alignment"
+        self._start = Round(f"{prefix}-start", start_model, Done, unit="models", made=_output, words=words)
+        self._passes: dict[str, tuple[Round[CountTask, Done], Round[UpdateTask, Done]]] = {}
+        for number, name in enumerate(rounds(settings), 1):
+            words = f"learning alignment, pass {number}"
+            self._passes[name] = (
+                Round(f"{prefix}-{name}", count_shard, Done, made=_output, words=words),
+                Round(f"{prefix}-{name}-model", update_model, Done, unit="files", made=_output, words=words),
+            )
+        self.rounds: tuple[Round[Any, Done], ...] = sum(self._passes.values(), (self._start,))
 
     def learn(
         self, texts: Mapping[str, tuple[Sequence[Path], int, Path | None]], scratch: Path
@@ -217,30 +209,19 @@ class LearningRounds:
                 for name, (_, _, prior) in texts.items()
             ]
         )
-        for step in self._names:
-            counts = {
-                name: [
-                    CountTask(
-                        f"{self._prefix}-{name}-{step}-{shard.stem}",
-                        models[name],
-                        shard,
-                        scratch / name / step / shard.stem,
-                    )
-                    for shard in shards
-                ]
+        for step, (count, update) in self._passes.items():
+            keys = {name: f"{self._prefix}-{name}-{step}" for name in texts}
+            counts = [
+                CountTask(f"{keys[name]}-{shard.stem}", models[name], shard, scratch / name / step / shard.stem)
                 for name, (shards, _, _) in texts.items()
-            }
-            tasks = [task for own in counts.values() for task in own]
-            yield from self._count[step].run(tasks, sum(pairs for _, pairs, _ in texts.values()))
-            updates = [
-                UpdateTask(
-                    f"{self._prefix}-{name}-{step}-model",
-                    models[name],
-                    tuple(task.output for task in counts[name]),
-                    scratch / f"{name}-{step}.model",
-                )
-                for name in texts
+                for shard in shards
             ]
-            yield from self._update[step].run(updates, len(tasks))
-            models = {name: task.output for name, task in zip(texts, updates, strict=True)}
+            yield from count.run(counts, sum(pairs for _, pairs, _ in texts.values()))
+            updates = {}
+            for name in texts:
+                counted = tuple(task.output for task in counts if task.model == models[name])
+                output = scratch / f"{name}-{step}.model"
+                updates[name] = UpdateTask(f"{keys[name]}-model", models[name], counted, output)
+            yield from update.run(updates.values(), len(counts))
+            models = {name: task.output for name, task in updates.items()}
         return models

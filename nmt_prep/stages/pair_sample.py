@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -52,11 +52,8 @@ class SelectTask:
     output: Path
 
 
-@dataclass(frozen=True)
-class Selected:
-    """The number of pairs drawn from a part for each shard; each shard with pairs is a row group of the file."""
-
-    pairs: tuple[int, ...]
+Selected: TypeAlias = tuple[int, ...]
+"""The number of pairs drawn from a part for each shard; each shard with pairs is a row group of the file."""
 
 
 @dataclass(frozen=True)
@@ -72,13 +69,6 @@ class ShardTask:
     key: str
     files: tuple[tuple[Path, int], ...]
     output: Path
-
-
-@dataclass(frozen=True)
-class SampleShard:
-    """The number of distinct pairs in a shard."""
-
-    pairs: int
 
 
 @dataclass(frozen=True)
@@ -124,11 +114,11 @@ def select_pairs(task: SelectTask, tick: Tick) -> Selected:
             counts.append(0 if group is None else len(group))
             if group is not None:
                 output.write(group)
-    return Selected(tuple(counts))
+    return tuple(counts)
 
 
-def join_shard(task: ShardTask, tick: Tick) -> SampleShard:
-    """Writes a shard with the distinct pairs of all parts. It ticks for each pair that it reads.
+def join_shard(task: ShardTask, tick: Tick) -> int:
+    """Writes a shard with the distinct pairs of all parts; returns their number. It ticks for each pair that it reads.
 
     Raises:
         CorpusError: a file cannot be read.
@@ -144,7 +134,7 @@ def join_shard(task: ShardTask, tick: Tick) -> SampleShard:
             tick(len(batch))
     with BatchFile(task.output) as output:
         output.write(_distinct(pa.Table.from_batches(found)))
-    return SampleShard(output.pairs)
+    return output.pairs
 
 
 def column_of(batch: pa.RecordBatch, name: str) -> Keys:
@@ -185,21 +175,10 @@ class SampleRounds:
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
-        self.select = Round(
-            f"{prefix}-select", select_pairs, Selected, made=_selected_file, words="choosing pairs to learn from"
-        )
-        self.join = Round(
-            f"{prefix}-shards",
-            join_shard,
-            SampleShard,
-            made=lambda task, _: [task.output],
-            words="shuffling pairs to learn from",
-        )
-
-    @property
-    def rounds(self) -> tuple[Round[SelectTask, Selected], Round[ShardTask, SampleShard]]:
-        """The rounds, in order."""
-        return (self.select, self.join)
+        choosing, shuffling = "choosing pairs to learn from", "shuffling pairs to learn from"
+        self._select = Round(f"{prefix}-select", select_pairs, Selected, made=_selected_file, words=choosing)
+        self._join = Round(f"{prefix}-shards", join_shard, int, made=lambda task, _: [task.output], words=shuffling)
+        self.rounds: tuple[Round[Any, Any], ...] = (self._select, self._join)
 
     def draw(
         self,
@@ -224,20 +203,16 @@ class SampleRounds:
             for name, parts in texts.items()
         }
         total = sum(part.pairs for parts in texts.values() for part in parts)
-        results = iter((yield from self.select.run([task for own in tasks.values() for task in own], total)))
-        selected = {name: [next(results) for _ in own] for name, own in tasks.items()}
+        selected = yield from self._select.run_groups(tasks, total)
         joins = {name: list(self._join_tasks(name, tasks[name], selected[name], scratch)) for name in texts}
-        drawn = sum(sum(each.pairs) for own in selected.values() for each in own)
-        joined = iter((yield from self.join.run([task for own in joins.values() for task in own], drawn)))
+        joined = yield from self._join.run_groups(joins, sum(sum(map(sum, drawn)) for drawn in selected.values()))
         samples = {}
         for name, parts in texts.items():
             files: dict[str, tuple[Path, ...]] = {}
-            for part, task, result in zip(parts, tasks[name], selected[name], strict=True):
-                files[part.corpus] = files.get(part.corpus, ()) + ((task.output,) if any(result.pairs) else ())
-            made = [(task.output, next(joined).pairs) for task in joins[name]]
-            samples[name] = PairSample(
-                tuple(path for path, _ in made), tuple(pairs for _, pairs in made), files, limits[name]
-            )
+            for part, task, drawn in zip(parts, tasks[name], selected[name], strict=True):
+                files[part.corpus] = files.get(part.corpus, ()) + tuple(_selected_file(task, drawn))
+            shards_of = tuple(task.output for task in joins[name])
+            samples[name] = PairSample(shards_of, tuple(joined[name]), files, limits[name])
         return samples
 
     def _select_tasks(
@@ -252,9 +227,9 @@ class SampleRounds:
     ) -> Iterator[ShardTask]:
         for shard in range(max((task.shards for task in tasks), default=0)):
             files = tuple(
-                (task.output, sum(map(bool, result.pairs[:shard])))
-                for task, result in zip(tasks, selected, strict=True)
-                if result.pairs[shard]
+                (task.output, sum(map(bool, drawn[:shard])))
+                for task, drawn in zip(tasks, selected, strict=True)
+                if drawn[shard]
             )
             if files:
                 key = f"{self._prefix}-shard-{name}-{shard:02d}-of-{tasks[0].shards:02d}"
@@ -268,5 +243,5 @@ def _pairs(parts: Sequence[PairFile]) -> dict[str, int]:
     return pairs
 
 
-def _selected_file(task: SelectTask, result: Selected) -> list[Path]:
-    return [task.output] if any(result.pairs) else []
+def _selected_file(task: SelectTask, drawn: Selected) -> list[Path]:
+    return [task.output] if any(drawn) else []

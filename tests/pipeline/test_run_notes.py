@@ -21,7 +21,7 @@ def test_a_run_notes_its_stages(tmp_path: Path) -> None:
     assert (notes["stages"]["compile"]["workers"], notes["stages"]["encode"]["workers"]) == (2, 1)
     assert notes["stages"]["encode"]["tasks"] > 3
     rounds = notes["stages"]["encode"]["rounds"]
-    assert {name: numbers["tasks"] for name, numbers in rounds.items()} == {"plan": 2, "encode": 2, "shuffle": 2}
+    assert {name: numbers["tasks"] for name, numbers in rounds.items()} == {"encode": 2, "shuffle": 2}
     assert notes["stages"]["report"]["rounds"] == {}
     for stage in notes["stages"].values():
         spent = sum(numbers["processor_seconds"] for numbers in stage["rounds"].values())

@@ -178,18 +178,13 @@ def test_fewer_rows_than_shards_leave_some_empty() -> None:
 
 
 def test_number_of_buckets_follows_the_memory() -> None:
-    shuffle = GlobalShuffle(1_000, 1, "train")
-    assert ShardPlan.within(shuffle, 10, estimated_bytes=10_000, bucket_bytes=100).buckets_per_shard == 11
-    assert ShardPlan.within(shuffle, 10, estimated_bytes=0, bucket_bytes=100).buckets_per_shard == 1
-    assert ShardPlan.within(shuffle, 10, estimated_bytes=1 << 60, bucket_bytes=1).buckets_per_shard == 104_857
+    undivided = plan(1_000, 10)
+    assert undivided.divided(10_000, 100) == plan(1_000, 10, 11)
+    assert undivided.divided(0, 100) == undivided
+    assert undivided.divided(1 << 60, 1) == plan(1_000, 10, 104_857)
 
 
 @pytest.mark.parametrize(("shards", "buckets"), [(0, 1), (100_000, 1), (1, 0), (1_024, 1_025)])
 def test_invalid_numbers_are_refused(shards: int, buckets: int) -> None:
     with pytest.raises(ValueError, match="shards"):
         plan(10, shards, buckets)
-
-
-def test_too_little_memory_is_refused() -> None:
-    with pytest.raises(ValueError, match="a bucket needs memory, got 0 bytes"):
-        ShardPlan.within(GlobalShuffle(10, 1, "train"), 1, estimated_bytes=1, bucket_bytes=0)

@@ -150,14 +150,7 @@ class RowsTask:
     languages: Languages
 
 
-@dataclass(frozen=True)
-class RowCount:
-    """The number of rows in some files."""
-
-    rows: int
-
-
-def count_rows(task: RowsTask, tick: Tick) -> RowCount:
+def count_rows(task: RowsTask, tick: Tick) -> int:
     """Counts the rows of some files. Ticks are bytes.
 
     Raises:
@@ -170,10 +163,10 @@ def count_rows(task: RowsTask, tick: Tick) -> RowCount:
             tick(task.source.size(files))
     except CorpusError as error:
         raise task.source.explained(error) from error
-    return RowCount(rows)
+    return rows
 
 
-ROWS = Round("rows", count_rows, RowCount, unit="bytes", words="counting rows")
+ROWS = Round("rows", count_rows, int, unit="bytes", words="counting rows")
 
 
 def slice_corpora(
@@ -229,7 +222,7 @@ def slice_corpora(
         if corpus.rows and not slice_.bounds
     ]
     counted = yield from ROWS.run(tasks, sum(task.source.size(files) for task in tasks for files in task.files))
-    rows = {task.key: count.rows for task, count in zip(tasks, counted, strict=True)}
+    rows = dict(zip([task.key for task in tasks], counted, strict=True))
     scores = [indices.get((corpus.split, corpus.index, len(corpus.files)), {}) for corpus in corpora]
     return [
         [

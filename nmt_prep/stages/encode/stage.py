@@ -1,15 +1,16 @@
 """encode: turns pairs, cleaned if the config asks for it, into shuffled shards of ids, out of core.
 
-There are three rounds of tasks. The first computes the number of buckets from the available memory. The second encodes
-parts: it writes the ids of each pair to the bucket of its position in the global shuffle, in a spill file. The third
-writes shards: it collects the pairs of a bucket from all spill files and sorts them, one bucket after another. The
-bytes do not depend on where or when a task runs.
+There are two rounds of tasks. The first encodes parts: it writes the ids of each pair to the bucket of its position in
+the global shuffle, in a spill file. The second writes shards: it collects the pairs of a bucket from all spill files
+and sorts them, one bucket after another. The number of buckets follows from the memory in the config. The bytes do not
+depend on it, or on where or when a task runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, TypeAlias
 
 from nmt_prep.artefacts import link_files
@@ -40,12 +41,11 @@ from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.encode.facts import check_outputs, corpus_frames, run_facts, tag_settings
 from nmt_prep.stages.encode.tasks import (
     ENCODE,
-    PLAN,
     SHUFFLE,
-    EncodedPart,
-    PlanTask,
+    Encoded,
     ShardTask,
     SpillTask,
+    in_buckets,
     profile_of,
     shards_per_task,
     spill_name,
@@ -58,12 +58,8 @@ Parts: TypeAlias = "Mapping[str, Sequence[PairFile]]"
 """Parts of pairs by split, in order."""
 
 
-@dataclass(frozen=True)
-class Encoded:
-    """The results of the rounds: the encoded parts, and the shards of each split in order."""
-
-    parts: list[EncodedPart]
-    shards: dict[str, tuple[ShardInfo, ...]]
+Made: TypeAlias = "tuple[Encoded, dict[str, tuple[ShardInfo, ...]]]"
+"""The encoded parts, and the shards of each split in order."""
 
 
 @dataclass(frozen=True)
@@ -73,14 +69,14 @@ class EncodeOutput:
     input: dict[str, Any]
 
 
-class Encode(Stage[EncodeOutput, Encoded]):
+class Encode(Stage[EncodeOutput, Made]):
     """Writes ``<name>-<split>-00000-of-00100`` and ``dataset.json``."""
 
     name = "encode"
     directory = "records"
     output = EncodeOutput
     observed = TextProfile
-    rounds = (PLAN, ENCODE, SHUFFLE)
+    rounds = (ENCODE, SHUFFLE)
     version = 2
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
@@ -116,29 +112,24 @@ class Encode(Stage[EncodeOutput, Encoded]):
         output = EncodeOutput(_recorded_settings(job.config))
         return Result(output, earlier.counts, digests=digests, observed=profile)
 
-    def work(self, job: Job) -> Rounds[Encoded]:
+    def work(self, job: Job) -> Rounds[Made]:
         parts = pair_files(job)
         check_outputs(job.config, run_facts(job, job.directory))  # before the work, which would be of no use
-        plans = yield from _plan(job, parts)
+        plans = {split: shard_plan(job.config, split, listed) for split, listed in parts.items()}
         total = sum(plan.rows for plan in plans.values())
         spills = list(_spill_tasks(job, parts, plans))
         encoded = yield from ENCODE.run(spills, total)
-        encoded_parts = [
-            EncodedPart(task.sample.split, task.sample.corpus, stats, task.sampled, task.frames)
-            for task, stats in zip(spills, encoded, strict=True)
-        ]
-        ordering = list(_shard_tasks(job, parts, plans))
-        ordered = yield from SHUFFLE.run(ordering, total)
-        shards: dict[str, tuple[ShardInfo, ...]] = dict.fromkeys(plans, ())
-        for shard_task, written in zip(ordering, ordered, strict=True):
-            shards[shard_task.plan.shuffle.split] += written.shards
-        return Encoded(encoded_parts, shards)
+        ordering = {split: list(_shard_tasks(job, split, plan, parts[split])) for split, plan in plans.items()}
+        ordered = yield from SHUFFLE.run_groups(ordering, total)
+        shards = {split: tuple(chain.from_iterable(written)) for split, written in ordered.items()}
+        return list(zip(spills, encoded, strict=True)), shards
 
-    def finish(self, job: Job, made: Encoded) -> Result[EncodeOutput]:
-        stats = {split: PairStats() for split in made.shards}
-        for part in made.parts:
-            stats[part.split] += part.stats
-        splits = {split: SplitInfo.of(counts, made.shards[split]) for split, counts in stats.items()}
+    def finish(self, job: Job, made: Made) -> Result[EncodeOutput]:
+        encoded, shards = made
+        stats = {split: PairStats() for split in shards}
+        for task, counts in encoded:
+            stats[task.sample.split] += counts
+        splits = {split: SplitInfo.of(counts, shards[split]) for split, counts in stats.items()}
         write_dataset_info(job.directory, _describe(job, splits))
         pairs = sum(split.pairs for split in splits.values())
         tokens = {
@@ -149,33 +140,17 @@ class Encode(Stage[EncodeOutput, Encoded]):
         for shard in (shard for split in splits.values() for shard in split.shards):
             digests[shard.file] = shard.sha256
             digests[str(index_path(shard.file))] = shard.index.sha256
-        counts = Counts(pairs_in=pairs, pairs_out=pairs, other=tokens)
-        profile = profile_of(made.parts, built_vocabularies(job))
-        return Result(EncodeOutput(_recorded_settings(job.config)), counts, digests=digests, observed=profile)
+        total = Counts(pairs_in=pairs, pairs_out=pairs, other=tokens)
+        profile = profile_of(encoded, built_vocabularies(job))
+        return Result(EncodeOutput(_recorded_settings(job.config)), total, digests=digests, observed=profile)
 
 
-def _plan(job: Job, parts: Parts) -> Rounds[dict[str, ShardPlan]]:
-    """Yields the round that divides shards into buckets; returns the plan of each split.
-
-    Spill files can only be read with the buckets that they were written for, so all processes must agree on these.
-    """
-    config, memory = job.config, job.task_memory
-    tasks = []
-    for split, listed in parts.items():
-        plan = shard_plan(config, split, sum(part.pairs for part in listed))
-        tasks.append(PlanTask(f"plan-{split}", plan, sum(part.text_bytes for part in listed), memory))
-    decided = yield from PLAN.run(tasks)
-    return {
-        task.plan.shuffle.split: replace(task.plan, buckets_per_shard=buckets.per_shard)
-        for task, buckets in zip(tasks, decided, strict=True)
-    }
-
-
-def shard_plan(config: Config, split: str, pairs: int) -> ShardPlan:
-    """Returns the plan of a split, with one bucket per shard."""
+def shard_plan(config: Config, split: str, parts: Sequence[PairFile]) -> ShardPlan:
+    """Returns the plan of a split, given its parts."""
     records = config.records
-    shuffle = GlobalShuffle(pairs, config.seed, split)
-    return ShardPlan(shuffle, config.shards(split), 1, records.layout, records.row_length)
+    shuffle = GlobalShuffle(sum(part.pairs for part in parts), config.seed, split)
+    plan = ShardPlan(shuffle, config.shards(split), 1, records.layout, records.row_length)
+    return in_buckets(plan, sum(part.text_bytes for part in parts), config.engine.memory)
 
 
 def _spill_tasks(job: Job, parts: Parts, plans: Mapping[str, ShardPlan]) -> Iterator[SpillTask]:
@@ -187,12 +162,12 @@ def _spill_tasks(job: Job, parts: Parts, plans: Mapping[str, ShardPlan]) -> Iter
         first_rows: dict[str, int] = {}
         for number, part in enumerate(parts[split]):
             yield SpillTask(
-                key=f"spill-{spill_name(split, number)}",
+                key=f"spill-{spill_name(split, plan, number)}",
                 part=part.path,
                 corpus=[*corpora].index(part.corpus),
                 first_row=row,
                 plan=plan,
-                spill=job.scratch / spill_name(split, number),
+                spill=job.scratch / spill_name(split, plan, number),
                 vocabularies=vocabularies,
                 frames=frames[split][part.corpus],
                 memory=memory,
@@ -202,21 +177,18 @@ def _spill_tasks(job: Job, parts: Parts, plans: Mapping[str, ShardPlan]) -> Iter
             row += part.pairs
 
 
-def _shard_tasks(job: Job, parts: Parts, plans: Mapping[str, ShardPlan]) -> Iterator[ShardTask]:
-    for split, plan in plans.items():
-        together = shards_per_task(plan.shards, sum(part.text_bytes for part in parts[split]))
-        for first in range(0, plan.shards, together):
-            numbers = range(first, min(first + together, plan.shards))
-            yield ShardTask(
-                key=f"shard-{split}-{first:05d}",
-                first=first,
-                plan=plan,
-                spills=job.scratch,
-                parts=len(parts[split]),
-                outputs=tuple(
-                    job.directory / shard_name(job.config.name, split, number, plan.shards) for number in numbers
-                ),
-            )
+def _shard_tasks(job: Job, split: str, plan: ShardPlan, parts: Sequence[PairFile]) -> Iterator[ShardTask]:
+    together = shards_per_task(plan.shards, sum(part.text_bytes for part in parts))
+    names = [shard_name(job.config.name, split, number, plan.shards) for number in range(plan.shards)]
+    for first in range(0, plan.shards, together):
+        yield ShardTask(
+            key=f"shard-{split}-{first:05d}",
+            first=first,
+            plan=plan,
+            spills=job.scratch,
+            parts=len(parts),
+            outputs=tuple(job.directory / name for name in names[first : first + together]),
+        )
 
 
 def _describe(job: Job, splits: Mapping[str, SplitInfo]) -> DatasetInfo:

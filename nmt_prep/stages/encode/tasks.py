@@ -1,7 +1,7 @@
 """The tasks of the stage encode, and the profile of the encoded text.
 
-Tasks divide shards into buckets, encode parts, and sort and write shards. Those that encode parts also draw samples,
-from which the profile follows.
+Tasks encode parts, and sort and write shards. Those that encode parts also draw samples, from which the profile
+follows.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
@@ -38,33 +39,14 @@ _SEGMENT = 64 << 10
 """Bytes of a bucket that should be together in a spill file, so that shards are read quickly."""
 
 
+_BUCKETS_IN_MEMORY = 64
+"""The memory of a run in buckets: enough for as many tasks as that memory allows, each with three times a bucket."""
+
+_LARGEST_BUCKET = 256 << 20
+
 _BYTES_PER_RECORD = 128
 """Approximate memory that a record needs in addition to its text while its bucket is sorted: 10 bytes in the spill
 file, 55 around its ids in the shard, the rest for its position, its sizes and its entry in the index."""
-
-
-@dataclass(frozen=True)
-class PlanTask:
-    """A split whose shards are to be divided into buckets that fit into memory.
-
-    Attributes:
-        key: name of the task.
-        plan: plan of the split, with one bucket per shard.
-        text_bytes: UTF-8 bytes of both sides.
-        memory: bytes of memory that a task may use.
-    """
-
-    key: str
-    plan: ShardPlan
-    text_bytes: int
-    memory: int
-
-
-@dataclass(frozen=True)
-class BucketCount:
-    """The number of buckets of each shard of a split."""
-
-    per_shard: int
 
 
 @dataclass(frozen=True)
@@ -124,16 +106,9 @@ class ShardTask:
     outputs: tuple[Path, ...]
 
 
-@dataclass(frozen=True)
-class WrittenShards:
-    """The entries of the shards of a task for ``dataset.json``."""
-
-    shards: tuple[ShardInfo, ...]
-
-
-def spill_name(split: str, part: int) -> str:
-    """Returns the file name of the spill file of a part."""
-    return f"{split}-{part:05d}"
+def spill_name(split: str, plan: ShardPlan, part: int) -> str:
+    """Returns the file name of the spill file of a part; with another number of buckets, parts are spilled anew."""
+    return f"{split}-{part:05d}-in-{plan.buckets}"
 
 
 _GROUP_BYTES = 32 << 20
@@ -161,21 +136,16 @@ def spill_buffer(memory: int, buckets: int | None = None) -> int:
     return min(max(memory // 8, _SMALLEST_BUFFER), wanted)
 
 
-def bucket_share(memory: int) -> int:
-    """Returns the maximum bytes of a bucket, given the memory of a task in bytes."""
-    return max(memory // 3, _SMALLEST_BUFFER)
+def in_buckets(plan: ShardPlan, text_bytes: int, memory: int) -> ShardPlan:
+    """Returns a plan whose buckets fit into memory, the same in all processes of a run. All give the same shards.
 
-
-def plan_buckets(task: PlanTask, tick: object) -> BucketCount:
-    """Returns the number of buckets for the memory of a task. Any number gives the same shards."""
-    del tick
-    plan = ShardPlan.within(
-        task.plan.shuffle,
-        task.plan.shards,
-        estimated_bytes=task.text_bytes + _BYTES_PER_RECORD * task.plan.rows,
-        bucket_bytes=bucket_share(task.memory),
-    )
-    return BucketCount(plan.buckets_per_shard)
+    Args:
+        plan: plan of the split, with any number of buckets.
+        text_bytes: UTF-8 bytes of both sides.
+        memory: bytes of memory of all processes together.
+    """
+    largest = min(max(memory // _BUCKETS_IN_MEMORY, _SMALLEST_BUFFER), _LARGEST_BUCKET)
+    return plan.divided(text_bytes + _BYTES_PER_RECORD * plan.rows, largest)
 
 
 def encode_part(task: SpillTask, tick: Tick) -> PairStats:
@@ -205,77 +175,56 @@ def encode_part(task: SpillTask, tick: Tick) -> PairStats:
         return writer.close()
 
 
-def order_shards(task: ShardTask, tick: Tick) -> WrittenShards:
+def order_shards(task: ShardTask, tick: Tick) -> tuple[ShardInfo, ...]:
     """Writes the shards of a task; returns their entries for ``dataset.json``. Ticks are pairs.
 
     Raises:
         RecordsError: a spill file is missing or damaged.
         OutputError: a shard cannot be written.
     """
-    split = task.plan.shuffle.split
-    spills = [task.spills / spill_name(split, part) for part in range(task.parts)]
+    spills = [task.spills / spill_name(task.plan.shuffle.split, task.plan, part) for part in range(task.parts)]
     shards = write_shards(task.outputs, task.plan, task.first, spills)
     tick(sum(shard.pairs for shard in shards))
-    return WrittenShards(tuple(shards))
+    return tuple(shards)
 
 
-PLAN = Round("plan", plan_buckets, BucketCount, by_all=True)
 ENCODE = Round(
     "encode", encode_part, PairStats, made=lambda task, _: [task.spill, task.sampled], words="encoding pairs"
 )
 SHUFFLE = Round(
     "shuffle",
     order_shards,
-    WrittenShards,
+    tuple[ShardInfo, ...],
     words="shuffling pairs",
     made=lambda task, _: [path for output in task.outputs for path in (output, index_path(output))],
 )
 
 
-@dataclass(frozen=True)
-class EncodedPart:
-    """A part after encoding.
-
-    Attributes:
-        split: its split.
-        corpus: name of its corpus.
-        stats: counts of its pairs.
-        sample: file with its sample.
-        frames: for each side, the frame of its rows.
-    """
-
-    split: str
-    corpus: str
-    stats: PairStats
-    sample: Path
-    frames: Mapping[Side, Frame]
+Encoded: TypeAlias = "list[tuple[SpillTask, PairStats]]"
+"""The tasks that encoded the parts, those of a corpus in its order, and the counts of their pairs."""
 
 
-def profile_of(parts: list[EncodedPart], vocabularies: Mapping[Side, BuiltVocabulary]) -> TextProfile:
-    """Returns the profile of all parts; reads the files with their samples.
-
-    Args:
-        parts: all parts, those of a corpus in its order.
-        vocabularies: vocabulary of each side.
-    """
+def profile_of(parts: Encoded, vocabularies: Mapping[Side, BuiltVocabulary]) -> TextProfile:
+    """Returns the profile of all parts, given the vocabulary of each side; reads the files with their samples."""
     tokenizers = {side: vocabulary.load() for side, vocabulary in vocabularies.items()}
     words_of = {tokenizer: tokenizer.words() for tokenizer in set(tokenizers.values())}  # one, if the sides share it
     words = {side: words_of[tokenizer] for side, tokenizer in tokenizers.items()}
     corpora: dict[str, dict[str, CorpusProfile]] = {}
     uses: dict[Side, VocabularyUse] = {}
-    splits = list(dict.fromkeys(part.split for part in parts))
+    splits = list(dict.fromkeys(task.sample.split for task, _ in parts))
     told = "train" if "train" in splits else splits[0]
     for split in splits:
         corpora[split] = {}
         ids = {side: np.zeros(len(tokenizers[side]), np.int64) for side in SIDES}
         characters: dict[Side, Counter[int]] = {side: Counter() for side in SIDES}
-        for corpus in dict.fromkeys(part.corpus for part in parts if part.split == split):
-            own = [part for part in parts if (part.split, part.corpus) == (split, corpus)]
-            sample = reduce(add, (PairSample.load(part.sample) for part in own))
-            stats = reduce(add, (part.stats for part in own))
+        for corpus in dict.fromkeys(task.sample.corpus for task, _ in parts if task.sample.split == split):
+            own = [part for part in parts if (part[0].sample.split, part[0].sample.corpus) == (split, corpus)]
+            sample = reduce(add, (PairSample.load(task.sampled) for task, _ in own))
+            stats = reduce(add, (counts for _, counts in own))
+            frames = own[0][0].frames
             corpora[split][corpus] = corpus_profile(sample, stats, words)
             for side in SIDES:
-                for number in (*own[0].frames[side].before, *own[0].frames[side].after):
+                for number in (*frames[side].before, *frames[side].after):
                     sample.ids[side][number] -= stats.pairs
                 ids[side] += sample.ids[side]
                 characters[side] += sample.characters[side]

@@ -27,7 +27,7 @@ from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.align import Align, aligned_splits
 from nmt_prep.stages.encode import Encode, licence_settings
 from nmt_prep.stages.encode.facts import check_outputs, run_facts, tag_settings
-from nmt_prep.stages.outputs.text import PLAN_TEXT, SPILL_TEXT, Wanted, shuffled_text
+from nmt_prep.stages.outputs.text import SPILL_TEXT, Wanted, shuffled_text
 from nmt_prep.stages.pair_files import pair_files, pair_stages
 from nmt_prep.stages.vocab import Vocabulary
 from nmt_prep.subwords import Tokenizer
@@ -104,7 +104,7 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
     name = "outputs"
     directory = "outputs"
     output = OutputsOutput
-    rounds = (PLAN_TEXT, SPILL_TEXT, WRITE)
+    rounds = (SPILL_TEXT, WRITE)
 
     def applies(self, config: Config) -> bool:
         return bool(wanted_outputs(config))

@@ -7,7 +7,7 @@ of pieces, which follow from links of words and the segmentation of these lines.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from nmt_prep.align.links import Links, pharaoh, piece_links, pieces_of
 from nmt_prep.align.vocabulary import Words, words_of
 from nmt_prep.columns import TextColumn
+from nmt_prep.config import Config
 from nmt_prep.corpora import iter_pairs, strip_lines
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.engines import Tick
@@ -31,7 +32,7 @@ from nmt_prep.records.writer import SpillWriter
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.align import Align, links_of
 from nmt_prep.stages.encode.facts import corpus_frames
-from nmt_prep.stages.encode.tasks import BucketCount, PlanTask, plan_buckets, spill_buffer, spill_name
+from nmt_prep.stages.encode.tasks import in_buckets, spill_buffer, spill_name
 from nmt_prep.stages.vocab import BuiltVocabulary, built_vocabularies
 from nmt_prep.subwords.frame import Frame
 
@@ -63,15 +64,8 @@ class TextTask:
     memory: int
 
 
-@dataclass(frozen=True)
-class Spilled:
-    """The number of pairs of a spill file."""
-
-    pairs: int
-
-
-def spill_text(task: TextTask, tick: Tick) -> Spilled:
-    """Writes the text of a part to a spill file, stripped as it is encoded. Ticks are pairs.
+def spill_text(task: TextTask, tick: Tick) -> int:
+    """Writes the stripped text of a part to a spill file; returns the number of pairs. Ticks are pairs.
 
     Raises:
         CorpusError: the part cannot be read.
@@ -89,11 +83,10 @@ def spill_text(task: TextTask, tick: Tick) -> Spilled:
             writer.add_text(row, source, target, task.corpus)
             row += len(batch)
             tick(len(batch))
-        return Spilled(writer.close().pairs)
+        return writer.close().pairs
 
 
-PLAN_TEXT = Round("plan-text", plan_buckets, BucketCount, by_all=True)
-SPILL_TEXT = Round("spill-text", spill_text, Spilled, made=lambda task, _: [task.spill], words="shuffling text")
+SPILL_TEXT = Round("spill-text", spill_text, int, made=lambda task, _: [task.spill], words="shuffling text")
 
 
 LINE_SIZES: Mapping[Form, int] = {"text": 1, "linked_text": 2, "linked_tsv": 2, "linked_pieces": 4}
@@ -130,27 +123,12 @@ def shuffled_text(
         parts: the parts of each split.
         wanted: the lines that outputs need.
     """
-    each = sorted(set(wanted))
-    memory = job.task_memory if each else 0
-    plans = {
-        want: ShardPlan(
-            GlobalShuffle(sum(part.pairs for part in parts[want.split]), job.config.seed, want.split),
-            want.shards,
-            1,
-            "text",
-        )
-        for want in each
-    }
-    size = {split: sum(part.text_bytes for part in listed) for split, listed in parts.items()}
-    tasks = [PlanTask(want.name, plans[want], LINE_SIZES[want.form] * size[want.split], memory) for want in each]
-    decided = yield from PLAN_TEXT.run(tasks)
-    plans = {
-        want: replace(plans[want], buckets_per_shard=buckets.per_shard)
-        for want, buckets in zip(each, decided, strict=True)
-    }
-    linkings = {form: None if form == "text" else Linkings(job, form) for form in {want.form for want in each}}
+    plans = {want: _plan(job.config, want, parts[want.split]) for want in sorted(set(wanted))}
+    linkings = {form: None if form == "text" else Linkings(job, form) for form in {want.form for want in plans}}
     spills = [
-        task for want in each for task in _spill_tasks(job, want, plans[want], parts[want.split], linkings[want.form])
+        task
+        for want, plan in plans.items()
+        for task in _spill_tasks(job, want, plan, parts[want.split], linkings[want.form])
     ]
     yield from SPILL_TEXT.run(spills, sum(plan.rows for plan in plans.values()))
     return {
@@ -158,13 +136,19 @@ def shuffled_text(
             TextPairs(
                 plan,
                 shard,
-                tuple(job.scratch / spill_name(want.name, part) for part in range(len(parts[want.split]))),
+                tuple(job.scratch / spill_name(want.name, plan, part) for part in range(len(parts[want.split]))),
                 want.form != "text",
             )
             for shard in range(want.shards)
         ]
         for want, plan in plans.items()
     }
+
+
+def _plan(config: Config, want: Wanted, parts: Sequence[PairFile]) -> ShardPlan:
+    shuffle = GlobalShuffle(sum(part.pairs for part in parts), config.seed, want.split)
+    size = LINE_SIZES[want.form] * sum(part.text_bytes for part in parts)
+    return in_buckets(ShardPlan(shuffle, want.shards, 1, "text"), size, config.engine.memory)
 
 
 def _spill_tasks(
@@ -175,12 +159,12 @@ def _spill_tasks(
     numbers: dict[str, int] = {}
     for number, part in enumerate(parts):
         yield TextTask(
-            key=f"{want.name}-{number:05d}",
+            key=spill_name(want.name, plan, number),
             part=part.path,
             corpus=numbers.setdefault(part.corpus, len(numbers)),
             first_row=row,
             plan=plan,
-            spill=job.scratch / spill_name(want.name, number),
+            spill=job.scratch / spill_name(want.name, plan, number),
             tags=tags[part.corpus],
             linking=None if linkings is None else linkings.of_part(want.split, number, part.corpus),
             memory=job.task_memory,

@@ -39,13 +39,6 @@ class SampleFile:
 
 
 @dataclass(frozen=True)
-class CountedTexts:
-    """The number of distinct texts that a task counted."""
-
-    texts: int
-
-
-@dataclass(frozen=True)
 class CountTask:
     """A slice of a sample to count: the lines that start at or after byte ``start`` and before byte ``end``.
 
@@ -76,8 +69,8 @@ def count_tasks(samples: Sequence[SampleFile], options: VocabOptions, scratch: P
             yield CountTask(key, sample.path, start, min(start + SLICE_BYTES, sample.size), options, scratch / key)
 
 
-def count_slice(task: CountTask, tick: Tick) -> CountedTexts:
-    """Counts the texts of a slice and writes the counts; ``tick`` gets bytes.
+def count_slice(task: CountTask, tick: Tick) -> int:
+    """Counts the texts of a slice and writes the counts; returns the number of distinct texts. Ticks are bytes.
 
     Raises:
         OutputError: the file cannot be written.
@@ -90,12 +83,10 @@ def count_slice(task: CountTask, tick: Tick) -> CountedTexts:
         tick(text_bytes(lines) + len(lines))
     columns = counts.columns()
     write_counts(task.output, columns)
-    return CountedTexts(len(columns.counts))
+    return len(columns.counts)
 
 
-COUNT = Round(
-    "count", count_slice, CountedTexts, unit="bytes", made=lambda task, _: [task.output], words="counting words"
-)
+COUNT = Round("count", count_slice, int, unit="bytes", made=lambda task, _: [task.output], words="counting words")
 
 
 @dataclass(frozen=True)

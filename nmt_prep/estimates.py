@@ -18,11 +18,11 @@ from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.pipeline.stage import Outputs
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages import STAGES
-from nmt_prep.stages.download.needed import Needed
-from nmt_prep.stages.download.stage import Download
+from nmt_prep.stages.download import Download
+from nmt_prep.stages.extract import wanted_by
 from nmt_prep.stages.learning import learning_memory
+from nmt_prep.stages.needed_files import Needed
 from nmt_prep.stages.sample import stride_of
-from nmt_prep.stages.wanted_files import wanted_by
 
 _UNPACKED_RATIO = 4
 _PARQUET_RATIO = 2

@@ -25,7 +25,7 @@ from nmt_prep.pipeline.run_notes import RunNotes
 from nmt_prep.pipeline.stage import AnyStage
 from nmt_prep.progress import Progress
 from nmt_prep.sources.lockfile import LockFile, lock_of
-from nmt_prep.stages.download.needed import addresses_of
+from nmt_prep.stages.needed_files import addresses_of
 from nmt_prep.stages.report import Report
 
 ConfigOrFile: TypeAlias = "Config | str | os.PathLike[str]"

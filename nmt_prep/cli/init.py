@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 with delayed_imports():
     from nmt_prep import checks
     from nmt_prep.sources import catalogues
-    from nmt_prep.stages.download import needed as downloads
+    from nmt_prep.stages import needed_files
 
 _T = TypeVar("_T")
 _Dialect = Literal["t2t", "byte_bpe", "sentencepiece"]
@@ -420,7 +420,7 @@ def _write(file: Path, corpora: _Corpora, clean: str, settings: Mapping[str, obj
     data, lines = parse_yaml(text, str(file))
     assert isinstance(data, dict)
     config = checks.check_config(data, str(file), lines)
-    read = {needed.key: needed.local(file.parent) for needed in downloads.needed_files(config)}
+    read = {needed.key: needed.local(file.parent) for needed in needed_files.needed_files(config)}
     check_outputs({"FILE": file}, read)
     check_outputs(STANDARD_OUTPUT, read)
     with writing(file):

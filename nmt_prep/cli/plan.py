@@ -23,7 +23,7 @@ from nmt_prep.sources.lockfile import lock_of
 with delayed_imports():
     from nmt_prep import checks, estimates, runner, subwords
     from nmt_prep.cleaning import in_full
-    from nmt_prep.stages.download import stage as download
+    from nmt_prep.stages import download
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from nmt_prep.pipeline.drivers import RoundState
     from nmt_prep.pipeline.outcomes import StageTasks, Step
     from nmt_prep.pipeline.stage import AnyStage
-    from nmt_prep.stages.download.stage import HubSource
+    from nmt_prep.stages.download import HubSource
 
 
 ForceOption = Annotated[

@@ -23,9 +23,8 @@ from nmt_prep.sources.remote_file import BEGINNING
 from nmt_prep.sources.retries import Stop
 from nmt_prep.stages import STAGES
 from nmt_prep.stages.compile.health import observed_sides
-from nmt_prep.stages.download.needed import Needed, fetched_corpora, needed_vocabularies
-from nmt_prep.stages.extract import config_key
-from nmt_prep.stages.wanted_files import Wanted, wanted_by
+from nmt_prep.stages.extract import Wanted, config_key, wanted_by
+from nmt_prep.stages.needed_files import Needed, fetched_corpora, needed_vocabularies
 
 _MOST_TEMPORARY = 1 << 30
 """Bytes of all temporary files together."""

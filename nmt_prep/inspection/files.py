@@ -23,9 +23,8 @@ from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.sources.remote_file import BEGINNING, opened_remote
 from nmt_prep.sources.retries import Stop
 from nmt_prep.sources.web import Client
-from nmt_prep.stages.download.hub import choose_files, corpus_of
-from nmt_prep.stages.download.needed import Needed
-from nmt_prep.stages.download.stage import Download, file_of_repository
+from nmt_prep.stages.download import Download, choose_files, corpus_of, file_of_repository
+from nmt_prep.stages.needed_files import Needed
 
 Place: TypeAlias = Literal["local", "remote", "fetched"]
 

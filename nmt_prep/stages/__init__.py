@@ -4,7 +4,7 @@ from nmt_prep.pipeline.stage import AnyStage
 from nmt_prep.stages.align import Align
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
-from nmt_prep.stages.download.stage import Download
+from nmt_prep.stages.download import Download
 from nmt_prep.stages.encode import Encode
 from nmt_prep.stages.extract import Extract
 from nmt_prep.stages.outputs import OutputsStage

@@ -1,7 +1,7 @@
 """extract: extracts the archive members that corpora name, and stores them by the digest of their archive.
 
-Plain local files of line-based formats are not copied. Readers read them in their places, and compare each step of them
-with the hash that was noted when the file was digested.
+Plain local files of line-based formats are not copied. Readers read them in their places, and compare each step of a
+file with the hash that was noted when the file was digested.
 """
 
 from __future__ import annotations
@@ -9,36 +9,102 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
 
 from nmt_prep.archives import (
+    WHOLE_FILE,
     Archive,
     DamagedError,
     MissingMemberError,
     digest_members,
     extract_members,
     is_pattern,
+    member_name,
     without_suffix,
 )
 from nmt_prep.config import Config, Corpus
 from nmt_prep.config import ExtractSettings as Limits
-from nmt_prep.corpora import parts_of, score_files
-from nmt_prep.digests import DigestCache, sha256_of
+from nmt_prep.corpora import format_of, parts_of, reader_of, score_files
+from nmt_prep.digests import DigestCache, FileSteps, sha256_of
 from nmt_prep.engines import Tick
 from nmt_prep.errors import AlignmentError, ArchiveError
+from nmt_prep.lines.chunks import one_byte_newlines
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
 from nmt_prep.sources.address import shown
 from nmt_prep.sources.downloads import DownloadCache
-from nmt_prep.stages.download.needed import SACREBLEU, fetched_corpora
-from nmt_prep.stages.download.stage import Download, downloaded_files
-from nmt_prep.stages.wanted_files import CorpusFile, Wanted, in_place, is_in_place, wanted_by
+from nmt_prep.stages.download import Download, Downloaded, downloaded_files
+from nmt_prep.stages.needed_files import SACREBLEU, Needed, fetched_corpora, needed_by
 from nmt_prep.store import Store, Stored
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A file that a reader needs.
+
+    Attributes:
+        key: ``<split>/<corpus>/<both|source|target|scores.name>``.
+        container: the archive that contains it, or the downloaded file itself.
+        member: its path in the archive, or a pattern of paths; ``WHOLE_FILE`` if the file is not an archive.
+    """
+
+    key: str
+    container: Needed
+    member: str
+
+
+@dataclass(frozen=True)
+class CorpusFile:
+    """A file that a reader reads: an extracted member, or a plain local file in its place.
+
+    Attributes:
+        file: path relative to the directory of the stage; None for a file in its place.
+        sha256: SHA-256 of its bytes.
+        size: size in bytes.
+        steps: the steps of a file in its place, which its readers check.
+    """
+
+    file: str | None
+    sha256: str
+    size: int
+    steps: FileSteps | None = None
+
+
+def wanted_by(split: str, corpus: Corpus) -> Iterator[Wanted]:
+    """Yields the files that the reader of a corpus needs, one for each of its parts, and the files of scores."""
+    containers = {needed.key.rpartition("/")[2]: needed for needed in needed_by(split, corpus)}
+    for part in parts_of(corpus):
+        member = corpus.member if part == "both" else getattr(corpus, part)
+        container = containers.get(part) or containers["both"]
+        yield Wanted(f"{split}/{corpus.name}/{part}", container, member_name(member) if member else WHOLE_FILE)
+    for name, place in score_files(corpus).items():
+        key = f"scores.{name}"
+        container = containers.get(key) or containers["both"]
+        member = place.member
+        yield Wanted(f"{split}/{corpus.name}/{key}", container, member_name(member) if member else WHOLE_FILE)
+
+
+def is_in_place(
+    config: Config, split: str, corpus: Corpus, wanted: Wanted, files: Sequence[tuple[Path, Downloaded]]
+) -> bool:
+    """Returns True if a file needs no copy: it is local and plain, and its reader reads and checks it line by line."""
+    return (
+        split != SACREBLEU
+        and is_read_by_lines(corpus, wanted)
+        and all(entry.steps is not None and entry.size <= config.extract.max_member_bytes for _, entry in files)
+    )
+
+
+def is_read_by_lines(corpus: Corpus, wanted: Wanted) -> bool:
+    """Returns True if the reader of a corpus reads a file line by line, so that it can check it, if it is plain."""
+    reader = reader_of(format_of(corpus))
+    if wanted.key.rpartition("/")[2] not in reader.parts or wanted.member != WHOLE_FILE:
+        return False
+    return reader.lines_apart and not reader.quote and one_byte_newlines(corpus.encoding)
 
 
 @dataclass(frozen=True)
@@ -58,20 +124,8 @@ class Origin:
     lock: Path | None
 
 
-@contextmanager
-def advising(archive: Archive, origin: Origin) -> Iterator[None]:
-    """Adds advice to the error of a damaged archive, and drops copies of a download that must be fetched again.
-
-    Raises:
-        ArchiveError: the archive is damaged.
-    """
-    try:
-        yield
-    except DamagedError as error:
-        raise ArchiveError(f"{error}; {_remedy(archive, origin)}") from error
-
-
 def _remedy(archive: Archive, origin: Origin) -> str:
+    """Returns what to do about a damaged archive; drops copies of a download that must be fetched again."""
     if origin.local:
         return (
             f"its SHA-256 is {archive.sha256}: compare it with the publisher's, and replace the file by an intact copy"
@@ -137,22 +191,22 @@ class ExtractedMembers:
     files: dict[str, tuple[Stored, ...]]
 
 
-_Places: TypeAlias = "dict[str, tuple[list[Archive], str]]"
-
-
-def _places(outputs: Outputs) -> _Places:
-    """Returns the archives and the member (or pattern) of each file to extract, by :attr:`Wanted.key`.
+def _found(outputs: Outputs) -> tuple[dict[str, CorpusFile], dict[str, tuple[Wanted, list[Archive]]]]:
+    """Returns the files in their places, and the archives of each file to extract, both by :attr:`Wanted.key`.
 
     There are several archives for the files of a repository on the Hugging Face Hub, each of which is taken whole.
     """
-    places: _Places = {}
+    in_place: dict[str, CorpusFile] = {}
+    archived: dict[str, tuple[Wanted, list[Archive]]] = {}
     for split, corpus in fetched_corpora(outputs.config):
         for wanted in wanted_by(split, corpus):
             files = downloaded_files(outputs, wanted.container)
             if is_in_place(outputs.config, split, corpus, wanted, files):
-                continue
-            places[wanted.key] = [Archive(path, entry.name, entry.sha256) for path, entry in files], wanted.member
-    return places
+                [(_, entry)] = files
+                in_place[wanted.key] = CorpusFile(None, entry.sha256, entry.size, entry.steps)
+            else:
+                archived[wanted.key] = wanted, [Archive(path, entry.name, entry.sha256) for path, entry in files]
+    return in_place, archived
 
 
 def path_of(outputs: Outputs, wanted: Wanted, file: CorpusFile) -> Path:
@@ -162,24 +216,6 @@ def path_of(outputs: Outputs, wanted: Wanted, file: CorpusFile) -> Path:
     local = wanted.container.local(outputs.config.base_dir)
     assert local is not None
     return local
-
-
-def _origins(job: Job, places: _Places) -> dict[Archive, Origin]:
-    """Returns the origin of each archive."""
-    origins: dict[Archive, Origin] = {}
-    for split, corpus in fetched_corpora(job.config):
-        for wanted in wanted_by(split, corpus):
-            if wanted.key not in places:
-                continue
-            file = wanted.container
-            origin = Origin(
-                corpus=file.corpus,
-                local=file.local(job.config.base_dir) is not None,
-                in_config=file.sha256 is not None,
-                lock=job.lock.path,
-            )
-            origins |= dict.fromkeys(places[wanted.key][0], origin)
-    return origins
 
 
 def config_key(key: str) -> str:
@@ -228,10 +264,11 @@ def extract_archive(task: ExtractTask, tick: Tick) -> ExtractedMembers:
     wanted = [member for member in task.members if member not in found]
     if wanted:
         try:
-            with advising(task.archive, task.origin):
-                extracted = extract_members(
-                    task.archive, wanted, lambda member: store.directory / file_of(member), task.limits, tick
-                )
+            extracted = extract_members(
+                task.archive, wanted, lambda member: store.directory / file_of(member), task.limits, tick
+            )
+        except DamagedError as error:
+            raise ArchiveError(f"{error}; {_remedy(task.archive, task.origin)}") from error
         except MissingMemberError as error:
             raise ArchiveError(f"{task.members[error.member]}: {error}") from error
         for member, matched in extracted.items():
@@ -275,10 +312,10 @@ class Extract(Stage[ExtractOutput, ExtractOutput]):
     def misnamed(self, outputs: Outputs) -> str:
         extracted = outputs.read(Extract).files
         archives: dict[Archive, dict[str, tuple[CorpusFile, ...]]] = {}
-        for key, (listed, member) in _places(outputs).items():
+        for key, (wanted, listed) in _found(outputs)[1].items():
             for number, archive in enumerate(listed):
                 files = extracted[key] if len(listed) == 1 else extracted[key][number : number + 1]
-                archives.setdefault(archive, {})[member] = files
+                archives.setdefault(archive, {})[wanted.member] = files
         for archive, members in archives.items():
             try:
                 digests = digest_members(archive, members, outputs.config.extract)
@@ -291,12 +328,15 @@ class Extract(Stage[ExtractOutput, ExtractOutput]):
         return ""
 
     def work(self, job: Job) -> Rounds[ExtractOutput]:
-        places = _places(job)
+        in_place, archived = _found(job)
         members: dict[Archive, dict[str, str]] = {}
-        for key, (archives, member) in places.items():
+        origins: dict[Archive, Origin] = {}
+        for key, (wanted, archives) in archived.items():
+            file = wanted.container
+            local = file.local(job.config.base_dir) is not None
             for archive in archives:
-                members.setdefault(archive, {}).setdefault(member, config_key(key))
-        origins = _origins(job, places)
+                members.setdefault(archive, {}).setdefault(wanted.member, config_key(key))
+                origins[archive] = Origin(file.corpus, local, file.sha256 is not None, job.lock.path)
         tasks = [
             ExtractTask(
                 key=f"{number:05d}-{archive.sha256}",
@@ -314,11 +354,11 @@ class Extract(Stage[ExtractOutput, ExtractOutput]):
             key: tuple(
                 CorpusFile(file.file, file.sha256, file.size)
                 for archive in archives
-                for file in extracted[archive][member]
+                for file in extracted[archive][wanted.member]
             )
-            for key, (archives, member) in places.items()
+            for key, (wanted, archives) in archived.items()
         }
-        return ExtractOutput(files | {key: (file,) for key, file in in_place(job).items()})
+        return ExtractOutput(files | {key: (file,) for key, file in in_place.items()})
 
     def finish(self, job: Job, made: ExtractOutput) -> Result[ExtractOutput]:
         _check_counts(job.config, made.files)

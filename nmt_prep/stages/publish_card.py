@@ -18,9 +18,9 @@ from nmt_prep.records.dataset_json import DatasetInfo, load_dataset_info
 from nmt_prep.sources.hub import HubAddress, hub_address
 from nmt_prep.sources.hub_listing import read_listing
 from nmt_prep.stages.compile import Compile
-from nmt_prep.stages.download.needed import needed_files
-from nmt_prep.stages.download.stage import Download
+from nmt_prep.stages.download import Download
 from nmt_prep.stages.encode import Encode
+from nmt_prep.stages.needed_files import needed_files
 from nmt_prep.stages.outputs import OutputsStage
 from nmt_prep.stages.report import Report
 from nmt_prep.stages.vocab import Vocabulary

@@ -24,7 +24,7 @@ from nmt_prep.reporting.summary import Json
 from nmt_prep.reporting.tables import render_text
 from nmt_prep.stages.clean import Clean, CleanOutput
 from nmt_prep.stages.compile import Compile
-from nmt_prep.stages.download.stage import Download
+from nmt_prep.stages.download import Download
 from nmt_prep.stages.encode import Encode, licence_settings
 from nmt_prep.stages.sample import Sample
 from nmt_prep.stages.vocab import Vocabulary

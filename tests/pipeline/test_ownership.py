@@ -14,7 +14,7 @@ from nmt_prep.pipeline.manifest import Counts, Manifest, Workspace
 from nmt_prep.pipeline.ownership import MARKER, check_places, mark_output_directory, note_made
 from nmt_prep.runner import plan, run, run_share
 from nmt_prep.stages import STAGES
-from nmt_prep.stages.download.stage import Download
+from nmt_prep.stages.download import Download
 from nmt_prep.stages.report import Report
 from tests.corpus import corpus_config, tree, write_corpus
 from tests.pipeline.test_draft import FILES, FIRST, SECOND, Killed, fill, killed_at

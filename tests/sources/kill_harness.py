@@ -22,7 +22,7 @@ from nmt_prep.engines import LocalEngine
 from nmt_prep.pipeline.pipeline import Pipeline
 from nmt_prep.progress import Progress
 from nmt_prep.sources.lockfile import LockFile
-from nmt_prep.stages.download.stage import Download
+from nmt_prep.stages.download import Download
 from tests.server import Answer, web_server
 from tests.stages.runs import config_of
 

@@ -15,7 +15,7 @@ from nmt_prep.pipeline.pipeline import Pipeline
 from nmt_prep.progress import Progress
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
-from nmt_prep.stages.download.stage import Download
+from nmt_prep.stages.download import Download
 from nmt_prep.stages.extract import Extract
 from nmt_prep.stages.sample import Sample
 

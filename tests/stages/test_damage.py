@@ -18,7 +18,7 @@ from nmt_prep.errors import ArchiveError, DownloadError
 from nmt_prep.pipeline.pipeline import Pipeline
 from nmt_prep.progress import Progress
 from nmt_prep.sources.lockfile import LockFile
-from nmt_prep.stages.download.stage import Download
+from nmt_prep.stages.download import Download
 from nmt_prep.stages.extract import Extract
 from tests.server import WebServer, web_server
 from tests.stages.runs import config_of

@@ -53,8 +53,8 @@ from nmt_prep.sides import SIDES, Side
 from nmt_prep.sources.downloads import DownloadCache, Downloads, WantedFile, download_all
 from nmt_prep.sources.fetch import Fetcher
 from nmt_prep.sources.lockfile import LockFile, lock_path
-from nmt_prep.stages.download.needed import SACREBLEU
-from nmt_prep.stages.wanted_files import wanted_by
+from nmt_prep.stages.extract import wanted_by
+from nmt_prep.stages.needed_files import SACREBLEU
 from nmt_prep.store import Store
 
 _TAB = ord("\t")

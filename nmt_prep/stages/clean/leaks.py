@@ -40,8 +40,8 @@ from nmt_prep.sources.address import local_path
 from nmt_prep.stages.clean.corpora import CleanedCorpus, CorpusWork, cleaned_corpora, section_of
 from nmt_prep.stages.compile import Compile, corpus_files
 from nmt_prep.stages.compile.slices import CorpusFiles
-from nmt_prep.stages.download.needed import SACREBLEU
 from nmt_prep.stages.extract import Extract
+from nmt_prep.stages.needed_files import SACREBLEU
 
 
 @dataclass(frozen=True)

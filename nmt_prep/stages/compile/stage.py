@@ -40,8 +40,7 @@ from nmt_prep.stages.compile.tasks import (
     CorpusCounts,
     check_result,
 )
-from nmt_prep.stages.extract import Extract, file_names, path_of
-from nmt_prep.stages.wanted_files import CorpusFile, wanted_by
+from nmt_prep.stages.extract import CorpusFile, Extract, file_names, path_of, wanted_by
 
 
 @dataclass(frozen=True)

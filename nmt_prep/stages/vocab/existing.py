@@ -12,8 +12,8 @@ from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.errors import ConfigError, NmtPrepError, VocabularyError
 from nmt_prep.pipeline.stage import Job
 from nmt_prep.sides import SIDES, Side
-from nmt_prep.stages.download.needed import MERGES, needed_vocabularies, openai_names
-from nmt_prep.stages.download.stage import downloaded_file
+from nmt_prep.stages.download import downloaded_file
+from nmt_prep.stages.needed_files import MERGES, needed_vocabularies, openai_names
 from nmt_prep.stages.vocab.facts import DescribedVocabulary, describe_vocabulary
 from nmt_prep.subwords import DIALECTS, Dialect, Tokenizer, dialect_in, dialect_named, dialect_of, expects_spm
 from nmt_prep.subwords.tokenizer import IdLayout, read_vocabulary

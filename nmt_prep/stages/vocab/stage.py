@@ -13,7 +13,7 @@ from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Outputs, Result, Stage
 from nmt_prep.sides import SIDES, Side
-from nmt_prep.stages.download.stage import Download
+from nmt_prep.stages.download import Download
 from nmt_prep.stages.sample import Sample
 from nmt_prep.stages.vocab.existing import check_local, existing_settings, install_existing
 from nmt_prep.stages.vocab.facts import BuiltVocabulary, VocabularyFacts

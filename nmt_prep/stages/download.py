@@ -1,4 +1,4 @@
-"""The stage download: fetches the files that the config names, verifies them, and stores them by digest."""
+"""download: fetches the files that the config names, verifies them, and stores them by digest."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nmt_prep.archives import damage_of, is_plain
-from nmt_prep.config import Config
+from nmt_prep.config import Config, ExistingVocab
+from nmt_prep.config.corpus import Corpus
+from nmt_prep.corpora.parquet import check_fields
 from nmt_prep.digests import FileSteps
-from nmt_prep.errors import DownloadError
+from nmt_prep.errors import CorpusError, DownloadError
 from nmt_prep.pipeline.manifest import Counts, Manifest, Workspace, read_manifest
 from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
 from nmt_prep.sources.address import shown
 from nmt_prep.sources.downloads import DownloadCache, Downloads, download_all
 from nmt_prep.sources.fetch import Fetcher
+from nmt_prep.sources.hub import repository_address
+from nmt_prep.sources.hub_choice import files_of_split, vocabulary_file
 from nmt_prep.sources.hub_listing import HubFile, Listing, read_listing
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.sources.partial import remove_partials
-from nmt_prep.stages.download.hub import check_first_files, choose_files
-from nmt_prep.stages.download.needed import (
+from nmt_prep.stages.needed_files import (
     Needed,
     fetched_corpora,
     needed_by,
@@ -251,12 +254,71 @@ def _local_entry(file: Needed, path: Path, job: Job) -> Downloaded:
     return Downloaded(digest, path.stat().st_size, path.name, local=True, steps=steps)
 
 
+def choose_files(config: Config, lists: Iterable[tuple[str, Listing]]) -> dict[str, list[HubFile]]:
+    """Returns the files of each repository that are to be fetched, in the order of their rows.
+
+    Args:
+        config: the config.
+        lists: the files of each repository, with the key of its corpus, ``<split>/<corpus>/both``, or vocabulary.
+
+    Raises:
+        DownloadError: a repository does not have what the config asks for; the message names its key in the config.
+    """
+    chosen: dict[str, list[HubFile]] = {}
+    problems = []
+    for key, listing in lists:
+        try:
+            chosen[key] = _chosen(config, key, listing)
+        except DownloadError as error:
+            problems.append(f"{_config_key(key)}: {error}")
+    if problems:
+        raise DownloadError("\n  ".join(problems))
+    return chosen
+
+
+def check_first_files(config: Config, paths: Mapping[str, Path]) -> None:
+    """Checks the fields of corpora in the first of their files, given by the keys of their repositories.
+
+    Raises:
+        CorpusError: a field is missing; the message names the key of the corpus in the config.
+    """
+    for key, path in paths.items():
+        if (corpus := corpus_of(config, key)) is not None:
+            try:
+                check_fields(path, f"{corpus.url.hub_id}: {path.name}", corpus)
+            except CorpusError as error:
+                raise CorpusError(f"{_config_key(key)}: {error}") from error
+
+
+def _chosen(config: Config, key: str, listing: Listing) -> list[HubFile]:
+    corpus = corpus_of(config, key)
+    if corpus is not None:
+        address = corpus.url.hub_id or ""
+        _, name = repository_address(address, "datasets")
+        return files_of_split(listing, name, corpus.split or key.partition("/")[0], address)
+    assert isinstance(config.vocab, ExistingVocab)
+    [address] = config.vocab.files.of(config.vocab.keys[key][0])
+    return [vocabulary_file(listing, address)]
+
+
+def corpus_of(config: Config, key: str) -> Corpus | None:
+    """Returns the corpus of a key; None for the key of a vocabulary."""
+    split, _, rest = key.partition("/")
+    name = rest.partition("/")[0]
+    return next((corpus for corpus in config.splits.get(split, ()) if corpus.name == name), None)
+
+
+def _config_key(key: str) -> str:
+    split, _, rest = key.partition("/")
+    return f"splits.{split}.{rest.partition('/')[0]}" if rest else key
+
+
 @dataclass(frozen=True)
 class HubSource:
     """A repository that a config names.
 
     Attributes:
-        key: key of its corpus or vocabulary, as in :class:`~nmt_prep.stages.download.needed.Needed`.
+        key: key of its corpus or vocabulary, as in :class:`~nmt_prep.stages.needed_files.Needed`.
         address: ``hf://`` address of the repository.
         commit: the commit that is used; None if it is not known yet.
         files: the fetched files, in the order of their rows.

@@ -162,7 +162,7 @@ def _spill_tasks(job: Job, parts: Parts, plans: Mapping[str, ShardPlan]) -> Iter
         first_rows: dict[str, int] = {}
         for number, part in enumerate(parts[split]):
             yield SpillTask(
-                key=f"spill-{spill_name(split, plan, number)}",
+                key=f"spill-{split}-{number:05d}",
                 part=part.path,
                 corpus=[*corpora].index(part.corpus),
                 first_row=row,

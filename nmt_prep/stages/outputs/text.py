@@ -159,7 +159,7 @@ def _spill_tasks(
     numbers: dict[str, int] = {}
     for number, part in enumerate(parts):
         yield TextTask(
-            key=spill_name(want.name, plan, number),
+            key=f"{want.name}-{number:05d}",
             part=part.path,
             corpus=numbers.setdefault(part.corpus, len(numbers)),
             first_row=row,

@@ -1,23 +1,212 @@
 """huggingface: Parquet files that ``datasets.load_dataset`` reads, with a dataset card.
 
-The rows are translations, conversations or ids; :mod:`nmt_prep.outputs.hf_rows` builds them.
+The rows are translations, conversations with prompts, or ids.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nmt_prep.columns import Ragged
 from nmt_prep.config import Config
 from nmt_prep.config.outputs import HuggingFaceOptions
 from nmt_prep.engines import Tick
 from nmt_prep.outputs.card import Card, dataset_card
 from nmt_prep.outputs.files import parquet_file
-from nmt_prep.outputs.hf_rows import CORPUS, IdRows, Prompt, TextRows, english_name, parse_prompt
+from nmt_prep.outputs.lines import corpus_lines
 from nmt_prep.outputs.output import Form, Made, Output, ShardMade, ShardTask
-from nmt_prep.outputs.pairs import IdPairs
+from nmt_prep.outputs.pairs import IdPairs, TextBatch, TextPairs
 from nmt_prep.outputs.vocabulary import copy_vocabularies, write_text
 from nmt_prep.sides import SIDES
+
+CORPUS = "corpus"
+"""Name of the column with the name of each pair's corpus."""
+
+Sized: TypeAlias = "tuple[pa.RecordBatch, npt.NDArray[np.int64]]"
+"""Rows, and the approximate bytes of each."""
+
+_ROW_BYTES = 16
+_PLACE = re.compile(r"\{([^{}]*)\}")
+_PLACES = ("source", "source_language", "target_language")
+
+_LANGUAGES = {
+    "af": "Afrikaans", "am": "Amharic", "ar": "Arabic", "az": "Azerbaijani", "be": "Belarusian", "bg": "Bulgarian",
+    "bn": "Bengali", "bs": "Bosnian", "ca": "Catalan", "cs": "Czech", "cy": "Welsh", "da": "Danish", "de": "German",
+    "el": "Greek", "en": "English", "eo": "Esperanto", "es": "Spanish", "et": "Estonian", "eu": "Basque",
+    "fa": "Persian", "fi": "Finnish", "fr": "French", "ga": "Irish", "gl": "Galician", "gu": "Gujarati", "ha": "Hausa",
+    "he": "Hebrew", "hi": "Hindi", "hr": "Croatian", "hu": "Hungarian", "hy": "Armenian", "id": "Indonesian",
+    "ig": "Igbo", "is": "Icelandic", "it": "Italian", "ja": "Japanese", "ka": "Georgian", "kk": "Kazakh", "km": "Khmer",
+    "kn": "Kannada", "ko": "Korean", "ky": "Kyrgyz", "lb": "Luxembourgish", "lo": "Lao", "lt": "Lithuanian",
+    "lv": "Latvian", "mg": "Malagasy", "mk": "Macedonian", "ml": "Malayalam", "mn": "Mongolian", "mr": "Marathi",
+    "ms": "Malay", "mt": "Maltese", "my": "Burmese", "nb": "Norwegian Bokmål", "ne": "Nepali", "nl": "Dutch",
+    "nn": "Norwegian Nynorsk", "no": "Norwegian", "oc": "Occitan", "pa": "Punjabi", "pl": "Polish", "ps": "Pashto",
+    "pt": "Portuguese", "ro": "Romanian", "ru": "Russian", "sd": "Sindhi", "si": "Sinhala", "sk": "Slovak",
+    "sl": "Slovenian", "so": "Somali", "sq": "Albanian", "sr": "Serbian", "sv": "Swedish", "sw": "Swahili",
+    "ta": "Tamil", "te": "Telugu", "tg": "Tajik", "th": "Thai", "tl": "Tagalog", "tr": "Turkish", "tt": "Tatar",
+    "uk": "Ukrainian", "ur": "Urdu", "uz": "Uzbek", "vi": "Vietnamese", "xh": "Xhosa", "yo": "Yoruba", "zh": "Chinese",
+    "zu": "Zulu",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A prompt: the text before and after the source."""
+
+    before: str
+    after: str
+
+    def named(self, source: str, target: str) -> Prompt:
+        """Returns the prompt with the names of the languages in it."""
+
+        def fill(text: str) -> str:
+            return text.replace("{source_language}", source).replace("{target_language}", target)
+
+        return replace(self, before=fill(self.before), after=fill(self.after))
+
+
+def parse_prompt(text: str) -> Prompt:
+    """Splits a prompt at ``{source}``.
+
+    Raises:
+        ValueError: the prompt does not have ``{source}`` exactly once, or has an unknown place.
+    """
+    places = _PLACE.findall(text)
+    for name in places:
+        if name not in _PLACES:
+            raise ValueError(f"{{{name}}} is not one of {', '.join(f'{{{place}}}' for place in _PLACES)}")
+    if places.count("source") != 1:
+        raise ValueError("must have {source} once")
+    before, after = text.split("{source}")
+    return Prompt(before, after)
+
+
+def english_name(code: str) -> str | None:
+    """Returns the English name of a language, given its tag; None for an unknown language."""
+    return _LANGUAGES.get(code.replace("_", "-").partition("-")[0].lower())
+
+
+class IdRows:
+    """Rows ``input_ids``, ``labels`` and ``length``, the number of input ids."""
+
+    ids: ClassVar[tuple[str, ...]] = ("input_ids", "labels")
+    """Columns of lists of ids."""
+
+    def __init__(self, task: ShardTask[Any]) -> None:
+        self._task = task
+        ids = pa.list_(pa.int32())
+        self.schema = pa.schema([("input_ids", ids), ("labels", ids), ("length", pa.int32()), *_corpus_field(task)])
+
+    def batches(self) -> Iterator[Sized]:
+        """Yields the rows of the shard.
+
+        Raises:
+            RecordsError: the records cannot be read.
+        """
+        assert isinstance(self._task.pairs, IdPairs)
+        for batch in self._task.pairs.batches():
+            lengths = batch.sources.lengths
+            columns = [_lists(batch.sources), _lists(batch.targets), pa.array(lengths.astype(np.int32))]
+            columns += _corpus_column(self._task, batch.corpora)
+            sizes = 4 * (lengths + batch.targets.lengths) + _ROW_BYTES
+            yield pa.record_batch(columns, schema=self.schema), sizes
+
+
+class TextRows:
+    """Rows ``translation``, or with prompts rows ``messages``."""
+
+    ids: ClassVar[tuple[str, ...]] = ()
+    """Columns of lists of ids."""
+
+    def __init__(self, task: ShardTask[Any], prompts: tuple[Prompt, ...]) -> None:
+        self._task = task
+        self._codes = [task.run.codes[side] for side in SIDES]
+        self._before = pa.array([prompt.before for prompt in prompts], pa.large_string())
+        self._after = pa.array([prompt.after for prompt in prompts], pa.large_string())
+        self.schema = self._messages_schema() if prompts else self._translation_schema()
+
+    def batches(self) -> Iterator[Sized]:
+        """Yields the rows of the shard.
+
+        Raises:
+            RecordsError: the text cannot be read.
+        """
+        pairs = self._task.pairs
+        assert isinstance(pairs, TextPairs)
+        position = pairs.plan.shard_range(pairs.shard).start
+        for batch in pairs.batches(self._task.directory / f"{self._task.label}.parquet"):
+            column = self._messages(batch, position) if len(self._before) else self._translations(batch)
+            columns = [column, *_corpus_column(self._task, batch.corpora)]
+            bytes_of = pc.add(pc.binary_length(batch.sources), pc.binary_length(batch.targets))
+            sizes = np.asarray(bytes_of.to_numpy(zero_copy_only=False), np.int64) + _ROW_BYTES
+            yield pa.record_batch(columns, schema=self.schema), sizes
+            position += len(batch)
+
+    def _translation_schema(self) -> pa.Schema:
+        features: dict[str, object] = {"translation": {"languages": self._codes, "_type": "Translation"}}
+        if self._task.options.corpus:
+            features[CORPUS] = {"dtype": "string", "_type": "Value"}
+        metadata = json.dumps({"info": {"features": features}})
+        kind = pa.struct([(code, pa.string()) for code in self._codes])
+        return pa.schema([("translation", kind), *_corpus_field(self._task)], {"huggingface": metadata})
+
+    def _messages_schema(self) -> pa.Schema:
+        kind = pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))
+        return pa.schema([("messages", kind), *_corpus_field(self._task)])
+
+    def _translations(self, batch: TextBatch) -> pa.Array:
+        return pa.StructArray.from_arrays(
+            [batch.sources.cast(pa.string()), batch.targets.cast(pa.string())], self._codes
+        )
+
+    def _messages(self, batch: TextBatch, position: int) -> pa.Array:
+        choice = pa.array(drawn(self._task.run.seed, self._task.split, position, len(batch), len(self._before)))
+        nothing = pa.scalar("", pa.large_string())
+        questions = pc.binary_join_element_wise(
+            pc.take(self._before, choice), batch.sources, pc.take(self._after, choice), nothing
+        )
+        pairs = len(batch)
+        order = np.arange(2 * pairs).reshape(2, pairs).T.ravel()  # question, answer, question, answer, …
+        contents = pc.take(pa.concat_arrays([questions, batch.targets]), pa.array(order)).cast(pa.string())
+        roles = pc.take(pa.array(["user", "assistant"]), pa.array(np.tile([0, 1], pairs)))
+        messages = pa.StructArray.from_arrays([roles, contents], ["role", "content"])
+        return pa.ListArray.from_arrays(pa.array(np.arange(0, 2 * pairs + 1, 2, dtype=np.int32)), messages)
+
+
+def drawn(seed: int, split: str, position: int, count: int, choices: int) -> npt.NDArray[np.int64]:
+    """Draws numbers below ``choices`` for consecutive positions of a split; int64, shape ``[count]``.
+
+    A number depends only on position, seed and split (SplitMix64, keyed by a digest).
+    """
+    key = hashlib.sha256(f"nmt_prep prompts 1\n{seed}\n{split}".encode()).digest()
+    step, first, second = (np.uint64(value) for value in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
+    state = np.arange(position, position + count, dtype=np.uint64) * step + np.frombuffer(key, "<u8", 1)
+    state = (state ^ (state >> np.uint64(30))) * first
+    state = (state ^ (state >> np.uint64(27))) * second
+    state ^= state >> np.uint64(31)
+    scaled: npt.NDArray[np.uint64] = (state >> np.uint64(32)) * np.uint64(choices)
+    return (scaled >> np.uint64(32)).astype(np.int64)
+
+
+def _lists(rows: Ragged) -> pa.Array:
+    return pa.ListArray.from_arrays(pa.array(rows.offsets.astype(np.int32)), pa.array(rows.values))
+
+
+def _corpus_field(task: ShardTask[Any]) -> list[tuple[str, pa.DataType]]:
+    return [(CORPUS, pa.string())] if task.options.corpus else []
+
+
+def _corpus_column(task: ShardTask[Any], corpora: npt.NDArray[np.int32]) -> list[pa.Array]:
+    return [corpus_lines(task.run, task.split, corpora).cast(pa.string())] if task.options.corpus else []
 
 
 class HuggingFace(Output[HuggingFaceOptions]):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -152,12 +152,8 @@ SAMPLE, LEARN = SampleRounds("align"), LearningRounds("align", SETTINGS)
 LINK = Round("align", link_part, Linked, made=lambda task, _: [task.output], words="linking words")
 
 
-@dataclass(frozen=True)
-class Aligned:
-    """The tasks of each split with their parts and results, and the model; None if nothing could be learned."""
-
-    splits: dict[str, list[tuple[PairFile, LinkTask, Linked]]]
-    model: Path | None
+Aligned: TypeAlias = "tuple[dict[str, list[tuple[PairFile, LinkTask, Linked]]], Path | None]"
+"""The parts of each split with their tasks and results, and the model; None if nothing could be learned."""
 
 
 class Align(Stage[AlignOutput, Aligned]):
@@ -235,25 +231,15 @@ class Align(Stage[AlignOutput, Aligned]):
             ]
             for split, listed in parts.items()
         }
-        linked = iter(
-            (
-                yield from LINK.run(
-                    [task for own in tasks.values() for task in own],
-                    sum(part.pairs for listed in parts.values() for part in listed),
-                )
-            )
-        )
-        made = {
-            split: [(part, task, next(linked)) for part, task in zip(parts[split], own, strict=True)]
-            for split, own in tasks.items()
-        }
-        return Aligned(made, model)
+        linked = yield from LINK.run_groups(tasks, sum(part.pairs for listed in parts.values() for part in listed))
+        return {split: list(zip(parts[split], tasks[split], linked[split], strict=True)) for split in parts}, model
 
     def finish(self, job: Job, made: Aligned) -> Result[AlignOutput]:
-        if made.model is not None and made.model.is_relative_to(job.scratch):  # it was learned
+        splits, model = made
+        if model is not None and model.is_relative_to(job.scratch):  # it was learned
             with atomic_write(job.directory / MODEL_FILE) as beside:
-                link_or_copy(made.model, beside)
-        every = [each for own in made.splits.values() for each in own]
+                link_or_copy(model, beside)
+        every = [linked for listed in splits.values() for linked in listed]
         pairs, links, without, too_long = (
             sum(getattr(result, name) for _, _, result in every) for name in ("pairs", "links", "without", "too_long")
         )
@@ -266,9 +252,9 @@ class Align(Stage[AlignOutput, Aligned]):
                     result.pairs,
                     result.links,
                 )
-                for part, task, result in own
+                for part, task, result in listed
             )
-            for split, own in made.splits.items()
+            for split, listed in splits.items()
         }
         digests = {task.output.relative_to(job.directory).as_posix(): result.sha256 for _, task, result in every}
         counts = Counts(pairs, pairs, other={"links": links, "without_links": without, "too_long": too_long})

@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 from nmt_prep import __version__
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.config import Config, ExistingVocab
+from nmt_prep.corpora.parts import PairFile
 from nmt_prep.health.judging import encoded_warnings
 from nmt_prep.health.warning import HealthWarning, Warnings
 from nmt_prep.pipeline.manifest import Counts
@@ -22,7 +24,7 @@ from nmt_prep.reporting.sections.flow import corpus_flow
 from nmt_prep.reporting.sections.provenance import shown_config, shown_settings, signature
 from nmt_prep.reporting.summary import Json
 from nmt_prep.reporting.tables import render_text
-from nmt_prep.stages.clean import Clean, CleanOutput
+from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.download import Download
 from nmt_prep.stages.encode import Encode, licence_settings
@@ -143,20 +145,17 @@ def _corpora(job: Job, info: DatasetInfo) -> Json:
 
 
 def _flow(job: Job, profile: Json) -> Json:
-    compiled, cleaned = job.read(Compile), _cleaned(job)
-    sizes: dict[tuple[str, str], int] = {}
-    for split, parts in compiled.parts.items():
-        for part in parts:
-            sizes[split, part.corpus] = sizes.get((split, part.corpus), 0) + part.text_bytes
-    left = _left_bytes(cleaned)
+    compiled, cleaned = job.read(Compile), None if job.config.clean is None else job.read(Clean)
+    sizes = _text_bytes(compiled.parts)
+    left = {} if cleaned is None else _text_bytes(cleaned.parts)
     rejected = {} if cleaned is None else job.observed(Clean).rejected
 
     def flow(split: str, corpus: str) -> Json:
         counts = cleaned.corpora.get(split, {}).get(corpus) if cleaned else None
         return corpus_flow(
             as_json(compiled.corpora[split][corpus]),
-            sizes.get((split, corpus), 0),
-            None if counts is None else {**as_json(counts), "bytes": left.get((split, corpus), 0)},
+            sizes[split, corpus],
+            None if counts is None else {**as_json(counts), "bytes": left[split, corpus]},
             rejected[split][corpus].bytes if counts is not None else {},
             profile.get(split, {}).get(corpus),
         )
@@ -167,15 +166,12 @@ def _flow(job: Job, profile: Json) -> Json:
     }
 
 
-def _cleaned(job: Job) -> CleanOutput | None:
-    return None if job.config.clean is None else job.read(Clean)
-
-
-def _left_bytes(cleaned: CleanOutput | None) -> Mapping[tuple[str, str], int]:
-    sizes: dict[tuple[str, str], int] = {}
-    for split, parts in cleaned.parts.items() if cleaned else ():
-        for part in parts:
-            sizes[split, part.corpus] = sizes.get((split, part.corpus), 0) + part.text_bytes
+def _text_bytes(parts: Mapping[str, Sequence[PairFile]]) -> Counter[tuple[str, str]]:
+    """Returns the bytes of text of each corpus, by split and name."""
+    sizes: Counter[tuple[str, str]] = Counter()
+    for split, listed in parts.items():
+        for part in listed:
+            sizes[split, part.corpus] += part.text_bytes
     return sizes
 
 

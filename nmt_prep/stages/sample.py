@@ -117,14 +117,12 @@ class SampleTask:
 
     Attributes:
         key: names the task.
-        side: to sample.
         lines: of the corpus.
         budget: in characters.
         output: file to write.
     """
 
     key: str
-    side: Side
     lines: RawLines | CleanedLines
     budget: int
     output: Path
@@ -171,7 +169,8 @@ class SampleOutput:
     target: SampleSize
 
 
-Sampled: TypeAlias = "list[tuple[SampleTask, SampleSize]]"
+Sampled: TypeAlias = "dict[Side, list[tuple[Path, SampleSize]]]"
+"""The files of the samples of all corpora by side, with their sizes."""
 
 
 class Sample(Stage[SampleOutput, Sampled]):
@@ -207,20 +206,21 @@ class Sample(Stage[SampleOutput, Sampled]):
     def work(self, job: Job) -> Rounds[Sampled]:
         lines = _cleaned_lines if _from_cleaned(job.config) else _raw_lines
         budget = job.config.sample.bytes_per_corpus
-        tasks = [
-            SampleTask(key := f"{side}-{index:03d}", side, lines(job, index, side), budget, job.scratch / key)
+        tasks = {
+            side: [
+                SampleTask(key := f"{side}-{index:03d}", lines(job, index, side), budget, job.scratch / key)
+                for index in range(len(job.config.splits["train"]))
+            ]
             for side in SIDES
-            for index in range(len(job.config.splits["train"]))
-        ]
-        results = yield from SAMPLE.run(tasks)
-        return list(zip(tasks, results, strict=True))
+        }
+        sizes = yield from SAMPLE.run_groups(tasks)
+        return {side: list(zip((task.output for task in tasks[side]), sizes[side], strict=True)) for side in SIDES}
 
     def finish(self, job: Job, made: Sampled) -> Result[SampleOutput]:
         sizes: dict[Side, SampleSize] = {}
         for side in SIDES:
-            own = [(task.output, size) for task, size in made if task.side == side]
-            _join([path for path, _ in own], job.directory / f"{side}.txt")
-            sizes[side] = reduce(add, (size for _, size in own))
+            _join([path for path, _ in made[side]], job.directory / f"{side}.txt")
+            sizes[side] = reduce(add, (size for _, size in made[side]))
         numbers = {f"{side}_{name}": count for side in SIDES for name, count in vars(sizes[side]).items()}
         return Result(SampleOutput(**sizes), Counts(other=numbers), files=[f"{side}.txt" for side in SIDES])
 

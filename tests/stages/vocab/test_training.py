@@ -64,7 +64,7 @@ def test_slices_are_cut_at_line_starts(tmp_path: Path) -> None:
     for task in tasks:
         ticks: list[int] = []
         assert count_slice(task, ticks.append) >= 0
-        counted.append(sorted(read_counts(task.output).to_bytes()))
+        counted.append(sorted(read_counts(task.output).texts.to_bytes()))
     words = [b"w%d" % number for number in range(400)]
     assert counted == [
         sorted(words[:162]), sorted(words[162:302]), [*sorted(words[302:]), b"x" * 2000], [], [], [b"last"],

@@ -178,10 +178,9 @@ def test_a_corpus_added_to_a_split_is_compiled_with_the_others(done: Path) -> No
 
 
 def test_a_run_resumes_after_an_error(done: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nmt_prep.stages.encode import tasks
 
     calls = 0
-    write_shards = tasks.write_shards
+    write_shards = encode_tasks.write_shards
 
     def fail_once(*arguments: Any) -> Any:
         nonlocal calls
@@ -190,7 +189,7 @@ def test_a_run_resumes_after_an_error(done: Path, monkeypatch: pytest.MonkeyPatc
             raise nmt_prep.NmtPrepError("disk full")
         return write_shards(*arguments)
 
-    monkeypatch.setattr(tasks, "write_shards", fail_once)
+    monkeypatch.setattr(encode_tasks, "write_shards", fail_once)
     with pytest.raises(nmt_prep.NmtPrepError, match="disk full"):
         run(done, output="again", workers=1)
     assert run(done, output="again") == ["encode", "report"]

@@ -18,12 +18,13 @@ from nmt_prep.errors import ConfigError, NmtPrepError, OutputError
 from nmt_prep.publishing.object_store import ObjectStore
 from nmt_prep.publishing.publication import (
     MANIFEST,
+    Content,
     Files,
     Publication,
+    Publisher,
     check_foreign,
     read_publication,
 )
-from nmt_prep.publishing.publisher import Content, Publisher
 from nmt_prep.runtime import needed_extra
 from nmt_prep.sources.hub import EXTRA, HubAddress, endpoint, hub_address, hub_api, is_commit, token
 from nmt_prep.sources.retries import Clock, TransientError, repeated

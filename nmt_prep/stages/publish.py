@@ -25,8 +25,7 @@ from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage
 from nmt_prep.progress import Meter
 from nmt_prep.publishing.hub import HubPublisher
-from nmt_prep.publishing.publication import PublishedFile
-from nmt_prep.publishing.publisher import Content, Publisher, StorePublisher
+from nmt_prep.publishing.publication import Content, PublishedFile, Publisher, StorePublisher
 from nmt_prep.records.dataset_json import DatasetInfo, load_dataset_info
 from nmt_prep.runtime import check_extra
 from nmt_prep.sources.address import shown

@@ -14,8 +14,7 @@ from nmt_prep.config.publish import PublishSettings
 from nmt_prep.errors import ConfigError, OutputError
 from nmt_prep.pipeline.drivers import RoundState, Share
 from nmt_prep.publishing.object_store import ObjectStore
-from nmt_prep.publishing.publication import Publication, PublishedFile
-from nmt_prep.publishing.publisher import StorePublisher
+from nmt_prep.publishing.publication import Publication, PublishedFile, StorePublisher
 from nmt_prep.runner import plan, run, run_share, tasks
 from tests.corpus import corpus_config, tree, write_corpus
 

@@ -11,11 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from nmt_prep.artefacts import link_files
 from nmt_prep.config import Config, Corpus
 from nmt_prep.corpora.parts import PairFile
+from nmt_prep.errors import VocabularyError
+from nmt_prep.outputs import RunFacts, kind_of, wanted_outputs
 from nmt_prep.pipeline.manifest import Counts, Manifest, differences
 from nmt_prep.pipeline.rounds import Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
@@ -37,9 +40,9 @@ from nmt_prep.records.index import index_path
 from nmt_prep.records.plan import GlobalShuffle, ShardPlan, shard_name
 from nmt_prep.reporting.profile import TextProfile
 from nmt_prep.reporting.sample import CorpusSample
+from nmt_prep.sides import SIDES, Side
 from nmt_prep.sources.lockfile import LockFile
-from nmt_prep.stages.encode.facts import check_outputs, corpus_frames, run_facts, tag_settings
-from nmt_prep.stages.encode.tasks import (
+from nmt_prep.stages.encode_tasks import (
     ENCODE,
     SHUFFLE,
     Encoded,
@@ -52,6 +55,8 @@ from nmt_prep.stages.encode.tasks import (
 )
 from nmt_prep.stages.pair_files import pair_files, pair_stages
 from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
+from nmt_prep.stages.vocab.facts import VocabularyFacts
+from nmt_prep.subwords.frame import Frame
 from nmt_prep.typed_json import parse_json_as
 
 Parts: TypeAlias = "Mapping[str, Sequence[PairFile]]"
@@ -252,3 +257,104 @@ def _corpora(corpora: Sequence[Corpus], parts: Sequence[PairFile]) -> tuple[Corp
 def _with_licences(corpora: Sequence[Corpus], listed: Sequence[CorpusInfo]) -> tuple[CorpusInfo, ...]:
     licences = {corpus.name: corpus.licence for corpus in corpora}
     return tuple(corpus.model_copy(update={"licence": licences[corpus.name]}) for corpus in listed)
+
+
+def tag_settings(config: Config) -> dict[str, object]:
+    """Returns the tags and frames in the config, as settings of a stage that inserts them."""
+    frames = config.vocab.frame.model_dump(exclude_none=True)
+    return {f"vocab.frame.{side}": text for side, text in frames.items()} | {
+        f"splits.{split}.{corpus.name}.tag.{side}": tag
+        for split, corpora in config.splits.items()
+        for corpus in corpora
+        for side, tag in corpus.tags.items()
+    }
+
+
+def corpus_frames(job: Job) -> dict[str, dict[str, dict[Side, Frame]]]:
+    """Returns the frames by split, corpus and side, for a stage after vocab.
+
+    Args:
+        job: job of the stage.
+
+    Raises:
+        VocabularyError: a tag is not a piece of its side's vocabulary (the message names its config key), or the
+            vocabulary has no eos piece and the config no frame.
+    """
+    vocab = job.read(Vocabulary)
+    vocabularies = built_vocabularies(job)
+    framed = [side for side in SIDES if job.config.vocab.frame.of(side) is not None]
+    ends = {side: _end(facts) for side, facts in vocab.sides().items() if side not in framed}
+
+    def frame(split: str, corpus: Corpus, side: Side) -> Frame:
+        tag = corpus.tags.get(side)
+        text = job.config.vocab.frame.of(side)
+        if text is not None:
+            try:
+                return Frame.parse(vocabularies[side].load(), text, tag)
+            except VocabularyError as error:
+                raise VocabularyError(f"vocab.frame.{side}: {error}") from error
+        if tag is None:
+            return Frame((), ends[side])
+        if tag not in vocab.pieces[side]:
+            raise VocabularyError(
+                f"splits.{split}.{corpus.name}.tag.{side}: {tag!r} is not a piece of {vocab.sides()[side].file}; "
+                "add it to vocab.reserved"
+            )
+        return Frame((vocab.pieces[side][tag],), ends[side])
+
+    return {
+        split: {
+            corpus.name: {side: frame(split, corpus, side) for side in SIDES}
+            for corpus in corpora
+            if corpus.role != "vocab"
+        }
+        for split, corpora in job.config.splits.items()
+    }
+
+
+def _end(facts: VocabularyFacts) -> tuple[int]:
+    if facts.eos_id is None:
+        raise VocabularyError(f"{facts.file} has no eos piece, which must end every row; train it with one")
+    return (facts.eos_id,)
+
+
+def run_facts(job: Job, records: Path) -> RunFacts:
+    """Returns the facts of a run, for a stage after vocab.
+
+    Args:
+        job: job of the stage.
+        records: directory of the records.
+    """
+    config = job.config
+    corpora: dict[str, tuple[str, ...]] = {
+        split: tuple(dict.fromkeys(part.corpus for part in listed)) for split, listed in pair_files(job).items()
+    }
+    languages: dict[Side, str] = {"source": config.languages.source, "target": config.languages.target}
+    frames = {side: config.vocab.frame.of(side) for side in SIDES}
+    return RunFacts(
+        name=config.name,
+        seed=config.seed,
+        languages=languages,
+        shared=config.vocab.shared,
+        vocabularies=built_vocabularies(job),
+        frames={side: frame for side, frame in frames.items() if frame is not None},
+        corpora=corpora,
+        licences={
+            corpus.name: corpus.licence
+            for listed in config.splits.values()
+            for corpus in listed
+            if corpus.licence is not None
+        },
+        fingerprint=job.fingerprint,
+        records=records,
+    )
+
+
+def check_outputs(config: Config, run: RunFacts) -> None:
+    """Checks that the outputs of a run can hold its ids and pieces.
+
+    Raises:
+        VocabularyError: one cannot.
+    """
+    for options in wanted_outputs(config).values():
+        kind_of(options).check(options, run)

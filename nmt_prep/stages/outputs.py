@@ -1,7 +1,7 @@
 """outputs: writes the splits in the files of other trainers, one directory per entry of the list ``outputs``.
 
 Kinds that hold ids convert the records, which are encoded and shuffled already. Kinds that hold text shuffle the text
-of the parts themselves (:mod:`~nmt_prep.stages.outputs.text`), by the same permutation. A shard is a task.
+of the parts themselves (:mod:`~nmt_prep.stages.shuffled_text`), by the same permutation. A shard is a task.
 """
 
 from __future__ import annotations
@@ -25,10 +25,9 @@ from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
 from nmt_prep.records.dataset_json import DATASET_FILE, DatasetInfo, load_dataset_info
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.align import Align, aligned_splits
-from nmt_prep.stages.encode import Encode, licence_settings
-from nmt_prep.stages.encode.facts import check_outputs, run_facts, tag_settings
-from nmt_prep.stages.outputs.text import SPILL_TEXT, Wanted, shuffled_text
+from nmt_prep.stages.encode import Encode, check_outputs, licence_settings, run_facts, tag_settings
 from nmt_prep.stages.pair_files import pair_files, pair_stages
+from nmt_prep.stages.shuffled_text import SPILL_TEXT, Wanted, shuffled_text
 from nmt_prep.stages.vocab import Vocabulary
 from nmt_prep.subwords import Tokenizer
 from nmt_prep.typed_json import parse_json_as

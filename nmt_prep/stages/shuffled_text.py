@@ -31,8 +31,8 @@ from nmt_prep.records.plan import GlobalShuffle, ShardPlan
 from nmt_prep.records.writer import SpillWriter
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.align import Align, links_of
-from nmt_prep.stages.encode.facts import corpus_frames
-from nmt_prep.stages.encode.tasks import in_buckets, spill_buffer, spill_name
+from nmt_prep.stages.encode import corpus_frames
+from nmt_prep.stages.encode_tasks import in_buckets, spill_buffer, spill_name
 from nmt_prep.stages.vocab import BuiltVocabulary, built_vocabularies
 from nmt_prep.subwords.frame import Frame
 

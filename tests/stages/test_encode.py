@@ -11,7 +11,8 @@ from nmt_prep.errors import VocabularyError
 from nmt_prep.records.check import check_records
 from nmt_prep.records.dataset_json import InputInfo, load_dataset_info
 from nmt_prep.records.reader import read_shard
-from nmt_prep.stages.encode import Encode, tasks
+from nmt_prep.stages import encode_tasks
+from nmt_prep.stages.encode import Encode
 from nmt_prep.stages.vocab import facts
 from nmt_prep.subwords import T2TTokenizer
 from tests.corpus import corpus_config, tree, write_corpus
@@ -48,7 +49,7 @@ def test_more_shards_than_pairs(place: Path) -> None:
 
 def test_the_number_of_buckets_changes_no_byte(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nmt_prep.run(corpus_config(place / "run"))
-    monkeypatch.setattr(tasks, "_SMALLEST_BUFFER", 500)
+    monkeypatch.setattr(encode_tasks, "_SMALLEST_BUFFER", 500)
     monkeypatch.setattr(local, "BASE_MEMORY", 10**12)
     nmt_prep.run(corpus_config(place / "small"))
     assert tree(place / "run") == tree(place / "small")
@@ -61,8 +62,8 @@ def test_spill_files_of_an_interrupted_run_keep_their_buckets(place: Path, monke
         raise nmt_prep.NmtPrepError("power")
 
     with monkeypatch.context() as patch:
-        patch.setattr(tasks, "write_shards", fail)
-        patch.setattr(tasks, "_SMALLEST_BUFFER", 500)
+        patch.setattr(encode_tasks, "write_shards", fail)
+        patch.setattr(encode_tasks, "_SMALLEST_BUFFER", 500)
         patch.setattr(local, "BASE_MEMORY", 10**12)
         with pytest.raises(nmt_prep.NmtPrepError, match="power"):
             nmt_prep.run(corpus_config(place / "run"))

@@ -618,6 +618,9 @@ class WordNumbers:
     def encode(
         self, data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], spaces: bool, stem: int, threads: int
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]: ...
+    def encode_marked(
+        self, data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], spaces: bool, stem: int, threads: int
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.uint32]]: ...
 
 class NumberedPairs:
     def __init__(
@@ -719,6 +722,66 @@ class NativeAligner:
 def symmetrize_links(
     forward: npt.NDArray[np.uint8], backward: npt.NDArray[np.uint8], how: int
 ) -> npt.NDArray[np.uint8]: ...
+
+# adequacy.cpp
+ADEQUACY_FEATURES: int
+ADEQUACY_BINS: int
+
+def count_adequacy_words(
+    aligner: NativeAligner,
+    pairs: NumberedPairs,
+    copies: npt.NDArray[np.int64],
+    evidence: LinkEvidence,
+    options: tuple[float, float, float],
+    source: npt.NDArray[np.int64],
+    target: npt.NDArray[np.int64],
+    threads: int,
+) -> None: ...
+def adequacy_features(
+    aligner: NativeAligner,
+    judged: NumberedPairs,
+    source_marks: npt.NDArray[np.uint32],
+    target_marks: npt.NDArray[np.uint32],
+    sample: NumberedPairs,
+    copies: npt.NDArray[np.int64],
+    places: npt.NDArray[np.int32],
+    evidence: LinkEvidence,
+    options: tuple[float, float, float],
+    source: npt.NDArray[np.int64],
+    target: npt.NDArray[np.int64],
+    words: float,
+    characters: float,
+    threads: int,
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]: ...
+def train_trees(
+    bins: npt.NDArray[np.uint8],
+    classes: npt.NDArray[np.uint8],
+    directions: npt.NDArray[np.int8],
+    trees: int,
+    leaves: int,
+    rate: float,
+    penalty: float,
+    smallest: int,
+    threads: int,
+) -> tuple[
+    npt.NDArray[np.int32],
+    npt.NDArray[np.float64],
+    npt.NDArray[np.int32],
+    npt.NDArray[np.float64],
+    npt.NDArray[np.int32],
+]: ...
+
+class Trees:
+    def __init__(
+        self,
+        features: npt.NDArray[np.int32],
+        bounds: npt.NDArray[np.float64],
+        children: npt.NDArray[np.int32],
+        values: npt.NDArray[np.float64],
+        roots: npt.NDArray[np.int32],
+        size: int,
+    ) -> None: ...
+    def predict(self, rows: npt.NDArray[np.float64], threads: int = 1) -> npt.NDArray[np.float64]: ...
 
 # sentences.cpp
 class SentenceSide:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from _nmt_prep_core import ALIGN_JUMPS, LexicalTable, LinkEvidence, NativeAligner, NumberedPairs
 
-from nmt_prep.align.files import damaged, read_arrays, write_arrays
+from nmt_prep.align.files import Arrays, damaged, read_arrays, write_arrays
 from nmt_prep.align.links import SYMMETRIZATIONS, Links, Symmetrization
 from nmt_prep.align.settings import Settings, rounds
 from nmt_prep.align.vocabulary import Integers, Vocabulary, words_of
@@ -47,6 +47,9 @@ _LEAST_VALUE = -3.0
 """Least value of a word in the score of a pair."""
 
 
+SCORE_OPTIONS = (_PSEUDO_COUNT, _MIXED, _LEAST_VALUE)
+"""What the native functions take that compute values of words."""
+
 _DTYPES = {
     prefix + name: dtype
     for prefix in ("", "prior.")
@@ -60,7 +63,26 @@ _DTYPES = {
         "evidence": "<i8",
     }.items()
 }
-"""Types of the arrays of a file."""
+"""Types of the arrays of a model."""
+
+CLASSIFIER = "adequacy"
+"""Name of the facts, and begin of the names of the arrays, of a classifier in the file of a model."""
+
+_CLASSIFIER_DTYPES = {
+    **{f"{CLASSIFIER}.{side}.sums": "<i8" for side in SIDES},
+    **{
+        f"{CLASSIFIER}.{forest}.{name}": dtype
+        for forest in (0, 1)
+        for name, dtype in {
+            "features": "<i4",
+            "bounds": "<f8",
+            "children": "<i4",
+            "values": "<f8",
+            "roots": "<i4",
+        }.items()
+    },
+}
+"""Types of the arrays of a classifier; see :mod:`nmt_prep.cleaning.adequacy.files`."""
 
 
 def first_jumps() -> Weights:
@@ -217,8 +239,7 @@ class Model:
             raise ValueError(f"the model needs its round {self.round} before it can score pairs")
         if isinstance(copies, int):
             copies = np.full(len(pairs), copies, np.int64)
-        options = (_PSEUDO_COUNT, _MIXED, _LEAST_VALUE)
-        return self.aligner.score(pairs, self._evidence, copies, *options, threads)
+        return self.aligner.score(pairs, self.links, copies, *SCORE_OPTIONS, threads)
 
     @cached_property
     def aligner(self) -> NativeAligner:
@@ -231,12 +252,18 @@ class Model:
         )
 
     @cached_property
-    def _evidence(self) -> LinkEvidence:
+    def links(self) -> LinkEvidence:
+        """The native view of the counts of links. Requires a lexicon."""
         assert self.lexicon is not None
         return LinkEvidence(self.lexicon.table, self.evidence)
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path, classifier: tuple[dict[str, Any], Arrays] | None = None) -> None:
         """Writes the model to a file. The same model gives the same bytes.
+
+        Args:
+            path: the file.
+            classifier: facts and arrays of a classifier that goes with the model, without :data:`CLASSIFIER` in their
+                names; None for none.
 
         Raises:
             OutputError: the file cannot be written.
@@ -245,6 +272,10 @@ class Model:
         if self.prior is not None:
             prior, prior_arrays = self.prior._stored("prior.")
             facts, arrays = facts | {"prior": prior}, arrays | prior_arrays
+        if classifier is not None:
+            more, more_arrays = classifier
+            facts |= {CLASSIFIER: more}
+            arrays |= {f"{CLASSIFIER}.{name}": array for name, array in more_arrays.items()}
         write_arrays(path, "model", facts, arrays)
 
     @classmethod
@@ -255,10 +286,24 @@ class Model:
             AlignmentModelError: the file is not a model, or is damaged.
             OSError: the file cannot be read.
         """
-        facts, arrays = read_arrays(path, "model", _DTYPES)
+        return cls.load_with_classifier(path)[0]
+
+    @classmethod
+    def load_with_classifier(cls, path: Path) -> tuple[Model, tuple[Any, dict[str, npt.NDArray[Any]]] | None]:
+        """Reads a model, and the facts and arrays of the classifier in its file, which are not checked; None for none.
+
+        Raises:
+            AlignmentModelError: the file is not a model, or is damaged.
+            OSError: the file cannot be read.
+        """
+        facts, arrays = read_arrays(path, "model", _DTYPES | _CLASSIFIER_DTYPES)
+        more = {name: arrays.pop(name) for name in _CLASSIFIER_DTYPES.keys() & arrays.keys()}
+        classifier = None
+        if CLASSIFIER in facts:
+            classifier = facts.pop(CLASSIFIER), {name.removeprefix(f"{CLASSIFIER}."): more[name] for name in more}
         try:
             prior = None if "prior" not in facts else _restored(facts.pop("prior"), arrays, "prior.")
-            return replace(_restored(facts, arrays, ""), prior=prior)
+            return replace(_restored(facts, arrays, ""), prior=prior), classifier
         except KeyError as error:
             raise damaged(path, f"it lacks {error}") from error
         except ValueError as error:

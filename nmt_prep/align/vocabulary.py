@@ -119,6 +119,18 @@ class Vocabulary:
         """
         return self._numbers.encode(lines.data, lines.offsets, settings.pretokenized, settings.stem, threads)
 
+    def marked(
+        self, lines: TextColumn, settings: Settings, threads: int
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
+        """Returns the numbers of the words of lines, the offsets of each line's words, and the marks of the words.
+
+        A mark tells what punctuation or number a word is, and how long it is.
+
+        Raises:
+            InvalidTextError: a line is not UTF-8.
+        """
+        return self._numbers.encode_marked(lines.data, lines.offsets, settings.pretokenized, settings.stem, threads)
+
     def numbers_of(self, hashes: Hashes) -> npt.NDArray[np.int64]:
         """Returns the numbers of words, given their hashes; 0 for an unknown word."""
         order = np.argsort(self.hashes)

@@ -221,32 +221,49 @@ def cells(
     return counts
 
 
+def support(
+    model: Model,
+    counts: Table,
+    source: Sequence[int],
+    target: Sequence[int],
+    origins: Sequence[tuple[Sequence[int], Sequence[int], int]],
+    options: Mapping[str, Any],
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Values of source and target words, without what copies of the origins brought to the counts.
+
+    Also what each cell adds to the probability of its target word, and of its source word: ``[sources, targets]``.
+    """
+    left = dict(counts)
+    for s, t, copies in origins:
+        brought = expected([(s, t, agreed(*by_diagonal(model, s, t)))], list(counts))
+        left = {cell: left[cell] - copies * brought[cell] for cell in counts}
+    weights = diagonal(len(source), len(target), model.steepness)
+    values: dict[bool, list[float]] = {True: [], False: []}
+    shares = {True: model.target_shares, False: model.source_shares}
+    added = {True: np.zeros(weights.shape), False: np.zeros(weights.shape)}
+    for forward, words, others in ((True, target, source), (False, source, target)):
+        for at, word in enumerate(words):
+            near = weights[:, at] if forward else weights[at]
+            given = 0.0
+            for place, (other, weight) in enumerate(zip(others, near, strict=True)):
+                cell = (other, word) if forward else (word, other)
+                total = sum(count for (s, t), count in left.items() if (s if forward else t) == other)
+                known = max(left.get(cell, 0.0), 0.0)
+                spread = options["pseudo"] * shares[forward][word]
+                given += weight / near.sum() * (known + spread) / (max(total, 0.0) + options["pseudo"])
+                where = (place, at) if forward else (at, place)
+                added[forward][where] = weight * known / (max(total, 0.0) + options["pseudo"])
+            values[forward].append(max(np.log(given / shares[forward][word] + options["mix"]), options["floor"]))
+    return np.array(values[False]), np.array(values[True]), added[True], added[False]
+
+
 def score(
     model: Model, counts: Table, source: Sequence[int], target: Sequence[int], own: int, options: Mapping[str, Any]
 ) -> float:
     """The score of a pair, without what ``own`` copies of it brought to the counts."""
-    left = dict(counts)
-    if own:
-        links = agreed(*by_diagonal(model, source, target))
-        brought = expected([(source, target, links)], list(counts))
-        left = {cell: counts[cell] - own * brought[cell] for cell in counts}
-    weights = diagonal(len(source), len(target), model.steepness)
-
-    def side(words: Sequence[int], others: Sequence[int], shares: Sequence[float], forward: bool) -> float:
-        values = []
-        for at, word in enumerate(words):
-            near = weights[:, at] if forward else weights[at]
-            given = 0.0
-            for other, weight in zip(others, near / near.sum(), strict=True):
-                cell = (other, word) if forward else (word, other)
-                total = sum(count for (s, t), count in left.items() if (s if forward else t) == other)
-                known = max(left.get(cell, 0.0), 0.0)
-                spread = options["pseudo"] * shares[word]
-                given += weight * (known + spread) / (max(total, 0.0) + options["pseudo"])
-            values.append(max(np.log(given / shares[word] + options["mix"]), options["floor"]))
-        return float(np.mean(values))
-
-    return side(target, source, model.target_shares, True) + side(source, target, model.source_shares, False)
+    origins = [(source, target, own)] if own else []
+    source_values, target_values, *_ = support(model, counts, source, target, origins, options)
+    return float(source_values.mean() + target_values.mean())
 
 
 def best(posterior: Floats, none: Floats) -> set[tuple[int, int]]:

@@ -1,3 +1,5 @@
+#include "align.h"
+
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
@@ -23,60 +25,15 @@ namespace nmt_prep {
 namespace {
 
 using UInt64Array = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using FloatArray = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using WritableCounts = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Grid = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 static_assert(sizeof(align::Cell) == 12 && sizeof(align::Link) == 2 * sizeof(std::int32_t));
-
-void require(bool good, const char* message) {
-    if (!good) throw nb::value_error(message);
-}
-
-// The four arrays of pairs of lines, checked.
-struct HeldPairs {
-    HeldPairs(Int32Array source_words, Int64Array source_bounds, Int32Array target_words, Int64Array target_bounds)
-        : source(std::move(source_words)),
-          source_offsets(std::move(source_bounds)),
-          target(std::move(target_words)),
-          target_offsets(std::move(target_bounds)) {
-        require(source_offsets.size() == target_offsets.size() && source_offsets.size() > 0,
-                "the sides have different numbers of lines");
-        check_rows(source_offsets.data(), source_offsets.size(), source.size());
-        check_rows(target_offsets.data(), target_offsets.size(), target.size());
-    }
-
-    align::Pairs view() const {
-        return {source.data(), source_offsets.data(), target.data(), target_offsets.data(), source_offsets.size() - 1};
-    }
-    // Throws ValueError unless words are below the sizes of the vocabularies.
-    void check_words(std::size_t sources, std::size_t targets) const {
-        const auto check = [](const Int32Array& words, std::size_t size) {
-            for (std::size_t i = 0; i < words.size(); ++i)
-                require(static_cast<std::uint32_t>(words.data()[i]) < size, "a word is not in the vocabulary");
-        };
-        check(source, sources);
-        check(target, targets);
-    }
-
-    Int32Array source;
-    Int64Array source_offsets;
-    Int32Array target;
-    Int64Array target_offsets;
-};
 
 using CellArrays = std::tuple<NumpyArray<std::int64_t>, NumpyArray<std::int32_t>, NumpyArray<std::int64_t>>;
 
 CellArrays cell_arrays(align::CellCounts&& cells) {
     return {own_by_numpy(std::move(cells.offsets)), own_by_numpy(std::move(cells.targets)),
             own_by_numpy(std::move(cells.counts))};
-}
-
-align::Counts counts_of(const Int64Array& counts) { return align::Counts(std::span(counts.data(), counts.size())); }
-
-// Counts of the slots of a table.
-align::Counts slot_counts(const align::Table& table, const Int64Array& counts) {
-    require(counts.size() == table.slots().size(), "there must be a count for each slot");
-    return counts_of(counts);
 }
 
 align::CellRows cells_of(const Int64Array& offsets, const Int32Array& targets, const Int64Array& counts) {
@@ -163,56 +120,6 @@ auto placed(const align::Table& table, const Int64Array& offsets, const Int32Arr
     return own_by_numpy(std::move(found));
 }
 
-// A table with everything that posteriors are computed from.
-class Aligner {
-   public:
-    Aligner(const align::Table& table, const FloatArray& source_shares, const FloatArray& target_shares,
-            const FloatArray& forward, const FloatArray& backward, float null, float floor, double steepness)
-        : source_shares_(source_shares), target_shares_(target_shares) {
-        require(source_shares.size() == table.rows() && target_shares.size() == table.columns(),
-                "there must be a share for each word");
-        check_weights(source_shares);
-        check_weights(target_shares);
-        parameters_ = {
-            &table, nullptr,  source_shares_.data(), target_shares_.data(), jumps(forward), jumps(backward), null,
-            floor,  steepness};
-    }
-
-    // Makes the filter of the cells when it is first called, without the GIL.
-    const align::Parameters& parameters(std::size_t threads) const {
-        std::call_once(filtered_, [&] {
-            filter_ = std::make_unique<const align::CellFilter>(*parameters_.table, nullptr, threads);
-            parameters_.filter = filter_.get();
-        });
-        return parameters_;
-    }
-    void check(const HeldPairs& pairs) const { pairs.check_words(source_shares_.size(), target_shares_.size()); }
-    std::size_t slots() const { return parameters_.table->slots().size(); }
-    std::size_t columns() const { return target_shares_.size(); }
-
-   private:
-    // Other weights could make posteriors negative or NaN.
-    static void check_weights(const FloatArray& weights) {
-        constexpr float kLeast = 0x1p-64F;
-        for (std::size_t i = 0; i < weights.size(); ++i)
-            require(weights.data()[i] >= kLeast && weights.data()[i] <= 1, "a weight is not from 0 to 1");
-    }
-
-    static align::Jumps jumps(const FloatArray& weights) {
-        require(weights.size() == align::kJumps + 1, "there must be a weight for each jump");
-        check_weights(weights);
-        align::Jumps jumps{};
-        std::copy_n(weights.data(), align::kJumps, jumps.near);
-        jumps.far = weights.data()[align::kJumps];
-        return jumps;
-    }
-
-    FloatArray source_shares_, target_shares_;
-    mutable std::once_flag filtered_;
-    mutable std::unique_ptr<const align::CellFilter> filter_;
-    mutable align::Parameters parameters_{};
-};
-
 auto expect(const Aligner& aligner, const HeldPairs& pairs, bool jumps, const WritableCounts& counts,
             std::size_t threads) {
     aligner.check(pairs);
@@ -260,36 +167,19 @@ auto link(const Aligner& aligner, const HeldPairs& pairs, unsigned how, std::siz
                       result.too_long);
 }
 
-// Counts of the slots of a table, and their totals.
-struct HeldEvidence {
-    HeldEvidence(const align::Table& table, Int64Array of_slots) : counts(std::move(of_slots)) {
-        const nb::gil_scoped_release unlocked;
-        totals = align::totals_of(table, slot_counts(table, counts).data());
-        filter = std::make_unique<align::CellFilter>(table, counts.data());
-    }
-    Int64Array counts;
-    std::unique_ptr<const align::CellFilter> filter;
-    align::Totals totals;
-};
-
-// Maximum number of pairs that equal a scored pair, so that sums of their counts stay below 2^63.
-constexpr std::int64_t kMostOwn = std::int64_t{1} << 31;
-
 auto score(const Aligner& aligner, const HeldPairs& pairs, const HeldEvidence& held, const Int64Array& own,
            float pseudo, double mix, double floor, std::size_t threads) {
     aligner.check(pairs);
-    require(held.counts.size() == aligner.slots() && held.totals.columns.size() == aligner.columns(),
-            "the counts are those of another table");
+    held.check(aligner);
     const align::Pairs view = pairs.view();
     require(own.size() == view.size, "there must be a number for each pair");
-    for (std::size_t i = 0; i < own.size(); ++i)
-        require(own.data()[i] >= 0 && own.data()[i] <= kMostOwn, "equal pairs are negative or too many");
+    check_own(own);
     auto scores = std::make_unique_for_overwrite<double[]>(view.size);
     SignalPoll poll;
     {
         const nb::gil_scoped_release unlocked;
-        const align::Evidence evidence{held.counts.data(), held.filter.get(), &held.totals, pseudo, mix, floor};
-        align::score(view, aligner.parameters(threads), evidence, own.data(), scores.get(), threads, poll);
+        align::score(view, aligner.parameters(threads), held.evidence(pseudo, mix, floor), own.data(), scores.get(),
+                     threads, poll);
     }
     return own_by_numpy(std::move(scores), view.size);
 }

@@ -122,15 +122,24 @@ auto link_pieces(const Int32Array& links, const Int64Array& offsets, const SpanA
     return std::tuple(own_by_numpy(std::move(found.links)), own_by_numpy(std::move(found.offsets)));
 }
 
+align::EncodedLines encoded(const align::Vocabulary& vocabulary, const ByteArray& data, const Int64Array& offsets,
+                            align::WordRule rule, bool marks, std::size_t threads) {
+    const TextView text = text_view(data, offsets);
+    const nb::gil_scoped_release unlocked;
+    return align::encode_words(text, rule, vocabulary, marks, threads);
+}
+
 auto encode_words(const align::Vocabulary& vocabulary, const ByteArray& data, const Int64Array& offsets, bool spaces,
                   unsigned stem, std::size_t threads) {
-    const TextView text = text_view(data, offsets);
-    align::EncodedLines lines;
-    {
-        const nb::gil_scoped_release unlocked;
-        lines = align::encode_words(text, {spaces, stem}, vocabulary, threads);
-    }
+    align::EncodedLines lines = encoded(vocabulary, data, offsets, {spaces, stem}, false, threads);
     return std::tuple(own_by_numpy(std::move(lines.numbers)), own_by_numpy(std::move(lines.offsets)));
+}
+
+auto encode_marked(const align::Vocabulary& vocabulary, const ByteArray& data, const Int64Array& offsets, bool spaces,
+                   unsigned stem, std::size_t threads) {
+    align::EncodedLines lines = encoded(vocabulary, data, offsets, {spaces, stem}, true, threads);
+    return std::tuple(own_by_numpy(std::move(lines.numbers)), own_by_numpy(std::move(lines.offsets)),
+                      own_by_numpy(std::move(lines.marks)));
 }
 
 }  // namespace
@@ -147,6 +156,8 @@ void bind_align_text(nb::module_& module) {
         .def("__init__", [](align::Vocabulary* self,
                             const UInt64Array& hashes) { new (self) align::Vocabulary(hashes.data(), hashes.size()); })
         .def("encode", encode_words, nb::arg("data"), nb::arg("offsets"), nb::arg("spaces"), nb::arg("stem"),
+             nb::arg("threads"))
+        .def("encode_marked", encode_marked, nb::arg("data"), nb::arg("offsets"), nb::arg("spaces"), nb::arg("stem"),
              nb::arg("threads"));
 }
 

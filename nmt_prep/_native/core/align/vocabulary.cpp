@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "align/marks.h"
 #include "text/parallel.h"
 
 namespace nmt_prep::align {
@@ -63,22 +64,31 @@ Vocabulary::Vocabulary(const std::uint64_t* hashes, std::size_t size) : numbers_
     for (std::size_t i = 0; i < size; ++i) numbers_.add(hashes[i]) = static_cast<std::int32_t>(i + 1);
 }
 
-EncodedLines encode_words(const TextView& text, WordRule rule, const Vocabulary& vocabulary, std::size_t threads) {
+EncodedLines encode_words(const TextView& text, WordRule rule, const Vocabulary& vocabulary, bool marks,
+                          std::size_t threads) {
     const std::vector<std::size_t> bounds = cut_lines(text, kRunBytes);
-    std::vector<std::vector<std::int32_t>> runs(bounds.size() - 1);
+    std::vector<EncodedLines> runs(bounds.size() - 1);
     EncodedLines lines;
     lines.offsets.resize(text.lines + 1);
     for_each_run(text, bounds, rule, threads,
                  [&](WordSplitter& splitter, std::size_t first, std::size_t last, std::size_t run, std::size_t) {
+                     EncodedLines& mine = runs[run];
                      for (std::size_t line = first; line < last; ++line) {
-                         const std::vector<Word>& words = splitter.split(text.line(line), text.line(line + 1));
-                         for (const Word& word : words) runs[run].push_back(vocabulary.number(word));
+                         const std::uint8_t* const begin = text.line(line);
+                         const std::vector<Word>& words = splitter.split(begin, text.line(line + 1));
+                         for (const Word& word : words) mine.numbers.push_back(vocabulary.number(word));
+                         if (marks)
+                             for (const Word& word : words)
+                                 mine.marks.push_back(mark_of(begin + word.begin, begin + word.end));
                          lines.offsets[line + 1] = static_cast<std::int64_t>(words.size());
                      }
                  });
     for (std::size_t line = 0; line < text.lines; ++line) lines.offsets[line + 1] += lines.offsets[line];
     lines.numbers.reserve(static_cast<std::size_t>(lines.offsets.back()));
-    for (const std::vector<std::int32_t>& run : runs) lines.numbers.insert(lines.numbers.end(), run.begin(), run.end());
+    for (const EncodedLines& run : runs) {
+        lines.numbers.insert(lines.numbers.end(), run.numbers.begin(), run.numbers.end());
+        lines.marks.insert(lines.marks.end(), run.marks.begin(), run.marks.end());
+    }
     return lines;
 }
 

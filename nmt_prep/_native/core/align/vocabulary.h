@@ -43,10 +43,13 @@ class Vocabulary {
 // Words of lines: line i has the words [offsets[i], offsets[i + 1]).
 struct EncodedLines {
     std::vector<std::int32_t> numbers;
+    std::vector<std::uint32_t> marks;  // see marks.h
     std::vector<std::int64_t> offsets;
 };
 
-// The numbers of the words of each line. Throws InvalidTextError naming a line that is not UTF-8.
-EncodedLines encode_words(const TextView& text, WordRule rule, const Vocabulary& vocabulary, std::size_t threads);
+// The numbers of the words of each line, and if wanted their marks. Throws InvalidTextError naming a line that is not
+// UTF-8.
+EncodedLines encode_words(const TextView& text, WordRule rule, const Vocabulary& vocabulary, bool marks,
+                          std::size_t threads);
 
 }  // namespace nmt_prep::align

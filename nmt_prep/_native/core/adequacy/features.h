@@ -1,0 +1,64 @@
+// Features of pairs by which a classifier tells whole translations from those that lack something on a side.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "align/pairs.h"
+#include "align/parameters.h"
+#include "align/score.h"
+#include "text/batch.h"
+
+namespace nmt_prep::adequacy {
+
+inline constexpr std::size_t kSideFeatures = 15;
+inline constexpr std::size_t kFeatures = 2 * kSideFeatures + 28;
+
+// Pairs with the marks of their words (align/marks.h).
+struct MarkedPairs {
+    align::Pairs pairs;
+    const std::uint32_t* source_marks;
+    const std::uint32_t* target_marks;
+};
+
+// The pairs that taught the model, and for each judged pair up to two of them (-1: none) whose counts are left out.
+struct Origins {
+    align::Pairs sample;
+    const std::int64_t* copies;  // how often each pair of the sample was counted
+    const std::int32_t* places;  // two for each judged pair; null if judged pair i is pair i of the sample
+};
+
+// What is usual for the words of a side: sums over their occurrences in a text.
+struct WordSums {
+    std::int64_t* values;  // in units of 1 / kOne
+    std::int64_t* links;   // occurrences with a link
+    std::int64_t* counts;  // occurrences
+    std::size_t words;
+};
+
+// Adds the words of pairs to the sums of both sides; the counts of pair i are left out `copies[i]` times from its own
+// values. Sums do not depend on the number of threads.
+void count_words(const align::Pairs& pairs, const std::int64_t* copies, const align::Parameters& parameters,
+                 const align::Evidence& evidence, const WordSums& source, const WordSums& target, std::size_t threads,
+                 const Poll& poll);
+
+// Middles of log((source length + 1) / (target length + 1)) over a text.
+struct LengthRatios {
+    double words;
+    double characters;
+};
+
+struct Context {
+    align::Parameters parameters;
+    align::Evidence evidence;
+    WordSums source, target;
+    LengthRatios ratios;
+};
+
+// Writes kFeatures values for each pair, and its gaps: for each side the run of words that the other side answers
+// least, as its begin and end; both are 0 if there is none. Features of pairs with an empty side are 0.
+void features(const MarkedPairs& judged, const Origins& origins, const Context& context, double* out,
+              std::int32_t* gaps, std::size_t threads, const Poll& poll);
+
+}  // namespace nmt_prep::adequacy

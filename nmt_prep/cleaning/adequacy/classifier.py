@@ -1,0 +1,245 @@
+"""The classifier: features of pairs, and the trees that judge them; its file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from _nmt_prep_core import ADEQUACY_FEATURES, Trees, adequacy_features, count_adequacy_words
+
+from nmt_prep.align.model import SCORE_OPTIONS, Model
+from nmt_prep.cleaning.adequacy.words import Integers, MarkedPairs
+from nmt_prep.cleaning.dedup.keys import keys_of_pairs
+from nmt_prep.columns import TextColumn
+
+Floats: TypeAlias = "npt.NDArray[np.float64]"
+Gaps: TypeAlias = "npt.NDArray[np.int32]"
+Places: TypeAlias = "npt.NDArray[np.int32]"
+
+_SIDE = (
+    ("value", 1),
+    ("informative value", 1),
+    ("deficit", 1),
+    ("informative deficit", 1),
+    ("surprise", -1),
+    ("unlinked information", -1),
+    ("worst word", 1),
+    ("unlinked run", -1),
+    ("unlinked run, share", -1),
+    ("gap", -1),
+    ("gap, share", -1),
+    ("head", 1),
+    ("tail", 1),
+    ("very low words", -1),
+    ("spread", 0),
+)
+FEATURES = (
+    *((f"{name}, source", direction) for name, direction in _SIDE),
+    *((f"{name}, target", direction) for name, direction in _SIDE),
+    ("links of the shorter side", 1),
+    ("links of the longer side", 1),
+    ("crossings", -1),
+    ("steps", 1),
+    ("distance from the diagonal", -1),
+    ("score", 1),
+    ("wider gap", -1),
+    ("worst word of both", 1),
+    ("lower deficit", 1),
+    ("longer run", -1),
+    ("source words", 0),
+    ("target words", 0),
+    ("source too long, words", -1),
+    ("target too long, words", -1),
+    ("source too long, characters", -1),
+    ("target too long, characters", -1),
+    ("numbers on the source side alone", -1),
+    ("numbers on the target side alone", -1),
+    ("numbers on both sides", 0),
+    ("ends differ", -1),
+    ("question marks", -1),
+    ("exclamation marks", -1),
+    ("commas", 0),
+    ("quotes", -1),
+    ("brackets", -1),
+    ("colons", -1),
+    ("sentences on the source side alone", -1),
+    ("sentences on the target side alone", -1),
+)
+"""The features and their directions: 1 if a pair is never worse for a higher value, -1 if it is never better, 0 if it
+may be both. A classifier that keeps to them does not learn the defects of a corpus as marks of good pairs."""
+
+assert len(FEATURES) == ADEQUACY_FEATURES
+SCORE = [name for name, _ in FEATURES].index("score")
+
+CLASSES = (6, 11, 21)
+"""Numbers of words with which the second and later classes of lengths begin."""
+
+DIRECTIONS = np.array([direction for _, direction in FEATURES], np.int8)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What is usual in a corpus.
+
+    Attributes:
+        sums: for each side the sums of values and links, and the numbers, of each word: int64, shape ``[3, words]``.
+        ratios: middle of the ratio of source to target length, in words and in characters.
+    """
+
+    sums: tuple[Integers, Integers]
+    ratios: tuple[float, float]
+
+    @classmethod
+    def of(cls, model: Model, pairs: MarkedPairs, copies: Integers, threads: int = 1) -> Reference:
+        """Returns what is usual in a text.
+
+        Args:
+            model: a model of word alignment.
+            pairs: the pairs of the text.
+            copies: how often the model counted each pair: int64, shape ``[pairs]``.
+            threads: number of threads; it does not change the result.
+        """
+        source, target = (np.zeros((3, len(vocabulary)), np.int64) for vocabulary in model.vocabularies)
+        count_adequacy_words(
+            model.aligner, pairs.numbered(), copies, model.links, SCORE_OPTIONS, source, target, threads
+        )
+        sizes = [(words.sizes, _characters(words.marks, words.offsets)) for words in (pairs.source, pairs.target)]
+        words, characters = (_middle((a + 1) / (b + 1)) for a, b in zip(*sizes, strict=True))
+        return cls((source, target), (words, characters))
+
+
+def _characters(marks: npt.NDArray[np.uint32], offsets: Integers) -> Integers:
+    sums = np.concatenate([[0], np.cumsum((marks >> np.uint32(4) & np.uint32(255)).astype(np.int64))])
+    return np.asarray(sums[offsets[1:]] - sums[offsets[:-1]], np.int64)
+
+
+def _middle(values: Floats) -> float:
+    return float(np.sort(values)[len(values) // 2]) if len(values) else 1.0
+
+
+def features(
+    model: Model,
+    reference: Reference,
+    judged: MarkedPairs,
+    copies: Integers,
+    threads: int = 1,
+    *,
+    sample: MarkedPairs | None = None,
+    origins: Places | None = None,
+) -> tuple[Floats, Gaps]:
+    """Returns the features of pairs, and for each the words of either side that the other side answers least.
+
+    Args:
+        model: a model of word alignment.
+        reference: what is usual in the corpus.
+        judged: the pairs.
+        copies: how often the model counted each pair of the sample, whose counts are left out: int64.
+        threads: number of threads; it does not change the result.
+        sample: pairs of which the judged pairs are made; None if they are the judged pairs themselves.
+        origins: for each judged pair the pairs of the sample that it is made of: int32, shape ``[pairs, 2]``; -1 for
+            none.
+
+    Returns:
+        The features, float64, shape ``[pairs, features]``; and the first word and the word after the last of the gap of
+        the source and of the target, int32, shape ``[pairs, 4]``, which are 0 without a gap.
+    """
+    numbered = judged.numbered()
+    return adequacy_features(
+        model.aligner,
+        numbered,
+        judged.source.marks,
+        judged.target.marks,
+        numbered if sample is None else sample.numbered(),
+        copies,
+        np.zeros((0, 2), np.int32) if origins is None else np.ascontiguousarray(origins),
+        model.links,
+        SCORE_OPTIONS,
+        *reference.sums,
+        *reference.ratios,
+        threads,
+    )
+
+
+def halves_of(source: TextColumn, target: TextColumn) -> Integers:
+    """Returns the half, 0 or 1, that each pair belongs to by its normalized text: int64, shape ``[pairs]``."""
+    return (keys_of_pairs(source, target, "normalized")[:, 0] & np.uint64(1)).astype(np.int64)
+
+
+def length_classes(pairs: MarkedPairs) -> Integers:
+    """Returns the class of the number of words of each pair's longer side; see :data:`CLASSES`: int64."""
+    return np.searchsorted(CLASSES, np.maximum(pairs.source.sizes, pairs.target.sizes), side="right")
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Trees as arrays: feature, bound, children and value of each node, and the roots."""
+
+    arrays: tuple[npt.NDArray[Any], ...] = field(repr=False)
+
+    @cached_property
+    def trees(self) -> Trees:
+        """The trees, checked.
+
+        Raises:
+            ValueError: the arrays are no trees.
+        """
+        feature, bound, child, value, roots = self.arrays
+        return Trees(feature, bound, child, value, roots, ADEQUACY_FEATURES)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a classifier says of pairs.
+
+    Attributes:
+        values: 0 is the value that one good pair in a hundred of this length falls below; higher is better; NaN for
+            pairs with a side without words: float64, shape ``[pairs]``.
+        gaps: for each pair the first word of the gap of the source, the word after its last, and the same of the
+            target: int32, shape ``[pairs, 4]``. A gap is the run of words that the other side answers least; both are 0
+            if every word is answered.
+    """
+
+    values: Floats
+    gaps: Gaps
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """Judges pairs.
+
+    Attributes:
+        model: the model of word alignment.
+        reference: what is usual in the corpus that it learned from.
+        forests: trees learned from either half of that corpus.
+        lowest: for each class of lengths the log-odds whose value is 0.
+    """
+
+    model: Model
+    reference: Reference
+    forests: tuple[Forest, Forest]
+    lowest: tuple[float, ...]
+
+    def judge(self, source: TextColumn, target: TextColumn, copies: Integers | int = 0, threads: int = 1) -> Judged:
+        """Judges pairs, each by the trees learned from the half to which it does not belong.
+
+        Args:
+            source: source lines.
+            target: target lines.
+            copies: how often the model learned from each pair, as for :meth:`~nmt_prep.align.model.Model.score`.
+            threads: number of threads; it does not change the result.
+
+        Raises:
+            InvalidTextError: a line is not UTF-8.
+            ValueError: the sides have different numbers of lines.
+        """
+        pairs = MarkedPairs.of(self.model, source, target, threads)
+        if isinstance(copies, int):
+            copies = np.full(len(pairs), copies, np.int64)
+        rows, gaps = features(self.model, self.reference, pairs, copies, threads)
+        values, halves = -np.array(self.lowest)[length_classes(pairs)], halves_of(source, target)
+        for half, forest in enumerate(reversed(self.forests)):
+            values[halves == half] += forest.trees.predict(rows[halves == half], threads)
+        return Judged(np.where((pairs.source.sizes > 0) & (pairs.target.sizes > 0), values, np.nan), gaps)

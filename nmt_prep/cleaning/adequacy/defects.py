@@ -1,0 +1,237 @@
+"""Pairs with defects, made of good pairs, from which a classifier learns.
+
+A defect changes the words of one side between its opening and its closing punctuation, which stay: otherwise the
+classifier would learn that lines without a full stop are cut. Pairs of two joined pairs are good, too, so that it does
+not learn that one sentence more is a defect.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from nmt_prep.cleaning.adequacy.words import Integers, MarkedPairs, Words
+from nmt_prep.cleaning.corpus_rules.translation import other_targets
+
+Floats: TypeAlias = "npt.NDArray[np.float64]"
+
+KINDS = ("exchanged", "cut", "gap", "scattered", "sentence", "joined", "clause", "replaced", "shuffled", "number")
+"""The defects: the target of another pair; the begin or the end cut off; a run of words left out, or words here and
+there; one sentence of several left out; another line joined to a side; words of another line put in before the
+end; words replaced by others of like frequency; words in random order; another number."""
+
+_NUMBER, _STOPS = 1, (2, 3, 4)
+_NONE = -1
+
+
+class Draws:
+    """Random numbers that depend on a seed and their order alone."""
+
+    def __init__(self, seed: int) -> None:
+        self._bits = np.random.Philox(key=seed)
+
+    def integers(self, size: int) -> npt.NDArray[np.uint64]:
+        """Returns random numbers of 64 bits: uint64, shape ``[size]``."""
+        return np.asarray(self._bits.random_raw(size), np.uint64)
+
+    def shares(self, size: int, low: float = 0.0, high: float = 1.0) -> Floats:
+        """Returns random numbers from ``low`` to ``high``: float64, shape ``[size]``."""
+        shares = (self.integers(size) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        return low + (high - low) * shares
+
+    def below(self, limits: Integers) -> Integers:
+        """Returns random numbers from 0 to below each limit, which is at least 1: int64."""
+        return np.minimum((self.shares(len(limits)) * limits).astype(np.int64), limits - 1)
+
+
+@dataclass(frozen=True)
+class Made:
+    """Pairs made of other pairs.
+
+    Attributes:
+        pairs: the pairs.
+        origins: for each, the pairs of which it is made: int32, shape ``[pairs, 2]``; -1 for none.
+        kinds: for each, the index of its defect in :data:`KINDS`; -1 for good pairs.
+    """
+
+    pairs: MarkedPairs
+    origins: npt.NDArray[np.int32]
+    kinds: Integers
+
+    @classmethod
+    def concatenated(cls, several: list[Made]) -> Made:
+        """Returns all pairs of several."""
+        pairs = MarkedPairs.concatenated([made.pairs for made in several])
+        origins, kinds = (np.concatenate([getattr(made, name) for made in several]) for name in ("origins", "kinds"))
+        return cls(pairs, origins, kinds)
+
+
+def good(pairs: MarkedPairs, rows: Integers) -> Made:
+    """Returns pairs as they are."""
+    return Made(pairs.take(rows), _origins(rows), np.full(len(rows), _NONE))
+
+
+def exchanged(pairs: MarkedPairs, rows: Integers, draws: Draws, keys: tuple[npt.NDArray[np.uint64], ...]) -> Made:
+    """Returns pairs with the targets of other pairs, which are about as long.
+
+    Args:
+        pairs: the pairs.
+        rows: the pairs to use.
+        draws: random numbers.
+        keys: keys of the sources and of the targets of the pairs; equal lines have equal keys.
+    """
+    first, second = keys
+    sizes = pairs.target.sizes[rows]
+    sources, targets = other_targets(sizes, draws.integers(len(rows)), first[rows], second[rows])
+    sources, targets = rows[sources], rows[targets]
+    made = MarkedPairs(pairs.source.take(sources), pairs.target.take(targets))
+    return Made(made, _origins(sources, targets), np.full(len(sources), KINDS.index("exchanged")))
+
+
+def joined(pairs: MarkedPairs, rows: Integers, draws: Draws) -> Made:
+    """Returns pairs that consist of two pairs each."""
+    others = rows[draws.below(np.full(len(rows), len(rows)))]
+    sides = (_after(side, rows, others) for side in (pairs.source, pairs.target))
+    return Made(MarkedPairs(*sides), _origins(rows, others), np.full(len(rows), _NONE))
+
+
+def defective(pairs: MarkedPairs, rows: Integers, draws: Draws) -> Made:
+    """Returns a pair with a random defect for each pair; fewer where a defect is not possible."""
+    kinds = 1 + draws.below(np.full(len(rows), len(KINDS) - 1))
+    changed = draws.shares(len(rows)) < 0.5  # the target
+    several = []
+    for kind, name in enumerate(KINDS):
+        for side in (0, 1):
+            chosen = rows[(kinds == kind) & (changed == bool(side))]
+            if not len(chosen) or name == "exchanged":
+                continue
+            others = rows[draws.below(np.full(len(chosen), len(rows)))]
+            words = (pairs.source, pairs.target)[side]
+            new, done = _changed(name, words, chosen, others, draws)
+            kept, chosen, others = np.flatnonzero(done), chosen[done], others[done]
+            both = new.take(kept), (pairs.target, pairs.source)[side].take(chosen)
+            origins = _origins(chosen, others) if name in ("joined", "clause") else _origins(chosen)
+            made = MarkedPairs(*(both if side == 0 else both[::-1]))
+            several.append(Made(made, origins, np.full(len(chosen), kind)))
+    return Made.concatenated(several)
+
+
+def _origins(first: Integers, second: Integers | None = None) -> npt.NDArray[np.int32]:
+    return np.stack([first, np.full(len(first), _NONE) if second is None else second], axis=1).astype(np.int32)
+
+
+def _changed(
+    name: str, words: Words, lines: Integers, others: Integers, draws: Draws
+) -> tuple[Words, npt.NDArray[np.bool_]]:
+    """Returns lines with a defect, and true for lines that have it."""
+    begins, ends = _bodies(words, lines)
+    sizes = ends - begins
+    match name:
+        case "joined":
+            first = draws.shares(len(lines)) < 0.5
+            new = _after(words, np.where(first, others, lines), np.where(first, lines, others))
+            return new, words.sizes[others] > 0
+        case "clause":
+            other_begins, other_ends = _bodies(words, others)
+            size = np.minimum(3 + draws.below(np.full(len(lines), 8)), other_ends - other_begins)
+            at = other_begins + draws.below(np.maximum(other_ends - other_begins - size, 0) + 1)
+            return _stretches(words, lines, [(None, ends), (at, at + size), (ends, None)]), (size > 2) & (sizes > 0)
+        case "replaced" | "shuffled" | "number":
+            return _reworded(name, words.take(lines), begins - words.offsets[lines], sizes, draws)
+        case "scattered":
+            return _thinned(words.take(lines), begins - words.offsets[lines], sizes, draws)
+        case "sentence":
+            at, done = _boundaries(words, begins, ends, draws)
+            first = draws.shares(len(lines)) < 0.5
+            gap = np.where(first, begins, at), np.where(first, at + 1, ends)
+        case "cut":
+            size = np.maximum((sizes * draws.shares(len(lines), 0.25, 0.8)).astype(np.int64), 1)
+            first, done = draws.shares(len(lines)) < 0.2, size < sizes
+            gap = np.where(first, begins, ends - size), np.where(first, begins + size, ends)
+        case _:
+            size = np.maximum((sizes * draws.shares(len(lines), 0.15, 0.5) + 0.5).astype(np.int64), 1)
+            done = size < sizes
+            at = begins + draws.below(np.maximum(sizes - size, 0) + 1)
+            gap = at, at + size
+    return _stretches(words, lines, [(None, gap[0]), (gap[1], None)]), done
+
+
+def _bodies(words: Words, lines: Integers) -> tuple[Integers, Integers]:
+    """Returns where the words of lines begin and end that are between the opening and the closing punctuation."""
+    plain = np.append(np.flatnonzero(words.plain), -1)
+    first = np.searchsorted(plain[:-1], words.offsets[lines])
+    last = np.searchsorted(plain[:-1], words.offsets[lines + 1])
+    some = last > first
+    begins = np.where(some, plain[first], words.offsets[lines])
+    return begins, np.where(some, plain[last - 1] + 1, words.offsets[lines])
+
+
+def _stretches(words: Words, lines: Integers, stretches: list[tuple[Integers | None, Integers | None]]) -> Words:
+    """Returns lines made of stretches of words; None is the begin or end of the line."""
+    begins = [words.offsets[lines] if begin is None else begin for begin, _ in stretches]
+    ends = [words.offsets[lines + 1] if end is None else end for _, end in stretches]
+    return words.joined(np.stack(begins, axis=1), np.stack(ends, axis=1))
+
+
+def _after(words: Words, first: Integers, second: Integers) -> Words:
+    """Returns lines with other lines after them."""
+    lines = np.stack([first, second], axis=1)
+    return words.joined(words.offsets[lines], words.offsets[lines + 1])
+
+
+def _boundaries(words: Words, begins: Integers, ends: Integers, draws: Draws) -> tuple[Integers, npt.NDArray[np.bool_]]:
+    """Returns a mark for each stretch of words that ends a sentence within it, and true where there is one."""
+    stops = np.append(np.flatnonzero(np.isin(words.marks & 15, _STOPS)), 0)
+    first, last = np.searchsorted(stops[:-1], begins + 1), np.searchsorted(stops[:-1], ends - 1)
+    some = last > first
+    return stops[np.where(some, first + draws.below(np.maximum(last - first, 1)), -1)], some
+
+
+def _positions(words: Words, begins: Integers, sizes: Integers) -> tuple[Integers, npt.NDArray[np.bool_]]:
+    """Returns the line of each word, and true for words within the stretches that begin there in the lines."""
+    lines = np.repeat(np.arange(len(sizes)), words.sizes)
+    at = np.arange(len(words.numbers)) - words.offsets[lines] - begins[lines]
+    return lines, (at >= 0) & (at < sizes[lines])
+
+
+def _thinned(words: Words, begins: Integers, sizes: Integers, draws: Draws) -> tuple[Words, npt.NDArray[np.bool_]]:
+    lines, inside = _positions(words, begins, sizes)
+    gone = inside & words.plain & (draws.shares(len(lines)) < draws.shares(len(sizes), 0.15, 0.5)[lines])
+    counts = np.bincount(lines[~gone], minlength=len(sizes))
+    done = (np.bincount(lines[gone], minlength=len(sizes)) > 0) & (counts > 0)
+    return Words(words.numbers[~gone], words.marks[~gone], np.concatenate([[0], np.cumsum(counts)])), done
+
+
+def _reworded(
+    name: str, words: Words, begins: Integers, sizes: Integers, draws: Draws
+) -> tuple[Words, npt.NDArray[np.bool_]]:
+    """Returns lines with other words, or with their words in another order."""
+    lines, inside = _positions(words, begins, sizes)
+    numbers, marks = words.numbers.copy(), words.marks.copy()
+    random = draws.shares(len(lines))
+    if name == "shuffled":
+        keys = np.where(inside, random, 0)
+        places = np.flatnonzero(inside)
+        order = places[np.lexsort((keys[places], lines[places]))]
+        numbers[places], marks[places] = words.numbers[order], words.marks[order]
+    else:
+        digits = (words.marks & 15) == _NUMBER
+        if name == "number":
+            chosen = inside & digits
+            givers = np.flatnonzero(digits)
+        else:
+            chosen = inside & words.plain & ~digits & (random < draws.shares(len(sizes), 0.15, 0.6)[lines])
+            givers = np.empty(0, np.int64)
+        places = np.flatnonzero(chosen)
+        if name == "number" and len(givers):
+            taken = givers[draws.below(np.full(len(places), len(givers)))]
+            numbers[places], marks[places] = words.numbers[taken], words.marks[taken]
+        elif name == "replaced" and len(places):
+            width = np.maximum(numbers[places] // 5, 5)
+            moved = numbers[places] + draws.below(2 * width + 1) - width
+            numbers[places] = np.clip(moved, 1, max(int(words.numbers.max()), 1))
+    done = np.bincount(lines[(numbers != words.numbers) | (marks != words.marks)], minlength=len(sizes)) > 0
+    return Words(numbers, marks, words.offsets), done

@@ -1,0 +1,242 @@
+"""Learns a classifier from a corpus: from good pairs, and from defective pairs that are made of them.
+
+Good are pairs that score better than nearly all pairs with exchanged targets: without this guard, the classifier would
+learn the misaligned pairs of the corpus as good ones. The counts that pairs brought to the model of word alignment are
+left out of the features of good and of defective pairs alike. The pairs are divided into halves by their text; the
+trees learned from one half judge the other, so that no pair is judged by what learned from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from _nmt_prep_core import ADEQUACY_BINS, line_keys, train_trees
+
+from nmt_prep.align.model import Model
+from nmt_prep.cleaning.adequacy.classifier import (
+    CLASSES,
+    DIRECTIONS,
+    SCORE,
+    Classifier,
+    Floats,
+    Forest,
+    Reference,
+    features,
+    halves_of,
+    length_classes,
+)
+from nmt_prep.cleaning.adequacy.defects import KINDS, Draws, Made, defective, exchanged, good, joined
+from nmt_prep.cleaning.adequacy.words import Integers, MarkedPairs
+from nmt_prep.columns import TextColumn
+from nmt_prep.errors import AlignmentModelError
+
+LEAST_PAIRS = 1500
+"""Fewest good pairs that a classifier is learned from."""
+
+MOST_PAIRS = 15_000
+"""Most good pairs that a classifier is learned from."""
+
+ADEQUACY_VERSION = 1
+"""To be increased if the same pairs would give another classifier, or the same classifier other values."""
+
+_GUARD = 0.98
+"""Share of the pairs with exchanged targets that good pairs score better than."""
+
+_LEAST_GOOD = 0.2
+"""Least share of good pairs in a corpus."""
+
+_DEFECTS = 3
+"""Defective pairs made of each good pair, besides one with an exchanged target."""
+
+_JOINED = 0.25
+"""Share of the good pairs that are also joined to others."""
+
+_LOWEST = 0.01
+"""Share of the good pairs of each length with values below 0."""
+
+_LEAST_OF_LENGTH = 200
+"""Fewest good pairs of a length that have a lowest value of their own."""
+
+_TREES, _LEAVES, _RATE, _PENALTY, _SMALLEST = 120, 8, 0.1, 1.0, 20
+
+_SHOWN = tuple(KINDS.index(name) for name in ("gap", "sentence", "joined", "cut"))
+"""Defects that show how defective pairs are judged."""
+
+Keys: TypeAlias = "npt.NDArray[np.uint64]"
+_Classes: TypeAlias = "npt.NDArray[np.bool_]"
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A classifier, and how it judges defective pairs.
+
+    Attributes:
+        classifier: the classifier.
+        good: number of good pairs that it learned from.
+        defective: values of pairs with parts left out or added, by trees that did not learn from them: float64.
+    """
+
+    classifier: Classifier
+    good: int
+    defective: Floats
+
+
+def learn(
+    model: Model, source: TextColumn, target: TextColumn, copies: Integers, seed: int = 1, threads: int = 1
+) -> Learned:
+    """Learns a classifier.
+
+    Args:
+        model: a model of word alignment that was learned from these pairs.
+        source: source lines, in random order.
+        target: target lines.
+        copies: how often the model counted each pair: int64, shape ``[pairs]``.
+        seed: seed of the random numbers.
+        threads: number of threads; it does not change the result.
+
+    Raises:
+        AlignmentModelError: there are too few good pairs.
+        InvalidTextError: a line is not UTF-8.
+        ValueError: the sides have different numbers of lines.
+    """
+    corpus = Corpus.of(model, source, target, copies, threads)
+    rows, known = _good_rows(corpus, Draws(3 * seed))
+    halves = [_Half.of(corpus, half, rows, known, Draws(3 * seed + 1 + half)) for half in (0, 1)]
+    forests = [trained(half.features, half.kinds < 0, threads) for half in halves]
+    odds = [
+        forest.trees.predict(half.features, threads) for forest, half in zip(reversed(forests), halves, strict=True)
+    ]
+    lengths = [length_classes(half.pairs) for half in halves]
+    good = [half.kinds < 0 for half in halves]
+    lowest = _lowest(*(np.concatenate([a[b] for a, b in zip(each, good, strict=True)]) for each in (odds, lengths)))
+    values = [of - np.array(lowest)[length] for of, length in zip(odds, lengths, strict=True)]
+    shown = [value[np.isin(half.kinds, _SHOWN)] for value, half in zip(values, halves, strict=True)]
+    return Learned(
+        Classifier(model, corpus.reference, (forests[0], forests[1]), lowest), len(rows), np.concatenate(shown)
+    )
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The pairs that a classifier learns from.
+
+    Attributes:
+        model: a model of word alignment that was learned from them.
+        reference: what is usual among them.
+        pairs: their words.
+        copies: how often the model counted each: int64, shape ``[pairs]``.
+        keys: keys of the sources and of the targets; equal lines have equal keys.
+        halves: the half that each belongs to: int64.
+        threads: number of threads.
+    """
+
+    model: Model
+    reference: Reference
+    pairs: MarkedPairs
+    copies: Integers
+    keys: tuple[Keys, Keys]
+    halves: Integers
+    threads: int
+
+    @classmethod
+    def of(cls, model: Model, source: TextColumn, target: TextColumn, copies: Integers, threads: int) -> Corpus:
+        """Returns the pairs of lines."""
+        pairs = MarkedPairs.of(model, source, target, threads)
+        reference = Reference.of(model, pairs, copies, threads)
+        keys = [line_keys(lines.data, lines.offsets, True)[:, 0] for lines in (source, target)]
+        return cls(model, reference, pairs, copies, (keys[0], keys[1]), halves_of(source, target), threads)
+
+    def features(self, made: Made) -> Floats:
+        """Returns the features of pairs that are made of these."""
+        return features(
+            self.model,
+            self.reference,
+            made.pairs,
+            self.copies,
+            self.threads,
+            sample=self.pairs,
+            origins=made.origins,
+        )[0]
+
+
+@dataclass(frozen=True)
+class _Half:
+    """Good and defective pairs of one half.
+
+    Attributes:
+        pairs: the pairs.
+        kinds: the index of the defect of each; -1 for good pairs.
+        features: their features.
+    """
+
+    pairs: MarkedPairs
+    kinds: Integers
+    features: Floats
+
+    @classmethod
+    def of(cls, corpus: Corpus, half: int, rows: Integers, known: Floats, draws: Draws) -> _Half:
+        """Makes the pairs of a half of the good rows, whose features are known."""
+        mine = corpus.halves[rows] == half
+        rows, known = rows[mine], known[mine]
+        made = Made.concatenated(
+            [
+                joined(corpus.pairs, rows[draws.shares(len(rows)) < _JOINED], draws),
+                exchanged(corpus.pairs, rows, draws, corpus.keys),
+                *(defective(corpus.pairs, rows, draws) for _ in range(_DEFECTS)),
+            ]
+        )
+        every = Made.concatenated([good(corpus.pairs, rows), made])
+        return cls(every.pairs, every.kinds, np.concatenate([known, corpus.features(made)]))
+
+
+def _good_rows(corpus: Corpus, draws: Draws) -> tuple[Integers, Floats]:
+    """Returns the numbers of good pairs, and their features.
+
+    Raises:
+        AlignmentModelError: there are too few.
+    """
+    rows = np.flatnonzero((corpus.pairs.source.sizes > 0) & (corpus.pairs.target.sizes > 0))
+    rows = rows[: int(MOST_PAIRS / _LEAST_GOOD)]
+    others = exchanged(corpus.pairs, rows[: 2 * MOST_PAIRS], draws, corpus.keys)
+    guard = np.sort(corpus.features(others)[:, SCORE])[int(_GUARD * len(others.pairs)) :][:1]
+    known = corpus.features(good(corpus.pairs, rows))
+    kept = np.flatnonzero(known[:, SCORE] > guard)[:MOST_PAIRS] if len(guard) else np.empty(0, np.int64)
+    if len(kept) < LEAST_PAIRS:
+        raise AlignmentModelError(
+            f"{len(kept):,} of {len(rows):,} pairs translate each other well enough to learn from; it takes "
+            f"{LEAST_PAIRS:,} or more"
+        )
+    return rows[kept], known[kept]
+
+
+def trained(rows: Floats, classes: _Classes, threads: int = 1) -> Forest:
+    """Returns trees that give the log-odds of the pairs for which ``classes`` is true.
+
+    Args:
+        rows: features: float64, shape ``[pairs, features]``.
+        classes: bool, shape ``[pairs]``.
+        threads: number of threads; it does not change the trees.
+    """
+    places = np.arange(1, ADEQUACY_BINS) * len(rows) // ADEQUACY_BINS
+    edges = [np.unique(np.sort(column)[places]) for column in rows.T]
+    bins = np.stack([np.searchsorted(edge, column) for edge, column in zip(edges, rows.T, strict=True)])
+    options = (_TREES, _LEAVES, _RATE, _PENALTY, _SMALLEST)
+    arrays = train_trees(bins.astype(np.uint8), classes.astype(np.uint8), DIRECTIONS, *options, threads)
+    feature, bound, child, value, roots = arrays
+    for node in np.flatnonzero(feature >= 0):
+        bound[node] = edges[feature[node]][int(bound[node])]
+    return Forest((feature, bound, child, value, roots))
+
+
+def _lowest(odds: Floats, lengths: Integers) -> tuple[float, ...]:
+    """Returns for each class of lengths the log-odds below which :data:`_LOWEST` of the good pairs are."""
+    every = np.sort(odds)
+    lowest = []
+    for length in range(len(CLASSES) + 1):
+        some = np.sort(odds[lengths == length])
+        of = some if len(some) >= _LEAST_OF_LENGTH else every
+        lowest.append(float(of[int(_LOWEST * len(of))]))
+    return tuple(lowest)

@@ -178,7 +178,7 @@ class SideJudge {
             informed_deficits / information,
             surprise / size,
             unlinked / information,
-            *std::min_element(deficit_.begin(), deficit_.end()),
+            *std::ranges::min_element(deficit_),
             longer_by(run),
             static_cast<double>(run) / size,
             gap.weight,

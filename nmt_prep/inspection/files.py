@@ -164,7 +164,7 @@ class Looker:
     def _opened_remote(self, address: str, name: str) -> Iterator[Opened]:
         with opened_remote(address, Client(self.config.download, self.stop)) as remote:
             beginning = remote.beginning
-            seekable = beginning.startswith(STARTS) and (remote.whole or remote.parts is not None)
+            seekable = beginning.startswith(STARTS) and (remote.whole or remote.file is not None)
             file = remote.open() if seekable else io.BufferedReader(io.BytesIO(beginning))
             with file:
                 yield Opened(remote.address, name, remote.size, file, whole=remote.whole or seekable)

@@ -28,16 +28,25 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 @dataclass(frozen=True)
 class Resume:
-    """State of a partial file: ``size`` of ``total`` bytes are there, with the server's validators.
+    """State of a partial file, which is kept in a note beside it.
 
-    ``date`` is the Date header of the answer that began the file.
+    Attributes:
+        url: URL of the file, without secrets.
+        total: bytes of the whole file; None if the server does not say.
+        etag: ETag of the file.
+        modified: Last-Modified header.
+        date: Date header of the answer that began the file.
+        size: bytes that are there; in a note, those that are flushed to the disk.
+        boot: id of the machine's boot in which the file was written; during it, unflushed bytes count too.
     """
 
-    size: int
+    url: str
     total: int | None
     etag: str | None
     modified: str | None
     date: str | None
+    size: int
+    boot: str | None
 
     @property
     def validator(self) -> str:
@@ -60,25 +69,6 @@ class Resume:
         """
         dated = modified == self.modified or (modified is None and etag is not None)
         return etag == self.etag and dated
-
-
-@dataclass(frozen=True)
-class _Note:
-    """The note beside a partial file.
-
-    Attributes:
-        url: URL of the file, without secrets.
-        flushed: bytes that are flushed to the disk.
-        boot: id of the machine's boot in which the file was written; during it, unflushed bytes count too.
-    """
-
-    url: str
-    total: int | None
-    etag: str | None
-    modified: str | None
-    date: str | None
-    flushed: int
-    boot: str | None
 
 
 class Partial:
@@ -106,11 +96,10 @@ class Partial:
         note = self._note()
         if note is None:
             return None
-        size = self.size if note.boot is not None and note.boot == _boot() else min(self.size, note.flushed)
+        size = self.size if note.boot is not None and note.boot == _boot() else min(self.size, note.size)
         if note.total is not None:
             size = min(size, note.total - 1)
-        resume = Resume(size, note.total, note.etag, note.modified, note.date)
-        return resume if size > 0 and resume.validator else None
+        return replace(note, size=size) if size > 0 and note.validator else None
 
     def drop(self) -> None:
         """Deletes the partial file and its note."""
@@ -134,7 +123,7 @@ class Partial:
             _check_room(self.path.parent, (answer.total or 0) - answer.start)
             if answer.start == 0:
                 validators = answer.etag, answer.modified, answer.date
-                self._write_note(_Note(self._url, answer.total, *validators, 0, _boot()))
+                self._write_note(Resume(self._url, answer.total, *validators, 0, _boot()))
         with writing(self.path), self.path.open("a+b") as file:
             file.truncate(answer.start)
             if self._digested != answer.start:
@@ -162,18 +151,18 @@ class Partial:
         self._digest = hashlib.file_digest(file, "sha256")
         self._digested = file.tell()
 
-    def _note(self) -> _Note | None:
+    def _note(self) -> Resume | None:
         try:
-            return parse_json_as(_Note, parse_json(self._note_path.read_bytes()))
+            return parse_json_as(Resume, parse_json(self._note_path.read_bytes()))
         except (OSError, ValueError):
             return None
 
     def _flushed(self) -> None:
         note = self._note()
         if note is not None:
-            self._write_note(replace(note, flushed=self.size))
+            self._write_note(replace(note, size=self.size))
 
-    def _write_note(self, note: _Note) -> None:
+    def _write_note(self, note: Resume) -> None:
         write_json(self._note_path, asdict(note))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 from nmt_prep.errors import DownloadError
 from nmt_prep.sources.address import scheme_of, shown
@@ -35,13 +35,13 @@ class RemoteFile:
         address: its address without secrets.
         size: its bytes; None if the server does not say.
         beginning: the first :data:`BEGINNING` bytes, or all of a smaller file.
-        parts: reads bytes from an offset; None if the server does not send parts.
+        file: the file, for reading at any offset until its context ends; None if the server does not send parts.
     """
 
     address: str
     size: int | None
     beginning: bytes
-    parts: Callable[[int, int], bytes] | None
+    file: io.RawIOBase | None
 
     @property
     def whole(self) -> bool:
@@ -56,15 +56,9 @@ class RemoteFile:
         """
         if self.whole:
             return io.BufferedReader(io.BytesIO(self.beginning))
-        if self.parts is None or self.size is None:
+        if self.file is None:
             raise DownloadError(f"{self.address}: the server does not send parts of the file")
-        return io.BufferedReader(_Parts(self.address, self.size, self.parts), _BLOCK)
-
-
-class _HasSeek(Protocol):
-    def seek(self, offset: int, /) -> int: ...
-
-    def read(self, size: int, /) -> bytes: ...
+        return io.BufferedReader(self.file, _BLOCK)
 
 
 @contextmanager
@@ -89,8 +83,7 @@ def opened_remote(address: str, client: Client) -> Iterator[RemoteFile]:
         yield _on_server(url, client, token)
     else:
         with object_file(address) as (file, facts):
-            remote = RemoteFile(shown(address), facts["size"], file.read(BEGINNING), _reading(file))
-            yield _checked(remote, client)
+            yield _checked(RemoteFile(shown(address), facts["size"], file.read(BEGINNING), file), client)
 
 
 def _on_server(url: str, client: Client, token: str | None = None) -> RemoteFile:
@@ -101,8 +94,9 @@ def _on_server(url: str, client: Client, token: str | None = None) -> RemoteFile
             return _body(answer, url, size)
 
     with client.watch(client.ask_for_part(url, 0, BEGINNING, token), url) as answer:
-        beginning = _body(answer, url, BEGINNING)
-        return _checked(RemoteFile(shown(url), answer.total, beginning, part if answer.part else None), client)
+        beginning, size = _body(answer, url, BEGINNING), answer.total
+        file = _Parts(shown(url), size, part) if answer.part and size is not None else None
+        return _checked(RemoteFile(shown(url), size, beginning, file), client)
 
 
 def _body(answer: Answer, url: str, size: int) -> bytes:
@@ -116,14 +110,6 @@ def _body(answer: Answer, url: str, size: int) -> bytes:
     if len(data) < wanted and (answer.total is not None or not answer.delimited):
         raise TransientError(f"{shown(url)}: the connection ended after {len(data)} of {wanted} bytes; try again later")
     return bytes(data[:size])
-
-
-def _reading(file: _HasSeek) -> Callable[[int, int], bytes]:
-    def part(start: int, size: int) -> bytes:
-        file.seek(start)
-        return file.read(size)
-
-    return part
 
 
 def _checked(file: RemoteFile, client: Client) -> RemoteFile:

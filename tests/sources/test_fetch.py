@@ -326,8 +326,8 @@ def test_after_a_reboot_only_flushed_bytes_count(server: WebServer, scene: Scene
         scene.fetch(url, retries=0)
     [note] = (scene.directory / "incoming").glob("*.json")
     facts = json.loads(note.read_text())
-    assert facts["flushed"] == 70_000
-    note.write_text(json.dumps({**facts, "boot": "another", "flushed": 50_000}))
+    assert facts["size"] == 70_000
+    note.write_text(json.dumps({**facts, "boot": "another", "size": 50_000}))
     server.give("/a", Answer(content, headers=STRONG, ranges=True))
     assert scene.fetch(url).path.read_bytes() == content
     assert server.headers[1]["Range"] == "bytes=50000-"

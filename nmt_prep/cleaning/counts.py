@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import _nmt_prep_core as core
@@ -80,6 +81,22 @@ class CleanCounts:
                 for rule in {**self.histograms, **other.histograms}
             },
         )
+
+
+def dropped_counts(
+    dropped: Mapping[str, int],
+    histograms: Mapping[str, dict[str, Histogram]] = MappingProxyType({}),
+    failed: Mapping[str, int] | None = None,
+) -> CleanCounts:
+    """Returns counts to add for pairs that are dropped after the rules have kept them.
+
+    Args:
+        dropped: number of dropped pairs by reason.
+        histograms: histograms by reason and column.
+        failed: number of pairs to which a reason applies, dropped for another one or not; ``dropped`` by default.
+    """
+    counts = {reason: {reason: count} for reason, count in (failed or dropped).items()}
+    return CleanCounts(0, -sum(dropped.values()), {**dropped}, counts, {}, {**histograms})
 
 
 def counts_of(

@@ -355,7 +355,7 @@ def describe_sacrebleu(address: str, languages: Languages) -> dict[str, Any]:
         raise ConfigError(f"{address}: {name} is in a format that nmt_prep does not read; use another set")
     first, second = pair.split("-")
     swapped = ordered((first, second), languages, address) != (first, second)
-    known, members = {"url": {"both": test_set.data}, "format": kind}, test_set.langpairs[pair][:2]
+    known, members = {"url": {"both": tuple(test_set.data)}, "format": kind}, test_set.langpairs[pair][:2]
     if kind == "wmt_xml":
         references = tuple(filter(None, test_set.kwargs.get("refs", ())))[:1]
         return {**known, "member": members[0], "swap": swapped, "references": references or None}

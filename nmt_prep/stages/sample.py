@@ -267,7 +267,7 @@ def affordable(batches: Iterator[pa.Array], budget: int) -> Iterator[Text]:
         lines = strip_lines(batch)
         ends = np.cumsum(pc.utf8_length(lines).to_numpy(zero_copy_only=False), dtype=np.int64)
         taken = lines[: int(np.searchsorted(ends, budget)) + 1]  # includes the line that uses up the budget
-        yield joined_lines(taken.cast(pa.large_string())), len(taken)  # parts have offsets of 32 bits
+        yield joined_lines(taken), len(taken)
         budget -= int(ends[-1])
         if budget <= 0:
             return

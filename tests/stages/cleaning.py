@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 
+import nmt_prep
+from nmt_prep import runner
 from nmt_prep.config import Config
-from tests.stages.runs import run
+from nmt_prep.pipeline.drivers import Share
+from nmt_prep.stages.clean import Clean
+from tests.corpus import tree
+from tests.stages.runs import config_of, manifest, run
 
 COLUMNS = ("source", "target", "corpus", "row")
 NONE = {"preset": "none"}
@@ -39,6 +45,35 @@ def rejected(config: Config, split: str = "train") -> list[tuple[Any, ...]]:
 def pairs_below(config: Config, directory: str, split: str, *columns: str) -> list[tuple[Any, ...]]:
     paths = sorted((config.run_dir / directory / split).glob("part-*.parquet"))
     return [tuple(row[name] for name in columns) for path in paths for row in pq.read_table(path).to_pylist()]
+
+
+def made_in_three_ways(
+    directory: Path, *corpora: dict[str, Any], divided: Callable[[], None] = lambda: None, **more: Any
+) -> Config:
+    """Cleans corpora with one worker, with two after ``divided`` made pieces smaller, and in shares.
+
+    Returns the first config, once all three have the same results.
+    """
+    configs = [config_of(directory / str(number), *corpora, **more).within(directory) for number in range(3)]
+    nmt_prep.run(configs[0], until="clean", workers=1)
+    divided()
+    nmt_prep.run(configs[1], until="clean", workers=2)
+    nmt_prep.run(configs[2], until="compile")
+    for each in Clean().rounds_for(configs[2]):
+        for number in (1, 0) if each.shareable else ():
+            runner.run_share(configs[2], Share(each.name, number, 2), workers=1)
+    nmt_prep.run(configs[2], until="clean")
+    assert len(list((configs[0].run_dir / "cleaned" / "train").iterdir())) > 2
+    first, *others = map(results, configs)
+    assert others == [first, first]
+    return configs[0]
+
+
+def results(config: Config) -> dict[str, Any]:
+    found = {name: each for name, each in tree(config.run_dir).items() if name.startswith(("cleaned", "rejected"))}
+    assert found
+    made = manifest(config, "clean")
+    return {**found, "observed": json.dumps(made.observed), "overlap": json.dumps(made.details["overlap"])}
 
 
 def ran(config: Config, **options: Any) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
@@ -12,11 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from nmt_prep.cleaning.counts import CleanCounts
-from nmt_prep.cleaning.decontamination.segments import KINDS, Matches, Segments, load_segments
+from nmt_prep.cleaning.counts import CleanCounts, dropped_counts
+from nmt_prep.cleaning.decontamination.segments import KINDS, Matches, Segments, load_segments, numbered_segments
 from nmt_prep.cleaning.decontamination.sets import REASON
 from nmt_prep.cleaning.rejects import Instead
 from nmt_prep.cleaning.rule import Values
+from nmt_prep.corpora import PairBatch
+from nmt_prep.errors import CorpusError
 
 if TYPE_CHECKING:
     from nmt_prep.cleaning.cleaner import Judged
@@ -149,7 +151,6 @@ class LeakFinder:
 
     def __init__(self, segments: Segments, sets: Sequence[EvaluationSet], coverage: float, *, drop: bool) -> None:
         self._segments, self._sets, self._coverage, self._drop = segments, sets, coverage, drop
-        self._first = np.searchsorted(segments.sets, np.arange(len(sets) + 1))
         self._found = np.zeros(len(segments.index), np.bool_)
         self._leaks: Leaks = {}
 
@@ -170,14 +171,14 @@ class LeakFinder:
     @property
     def leaks(self) -> Leaks:
         """The leaks that were found so far."""
-        numbers = np.unique(self._segments.sets[self._found]).tolist()
+        sets = self._segments.sets
         return {
-            number: replace(self._leaks.get(number, SetLeaks()), found=self._found_of(number)) for number in numbers
+            number: replace(
+                self._leaks.get(number, SetLeaks()),
+                found=tuple(np.flatnonzero(self._found & (sets == number)).tolist()),
+            )
+            for number in np.unique(sets[self._found]).tolist()
         }
-
-    def _found_of(self, number: int) -> tuple[int, ...]:
-        first, last = self._first[number : number + 2]
-        return tuple((first + np.flatnonzero(self._found[first:last])).tolist())
 
     @property
     def counts(self) -> CleanCounts:
@@ -187,9 +188,7 @@ class LeakFinder:
         for number, leaks in self._leaks.items() if self._drop else ():
             dropped[self._sets[number].reason] += leaks.dropped
             failed[self._sets[number].reason] += leaks.pairs
-        return CleanCounts(
-            0, -sum(dropped.values()), dropped, {reason: {reason: count} for reason, count in failed.items()}
-        )
+        return dropped_counts(dropped, failed=failed)
 
     def judge(self, judged: Judged, rows: Places) -> Verdict:
         """Adds the leaks of a batch, and returns which of its pairs are dropped, by the rules or as leaks.
@@ -203,8 +202,13 @@ class LeakFinder:
         sets = np.where(leaked, self._segments.sets[matches.closest], -1)
         lost = judged.kept & leaked
         self._found[matches.found] = True
-        self._count(sets, lost)
-        self._note_examples(judged, rows, matches, sets)
+        for number in np.unique(sets[leaked]).tolist():
+            places = np.flatnonzero(sets == number)
+            before = self._leaks.get(number, SetLeaks())
+            dropped = int(lost[places].sum()) if self._drop else 0
+            shown = places[: EXAMPLES - len(before.examples)].tolist()
+            examples = tuple(self._example(judged, place, int(rows[place]), matches) for place in shown)
+            self._leaks[number] = before + SetLeaks(len(places), dropped, examples=examples)
         if not (self._drop and lost.any()):
             return Verdict(judged.kept, *_by_rules(judged), None)
         kept = judged.kept & ~leaked
@@ -221,22 +225,6 @@ class LeakFinder:
         """Returns the name of the set and the row of the segment for each dropped pair; null for those of rules."""
         names = pa.array([each.name for each in self._sets]).take(pa.array(sets[dropped], mask=~own))
         return names, pa.array(self._segments.rows[matches.closest[dropped]], mask=~own)
-
-    def _count(self, sets: Places, lost: Mask) -> None:
-        for number, pairs in enumerate(np.bincount(sets[sets >= 0], minlength=len(self._sets)).tolist()):
-            if pairs:
-                dropped = int((lost & (sets == number)).sum()) if self._drop else 0
-                self._add(number, SetLeaks(pairs, dropped))
-
-    def _note_examples(self, judged: Judged, rows: Places, matches: Matches, sets: Places) -> None:
-        for number, leaks in list(self._leaks.items()):
-            places = np.flatnonzero(sets == number)[: EXAMPLES - len(leaks.examples)]
-            if len(places):
-                examples = tuple(self._example(judged, place, int(rows[place]), matches) for place in places.tolist())
-                self._add(number, SetLeaks(examples=examples))
-
-    def _add(self, number: int, leaks: SetLeaks) -> None:
-        self._leaks[number] = self._leaks.get(number, SetLeaks()) + leaks
 
     def _example(self, judged: Judged, place: int, row: int, matches: Matches) -> LeakExample:
         number = int(matches.closest[place])
@@ -257,6 +245,28 @@ def _by_rules(judged: Judged) -> tuple[pa.Array, pa.Array, Values, Values]:
     """Returns the reasons, columns, values and thresholds of the pairs that the rules drop."""
     dropped = judged.reasons[~judged.kept]
     return pa.array(judged.names).take(pa.array(dropped)), judged.columns, judged.values, judged.thresholds
+
+
+def gathered(
+    sources: Iterable[tuple[str, str, Iterable[PairBatch]]], sets: list[EvaluationSet]
+) -> Iterator[pa.RecordBatch]:
+    """Yields the segments of evaluation sets with their numbers, and adds the sets to a list.
+
+    Args:
+        sources: name, entry and segments of each set.
+        sets: receives each set after its last segment.
+
+    Raises:
+        CorpusError: a set cannot be read, or has no segments.
+    """
+    for name, entry, pairs in sources:
+        size = 0
+        for batch in numbered_segments(pairs, len(sets)):
+            yield batch
+            size += len(batch)
+        if not size:
+            raise CorpusError(f"clean.decontaminate.against: the evaluation set {name} has no segments")
+        sets.append(EvaluationSet(name, entry, size))
 
 
 def verdict_of(finder: LeakFinder | None, judged: Judged, rows: Places) -> Verdict:

@@ -33,7 +33,6 @@ from nmt_prep.archives import WHOLE_FILE, Archive, extract_members, without_suff
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import Corpus, ExtractSettings, Languages
 from nmt_prep.corpora import PairBatch, format_of, iter_pairs, open_corpus, parts_of, reader_of
-from nmt_prep.corpora.parts import BatchFile
 from nmt_prep.digests import sha256_of
 from nmt_prep.errors import CorpusError
 from nmt_prep.lines.blocks import TextPolicy, iter_blocks, spans
@@ -100,17 +99,6 @@ def numbered_segments(batches: Iterable[PairBatch], number: int) -> Iterator[pa.
         filled = pc.or_(*(pc.greater(pc.binary_length(side), 0) for side in sides))
         columns = [*sides, pa.array(np.full(len(batch), number)), pa.array(rows)]
         yield pa.record_batch(columns, schema=_schema()).filter(filled)
-
-
-def write_segments(path: Path, batches: Iterable[pa.RecordBatch]) -> None:
-    """Writes segments to a file.
-
-    Raises:
-        OutputError: the file cannot be written.
-    """
-    with BatchFile(path) as file:
-        for batch in batches:
-            file.write(batch)
 
 
 def load_segments(path: Path, sha256: str, coverage: float) -> Segments:

@@ -8,6 +8,7 @@ it and for each later row, up to the last marked one.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -19,12 +20,6 @@ import numpy.typing as npt
 from nmt_prep.artefacts import atomic_write, writing
 from nmt_prep.cleaning.dedup.grouped import GroupedWriter, Slice, slices_of
 from nmt_prep.cleaning.dedup.keys import Records, parts_of, rows_of
-
-WINDOW = 1 << 20
-"""Number of rows of a part whose dropped pairs are held at a time."""
-
-BLOCK = 1 << 16
-"""Number of dropped pairs that are read at a time."""
 
 Dropped: TypeAlias = Mapping[str, Sequence[Path]]
 """The files with the pairs to drop, by reason."""
@@ -100,7 +95,7 @@ def merged_clusters(counts: Iterable[ClusterSizes]) -> ClusterSizes:
 
 
 class PartDrops:
-    """The pairs of one part that deduplication drops. It holds those among about :data:`WINDOW` rows at a time."""
+    """The pairs of one part that deduplication drops. They are read from the files as they are asked for."""
 
     def __init__(self, dropped: Dropped, part: int, parts: int) -> None:
         """Finds the pairs in the files.
@@ -114,56 +109,35 @@ class PartDrops:
             OutputError: a file cannot be read.
         """
         self.reasons = tuple(dropped)
-        named = [
-            (reason, piece) for reason, each in enumerate(dropped.values()) for piece in _slices(each, part, parts)
+        self._pieces = [
+            (reason, piece.mapped(2))
+            for reason, paths in enumerate(dropped.values())
+            for piece in _slices(paths, part, parts)
         ]
-        self._reasons_of = np.array([reason for reason, _ in named], np.int64)
-        self._slices = [piece for _, piece in named]
-        self._read = [0] * len(named)
-        self._end = np.uint64(0)
-        self._drops, self._reasons = np.zeros((0, 2), np.uint64), np.zeros(0, np.int64)
 
     def __len__(self) -> int:
-        return sum(piece.rows for piece in self._slices)
+        return sum(len(piece) for _, piece in self._pieces)
 
     def among(self, places: Records) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64], Records]:
         """Divides pairs into those that are kept and those that are dropped.
 
         Args:
-            places: places of the pairs, ascending, and greater than those of earlier calls.
+            places: places of the pairs, ascending.
 
         Returns:
             True for each pair that is kept; for each dropped pair the number of its reason, and the place of the pair
             that is kept instead.
-
-        Raises:
-            OutputError: a file cannot be read.
         """
+        held, reasons = [np.zeros((0, 2), np.uint64)], [np.zeros(0, np.int64)]
+        for reason, piece in self._pieces if len(places) else ():
+            first, end = bisect_left(piece[:, 0], places[0]), bisect_right(piece[:, 0], places[-1])
+            held.append(piece[first:end])
+            reasons.append(np.full(end - first, reason))
+        drops = np.concatenate(held)
+        order = np.argsort(drops[:, 0])
         kept = np.ones(len(places), np.bool_)
-        if not len(places):
-            return kept, self._reasons[:0], self._drops[:0, 1]
-        if places[-1] >= self._end:
-            self._hold(places[0], max(places[-1] + np.uint64(1), places[0] + np.uint64(WINDOW)))
-        first, last = np.searchsorted(self._drops[:, 0], [places[0], places[-1] + np.uint64(1)])
-        kept[np.searchsorted(places, self._drops[first:last, 0])] = False
-        return kept, self._reasons[first:last], self._drops[first:last, 1]
-
-    def _hold(self, first: np.uint64, end: np.uint64) -> None:
-        """Reads the dropped pairs up to, but not including, the place ``end``; forgets those before ``first``."""
-        start = np.searchsorted(self._drops[:, 0], first)
-        drops, reasons = [self._drops[start:]], [self._reasons[start:]]
-        for number, piece in enumerate(self._slices):
-            while self._read[number] < piece.rows:
-                block = piece.read(2, self._read[number], BLOCK)
-                own = block[: np.searchsorted(block[:, 0], end)]
-                self._read[number] += len(own)
-                drops.append(own)
-                reasons.append(np.broadcast_to(self._reasons_of[number], len(own)))
-                if len(own) < len(block):
-                    break
-        held, known = np.concatenate(drops), np.concatenate(reasons)
-        order = np.argsort(held[:, 0])
-        self._drops, self._reasons, self._end = held[order], known[order], end
+        kept[np.searchsorted(places, drops[:, 0])] = False
+        return kept, np.concatenate(reasons)[order], drops[order, 1]
 
 
 def mark_path(directory: Path, comparison: str, part: int) -> Path:
@@ -183,13 +157,11 @@ def write_marks(path: Path, dropped: Dropped, part: int, parts: int) -> None:
     Raises:
         OutputError: a file cannot be read or written.
     """
-    slices = [piece for each in dropped.values() for piece in _slices(each, part, parts)]
-    ends = [int(rows_of(piece.read(2, row, 1)[:, 0])[0]) for piece in slices for row in (0, piece.rows - 1)]
-    first = min(ends, default=0)
-    marks = np.zeros(max(ends, default=-1) + 1 - first, np.bool_)
-    for piece in slices:
-        for row in range(0, piece.rows, BLOCK):
-            marks[rows_of(piece.read(2, row, BLOCK)[:, 0]) - first] = True
+    pieces = [piece.read(2)[:, 0] for paths in dropped.values() for piece in _slices(paths, part, parts)]
+    rows = rows_of(np.concatenate([np.zeros(0, np.uint64), *pieces]))
+    first, end = (int(rows.min()), int(rows.max()) + 1) if len(rows) else (0, 0)
+    marks = np.zeros(end - first, np.bool_)
+    marks[rows - first] = True
     with atomic_write(path) as beside:
         beside.write_bytes(np.uint64(first).astype("<u8").tobytes() + np.packbits(marks, bitorder="little").tobytes())
 

@@ -85,6 +85,15 @@ class Slice:
             raise cut_off(self.path)
         return values.reshape(-1, width)
 
+    def mapped(self, width: int) -> Records:
+        """Returns all records as a view of the file: uint64, shape ``[rows, width]``.
+
+        Raises:
+            OutputError: the file cannot be read.
+        """
+        with writing(self.path):
+            return np.memmap(self.path, "<u8", "r", offset=8 * width * self.first, shape=(self.rows, width))
+
 
 def slices_of(path: Path, group: int, groups: int, width: int) -> list[Slice]:
     """Returns the slices of a group in a file, in order; empty ones are left out.

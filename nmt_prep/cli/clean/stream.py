@@ -31,10 +31,11 @@ from nmt_prep.cleaning.decontamination.leaks import (
     LeakFinder,
     SetLeaks,
     Verdict,
+    gathered,
     total_leaks,
     verdict_of,
 )
-from nmt_prep.cleaning.decontamination.segments import Segments, numbered_segments, read_segments
+from nmt_prep.cleaning.decontamination.segments import Segments, read_segments
 from nmt_prep.cleaning.decontamination.sets import FILE, sacrebleu_corpora, set_name
 from nmt_prep.cleaning.rule import Context, Values
 from nmt_prep.cli.options import STANDARD_INPUT, STANDARD_OUTPUT, check_outputs
@@ -277,16 +278,8 @@ def _segments(loaded: StreamCleaning, config: Path, progress: Progress) -> tuple
     """
     against, languages = loaded.decontaminate.against or (), loaded.languages
     sets: list[EvaluationSet] = []
-    batches: list[pa.RecordBatch] = []
     with tempfile.TemporaryDirectory(prefix="nmt-prep-") as directory:
-        for name, entry, pairs in _sources(against, languages, config, Path(directory), progress):
-            size = 0
-            for batch in numbered_segments(pairs, len(sets)):
-                batches.append(batch)
-                size += len(batch)
-            if not size:
-                raise CorpusError(f"clean.decontaminate.against: the evaluation set {name} has no segments")
-            sets.append(EvaluationSet(name, entry, size))
+        batches = [*gathered(_sources(against, languages, config, Path(directory), progress), sets)]
     return Segments.of(batches, loaded.decontaminate.coverage), tuple(sets)
 
 

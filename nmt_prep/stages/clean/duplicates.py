@@ -18,12 +18,11 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from nmt_prep.artefacts import atomic_write, link_or_copy
 from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES
-from nmt_prep.cleaning.counts import CleanCounts
+from nmt_prep.cleaning.counts import dropped_counts
 from nmt_prep.cleaning.dedup.drops import (
     ClusterSizes,
     Dropped,
@@ -167,7 +166,7 @@ def drop_pairs(task: DropTask, tick: Tick) -> PartResult:
             link_or_copy(part.path, beside)
         tick(part.pairs)
         kept = replace(part, file=f"{task.files.kept.parent.name}/{task.files.kept.name}")
-        return PartResult(_counts(drops.reasons, counts), kept, None)
+        return PartResult(dropped_counts(dict.fromkeys(drops.reasons, 0)), kept, None)
     with PartOutput(task) as output:
         for batch in iter_pairs(part.path):
             passing, reasons, survivors = drops.among(places_of(batch, task.number))
@@ -176,13 +175,7 @@ def drop_pairs(task: DropTask, tick: Tick) -> PartResult:
             output.write(batch, passing, names.take(pa.array(reasons)), nothing, nothing, instead)
             counts += np.bincount(reasons, minlength=len(counts))
             tick(len(batch))
-    return output.result(_counts(drops.reasons, counts))
-
-
-def _counts(reasons: Sequence[str], counts: npt.NDArray[np.int64]) -> CleanCounts:
-    dropped = dict(zip(reasons, counts.tolist(), strict=True))
-    failed = {reason: {reason: count} for reason, count in dropped.items()}
-    return CleanCounts(0, -sum(dropped.values()), dropped, failed, {}, {})
+    return output.result(dropped_counts(dict(zip(drops.reasons, counts.tolist(), strict=True))))
 
 
 @dataclass(frozen=True)

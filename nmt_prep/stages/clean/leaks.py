@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 from _nmt_prep_core import KEYS_UNICODE_VERSION
 
-from nmt_prep.cleaning.decontamination.leaks import LARGE_SHARE, Against, EvaluationSet, LeakExample
-from nmt_prep.cleaning.decontamination.segments import numbered_segments, read_segments, write_segments
+from nmt_prep.cleaning.decontamination.leaks import LARGE_SHARE, Against, EvaluationSet, LeakExample, gathered
+from nmt_prep.cleaning.decontamination.segments import read_segments
 from nmt_prep.cleaning.decontamination.sets import (
     FILE,
     against_of,
@@ -30,6 +29,7 @@ from nmt_prep.cleaning.presets import PRESET_AGAINST
 from nmt_prep.config import Config, Corpus
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora import PairBatch, iter_pairs, open_corpus, parts_of
+from nmt_prep.corpora.parts import BatchFile
 from nmt_prep.digests import sha256_of
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CleaningError, CorpusError
@@ -88,19 +88,12 @@ def gather_segments(task: SegmentsTask, tick: Tick) -> GatheredSegments:
         CorpusError: a set cannot be read, or has no segments.
         OutputError: the file cannot be written.
     """
-    sizes = [0] * len(task.sources)
-
-    def segments() -> Iterator[pa.RecordBatch]:
-        for number, source in enumerate(task.sources):
-            for batch in numbered_segments(_segments_of(source, task), number):
-                yield batch
-                sizes[number] += len(batch)
-                tick(len(batch))
-            if not sizes[number]:
-                raise CorpusError(f"clean.decontaminate.against: the evaluation set {source.name} has no segments")
-
-    write_segments(task.output, segments())
-    sets = (EvaluationSet(source.name, source.entry, size) for source, size in zip(task.sources, sizes, strict=True))
+    sets: list[EvaluationSet] = []
+    sources = ((source.name, source.entry, _segments_of(source, task)) for source in task.sources)
+    with BatchFile(task.output) as file:
+        for batch in gathered(sources, sets):
+            file.write(batch)
+            tick(len(batch))
     return GatheredSegments(sha256_of(task.output), tuple(sets))
 
 

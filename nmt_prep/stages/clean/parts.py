@@ -6,7 +6,7 @@ go to the scratch directory if another pass follows, and so do the rejected pair
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,14 +16,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nmt_prep.cleaning.counts import CleanCounts, Histogram, histogram
+from nmt_prep.artefacts import writing
+from nmt_prep.cleaning.counts import CleanCounts, Histogram, dropped_counts, histogram
 from nmt_prep.cleaning.decontamination.leaks import Against, Leaks
 from nmt_prep.cleaning.dedup.spill import SpillFiles, SpillWriter
 from nmt_prep.cleaning.presets import Cleaning
 from nmt_prep.cleaning.rejects import Instead, RejectNotes, RejectSample, notes_of, rejected_batch
 from nmt_prep.cleaning.rule import Context, Values
 from nmt_prep.corpora import iter_pairs
-from nmt_prep.corpora.parts import BatchFile, PairFile
+from nmt_prep.corpora.parts import BatchFile, PairFile, score_column, scores_of
 from nmt_prep.digests import sha256_of
 from nmt_prep.engines import Tick
 from nmt_prep.lines.blocks import text_bytes
@@ -200,48 +201,74 @@ def _written(file: BatchFile, of: CorpusTask, source: int | None = None, target:
     return PairFile(name, file.pairs, of.corpus, None, source, target, sha256_of(file.path))
 
 
-def drop_below(
-    task: PartTask,
-    rule: str,
-    scored: Iterator[tuple[pa.RecordBatch, Values]],
-    threshold: float | None,
-    column: str,
-    edges: Sequence[float],
-    tick: Tick,
-    *,
-    unscored: bool,
-) -> PartResult:
-    """Writes a part without the pairs whose score is below a threshold. It ticks for each pair.
+@dataclass(frozen=True)
+class DropBelowTask(PartTask):
+    """A part whose pairs are dropped if their score is below a threshold.
 
-    Args:
-        task: the part.
+    Attributes:
         rule: name of the rule, which is the reason for dropping pairs.
-        scored: the batches to write, with the scores of their pairs: float64, shape ``[pairs]``, NaN for no score.
+        score: name of the score.
         threshold: the lowest score that passes; None to keep all pairs.
         column: name of the column of scores in the counts.
         edges: edges of the histogram of scores.
-        tick: callback for progress.
         unscored: true to keep pairs without score.
+        computed: file with the scores, for a part without them; None if it has them or they could not be computed.
+    """
+
+    rule: str
+    score: str
+    threshold: float | None
+    column: str
+    edges: tuple[float, ...]
+    unscored: bool
+    computed: Path | None = None
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yields the batches of the part with their scores.
+
+        Raises:
+            CorpusError: the part cannot be read.
+            OutputError: the file with the scores cannot be read.
+        """
+        scores, first = None, 0
+        if self.computed is not None:
+            with writing(self.computed):
+                scores = np.load(self.computed)
+        name = score_column(self.score)
+        for batch in iter_pairs(self.files.part.path):
+            if name in batch.schema.names:
+                yield batch
+                continue
+            values = np.full(len(batch), np.nan) if scores is None else scores[first : first + len(batch)]
+            columns = [*batch.columns, pa.array(values, from_pandas=True)]  # NaN becomes null
+            yield pa.record_batch(columns, schema=batch.schema.append(pa.field(name, pa.float64())))
+            first += len(batch)
+
+
+def drop_below(task: DropBelowTask, tick: Tick) -> PartResult:
+    """Writes a part without the pairs whose score is below a threshold. It ticks for each pair.
 
     Raises:
         CorpusError: the part cannot be read.
-        OutputError: a file cannot be written.
+        OutputError: a file cannot be read or written.
     """
-    dropped, bins = 0, np.zeros((1, 2, len(edges) - 1), np.int64)
+    dropped, bins = 0, np.zeros((1, 2, len(task.edges) - 1), np.int64)
     with PartOutput(task) as output:
-        for batch, scores in scored:
-            if threshold is None:
+        for batch in task.batches():
+            scores = scores_of(batch)[task.score]
+            if task.threshold is None:
                 kept = np.ones(len(batch), np.bool_)
             else:
-                kept = ~(scores < threshold) if unscored else scores >= threshold
+                kept = ~(scores < task.threshold) if task.unscored else scores >= task.threshold
             lost = len(kept) - int(kept.sum())
-            output.write(batch, kept, pa.array([rule] * lost, pa.string()), scores[~kept], np.full(lost, threshold))
-            bins += histogram(scores[np.newaxis], edges, kept)
+            reasons, limits = pa.array([task.rule] * lost, pa.string()), np.full(lost, task.threshold)
+            output.write(batch, kept, reasons, scores[~kept], limits)
+            bins += histogram(scores[np.newaxis], task.edges, kept)
             dropped += lost
             tick(len(batch))
     ((without, with_),) = bins.tolist()
-    histograms = {rule: {column: Histogram(tuple(edges), tuple(with_), tuple(without), dropped)}}
-    return output.result(CleanCounts(0, -dropped, {rule: dropped}, {rule: {rule: dropped}}, {}, histograms))
+    histograms = {task.rule: {task.column: Histogram(task.edges, tuple(with_), tuple(without), dropped)}}
+    return output.result(dropped_counts({task.rule: dropped}, histograms))
 
 
 @dataclass(frozen=True)

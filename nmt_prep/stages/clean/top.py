@@ -17,7 +17,7 @@ from nmt_prep.engines import Tick
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
 from nmt_prep.stages.clean.corpora import CleanedCorpus, CorpusRule, CorpusWork, RuleBounds
-from nmt_prep.stages.clean.parts import PartResult, PartTask, drop_below, part_round
+from nmt_prep.stages.clean.parts import DropBelowTask, drop_below, part_round
 
 
 @dataclass(frozen=True)
@@ -34,17 +34,6 @@ class Threshold:
     """The lowest score that passes; None for a corpus in which no pair passes the other rules."""
 
     score: float | None
-
-
-@dataclass(frozen=True)
-class TopTask(PartTask):
-    """A part whose pairs are dropped if their score is below the threshold, or missing.
-
-    All pairs of a corpus without a threshold are kept, because none of them has a score.
-    """
-
-    score: str
-    threshold: float | None
 
 
 def find_threshold(task: ThresholdTask, tick: Tick) -> Threshold:
@@ -67,17 +56,6 @@ def find_threshold(task: ThresholdTask, tick: Tick) -> Threshold:
     return Threshold(None if np.isnan(score) else score)
 
 
-def keep_top(task: TopTask, tick: Tick) -> PartResult:
-    """Applies the threshold of a corpus to one of its parts. It ticks for work pair.
-
-    Raises:
-        CorpusError: the part cannot be read.
-        OutputError: a file cannot be written.
-    """
-    scored = ((batch, scores_of(batch)[task.score]) for batch in iter_pairs(task.files.part.path))
-    return drop_below(task, TOP, scored, task.threshold, task.score, EDGES, tick, unscored=False)
-
-
 class Top(CorpusRule):
     """The rule, by scores that come with the corpus or by scores that another rule computes."""
 
@@ -89,7 +67,7 @@ class Top(CorpusRule):
         self._find = Round(
             f"{rounds}-threshold", find_threshold, Threshold, unit="parts", words="finding the best pairs"
         )
-        self._keep = part_round(f"{rounds}-top", keep_top, "keeping the best pairs")
+        self._keep = part_round(f"{rounds}-top", drop_below, "keeping the best pairs")
         self.rounds = (self._find, self._keep)
 
     def applies(self, corpus: CleanedCorpus) -> bool:
@@ -106,14 +84,14 @@ class Top(CorpusRule):
             )
             for work in corpora
         )
-        tasks: dict[str, list[TopTask]] = {}
+        tasks: dict[str, list[DropBelowTask]] = {}
         for work, threshold in zip(corpora, thresholds, strict=True):
             score = options[work.name].score
             lowest = None if score in work.unscored else threshold.score
             low = None if lowest is None or math.isinf(lowest) else lowest
             work.bounds[TOP] = {score: RuleBounds(low)}
             tasks[work.name] = [
-                TopTask(task.key, task.of, task.files, score, lowest)
+                DropBelowTask(task.key, task.of, task.files, TOP, score, lowest, score, EDGES, unscored=False)
                 for task in work.tasks(job, self.this, f"{self.this}-")
             ]
         results = yield from self._keep.run_groups(tasks, sum(work.pairs for work in corpora))

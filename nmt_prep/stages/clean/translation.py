@@ -9,13 +9,12 @@ with its scores, and without the pairs whose scores are too low.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from nmt_prep.align.model import check_known, shared_model
 from nmt_prep.artefacts import atomic_write, writing
@@ -27,14 +26,13 @@ from nmt_prep.cleaning.rule import Values, checked_options
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import Config
 from nmt_prep.corpora import iter_pairs
-from nmt_prep.corpora.parts import score_column
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CleaningError, NmtPrepError
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
 from nmt_prep.sides import SIDES
 from nmt_prep.stages.clean.corpora import CleanedCorpus, CorpusRule, CorpusWork, RuleBounds
-from nmt_prep.stages.clean.parts import PartResult, PartTask, drop_below, part_round
+from nmt_prep.stages.clean.parts import DropBelowTask, PartTask, drop_below, part_round
 from nmt_prep.stages.clean.repaired import (
     EDGES,
     FINE,
@@ -144,48 +142,6 @@ def _learned_keys(shards: Sequence[Path]) -> npt.NDArray[np.uint64]:
     return np.concatenate([np.zeros(0, np.uint64), *keys])
 
 
-@dataclass(frozen=True)
-class DropTask(PartTask):
-    """A part whose pairs are dropped if their score is below the threshold.
-
-    Attributes:
-        scores: file with the scores; None if they could not be computed.
-        threshold: the lowest score that passes; None to keep all pairs.
-    """
-
-    scores: Path | None
-    threshold: float | None
-
-
-def drop_misaligned(task: DropTask, tick: Tick) -> PartResult:
-    """Writes a part with its scores, and without the pairs whose scores are too low. It ticks for each pair.
-
-    A pair without score is kept.
-
-    Raises:
-        CorpusError: the part cannot be read.
-        OutputError: a file cannot be written.
-    """
-    scored = _with_scores(task)
-    result = drop_below(task, TRANSLATION, scored, task.threshold, "pair", SCORE_EDGES, tick, unscored=True)
-    return result if task.scores is not None else replace(result, counts=CleanCounts())
-
-
-def _with_scores(task: DropTask) -> Iterator[tuple[pa.RecordBatch, Values]]:
-    """Yields the batches of a part with the column of scores, and the scores: NaN if they could not be computed."""
-    scores: Values | None = None
-    if task.scores is not None:
-        with writing(task.scores):
-            scores = np.load(task.scores)
-    first = 0
-    for batch in iter_pairs(task.files.part.path):
-        values = np.full(len(batch), np.nan) if scores is None else scores[first : first + len(batch)]
-        schema = batch.schema.append(pa.field(score_column(TRANSLATION), pa.float64()))
-        columns = [*batch.columns, pa.array(values, from_pandas=True)]  # NaN becomes null
-        yield pa.record_batch(columns, schema=schema), values
-        first += len(batch)
-
-
 def _repaired_files(task: RepairTask, result: Repaired) -> list[Path]:
     numbers = (result.learned, result.others)
     return [path for path, pairs in zip(task.files_made, numbers, strict=True) if pairs]
@@ -197,7 +153,7 @@ NULL = Round("translation-repaired", score_repaired, NullScores, words="scoring 
 SCORE = Round(
     "translation-scores", score_part, Scored, made=lambda task, _: [task.output], words="scoring translations"
 )
-DROP = part_round("translation", drop_misaligned, "dropping misaligned pairs")
+DROP = part_round("translation", drop_below, "dropping misaligned pairs")
 
 
 @dataclass(frozen=True)
@@ -267,17 +223,23 @@ class Translation(CorpusRule):
         texts = yield from _learned(job, texts)
         repaired = yield from _repaired_scores(texts)
         real = yield from _scores(job, texts)
-        tasks: dict[str, list[DropTask]] = {work.name: [] for work in corpora}
+        tasks: dict[str, list[DropBelowTask]] = {work.name: [] for work in corpora}
         for text in texts.values():
             for work in text.corpora:
                 facts = _facts(work.corpus, text, total_bins(real.get(work.name, [])), repaired.get(work.name))
                 _note(work, facts)
                 for task in work.tasks(job, self.this, f"{self.this}-"):
                     scores = None if facts.compared is None else _scores_file(job, task)
-                    tasks[work.name].append(DropTask(task.key, task.of, task.files, scores, facts.threshold))
+                    given = (TRANSLATION, TRANSLATION, facts.threshold, "pair", SCORE_EDGES)
+                    tasks[work.name].append(
+                        DropBelowTask(task.key, task.of, task.files, *given, unscored=True, computed=scores)
+                    )
         results = yield from DROP.run_groups(tasks, _pairs(corpora))
         for work in corpora:
-            work.passed(job, self.this, results[work.name])
+            parts = results[work.name]
+            if TRANSLATION in work.unscored:  # the rule is left out, so it counts nothing
+                parts = [replace(part, counts=CleanCounts()) for part in parts]
+            work.passed(job, self.this, parts)
 
 
 def _options(corpus: CleanedCorpus) -> TranslationOptions:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from _nmt_prep_core import ROW_BITS
 
-from nmt_prep.cleaning.dedup import drops
 from nmt_prep.cleaning.dedup.drops import (
     DropWriter,
     Marks,
@@ -41,11 +40,7 @@ def test_drops_are_found_by_part(tmp_path: Path) -> None:
     assert len(PartDrops({"same": (b,)}, 1, 3)) == 0
 
 
-@pytest.mark.parametrize("block", [1, 3, 1000])
-@pytest.mark.parametrize("window", [1, 5, 1000])
-def test_few_pairs_are_held_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window: int, block: int) -> None:
-    monkeypatch.setattr(drops, "WINDOW", window)
-    monkeypatch.setattr(drops, "BLOCK", block)
+def test_drops_are_found_batch_by_batch(tmp_path: Path) -> None:
     rows = np.array([row for row in range(200) if row % 7 and not 60 <= row < 90])
     chosen = {"a": [row for row in rows if row % 3 == 0], "b": [row for row in rows if row % 5 == 1 and row % 3]}
     paths = {name: (write(tmp_path / name, *[(ONE + row, row) for row in own]),) for name, own in chosen.items()}

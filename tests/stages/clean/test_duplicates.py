@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,9 +20,8 @@ from nmt_prep.stages.clean import duplicates
 from nmt_prep.stages.clean.comparing import PlanTask, plan_ranges
 from nmt_prep.stages.clean.parts import PartOutput, PartTask
 from tests.conftest import examples
-from tests.corpus import tree
 from tests.reference.dedup import Row, deduplicated
-from tests.stages.cleaning import cleaned, pairs_below, write
+from tests.stages.cleaning import cleaned, made_in_three_ways, pairs_below, write
 from tests.stages.runs import config_of, manifest, run
 
 NONE = {"preset": "none", "fix": ["whitespace"], "rejects": "all"}
@@ -205,32 +203,13 @@ def test_shares_workers_and_ranges_give_the_same_bytes(tmp_path: Path, monkeypat
     pairs = [(f"source {'x' * (n % 17)}", f"target {'y' * (n % 23)}") for n in range(150)]
     corpora = [write(tmp_path, "a", pairs), write(tmp_path, "b", pairs[::-1])]
     dedup = {"pair": "normalized", "max_targets_per_source": 8, "max_sources_per_target": 4}
-    trees = []
-    for number, workers in enumerate((1, 2)):
-        config = config_of(
-            tmp_path / str(number), *corpora, clean={**NONE, "rejects": "sample", "dedup": dedup}
-        ).within(tmp_path)
-        nmt_prep.run(config, until="clean", workers=workers)
-        trees.append(kept_tree(config))
+
+    def divided() -> None:
         monkeypatch.setattr(spill, "SMALLEST_SHARE", 1000)
         monkeypatch.setattr(spill, "LARGEST_SHARE", 1000)
         monkeypatch.setattr(spill, "RUN_ROWS", 7)
-    shared = config_of(tmp_path / "2", *corpora, clean={**NONE, "rejects": "sample", "dedup": dedup}).within(tmp_path)
-    nmt_prep.run(shared, until="compile")
-    names = ("pairs", "pairs-dropped", "sources", "sources-dropped", "targets", "dedup", "rejects")
-    for name in ("clean-first", "clean", *(f"clean-{name}" for name in names)):
-        for number in (1, 0):
-            runner.run_share(shared, Share(name, number, 2), workers=1)
-    nmt_prep.run(shared, until="clean")
-    trees.append(kept_tree(shared))
-    assert len(list((tmp_path / "1" / "run" / "cleaned" / "train").iterdir())) > 3
-    assert trees[0] == trees[1] == trees[2]
 
-
-def kept_tree(config: Config) -> dict[str, Any]:
-    found = {name: each for name, each in tree(config.run_dir).items() if name.startswith(("cleaned", "rejected"))}
-    assert found
-    return {**found, "overlap": json.dumps(manifest(config, "clean").details["overlap"])}
+    made_in_three_ways(tmp_path, *corpora, divided=divided, clean={**NONE, "rejects": "sample", "dedup": dedup})
 
 
 TEXTS = st.sampled_from(["a", "A", "b1", "b2.", "c.", "c", "1", "2", "!"])

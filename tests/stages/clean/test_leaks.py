@@ -13,15 +13,12 @@ from typing import Any
 import pytest
 
 import nmt_prep
-from nmt_prep import runner
 from nmt_prep.config import Config
 from nmt_prep.corpora import parts
 from nmt_prep.errors import CleaningError, ConfigError, CorpusError, NmtPrepError
-from nmt_prep.pipeline.drivers import Share
 from nmt_prep.progress import Fields, Listener, Progress
-from tests.corpus import tree
 from tests.server import WebServer, web_server
-from tests.stages.cleaning import cleaned, pairs_below, write
+from tests.stages.cleaning import cleaned, made_in_three_ways, pairs_below, write
 from tests.stages.runs import config_of, manifest, run, steps
 
 NONE = {"preset": "none", "rejects": "all"}
@@ -112,13 +109,6 @@ def test_a_pair_that_a_rule_drops_keeps_that_reason_but_counts_as_found(tmp_path
     (leak,) = made.observed["leaks"]["train"]
     assert (leak["pairs"], leak["dropped"], leak["segments"]) == (3, 1, 2)
     assert [row[1] for row in rejected(config)] == ["in_test_set:dev", "length", "length"]
-
-
-def test_a_lower_coverage_finds_more(tmp_path: Path) -> None:
-    for coverage, dropped in ((1.0, 2), (0.82, 2), (0.8, 3)):
-        config = leaky(tmp_path, coverage=coverage)
-        run(config)
-        assert manifest(config, "clean").counts.dropped["in_test_set:dev"] == dropped
 
 
 def test_files_of_one_text_and_of_two_columns_are_evaluation_sets(tmp_path: Path) -> None:
@@ -265,26 +255,10 @@ def test_shares_workers_and_parts_give_the_same_bytes(tmp_path: Path, monkeypatc
     corpora = [write(tmp_path, "a", train), write(tmp_path, "b", train[::-1])]
     splits = {"dev": [write(tmp_path, "held", dev)]}
     clean = {**NONE, "rejects": "sample", "decontaminate": {"against": ["dev"]}}
-    configs = [config_of(tmp_path / str(n), *corpora, splits=splits, clean=clean).within(tmp_path) for n in range(3)]
-    for config, workers in zip(configs, (1, 2), strict=False):
-        nmt_prep.run(config, until="clean", workers=workers)
-    nmt_prep.run(configs[2], until="compile")
-    for name in ("clean-segments", "clean-first", "clean", "clean-rejects"):
-        for number in (1, 0):
-            runner.run_share(configs[2], Share(name, number, 2), workers=1)
-    nmt_prep.run(configs[2], until="clean")
-    trees = [result(config) for config in configs]
-    assert len(list((tmp_path / "0" / "run" / "cleaned" / "train").iterdir())) > 3
-    assert trees[0] == trees[1] == trees[2]
-    (first, second) = manifest(configs[0], "clean").observed["leaks"]["train"]
+    config = made_in_three_ways(tmp_path, *corpora, splits=splits, clean=clean)
+    (first, second) = manifest(config, "clean").observed["leaks"]["train"]
     assert (first["pairs"], first["segments"], second["pairs"], second["segments"]) == (26, 26, 26, 26)
     assert [each["row"] for each in second["examples"]] == list(range(20))
-
-
-def result(config: Config) -> dict[str, Any]:
-    found = {name: each for name, each in tree(config.run_dir).items() if name.startswith(("cleaned", "rejected"))}
-    assert found
-    return {**found, "observed": json.dumps(manifest(config, "clean").observed)}
 
 
 def sgm(side: str, language: str, lines: list[str]) -> str:

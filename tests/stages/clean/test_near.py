@@ -11,20 +11,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import nmt_prep
-from nmt_prep import runner
 from nmt_prep.cleaning.dedup import near, spill
 from nmt_prep.config import Config
 from nmt_prep.corpora import parts
-from nmt_prep.pipeline.drivers import Share
 from nmt_prep.reporting.sections import duplicates
-from nmt_prep.stages.clean import Clean, comparing
+from nmt_prep.stages.clean import comparing
 from nmt_prep.stages.clean import near as rounds
 from tests.conftest import examples
 from tests.reference.dedup import Row, deduplicated
 from tests.reference.near import near_duplicates
-from tests.stages.clean.test_duplicates import NONE, kept_tree, rejected, scored
-from tests.stages.cleaning import cleaned, write
+from tests.stages.clean.test_duplicates import NONE, rejected, scored
+from tests.stages.cleaning import cleaned, made_in_three_ways, write
 from tests.stages.runs import config_of, manifest, run
 
 CAPTION, BILD = (
@@ -112,22 +109,9 @@ def test_shares_workers_ranges_and_pieces_give_the_same_bytes(tmp_path: Path, mo
     monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 250)
     pairs = variants(80)
     corpora = [write(tmp_path, "a", pairs[:50]), write(tmp_path, "b", pairs[50:])]
-    dedup = {"max_targets_per_source": 8, "near": {"similarity": 0.6}}
-    trees = []
-    for number, workers in enumerate((1, 2)):
-        config = near_config(tmp_path / str(number), *corpora, **dedup).within(tmp_path)
-        nmt_prep.run(config, until="clean", workers=workers)
-        trees.append(kept_tree(config))
-        in_small_pieces(monkeypatch, 5000)
-    shared = near_config(tmp_path / "2", *corpora, **dedup).within(tmp_path)
-    nmt_prep.run(shared, until="compile")
-    for each in Clean().rounds_for(shared):
-        for number in (1, 0) if each.shareable else ():
-            runner.run_share(shared, Share(each.name, number, 2), workers=1)
-    nmt_prep.run(shared, until="clean")
-    trees.append(kept_tree(shared))
-    assert len(list((tmp_path / "1" / "run" / "cleaned" / "train").iterdir())) > 3
-    assert trees[0] == trees[1] == trees[2]
+    dedup = {"pair": "near", "max_targets_per_source": 8, "near": {"similarity": 0.6}}
+    clean = {**NONE, "dedup": dedup}
+    made_in_three_ways(tmp_path, *corpora, divided=lambda: in_small_pieces(monkeypatch, 5000), clean=clean)
 
 
 WORDS = [

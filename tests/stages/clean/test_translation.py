@@ -10,8 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import nmt_prep
-from nmt_prep import runner
 from nmt_prep.align.model import Model
 from nmt_prep.align.training import count, updated
 from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES
@@ -21,13 +19,12 @@ from nmt_prep.columns import TextColumn
 from nmt_prep.config import Config, Languages
 from nmt_prep.corpora import parts
 from nmt_prep.errors import CleaningError
-from nmt_prep.pipeline.drivers import Share
 from nmt_prep.sides import SIDES
 from nmt_prep.stages import learning
 from nmt_prep.stages.clean import Clean, translation
 from nmt_prep.stages.clean import parts as part_tasks
 from tests.corpus import tree
-from tests.stages.cleaning import cleaned, pairs_below, rejected, write
+from tests.stages.cleaning import cleaned, made_in_three_ways, pairs_below, rejected, write
 from tests.stages.runs import config_of, manifest, run
 
 RULE: dict[str, Any] = {"preset": "none", "rules": {"translation": {}}, "rejects": "all"}
@@ -106,23 +103,10 @@ def test_shares_workers_and_parts_give_the_same_bytes(tmp_path: Path, monkeypatc
     monkeypatch.setattr(parts, "PART_BYTES", 5_000)
     monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 2_500)
     corpora = [write(tmp_path, "a", pairs[:200]), write(tmp_path, "b", pairs[200:])]
-    trees = []
-    for number, (workers, memory) in enumerate(((1, "256MB"), (3, "2GB"))):
-        engine = {"memory": memory}
-        config = config_of(tmp_path / str(number), *corpora, clean={**RULE, "rejects": "sample"}, engine=engine).within(
-            tmp_path
-        )
-        nmt_prep.run(config, until="clean", workers=workers)
-        trees.append(tree(config.run_dir / "cleaned") | tree(config.run_dir / "rejected"))
-    shared = config_of(tmp_path / "2", *corpora, clean={**RULE, "rejects": "sample"}).within(tmp_path)
-    nmt_prep.run(shared, until="compile")
-    for name in [round_.name for round_ in Clean().rounds_for(shared) if round_.shareable]:
-        for number in (1, 0):
-            runner.run_share(shared, Share(name, number, 2), workers=1)
-    nmt_prep.run(shared, until="clean")
-    trees.append(tree(shared.run_dir / "cleaned") | tree(shared.run_dir / "rejected"))
-    assert len(list((shared.run_dir / "cleaned" / "train").iterdir())) > 2
-    assert trees[0] == trees[1] == trees[2]
+    clean = {**RULE, "rejects": "sample"}
+    made_in_three_ways(
+        tmp_path, *corpora, divided=lambda: monkeypatch.setattr(learning, "SHARD_PAIRS", 60), clean=clean
+    )
 
 
 def test_too_few_pairs(tmp_path: Path) -> None:
@@ -169,12 +153,6 @@ def test_a_given_threshold_and_a_given_model(tmp_path: Path) -> None:
     columns = zip(SIDES, zip(*PAIRS[:300], strict=True), strict=True)
     lines = Pairs({side: pa.array(list(column), pa.large_string()) for side, column in columns})
     assert (rule.values(lines)[0] < 0).tolist() == [True] * 80 + [False] * 220
-
-
-def _arrow(lines: Any) -> Any:
-    import pyarrow as pa
-
-    return pa.array(list(lines), pa.large_string())
 
 
 def _learn(path: Path, pairs: list[tuple[str, str]]) -> None:

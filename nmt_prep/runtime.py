@@ -62,4 +62,9 @@ def check_extra(module: str, extra: str, what: str) -> None:
 
 
 def _missing(module: str, extra: str, what: str) -> str:
-    return f"{what} needs {module}: pip install 'nmt-prep[{extra}]'"
+    return f"{what} needs {module}: {installing(extra)}"
+
+
+def installing(extra: str) -> str:
+    """Returns the command that installs an extra, for messages. No registry has the package yet."""
+    return f"pip install '.[{extra}]' in a checkout of nmt_prep"

@@ -46,7 +46,9 @@ for name in ("make_dataset", "get_iterator", "get_infer_iterator", "BatchedInput
     except ImportError as error:
         print(type(error).__name__, error)
 """
-    message = "MissingPackageError nmt_prep.input needs tensorflow: pip install 'nmt-prep[tensorflow]'\n"
+    message = (
+        "MissingPackageError nmt_prep.input needs tensorflow: pip install '.[tensorflow]' in a checkout of nmt_prep\n"
+    )
     assert python(program) == message * 4
 
 
@@ -59,7 +61,10 @@ try:
 except ImportError as error:
     print(type(error).__name__, error)
 """
-    assert python(program) == "MissingPackageError nmt_prep.torch needs torch: pip install 'nmt-prep[torch]'\n"
+    assert (
+        python(program)
+        == "MissingPackageError nmt_prep.torch needs torch: pip install '.[torch]' in a checkout of nmt_prep\n"
+    )
 
 
 def test_without_sentencepiece_a_config_that_trains_with_it_is_refused(repository: Path, tmp_path: Path) -> None:
@@ -77,7 +82,7 @@ except nmt_prep.NmtPrepError as error:
 """
     assert python(program).endswith(
         "  vocab (line 17): training a SentencePiece unigram model with split_by_whitespace: false needs "
-        "sentencepiece: pip install 'nmt-prep[sentencepiece]'\n"
+        "sentencepiece: pip install '.[sentencepiece]' in a checkout of nmt_prep\n"
     )
 
 

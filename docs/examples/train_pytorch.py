@@ -1,6 +1,6 @@
 """Trains a transformer with PyTorch on the records of a run."""
 
-# pip install 'nmt-prep[torch]'
+# pip install '.[torch]'
 # python docs/examples/train_pytorch.py runs/toy
 
 from __future__ import annotations

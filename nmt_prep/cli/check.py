@@ -14,6 +14,7 @@ from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.interrupts import interruptible
 from nmt_prep.cli.options import ConfigArgument, JsonOption, SetOption, load_config
 from nmt_prep.cli.terminal import cell, json_line, open_console
+from nmt_prep.runtime import installing
 from nmt_prep.sides import SIDES
 
 with delayed_imports():
@@ -67,7 +68,7 @@ def _lines(facts: Inspection, languages: Languages) -> Iterator[str | Table]:
     for problem in facts.problems:
         yield f"problem: {problem}"
     if facts.model is None and any(corpus.first for corpus in facts.corpora):
-        yield "no model identifies languages; install one: pip install 'nmt-prep[clean]'"
+        yield f"no model identifies languages; install one: {installing('clean')}"
     for corpus in facts.corpora if len(facts.corpora) > 1 else ():
         yield from (f"problem: {_where(corpus)}: {problem}" for problem in corpus.problems)
         yield from (f"warning: {_where(corpus)}: {warning}" for warning in corpus.warnings)

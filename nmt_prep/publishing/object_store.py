@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from nmt_prep.artefacts import writing
 from nmt_prep.errors import ConfigError, NmtPrepError, OutputError
-from nmt_prep.runtime import needed_extra
+from nmt_prep.runtime import installing, needed_extra
 from nmt_prep.sources.address import shown
 from nmt_prep.sources.hub import EXTRA, endpoint, token
 from nmt_prep.sources.objects import object_errors
@@ -66,8 +66,8 @@ class ObjectStore:
             self._system, root = fsspec.core.url_to_fs(url, **{**fixed, **options})
         except ImportError as missing:
             raise ConfigError(
-                f"{self.url} needs {missing.name or missing}: pip install 'nmt-prep[{self._extra}]', or the package "
-                "that fsspec names for this scheme"
+                f"{self.url} needs {missing.name or missing}: {installing(self._extra)}, or the package that "
+                "fsspec names for this scheme"
             ) from missing
         except Exception as fault:
             raise ConfigError(

@@ -30,7 +30,7 @@ from nmt_prep.artefacts import parse_json, write_json
 from nmt_prep.config.section import Languages
 from nmt_prep.digests import cache_directory, digest_of
 from nmt_prep.errors import ConfigError, DownloadError, OutputError
-from nmt_prep.runtime import needed_extra
+from nmt_prep.runtime import installing, needed_extra
 from nmt_prep.sources.address import shown
 from nmt_prep.sources.web import Client
 
@@ -160,7 +160,7 @@ def describe_mtdata(address: str, languages: Languages) -> dict[str, Any]:
     try:
         version = metadata.version("mtdata")
     except metadata.PackageNotFoundError:
-        raise ConfigError(f"{address} needs mtdata: pip install 'nmt-prep[mtdata]'") from None
+        raise ConfigError(f"{address} needs mtdata: {installing('mtdata')}") from None
     note = cache_directory() / "mtdata" / f"{digest_of([address, version, languages.model_dump()])}.json"
     with suppress(OSError, ValueError, TypeError):
         noted = dict(parse_json(note.read_bytes()))

@@ -8,7 +8,7 @@ from typing import Any
 
 from nmt_prep.errors import ConfigError, DownloadError, NmtPrepError
 from nmt_prep.progress import StoppedError
-from nmt_prep.runtime import needed_extra
+from nmt_prep.runtime import installing, needed_extra
 from nmt_prep.sources.address import shown
 from nmt_prep.sources.answer import Answer
 from nmt_prep.sources.retries import TransientError
@@ -73,7 +73,7 @@ def object_errors(where: str, extra: str, kind: type[NmtPrepError]) -> Iterator[
     except (NmtPrepError, StoppedError, FileNotFoundError):
         raise
     except ImportError as error:
-        raise ConfigError(f"{where} needs {error.name}: pip install 'nmt-prep[{extra}]'") from error
+        raise ConfigError(f"{where} needs {error.name}: {installing(extra)}") from error
     except PermissionError as error:
         raise kind(
             f"{where}: access denied ({_in_words(error)}); check the credentials of this machine for the storage, and "

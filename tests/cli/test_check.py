@@ -194,7 +194,7 @@ def test_no_model_of_languages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         "source (en)                              target (de)",
         "one                                      eins",
         "",
-        "no model identifies languages; install one: pip install 'nmt-prep[clean]'",
+        "no model identifies languages; install one: pip install '.[clean]' in a checkout of nmt_prep",
         "1 corpus, 0 problems, 0 warnings",
     ]
 

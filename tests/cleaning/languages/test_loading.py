@@ -47,7 +47,10 @@ def test_a_missing_extra(model: str, package: str, extra: str, monkeypatch: pyte
     identifiers._eldc.cache_clear()
     with pytest.raises(CleaningError) as caught:
         load_identifier(model)
-    assert str(caught.value) == f"the language model {model} needs {package}: pip install 'nmt-prep[{extra}]'"
+    assert (
+        str(caught.value)
+        == f"the language model {model} needs {package}: pip install '.[{extra}]' in a checkout of nmt_prep"
+    )
 
 
 def test_another_file_in_place_of_the_published_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,13 +50,13 @@ class Resume:
 
     @property
     def validator(self) -> str:
-        """Value of If-Range, with which a server sends a changed file whole: a strong ETag, else a strong date.
+        """Value of If-Range, with which a server sends a changed file whole; empty if there is none.
 
-        A date is strong if the answer was sent a second or more after it: a file that changes twice in one second
-        keeps its date (RFC 9110, 8.8.2.2 and 13.1.5).
+        It is the ETag if that is strong. The date counts only without an ETag, and if the answer was sent a second or
+        more after it: a file that changes twice in one second keeps its date (RFC 9110, 8.8.2.2 and 13.1.5).
         """
-        if self.etag is not None and re.fullmatch(r'"[^"]*"', self.etag):
-            return self.etag
+        if self.etag is not None:
+            return self.etag if re.fullmatch(r'"[^"]*"', self.etag) else ""
         changed, sent = _seconds(self.modified), _seconds(self.date)
         strong = changed is not None and sent is not None and sent - changed >= 1
         return self.modified or "" if strong else ""
@@ -64,8 +64,8 @@ class Resume:
     def is_of(self, etag: str | None, modified: str | None) -> bool:
         """Returns True if a part with these headers belongs to the same version of the file.
 
-        A server that ignores If-Range sends a part of its current version. So the ETag must be unchanged, even a weak
-        one, which usually changes with the bytes. The date may be missing beside an ETag (RFC 9110, 15.3.7).
+        A server that ignores If-Range sends a part of its current version. So the ETag must be unchanged. The date may
+        be missing beside an ETag (RFC 9110, 15.3.7).
         """
         dated = modified == self.modified or (modified is None and etag is not None)
         return etag == self.etag and dated

@@ -106,8 +106,6 @@ DATE = {"Last-Modified": "Sat, 31 Jan 2026 11:00:00 GMT"}
 @pytest.mark.parametrize(
     ("first", "then"),
     [
-        ({"ETag": 'W/"old"', **DATE}, {"ETag": 'W/"new"', **DATE}),
-        ({"ETag": 'W/"old"', **DATE}, DATE),
         ({"ETag": '"old"', **DATE}, DATE),
         ({"ETag": '"old"'}, {}),
         ({"ETag": '"old"'}, {"ETag": 'W/"old"'}),
@@ -126,14 +124,9 @@ def test_a_part_that_may_be_of_another_version(
     assert len(server.asked) == 3
 
 
-@pytest.mark.parametrize(
-    ("first", "then"),
-    [({"ETag": '"old"', **DATE}, {"ETag": '"old"'}), ({"ETag": 'W/"old"', **DATE}, {"ETag": 'W/"old"'})],
-)
-def test_the_date_may_be_missing_beside_an_etag(
-    server: WebServer, scene: Scene, first: dict[str, str], then: dict[str, str]
-) -> None:
-    url = server.give("/a.tgz", old(first, cut=10_000), liar(OLD[10_000:], then, "bytes 10000-29999/30000"))
+def test_the_date_may_be_missing_beside_an_etag(server: WebServer, scene: Scene) -> None:
+    part = liar(OLD[10_000:], {"ETag": '"old"'}, "bytes 10000-29999/30000")
+    url = server.give("/a.tgz", old({"ETag": '"old"', **DATE}, cut=10_000), part)
     assert scene.attempt(url) == (OLD, "")
     assert len(server.asked) == 2
 
@@ -152,7 +145,8 @@ def test_the_date_may_be_missing_beside_an_etag(
 def test_only_a_date_that_is_a_second_old_validates_a_part(
     server: WebServer, scene: Scene, etag: dict[str, str], modified: str, date: str, resumes: bool
 ) -> None:
-    """Within one second a file can change twice, and keep its date."""
+    """Within one second a file can change twice, and keep its date. Beside a weak ETag no date counts."""
+    resumes = resumes and not etag
     known = {**etag, "Last-Modified": modified, "Date": date}
     url = server.give("/a.tgz", old(known, cut=10_000), Answer(NEW, headers=known, ranges=True))
     content, error = scene.attempt(url)

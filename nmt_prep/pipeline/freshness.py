@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from nmt_prep.archives import is_plain
+from nmt_prep.archives.extraction import is_plain
 from nmt_prep.config import Config
 from nmt_prep.digests import DigestCache
 from nmt_prep.errors import DownloadError, OutputError

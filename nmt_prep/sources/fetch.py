@@ -6,7 +6,7 @@ It tries mirrors, retries after errors, and checks what arrived.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -99,14 +99,6 @@ class Fetcher:
         """Ends all current and future fetches with :class:`FetchStoppedError`; partial files are kept."""
         self._stop.now()
 
-    def check(self) -> None:
-        """Raises once :meth:`stop` was called.
-
-        Raises:
-            FetchStoppedError: :meth:`stop` was called.
-        """
-        self._stop.check()
-
     def fetch(self, mirrors: Sequence[str], expected: Expected | None = None) -> Fetched:
         """Fetches a file from the first mirror that works.
 
@@ -171,22 +163,15 @@ class Fetcher:
         etag = None if (answer.etag or "").startswith("W/") else answer.etag
         return Fetched(partial.path, sha256, partial.size, shown(answer.url), etag, time)
 
-    @contextmanager
-    def _opened(self, address: str, partial: Partial, commit: str | None) -> Iterator[Answer]:
+    def _opened(self, address: str, partial: Partial, commit: str | None) -> AbstractContextManager[Answer]:
         scheme, path = scheme_of(address), local_path(address, self._base_dir)
         if path is not None:
-            with _opened_file(path) as answer:
-                yield answer
-        elif scheme in {"http", "https", "opus"}:
+            return _opened_file(path)
+        if scheme in {"http", "https", "opus"}:
             url = resolve(address, self._client) if scheme == "opus" else address
-            with self._client.ask(url, partial.resume()) as answer:
-                yield answer
-        elif (hub := hub_address(address)) is not None:
-            with self._opened_on_hub(hub, partial, commit) as answer:
-                yield answer
-        else:
-            with opened_object(address) as answer:
-                yield answer
+            return self._client.ask(url, partial.resume())
+        hub = hub_address(address)
+        return opened_object(address) if hub is None else self._opened_on_hub(hub, partial, commit)
 
     @contextmanager
     def _opened_on_hub(self, hub: HubAddress, partial: Partial, commit: str | None) -> Iterator[Answer]:

@@ -55,8 +55,7 @@ class Client:
         """Opens a file with the time limits of :func:`~nmt_prep.sources.answer.watched`."""
         return watched(opening, shown(address), self.limits, self.clock, self.stop)
 
-    @contextmanager
-    def ask(self, url: str, resume: Resume | None = None, token: str | None = None) -> Iterator[Answer]:
+    def ask(self, url: str, resume: Resume | None = None, token: str | None = None) -> AbstractContextManager[Answer]:
         """Requests a file, or the rest of it.
 
         Args:
@@ -79,8 +78,7 @@ class Client:
                 )
             return resume.size, _checked_total(response, resume, url)
 
-        with self._answered(url, headers, place, token) as answer:
-            yield answer
+        return self._answered(url, headers, place, token)
 
     @contextmanager
     def ask_for_part(self, url: str, start: int, size: int, token: str | None = None) -> Iterator[Answer]:

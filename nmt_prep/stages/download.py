@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nmt_prep.archives import damage_of, is_plain
+from nmt_prep.archives.extraction import damage_of, is_plain
 from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.corpora.parquet import check_fields

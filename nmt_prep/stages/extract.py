@@ -14,17 +14,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from nmt_prep.archives import (
-    WHOLE_FILE,
-    Archive,
-    DamagedError,
-    MissingMemberError,
-    digest_members,
-    extract_members,
-    is_pattern,
-    member_name,
-    without_suffix,
-)
+from nmt_prep.archives.entry import Archive, DamagedError, is_pattern, member_name, without_suffix
+from nmt_prep.archives.extraction import WHOLE_FILE, MissingMemberError, digest_members, extract_members
 from nmt_prep.config import Config, Corpus
 from nmt_prep.config import ExtractSettings as Limits
 from nmt_prep.corpora import format_of, parts_of, reader_of, score_files

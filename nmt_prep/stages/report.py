@@ -18,8 +18,8 @@ from nmt_prep.health.warning import HealthWarning, Warnings
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage
 from nmt_prep.records.dataset_json import DatasetInfo, SplitInfo, load_dataset_info
-from nmt_prep.reporting.histograms import combined
 from nmt_prep.reporting.page import render_page
+from nmt_prep.reporting.profile import combined
 from nmt_prep.reporting.sections.flow import corpus_flow
 from nmt_prep.reporting.sections.provenance import shown_config, shown_settings, signature
 from nmt_prep.reporting.summary import Json

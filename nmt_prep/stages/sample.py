@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from _nmt_prep_core import LineSampler
 
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import joined_lines
@@ -26,11 +28,11 @@ from nmt_prep.config.section import Languages
 from nmt_prep.corpora import open_corpus, strip_lines
 from nmt_prep.corpora.parts import iter_pairs
 from nmt_prep.corpora.reader import every
-from nmt_prep.corpora.sampling import sampled_lines
 from nmt_prep.corpora.slices import whole_lines
 from nmt_prep.digests import StepRange
 from nmt_prep.engines import Tick
-from nmt_prep.errors import CorpusError
+from nmt_prep.errors import CorpusError, InvalidTextError
+from nmt_prep.lines.chunks import UTF8_MARK, changed, checked, unreadable
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
@@ -40,6 +42,8 @@ from nmt_prep.stages.compile import Compile, corpus_files, file_steps, reading_s
 from nmt_prep.stages.compile.slices import CorpusFiles, whole_steps
 from nmt_prep.stages.compile.tasks import FAULTS
 from nmt_prep.stages.extract import Extract
+
+READ_BYTES = 1 << 20
 
 Text: TypeAlias = "tuple[memoryview, int]"
 r"""Lines of a sample in UTF-8, each followed by ``\n``, and their number."""
@@ -271,6 +275,66 @@ def affordable(batches: Iterator[pa.Array], budget: int) -> Iterator[Text]:
         budget -= int(ends[-1])
         if budget <= 0:
             return
+
+
+def sampled_lines(
+    files: Sequence[Path], stride: int, budget: int, steps: Mapping[Path, StepRange] = MappingProxyType({})
+) -> Iterator[tuple[memoryview, int]]:
+    r"""Yields every n-th line of UTF-8 files, stripped, until the lines use up a budget of characters.
+
+    Takes the lines ``stride``, ``2 * stride`` and so on, counted from 1 through all files. Byte order marks are
+    removed. Lines that are not taken are not checked.
+
+    Args:
+        files: the files, in order.
+        stride: n, 1 or more.
+        budget: characters, 1 or more; the line that uses up the budget is taken too.
+        steps: all steps of a file, for files whose bytes are to be checked.
+
+    Yields:
+        Lines, each followed by ``\n``, and their number. The next step overwrites the bytes of the lines.
+
+    Raises:
+        CorpusError: a file cannot be read, has changed, or is no longer UTF-8.
+    """
+    sampler = LineSampler(stride, budget)
+    lines = 0
+    for path in files:
+        for block, last in _with_end(_file_blocks(path) if path not in steps else _checked_blocks(path, steps[path])):
+            try:
+                taken = sampler.feed(block, last)
+            except InvalidTextError as error:
+                raise changed(path) from error
+            yield taken.data, sampler.lines - lines
+            lines = sampler.lines
+            if sampler.done:
+                return
+
+
+def _with_end(blocks: Iterator[memoryview]) -> Iterator[tuple[memoryview, bool]]:
+    """Yields blocks with False, then an empty one with True."""
+    for block in blocks:
+        yield block, False
+    yield memoryview(b""), True
+
+
+def _checked_blocks(path: Path, steps: StepRange) -> Iterator[memoryview]:
+    """Yields the bytes of a file after its byte order mark, checked. The buffer is reused."""
+    for at, block in checked(path, steps):
+        yield block if at or block[: len(UTF8_MARK)] != UTF8_MARK else block[len(UTF8_MARK) :]
+
+
+def _file_blocks(path: Path) -> Iterator[memoryview]:
+    """Yields the bytes of a file after its byte order mark. The buffer is reused."""
+    buffer = memoryview(bytearray(READ_BYTES))
+    try:
+        with path.open("rb", buffering=0) as file:
+            begin = len(UTF8_MARK) if file.read(len(UTF8_MARK)) == UTF8_MARK else 0
+            file.seek(begin)
+            while count := file.readinto(buffer):
+                yield buffer[:count]
+    except OSError as error:
+        raise unreadable(path, error) from error
 
 
 def _join(parts: Sequence[Path], output: Path) -> None:

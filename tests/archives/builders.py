@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from nmt_prep.archives import Archive, Extracted, extract_members
+from nmt_prep.archives.entry import Archive
+from nmt_prep.archives.extraction import Extracted, extract_members
 from nmt_prep.config import ExtractSettings as Limits
 
 LIMITS = Limits()

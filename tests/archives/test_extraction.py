@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from nmt_prep.archives import WHOLE_FILE, Archive, Extracted, digest_members, extract_members, member_name
+from nmt_prep.archives.entry import Archive, member_name
+from nmt_prep.archives.extraction import WHOLE_FILE, Extracted, digest_members, extract_members
 from nmt_prep.errors import ArchiveError
 from tests.archives.builders import LIMITS, PACKERS, TEXT, extract, outputs, tar_of, zip_of
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt_prep.archives import damage_of
+from nmt_prep.archives.extraction import damage_of
 from nmt_prep.config import ExtractSettings as Limits
 from tests.archives.builders import PACKERS, tar_of, zip_of
 

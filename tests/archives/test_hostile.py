@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from nmt_prep.archives import WHOLE_FILE, entry, extraction
+from nmt_prep.archives import entry, extraction
+from nmt_prep.archives.extraction import WHOLE_FILE
 from nmt_prep.config import ExtractSettings as Limits
 from nmt_prep.errors import ArchiveError, OutputError
 from tests.archives.builders import PACKERS, extract, outputs, tar_of, zip_of, zstd

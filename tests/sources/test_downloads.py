@@ -31,7 +31,7 @@ class FakeDownloads:
         if file.name == "stuck":
             self.waiting.set()
             self.fetcher._stop.wait(3600)
-            self.fetcher.check()
+            self.fetcher._stop.check()
         if file.name == "missing":
             raise DownloadError("missing: no such file")
         return Stored(file.name, "0" * 64, 1)
@@ -53,7 +53,7 @@ def test_a_failure_stops_the_others(tmp_path: Path) -> None:
     with pytest.raises(DownloadError, match=r"^missing: no such file$"):
         get(downloads, ["stuck", "missing"])
     with pytest.raises(FetchStoppedError):
-        downloads.fetcher.check()
+        downloads.fetcher._stop.check()
 
 
 @pytest.mark.parametrize("point", ["handshake", "head", "page", "body", "chunk", "retry"])

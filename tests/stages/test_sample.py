@@ -16,10 +16,9 @@ import nmt_prep
 from nmt_prep import digests
 from nmt_prep.config import Config
 from nmt_prep.corpora.reader import every
-from nmt_prep.corpora.sampling import sampled_lines
 from nmt_prep.digests import StepRange
 from nmt_prep.stages import sample
-from nmt_prep.stages.sample import affordable, stride_of
+from nmt_prep.stages.sample import affordable, sampled_lines, stride_of
 from tests.corpus import corpus_config, write_corpus
 from tests.reference.sampling import sample as reference
 from tests.stages.runs import config_of, manifest, run

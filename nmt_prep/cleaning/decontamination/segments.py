@@ -29,7 +29,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nmt_prep.archives import WHOLE_FILE, Archive, extract_members, without_suffix
+from nmt_prep.archives.entry import Archive, without_suffix
+from nmt_prep.archives.extraction import WHOLE_FILE, extract_members
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import Corpus, ExtractSettings, Languages
 from nmt_prep.corpora import PairBatch, format_of, iter_pairs, open_corpus, parts_of, reader_of

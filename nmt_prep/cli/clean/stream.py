@@ -20,7 +20,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nmt_prep.archives import Archive, damage_of, extract_members
+from nmt_prep.archives.entry import Archive
+from nmt_prep.archives.extraction import damage_of, extract_members
 from nmt_prep.artefacts import output_file, writing
 from nmt_prep.checks.stream import StreamCleaning, load_cleaning
 from nmt_prep.cleaning.cleaner import Cleaner

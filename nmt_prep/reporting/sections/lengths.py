@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from nmt_prep.cleaning.lengths import expansion
-from nmt_prep.reporting.histograms import LENGTH_EDGES, RATIO_EDGES
 from nmt_prep.reporting.markup import Content, Markup, el, figure, grid, number, percent, table
+from nmt_prep.reporting.profile import LENGTH_EDGES, RATIO_EDGES
 from nmt_prep.reporting.summary import Json, main_split, side_name
 from nmt_prep.reporting.svg import Series, Tick, bar_figure, curve, heat, plot
 from nmt_prep.sides import SIDES, Side

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 from nmt_prep.cleaning.corpus_rules import CORPUS_RULES
 from nmt_prep.cleaning.rule import YES_OR_NO
-from nmt_prep.reporting.histograms import summed
 from nmt_prep.reporting.markup import (
     Content,
     Markup,
@@ -22,6 +21,7 @@ from nmt_prep.reporting.markup import (
     table,
     table_row,
 )
+from nmt_prep.reporting.profile import summed
 from nmt_prep.reporting.summary import Json, corpora, main_split
 from nmt_prep.reporting.svg import Series, Tick, bar_figure
 from nmt_prep.reporting.tables import translation_table

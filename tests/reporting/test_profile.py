@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_prep.reporting.histograms import (
+from nmt_prep.reporting.profile import (
     LENGTH_EDGES,
     RATIO_EDGES,
     joint_counts,

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.corpora import sampling
-from nmt_prep.corpora.sampling import sampled_lines
 from nmt_prep.errors import CorpusError
+from nmt_prep.stages import sample as sampling
+from nmt_prep.stages.sample import sampled_lines
 from tests.conftest import examples
 from tests.corpora.builders import reader
 from tests.reference.sampling import sample

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from _nmt_prep_core import ADEQUACY_FEATURES, Trees, adequacy_features, count_adequacy_words
+from _nmt_prep_core import ADEQUACY_FEATURES, NumberedPairs, Trees, adequacy_features, count_adequacy_words
 
 from nmt_prep.align.model import SCORE_OPTIONS, Model
 from nmt_prep.cleaning.adequacy.words import Integers, MarkedPairs
@@ -93,22 +93,32 @@ class Reference:
     ratios: tuple[float, float]
 
     @classmethod
-    def of(cls, model: Model, pairs: MarkedPairs, copies: Integers, threads: int = 1) -> Reference:
-        """Returns what is usual in a text.
-
-        Args:
-            model: a model of word alignment.
-            pairs: the pairs of the text.
-            copies: how often the model counted each pair: int64, shape ``[pairs]``.
-            threads: number of threads; it does not change the result.
-        """
-        source, target = (np.zeros((3, len(vocabulary)), np.int64) for vocabulary in model.vocabularies)
-        count_adequacy_words(
-            model.aligner, pairs.numbered(), copies, model.links, SCORE_OPTIONS, source, target, threads
-        )
+    def of(cls, pairs: MarkedPairs, sums: tuple[Integers, Integers]) -> Reference:
+        """Returns what is usual among some pairs, given the sums of :func:`count_words`."""
         sizes = [(words.sizes, _characters(words.marks, words.offsets)) for words in (pairs.source, pairs.target)]
         words, characters = (_middle((a + 1) / (b + 1)) for a, b in zip(*sizes, strict=True))
-        return cls((source, target), (words, characters))
+        return cls(sums, (words, characters))
+
+
+def no_words(model: Model) -> tuple[Integers, Integers]:
+    """Returns the sums of a text without words, for :func:`count_words`."""
+    source, target = (np.zeros((3, len(vocabulary)), np.int64) for vocabulary in model.vocabularies)
+    return source, target
+
+
+def count_words(
+    model: Model, pairs: NumberedPairs, copies: Integers, sums: tuple[Integers, Integers], threads: int = 1
+) -> None:
+    """Adds the words of pairs to the sums of a text.
+
+    Args:
+        model: a model of word alignment.
+        pairs: the pairs.
+        copies: how often the model counted each pair: int64, shape ``[pairs]``.
+        sums: sums of both sides; see :class:`Reference`.
+        threads: number of threads; it does not change the result.
+    """
+    count_adequacy_words(model.aligner, pairs, copies, model.links, SCORE_OPTIONS, *sums, threads)
 
 
 def _characters(marks: npt.NDArray[np.uint32], offsets: Integers) -> Integers:

@@ -24,9 +24,11 @@ from nmt_prep.cleaning.adequacy.classifier import (
     Floats,
     Forest,
     Reference,
+    count_words,
     features,
     halves_of,
     length_classes,
+    no_words,
 )
 from nmt_prep.cleaning.adequacy.defects import KINDS, Draws, Made, defective, exchanged, good, joined
 from nmt_prep.cleaning.adequacy.words import Integers, MarkedPairs
@@ -39,14 +41,14 @@ LEAST_PAIRS = 1500
 MOST_PAIRS = 15_000
 """Most good pairs that a classifier is learned from."""
 
+SAMPLE_PAIRS = 5 * MOST_PAIRS
+"""Number of pairs among which good ones are sought; more are of no use."""
+
 ADEQUACY_VERSION = 1
 """To be increased if the same pairs would give another classifier, or the same classifier other values."""
 
 _GUARD = 0.98
 """Share of the pairs with exchanged targets that good pairs score better than."""
-
-_LEAST_GOOD = 0.2
-"""Least share of good pairs in a corpus."""
 
 _DEFECTS = 3
 """Defective pairs made of each good pair, besides one with an exchanged target."""
@@ -85,24 +87,32 @@ class Learned:
 
 
 def learn(
-    model: Model, source: TextColumn, target: TextColumn, copies: Integers, seed: int = 1, threads: int = 1
+    model: Model,
+    source: TextColumn,
+    target: TextColumn,
+    copies: Integers,
+    seed: int = 1,
+    threads: int = 1,
+    sums: tuple[Integers, Integers] | None = None,
 ) -> Learned:
     """Learns a classifier.
 
     Args:
-        model: a model of word alignment that was learned from these pairs.
-        source: source lines, in random order.
+        model: a model of word alignment that was learned from these pairs, and perhaps from others.
+        source: source lines of distinct pairs, in random order.
         target: target lines.
         copies: how often the model counted each pair: int64, shape ``[pairs]``.
         seed: seed of the random numbers.
         threads: number of threads; it does not change the result.
+        sums: sums of the words of the text in which each pair is as often as the model counted it
+            (:func:`~nmt_prep.cleaning.adequacy.classifier.count_words`); None if this text is the given pairs.
 
     Raises:
         AlignmentModelError: there are too few good pairs.
         InvalidTextError: a line is not UTF-8.
         ValueError: the sides have different numbers of lines.
     """
-    corpus = Corpus.of(model, source, target, copies, threads)
+    corpus = _Corpus.of(model, source, target, copies, threads, sums)
     rows, known = _good_rows(corpus, Draws(3 * seed))
     halves = [_Half.of(corpus, half, rows, known, Draws(3 * seed + 1 + half)) for half in (0, 1)]
     forests = [trained(half.features, half.kinds < 0, threads) for half in halves]
@@ -120,7 +130,7 @@ def learn(
 
 
 @dataclass(frozen=True)
-class Corpus:
+class _Corpus:
     """The pairs that a classifier learns from.
 
     Attributes:
@@ -142,10 +152,21 @@ class Corpus:
     threads: int
 
     @classmethod
-    def of(cls, model: Model, source: TextColumn, target: TextColumn, copies: Integers, threads: int) -> Corpus:
+    def of(
+        cls,
+        model: Model,
+        source: TextColumn,
+        target: TextColumn,
+        copies: Integers,
+        threads: int,
+        sums: tuple[Integers, Integers] | None,
+    ) -> _Corpus:
         """Returns the pairs of lines."""
         pairs = MarkedPairs.of(model, source, target, threads)
-        reference = Reference.of(model, pairs, copies, threads)
+        if sums is None:
+            sums = no_words(model)
+            count_words(model, pairs.numbered(), copies, sums, threads)
+        reference = Reference.of(pairs, sums)
         keys = [line_keys(lines.data, lines.offsets, True)[:, 0] for lines in (source, target)]
         return cls(model, reference, pairs, copies, (keys[0], keys[1]), halves_of(source, target), threads)
 
@@ -177,7 +198,7 @@ class _Half:
     features: Floats
 
     @classmethod
-    def of(cls, corpus: Corpus, half: int, rows: Integers, known: Floats, draws: Draws) -> _Half:
+    def of(cls, corpus: _Corpus, half: int, rows: Integers, known: Floats, draws: Draws) -> _Half:
         """Makes the pairs of a half of the good rows, whose features are known."""
         mine = corpus.halves[rows] == half
         rows, known = rows[mine], known[mine]
@@ -192,14 +213,14 @@ class _Half:
         return cls(every.pairs, every.kinds, np.concatenate([known, corpus.features(made)]))
 
 
-def _good_rows(corpus: Corpus, draws: Draws) -> tuple[Integers, Floats]:
+def _good_rows(corpus: _Corpus, draws: Draws) -> tuple[Integers, Floats]:
     """Returns the numbers of good pairs, and their features.
 
     Raises:
         AlignmentModelError: there are too few.
     """
     rows = np.flatnonzero((corpus.pairs.source.sizes > 0) & (corpus.pairs.target.sizes > 0))
-    rows = rows[: int(MOST_PAIRS / _LEAST_GOOD)]
+    rows = rows[:SAMPLE_PAIRS]
     others = exchanged(corpus.pairs, rows[: 2 * MOST_PAIRS], draws, corpus.keys)
     guard = np.sort(corpus.features(others)[:, SCORE])[int(_GUARD * len(others.pairs)) :][:1]
     known = corpus.features(good(corpus.pairs, rows))

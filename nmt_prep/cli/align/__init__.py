@@ -32,6 +32,9 @@ _LINKS = "With CONFIG: the file for the links; standard output by default."
 _MODEL = "Use this model, which --save wrote, instead of learning from the input."
 _PRIOR = "Learn from the input, and start from what this model knows."
 _SCORES = "Write a line for each pair: how well its sides translate each other; higher is better."
+_ADEQUACY = (
+    "Write a line for each pair: whether a side lacks something that the other has; below 0 is 1 % of the good pairs."
+)
 _STEM = f"Learn words by their first N characters; 0: whole words. By default, {_DEFAULTS.stem}."
 _TABLE = f"Most pairs of words to learn; each takes about 140 bytes of memory. By default, {_DEFAULTS.table}."
 
@@ -49,6 +52,7 @@ def align(
         Path | None, typer.Option(metavar="FILE", help="Write the model that was learned.", dir_okay=False)
     ] = None,
     scores: Annotated[Path | None, typer.Option(metavar="FILE", help=_SCORES, dir_okay=False)] = None,
+    adequacy: Annotated[Path | None, typer.Option(metavar="FILE", help=_ADEQUACY, dir_okay=False)] = None,
     symmetrize: Annotated[
         Symmetrization, typer.Option(help="How the links of both directions are joined.")
     ] = "grow-diag-final-and",
@@ -71,7 +75,7 @@ def align(
     the counts that they and their copies brought.
     """
     if config is not None:
-        if any((model, prior, save, scores, pretokenized, stem is not None, table is not None)):
+        if any((model, prior, save, scores, adequacy, pretokenized, stem is not None, table is not None)):
             raise typer.BadParameter(
                 f"{config}: the links of a run exist already; options of learning do not go with it"
             )
@@ -85,7 +89,7 @@ def align(
     if model is not None and (stem is not None or table is not None):
         raise typer.BadParameter("--model goes with neither --stem nor --table, which it was learned with")
     check_outputs(
-        {**STANDARD_OUTPUT, "--save": save, "--scores": scores},
+        {**STANDARD_OUTPUT, "--save": save, "--scores": scores, "--adequacy": adequacy},
         {**STANDARD_INPUT, "--model": model, "--prior": prior},
     )
     settings = Settings(
@@ -95,7 +99,7 @@ def align(
     )
     console = SafeConsole(stderr=True, quiet=quiet)
     with interruptible("interrupted"), progress_on(console) as progress:
-        options = stream.StreamOptions(model, prior, save, scores, symmetrize, settings, threads)
+        options = stream.StreamOptions(model, prior, save, scores, adequacy, symmetrize, settings, threads)
         stream.align_stream(options, console, progress)
 
 

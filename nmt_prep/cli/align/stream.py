@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import Any, BinaryIO, Self, TypeAlias
 
@@ -21,6 +22,10 @@ from nmt_prep.align.settings import Settings, rounds
 from nmt_prep.align.training import Counter, updated
 from nmt_prep.align.vocabulary import Integers
 from nmt_prep.artefacts import check_writable, output_file, writing
+from nmt_prep.cleaning.adequacy.classifier import Classifier, count_words, no_words
+from nmt_prep.cleaning.adequacy.files import load as load_classifier
+from nmt_prep.cleaning.adequacy.files import save as save_classifier
+from nmt_prep.cleaning.adequacy.learning import LEAST_PAIRS, SAMPLE_PAIRS, learn
 from nmt_prep.cleaning.dedup.keys import keys_of_pairs
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.cli.text_stream import carriage_return_hint, input_blocks, name_of, write_text
@@ -29,6 +34,7 @@ from nmt_prep.errors import AlignmentModelError, CorpusError, OutputError
 from nmt_prep.lines.blocks import Block
 from nmt_prep.progress import Progress
 from nmt_prep.runtime import available_cores
+from nmt_prep.sides import SIDES
 
 Batch: TypeAlias = "tuple[npt.NDArray[Any], Integers, npt.NDArray[Any], Integers]"
 """The lines of the source side, their offsets, and the same of the target side: text, or numbers of words."""
@@ -52,6 +58,7 @@ class StreamOptions:
         prior: a model to start from when learning; None to start from nothing.
         save: file for the model that is learned, or None.
         scores: file for the scores, or None.
+        adequacy: file for the values of a classifier of incomplete translations, or None.
         symmetrize: how the links of both directions are joined.
         settings: settings of a model that is learned; whether words are what white space in ASCII separates.
         threads: number of threads; None for one per core.
@@ -61,6 +68,7 @@ class StreamOptions:
     prior: Path | None
     save: Path | None
     scores: Path | None
+    adequacy: Path | None
     symmetrize: Symmetrization
     settings: Settings
     threads: int | None
@@ -84,9 +92,14 @@ def align_stream(options: StreamOptions, console: SafeConsole, progress: Progres
     if options.save is not None:
         check_writable(options.save)
     with ExitStack() as stack:
-        scores = None if options.scores is None else stack.enter_context(output_file(options.scores))
-        writer = _Writer(options.symmetrize, threads, scores)
+        files = [
+            None if path is None else stack.enter_context(output_file(path))
+            for path in (options.scores, options.adequacy)
+        ]
+        writer = _Writer(options.symmetrize, threads, *files)
         if options.model is not None:
+            if options.adequacy is not None:
+                writer.classifier = load_classifier(options.model)
             _use(_loaded(options.model, options), writer, console, progress)
         else:
             _learn(options, threads, writer, progress)
@@ -100,7 +113,7 @@ def _use(model: Model, writer: _Writer, console: SafeConsole, progress: Progress
             source, target = columns_of(block)
             if number == 0:
                 _check_languages(model, source, target, writer.threads, console)
-            writer.write(model, model.numbered(source, target, writer.threads), 0)
+            writer.write(model, model.numbered(source, target, writer.threads), 0, (source, target))
             meter.advance(len(source))
 
 
@@ -116,12 +129,19 @@ def _learn(options: StreamOptions, threads: int, writer: _Writer, progress: Prog
                 counter.add(source, target)
                 text.write((source.data, source.offsets, target.data, target.offsets))
                 meter.advance(len(source))
-        copies = copies_of(text) if options.scores is not None else None
+        judged = options.adequacy is not None
+        if judged and text.rows < LEAST_PAIRS:
+            raise AlignmentModelError(
+                f"--adequacy: the input has {text.rows:,} pairs; it takes {LEAST_PAIRS:,} or more to learn from, or a "
+                "model with a classifier (--model)"
+            )
+        copies = copies_of(text) if judged or options.scores is not None else None
         model = updated(model, counter.counts(), threads)
         with Spool(directory / "numbers") as pairs:
             for batch in text.batches():
                 pairs.write(numbered(model, *text_columns(batch), threads))
-        text.remove()
+        if not judged:
+            text.remove()
         while model.round is not None:
             step = f"learning, round {model.rounds_done + 1} of {len(rounds(options.settings))}"
             with progress.meter(step, pairs.rows, "pairs") as meter:
@@ -131,28 +151,80 @@ def _learn(options: StreamOptions, threads: int, writer: _Writer, progress: Prog
                     counter.add_numbered(numbers)
                     meter.advance(len(numbers))
             model = updated(model, counter.counts(), threads)
+        if judged:
+            assert copies is not None
+            writer.classifier = _learned_classifier(model, pairs, text, copies, threads, progress)
         if options.save is not None:
-            model.save(options.save)
+            save_classifier(writer.classifier, options.save) if writer.classifier else model.save(options.save)
         with progress.meter("aligning", pairs.rows, "pairs") as meter:
             first = 0
-            for batch in pairs.batches():
+            texts = map(text_columns, text.batches()) if judged else repeat(None)
+            for batch, lines in zip(pairs.batches(), texts, strict=False):
                 numbers = NumberedPairs(*batch)
                 counted = 0 if copies is None else copies[first : first + len(numbers)]
-                writer.write(model, numbers, counted)
+                writer.write(model, numbers, counted, lines)
                 first += len(numbers)
                 meter.advance(len(numbers))
 
 
-class _Writer:
-    """Writes links to standard output and scores to a file; counts the pairs."""
+def _learned_classifier(
+    model: Model, pairs: Spool, text: Spool, copies: Integers, threads: int, progress: Progress
+) -> Classifier:
+    """Learns a classifier from the input: from the words of all pairs, and from a sample of distinct pairs.
 
-    def __init__(self, symmetrize: Symmetrization, threads: int, scores: BinaryIO | None) -> None:
+    Raises:
+        AlignmentModelError: there are too few good pairs.
+    """
+    sums, first = no_words(model), 0
+    sample = []
+    limit = np.uint64(min(2**64 * SAMPLE_PAIRS // max(pairs.rows, 1), 2**64 - 1))
+    with progress.meter("learning a classifier", pairs.rows, "pairs") as meter:
+        for batch, lines in zip(pairs.batches(), map(text_columns, text.batches()), strict=True):
+            numbers = NumberedPairs(*batch)
+            counted = copies[first : first + len(numbers)]
+            count_words(model, numbers, counted, sums, threads)
+            keys = keys_of_pairs(*lines, "normalized")[:, 0]
+            chosen = np.flatnonzero(keys <= limit)
+            columns = [*(_arrow(side).take(pa.array(chosen)) for side in lines), keys[chosen], counted[chosen]]
+            sample.append(pa.record_batch(columns, names=[*SIDES, "key", "copies"]))
+            first += len(numbers)
+            meter.advance(len(numbers))
+        table = pa.Table.from_batches(sample)
+        _, places = np.unique(table.column("key").to_numpy(), return_index=True)
+        (chosen_pairs,) = table.take(pa.array(places)).combine_chunks().to_batches(max_chunksize=None)
+        source, target = (TextColumn.from_arrow(chosen_pairs.column(side)) for side in SIDES)
+        counted = chosen_pairs.column("copies").to_numpy()
+        return learn(model, source, target, counted, threads=threads, sums=sums).classifier
+
+
+def _arrow(lines: TextColumn) -> pa.Array:
+    return pa.LargeStringArray.from_buffers(len(lines), pa.py_buffer(lines.offsets), pa.py_buffer(lines.data))
+
+
+class _Writer:
+    """Writes links to standard output, and scores and values of a classifier to files; counts the pairs.
+
+    Attributes:
+        threads: number of threads.
+        classifier: the classifier; None if there is no file for its values.
+    """
+
+    def __init__(
+        self, symmetrize: Symmetrization, threads: int, scores: BinaryIO | None, adequacy: BinaryIO | None
+    ) -> None:
         self.threads = threads
-        self._symmetrize, self._scores = symmetrize, scores
+        self.classifier: Classifier | None = None
+        self._symmetrize, self._scores, self._adequacy = symmetrize, scores, adequacy
         self._pairs = self._links = self._empty = self._too_long = 0
 
-    def write(self, model: Model, pairs: NumberedPairs, copies: Integers | int) -> None:
-        """Writes the links of pairs, and their scores.
+    def write(
+        self,
+        model: Model,
+        pairs: NumberedPairs,
+        copies: Integers | int,
+        text: tuple[TextColumn, TextColumn] | None,
+    ) -> None:
+        """Writes the links of pairs, their scores, and the values of the classifier, which takes their text.
 
         The scores leave out the counts that the pairs brought to the model: ``copies`` is how often each was read.
 
@@ -165,6 +237,12 @@ class _Writer:
             values = model.score_numbered(pairs, copies, self.threads)
             with writing(Path(self._scores.name)):
                 self._scores.write(joined_lines(_score_lines(values)))
+        if self._adequacy is not None:
+            assert self.classifier is not None
+            assert text is not None
+            values = self.classifier.judge(*text, copies, self.threads).values
+            with writing(Path(self._adequacy.name)):
+                self._adequacy.write(joined_lines(_score_lines(values)))
         self._pairs += len(pairs)
         self._links += len(links.links)
         self._empty += int((np.diff(links.offsets) == 0).sum()) - links.too_long

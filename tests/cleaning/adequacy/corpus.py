@@ -15,11 +15,20 @@ from tests.align.corpus import column, trained
 PAIRS = 2000
 
 
+def line(letter: str, *words: int) -> str:
+    """The words of a side, by number. They have no digits, which are all the same in keys of pairs."""
+    return " ".join(f"{letter}{chr(97 + word // 26)}{chr(97 + word % 26)}" for word in words)
+
+
 def sentence(draw: random.Random) -> tuple[str, str]:
     """A pair of lines of four to ten words, some of which are frequent."""
     words = [int(300 * draw.random() ** 2) for _ in range(draw.randint(4, 10))]
-    source, target = (" ".join(f"{letter}{word}" for word in words) for letter in "ab")
-    return source + " .", target + " 。"
+    return line("a", *words) + " .", line("b", *words) + " 。"
+
+
+def text() -> str:
+    """The corpus as lines of two columns."""
+    return "".join(f"{source}\t{target}\n" for source, target in zip(*corpus(), strict=True))
 
 
 @cache

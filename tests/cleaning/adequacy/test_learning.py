@@ -10,9 +10,9 @@ from nmt_prep.cleaning.adequacy.classifier import Classifier
 from nmt_prep.cleaning.adequacy.learning import learn
 from nmt_prep.errors import AlignmentModelError
 from tests.align.corpus import column
-from tests.cleaning.adequacy.corpus import PAIRS, corpus, learned, model
+from tests.cleaning.adequacy.corpus import PAIRS, corpus, learned, line, model
 
-GOOD = ("a1 a40 a7 a90 a3 .", "b1 b40 b7 b90 b3 。")
+GOOD = (line("a", 1, 40, 7, 90, 3) + " .", line("b", 1, 40, 7, 90, 3) + " 。")
 
 
 def values(classifier: Classifier, source: list[str], target: list[str], copies: int = 0) -> list[float]:
@@ -23,10 +23,10 @@ def test_incomplete_pairs_have_lower_values() -> None:
     source, target = GOOD
     cases = {
         "good": GOOD,
-        "cut target": (source, "b1 b40 。"),
-        "cut source": ("a1 a40 .", target),
-        "longer target": (source, "b1 b40 b7 b90 b3 b17 b120 b33 。"),
-        "other target": (source, "b17 b120 b33 b80 b2 。"),
+        "cut target": (source, line("b", 1, 40) + " 。"),
+        "cut source": (line("a", 1, 40) + " .", target),
+        "longer target": (source, line("b", 1, 40, 7, 90, 3, 17, 120, 33) + " 。"),
+        "other target": (source, line("b", 17, 120, 33, 80, 2) + " 。"),
     }
     found = dict(zip(cases, values(learned().classifier, *map(list, zip(*cases.values(), strict=True))), strict=True))
     assert found.pop("good") > 0
@@ -34,7 +34,9 @@ def test_incomplete_pairs_have_lower_values() -> None:
 
 
 def test_gaps_are_the_words_without_an_answer() -> None:
-    judged = learned().classifier.judge(column([GOOD[0], "a1 a40 a3 .", GOOD[0]]), column([GOOD[1]] * 2 + ["b1 b3 。"]))
+    judged = learned().classifier.judge(
+        column([GOOD[0], line("a", 1, 40, 3) + " .", GOOD[0]]), column([GOOD[1]] * 2 + [line("b", 1, 3) + " 。"])
+    )
     assert judged.gaps.tolist()[1:] == [[0, 0, 2, 4], [1, 4, 0, 0]]
     assert (judged.gaps[0, 1::2] - judged.gaps[0, ::2]).max() <= 1
 
@@ -48,7 +50,7 @@ def test_good_pairs_of_the_corpus_are_above_0() -> None:
 
 
 def test_sides_without_words_are_not_judged() -> None:
-    assert np.isnan(values(learned().classifier, ["", "a1", " "], ["b1", "", ""])).all()
+    assert np.isnan(values(learned().classifier, ["", "aaa", " "], ["baa", "", ""])).all()
 
 
 def test_threads_and_batches_do_not_matter() -> None:
@@ -81,7 +83,7 @@ def test_classifiers_are_restored_from_files(tmp_path: Path) -> None:
     assert values(restored, *corpus()) == values(learned().classifier, *corpus())
     files.save(restored, other)
     assert other.read_bytes() == path.read_bytes()
-    assert files.shared_classifier(path).model.load(path).score(column(["a1"]), column(["b1"]))[0] > 1
+    assert files.shared_classifier(path).model.load(path).score(column([line("a", 1)]), column([line("b", 1)]))[0] > 1
 
 
 def test_files_without_a_classifier_are_refused(tmp_path: Path) -> None:

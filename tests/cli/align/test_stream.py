@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
@@ -12,6 +13,7 @@ import pytest
 from nmt_prep.cli.align.stream import Spool, copies_of
 from nmt_prep.columns import TextColumn
 from tests.align.corpus import SOURCE, TARGET
+from tests.cleaning.adequacy.corpus import PAIRS, line, text
 from tests.cli.program import nmt_prep
 
 TEXT = "".join(f"{source}\t{target}\n" for source, target in zip(SOURCE, TARGET, strict=True))
@@ -52,7 +54,7 @@ def test_a_model_goes_through_a_pipe(tmp_path: Path) -> None:
 
 
 def test_standard_output_is_for_links(tmp_path: Path) -> None:
-    for option in ("--save", "--scores"):
+    for option in ("--save", "--scores", "--adequacy"):
         message = refused(TEXT, option, "/dev/stdout", status=2)
         assert f"{option}: /dev/stdout is also written, as standard output; name another file" in message
     aligned(TEXT, "--save", "/dev/null", "--quiet")
@@ -60,6 +62,41 @@ def test_standard_output_is_for_links(tmp_path: Path) -> None:
 
 def test_a_model_must_be_a_file(tmp_path: Path) -> None:
     assert "is not a regular file" in refused(TEXT, "--model", "/dev/null")
+
+
+def test_values_of_incomplete_pairs_are_below_0(tmp_path: Path) -> None:
+    good = f"{line('a', 1, 40, 7, 90, 3)} .\t{line('b', 1, 40, 7, 90, 3)} 。\n"
+    incomplete = f"{line('a', 1, 40, 7, 90, 3)} .\t{line('b', 1, 40)} 。\n\tbaa\n"
+    aligned(text() + good + incomplete, "--adequacy", tmp_path / "values", "--save", tmp_path / "model", "--quiet")
+    values = [float(value) for value in (tmp_path / "values").read_text().split()]
+    assert len(values) == PAIRS + 3
+    assert values[-3] > 0 > values[-2]
+    assert math.isnan(values[-1])
+    assert sum(value < 0 for value in values) < 0.03 * PAIRS
+    aligned(good + incomplete, "--model", tmp_path / "model", "--adequacy", tmp_path / "others", "--quiet")
+    first, second, _ = (float(value) for value in (tmp_path / "others").read_text().split())
+    assert first > 0 > second
+    assert aligned(good, "--model", tmp_path / "model", "--quiet")[0] == "0-0 1-1 2-2 3-3 4-4 5-5\n"
+
+
+def test_copies_of_a_pair_do_not_make_it_good(tmp_path: Path) -> None:
+    wrong = f"{line('a', 1, 40, 7, 90)} .\t{line('b', 17, 120, 33, 80)} 。\n"
+    aligned(text() + wrong * 20, "--adequacy", tmp_path / "values", "--quiet")
+    values = [float(value) for value in (tmp_path / "values").read_text().split()[-20:]]
+    assert len(set(values)) == 1
+    assert values[0] < 0
+
+
+def test_a_classifier_takes_enough_pairs_or_a_model_with_one(tmp_path: Path) -> None:
+    message = refused(TEXT, "--adequacy", tmp_path / "values")
+    assert (
+        "--adequacy: the input has 8 pairs; it takes 1,500 or more to learn from, or a model with a classifier"
+        in message
+    )
+    aligned(TEXT, "--save", tmp_path / "model", "--quiet")
+    message = refused(TEXT, "--model", tmp_path / "model", "--adequacy", tmp_path / "values")
+    assert "has no classifier of incomplete translations; make it with nmt-prep align --adequacy FILE --save" in message
+    assert not (tmp_path / "values").exists()
 
 
 def test_a_prior_helps_with_other_text(tmp_path: Path) -> None:

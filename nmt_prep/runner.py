@@ -12,18 +12,19 @@ from typing import TypeAlias
 from nmt_prep import __version__
 from nmt_prep import stages as all_stages
 from nmt_prep.checks import load_config
-from nmt_prep.config import Config
-from nmt_prep.engines.choice import local_engine, open_engine
+from nmt_prep.config import Config, DaskSettings
+from nmt_prep.engines import Engine, LocalEngine
+from nmt_prep.engines.executor import ExecutorEngine
 from nmt_prep.errors import ConfigError, HealthError
 from nmt_prep.pipeline.drivers import Share
 from nmt_prep.pipeline.lock import run_lock
-from nmt_prep.pipeline.measured import StageNotes
+from nmt_prep.pipeline.measured import RunNotes, StageNotes
 from nmt_prep.pipeline.outcomes import Outcome, ShareOutcome, StageTasks, Step
 from nmt_prep.pipeline.ownership import mark_output_directory
 from nmt_prep.pipeline.pipeline import Pipeline
-from nmt_prep.pipeline.run_notes import RunNotes
 from nmt_prep.pipeline.stage import AnyStage
 from nmt_prep.progress import Progress
+from nmt_prep.runtime import available_cores
 from nmt_prep.sources.lockfile import LockFile, lock_of
 from nmt_prep.stages.needed_files import addresses_of
 from nmt_prep.stages.report import Report
@@ -248,3 +249,50 @@ def _stages(config: Config, named: Iterable[str]) -> list[AnyStage]:
     if unknown:
         raise ConfigError(f"this config has no stage {unknown[0]!r}; its stages are {', '.join(known)}")
     return stages
+
+
+@contextmanager
+def open_engine(config: Config, executor: Executor | None, workers: int | None, progress: Progress) -> Iterator[Engine]:
+    """Opens the engine for a run; a cluster that it starts ends with the ``with`` block.
+
+    Args:
+        config: chooses the engine and the number of workers.
+        executor: runs the tasks, if given.
+        workers: number of parallel tasks; overrides the config.
+        progress: receives events of failed tasks; its ``stopping`` ends tasks of this process early.
+
+    Raises:
+        ConfigError: the engine's package is not installed, or ``workers`` does not apply to it.
+        EngineError: the scheduler does not answer.
+    """
+    if executor is not None:
+        # Executors of the standard library have this attribute; others may have it.
+        known = getattr(executor, "_max_workers", None)
+        count = workers or _configured(config) or (known if isinstance(known, int) else available_cores())
+        yield ExecutorEngine(executor, count, progress)
+    elif isinstance(config.engine, DaskSettings):
+        from nmt_prep.engines.dask import DaskEngine  # noqa: PLC0415  (for the optional dask)
+
+        with DaskEngine(_with_workers(config.engine, workers), config.run_dir, progress) as engine:
+            yield engine
+    else:
+        yield local_engine(config, workers, progress)
+
+
+def local_engine(config: Config, workers: int | None, progress: Progress) -> LocalEngine:
+    """Returns an engine with threads of this process."""
+    return LocalEngine(workers or _configured(config), progress.stopping)
+
+
+def _with_workers(settings: DaskSettings, workers: int | None) -> DaskSettings:
+    if workers is None:
+        return settings
+    if settings.cluster is None:
+        raise ConfigError("engine.scheduler sets the number of workers; omit --workers, or start more workers there")
+    return settings.model_copy(update={"cluster": settings.cluster.model_copy(update={"workers": workers})})
+
+
+def _configured(config: Config) -> int | None:
+    """Returns the number of workers in the config for this machine; None for one per core."""
+    engine = config.engine
+    return None if isinstance(engine, DaskSettings) or engine.workers == "auto" else engine.workers

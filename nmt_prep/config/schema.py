@@ -1,8 +1,7 @@
 """The schema of a config: one frozen model per section. :mod:`nmt_prep.config.file` reads the YAML file.
 
-The docstring below a field names the allowed values; it appears in error messages and in ``nmt-prep schema``. Corpora
-are in :mod:`nmt_prep.config.corpus`, vocabularies in :mod:`nmt_prep.config.vocab`, and engines in
-:mod:`nmt_prep.config.engine`.
+The docstring below a field names the allowed values; it appears in error messages and in ``nmt-prep schema``. Large
+sections have modules of their own: :mod:`nmt_prep.config.corpus`, ``clean``, ``vocab`` and ``outputs``.
 """
 
 from __future__ import annotations
@@ -10,22 +9,25 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field, PrivateAttr, field_validator, model_validator
+from pydantic import AfterValidator, Field, PrivateAttr, StringConstraints, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from nmt_prep.config.align import AlignSettings
 from nmt_prep.config.clean import CleanSettings
 from nmt_prep.config.corpus import Corpus
-from nmt_prep.config.engine import EngineSettings, LocalSettings
 from nmt_prep.config.languages import ConfigLanguages
 from nmt_prep.config.outputs import LAYOUT, ROW_LENGTH, AnyOutput, Layout, RowLength, Shards
 from nmt_prep.config.problems import UNKNOWN_NAME
-from nmt_prep.config.publish import PublishSettings
-from nmt_prep.config.section import Amount, Count, Location, Name, Section
+from nmt_prep.config.section import Amount, Count, Location, Name, Section, default_kind
 from nmt_prep.config.vocab import ExistingVocab, T2TVocab, Vocab
 from nmt_prep.sides import SIDES
+
+Symmetrization = Literal["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"]
+_URL = r"^[A-Za-z][A-Za-z0-9+.-]*://[^/@?#\x00-\x1f\x7f]*(/[^?#\x00-\x1f\x7f]*)?$"
+_SECRET = re.compile(r"secret|token|pass|pwd|cred|^key$|_key$|^sas", re.IGNORECASE)
+Publishable: TypeAlias = Literal["compile", "clean", "sample", "vocab", "encode", "outputs", "report"]
+Address = Annotated[str, StringConstraints(pattern=r"^[a-z]+://[^\s/]+:[0-9]{1,5}$")]
 
 
 class DownloadSettings(Section):
@@ -67,6 +69,27 @@ class SampleSettings(Section):
     """cleaned or raw: lines that cleaning left, or all lines of the corpora; the same without a section clean"""
 
 
+class AlignSettings(Section):
+    """Links of words, for training that needs them. Without this section, nothing is aligned."""
+
+    symmetrize: Symmetrization = "grow-diag-final-and"
+    """intersection, union, grow-diag, grow-diag-final or grow-diag-final-and: how the links of the two directions are
+    joined"""
+    splits: Annotated[tuple[Name, ...], Field(min_length=1)] | None = None
+    """a list of splits, or null for all: the splits to align"""
+    pairs: Count = Field(1_000_000, ge=1000)
+    """an integer >= 1000: the most pairs to learn from, drawn at random"""
+    model: Location | None = None
+    """a path, or null to learn from the pairs: a model that nmt-prep align --save wrote"""
+    learn: bool = False
+    """true or false: also learn from the pairs if there is a model, which is then the beginning"""
+
+    @property
+    def learns(self) -> bool:
+        """True if a model is learned from the pairs."""
+        return self.model is None or self.learn
+
+
 class Records(Section):
     """Options for writing the shards."""
 
@@ -83,6 +106,92 @@ class Input(Section):
     """an integer >= 1: tokens of a batch on either side, padding included"""
     max_length: Count = Field(256, ge=1)
     """an integer >= 1: pairs with a side of more ids are left out"""
+
+
+class _EngineSettings(Section):
+    """The keys that all engines share."""
+
+    memory: Amount = Field(2_000_000_000, ge=256_000_000)
+    """an amount of memory >= 256MB, such as 512MB or 2GB: limit for all processes of the run together"""
+
+
+class LocalSettings(_EngineSettings):
+    """Threads of the process that runs the config."""
+
+    kind: Literal["local"] = "local"
+    """local or dask: threads of this process, or a Dask cluster"""
+    workers: Literal["auto"] | Annotated[int, Field(ge=1)] = "auto"
+    """an integer >= 1, or auto for one per core: the number of threads"""
+
+
+class ClusterSettings(Section):
+    """A Dask cluster that a run starts at its beginning and stops at its end."""
+
+    kind: Literal["local", "slurm", "pbs", "lsf", "sge", "kubernetes"]
+    """local, slurm, pbs, lsf, sge or kubernetes: the kind of cluster"""
+    workers: Count = Field(ge=1)
+    """an integer >= 1: worker processes"""
+    options: dict[str, Any] = Field(default_factory=dict)
+    """a mapping: options of the Dask class for clusters of this kind"""
+
+
+class DaskSettings(_EngineSettings):
+    """Workers of a Dask cluster."""
+
+    kind: Literal["dask"]
+    """local or dask: threads of this process, or a Dask cluster"""
+    scheduler: Address | None = None
+    """an address such as tcp://host:8786, or null: a scheduler that is already running"""
+    cluster: ClusterSettings | None = None
+    """{kind: …, workers: …, options: …}, or null: a cluster that the run starts"""
+    connect_seconds: float = Field(30.0, gt=0, strict=False)
+    """a number of seconds > 0: how long the scheduler may take to answer"""
+    worker_seconds: float = Field(300.0, gt=0, strict=False)
+    """a number of seconds > 0: how long a run waits while there is no worker"""
+    frozen_seconds: float = Field(30.0, ge=10, strict=False)
+    """a number of seconds >= 10: a worker of the run's own cluster that is silent for that long is replaced"""
+
+    @model_validator(mode="after")
+    def _scheduler_or_cluster(self) -> DaskSettings:
+        if (self.scheduler is None) == (self.cluster is None):
+            raise ValueError("give either scheduler (the address of a running one) or cluster (one to start), not both")
+        return self
+
+
+EngineSettings: TypeAlias = Annotated[
+    Annotated[LocalSettings | DaskSettings, Field(discriminator="kind")], default_kind("local")
+]
+
+
+class PublishSettings(Section):
+    """An object store, or another place that fsspec can write to, that receives a copy of the files for training."""
+
+    url: Annotated[str, StringConstraints(pattern=_URL), AfterValidator(lambda url: url.rstrip("/"))]
+    """a URL such as s3://bucket/prefix, gs://bucket/prefix, hf://datasets/owner/name or file:///path, without user and
+    password: where the copy goes; credentials come from the environment"""
+    stages: Annotated[tuple[Publishable, ...], Field(min_length=1)] | None = None
+    """a list of compile, clean, sample, vocab, encode, outputs and report, or null for vocab, encode, report and, if
+    there are any, outputs: the stages whose output is copied"""
+    options: dict[str, Any] = Field(default_factory=dict)
+    """a mapping without credentials: options of the fsspec file system, such as endpoint_url"""
+    retries: Count = Field(5, ge=0, le=100)
+    """an integer from 0 to 100: attempts after the first of each request"""
+
+    @field_validator("options")
+    @classmethod
+    def _no_secrets(cls, options: dict[str, Any]) -> dict[str, Any]:
+        secrets = sorted(_secret_keys(options))
+        if secrets:
+            raise ValueError(f"leave {secrets[0]} out of the config; credentials come from the environment")
+        return options
+
+
+def _secret_keys(options: object) -> set[str]:
+    """Returns the keys, at any depth, whose names suggest a secret."""
+    if isinstance(options, dict):
+        named = {str(key) for key in options if _SECRET.search(str(key))}
+        return named.union(*map(_secret_keys, options.values()))
+    return set().union(*map(_secret_keys, options)) if isinstance(options, tuple | list) else set()
 
 
 class Config(Section):

@@ -1,8 +1,13 @@
-"""What the rounds of stages took on this machine, which ``nmt-prep plan --estimate`` scales.
+"""What stages and rounds took: notes on this machine, which ``nmt-prep plan --estimate`` scales, and notes of a run.
 
-Runs write it to the cache directory, never to ``output_dir``. Runs that ended early count too, as far as they came.
-Only runs on threads of this machine are measured, over enough text to be scaled. Measurements are optional: errors in
-reading or writing them are ignored.
+Notes on this machine are in the cache directory. Runs that ended early count too, as far as they came. Only runs on
+threads of this machine are measured, over enough text to be scaled.
+
+Notes of a run are in ``report/run.json``. They differ from run to run, so they are in no manifest, and no stage depends
+on them. A copy in the private directory keeps the notes of stages that ran before the report was made, or that were
+still fresh when it was made again.
+
+All notes are optional: errors in reading or writing them are ignored.
 """
 
 from __future__ import annotations
@@ -17,10 +22,11 @@ from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from nmt_prep.artefacts import write_json
+from nmt_prep.artefacts import parse_json, remove_partial, write_json
 from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.digests import cache_directory
 from nmt_prep.engines import Engine
@@ -29,6 +35,7 @@ from nmt_prep.engines.local import LocalEngine
 from nmt_prep.errors import NmtPrepError
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.progress import Fields, Listener
+from nmt_prep.runtime import available_cores
 from nmt_prep.subwords import dialect_of
 
 LEAST_TEXT = 10_000_000
@@ -36,6 +43,11 @@ LEAST_TEXT = 10_000_000
 
 _KEPT = 10
 """Number of notes that are kept per kind."""
+
+RUN_FILE = "run.json"
+
+FORMAT = 1
+"""Version of the notes of a run. It increases when a key goes or changes its meaning."""
 
 
 class _Note(BaseModel):
@@ -239,3 +251,60 @@ def memory_since(before: tuple[int, int]) -> int | None:
     """Returns the bytes held in addition to the program itself; None if the peaks were reached earlier."""
     process, child = (now if now > then else 0 for now, then in zip(peaks(), before, strict=True))
     return max(process - BASE_MEMORY, 0) + child or None
+
+
+class RunNotes(Listener):
+    """Notes the stages of a run by its events, for ``report/run.json``."""
+
+    def __init__(self, workspace: Workspace, report: str, engine: Engine, version: str) -> None:
+        """Takes the name of the report's directory, the engine of the run, and the version of nmt_prep."""
+        self._private, self._public = workspace.private / RUN_FILE, workspace.root / report / RUN_FILE
+        self._engine = engine
+        self._version = version
+        self._tasks = 0
+
+    def event(self, name: str, fields: Fields) -> None:
+        if name == "stage_started":
+            self._tasks = 0
+        elif name == "task_finished":
+            self._tasks += 1
+        elif name == "stage_finished":
+            with suppress(NmtPrepError, OSError):
+                self._note(fields)
+
+    def close(self) -> None:
+        """Copies the notes beside the report, if there is one."""
+        with suppress(NmtPrepError, OSError):
+            if self._public.parent.is_dir() and self._private.exists():
+                remove_partial(self._public.parent)  # left by a run that was killed here
+                write_json(self._public, read_run_notes(self._private))
+
+    def _note(self, fields: Fields) -> None:
+        notes = read_run_notes(self._private)
+        own, child = peaks()
+        notes["stages"][str(fields["stage"])] = {
+            "seconds": fields["seconds"],
+            "processor_seconds": fields["processor_seconds"],
+            "rounds": fields["rounds"],
+            "ended": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "tasks": self._tasks,
+            "workers": self._engine.workers,
+            "peak_memory": own,
+            "peak_memory_of_children": child,
+            "host": platform.node(),
+            "processor": machine_name(),
+            "cores": available_cores(),
+            "system": platform.platform(),
+            "python": platform.python_version(),
+            "nmt_prep": self._version,
+        }
+        write_json(self._private, notes)
+
+
+def read_run_notes(path: Path) -> dict[str, Any]:
+    """Reads the notes; returns empty ones if there are none, or if they are damaged."""
+    with suppress(OSError, ValueError):
+        notes = parse_json(path.read_bytes())
+        if isinstance(notes, dict) and notes.get("format") == FORMAT and isinstance(notes.get("stages"), dict):
+            return notes
+    return {"format": FORMAT, "stages": {}}

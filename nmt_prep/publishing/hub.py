@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from nmt_prep.config.publish import PublishSettings
+from nmt_prep.config import PublishSettings
 from nmt_prep.digests import sha256_of
 from nmt_prep.errors import ConfigError, NmtPrepError, OutputError
 from nmt_prep.publishing.object_store import ObjectStore

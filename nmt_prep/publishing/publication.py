@@ -19,7 +19,7 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
-from nmt_prep.config.publish import PublishSettings
+from nmt_prep.config import PublishSettings
 from nmt_prep.errors import NmtPrepError, OutputError
 from nmt_prep.publishing.object_store import ObjectStore
 from nmt_prep.typed_json import parse_json_as

@@ -14,8 +14,7 @@ from typing import Any
 import yaml
 
 from nmt_prep.artefacts import write_json
-from nmt_prep.config import Config
-from nmt_prep.config.publish import PublishSettings
+from nmt_prep.config import Config, PublishSettings
 from nmt_prep.engines import Tick
 from nmt_prep.errors import OutputError
 from nmt_prep.outputs import wanted_outputs

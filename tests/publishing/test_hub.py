@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nmt_prep.config.publish import PublishSettings
+from nmt_prep.config import PublishSettings
 from nmt_prep.errors import OutputError
 from nmt_prep.publishing.hub import HubPublisher, hub_url_problem
 from nmt_prep.publishing.publication import PublishedFile

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from nmt_prep.config import Config
-from nmt_prep.config.publish import PublishSettings
+from nmt_prep.config import Config, PublishSettings
 from nmt_prep.errors import ConfigError, OutputError
 from nmt_prep.pipeline.drivers import RoundState, Share
 from nmt_prep.publishing.object_store import ObjectStore

@@ -198,6 +198,7 @@ def test_the_thread_that_reads_ahead_ends_with_the_iterator(
     [
         ("chunk", {"skip_batches": -1}, "skip_batches is -1"),
         ("packed", {"too_long": "truncate"}, "use layout chunk"),
+        ("example", {"temperature": 2}, r"set records\.layout to chunk"),
         ("chunk", {"packed": True, "pad_to": [8]}, "leave out pad_to"),
         ("chunk", {"packed": True, "max_length": None}, "packed rows need max_length"),
         ("chunk", {"pad_to": [0]}, "at least one length, all of them at least 1"),

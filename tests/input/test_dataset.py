@@ -1,3 +1,5 @@
+"""The fields and arguments of make_dataset. test_same_batches.py compares its batches with those of read_records."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -8,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 from nmt_prep.errors import NmtPrepError, RecordsError
-from nmt_prep.input.dataset import make_dataset
+from nmt_prep.input.dataset import make_dataset, too_long_pairs
 
 pytestmark = pytest.mark.tensorflow
 
@@ -50,17 +52,26 @@ def test_some_processes_get_nothing_if_there_are_more_of_them_than_pairs(encode_
     assert sorted(len(list(make_dataset(run, "train", world_size=2, rank=rank))) for rank in range(2)) == [0, 1]
 
 
-def test_batches_are_a_function_of_the_arguments(encode_run: EncodeRun, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nmt_prep.batches.plan.WINDOW_PAIRS", 32)
-    run = encode_run({"a": PAIRS}, "example", shards=4)
+def test_static_shapes(encode_run: EncodeRun) -> None:
+    run = encode_run({"a": PAIRS * 15})
+    dataset = make_dataset(run, "train", pad_to=[24], batch_size=16, drop_remainder=True)
+    assert dataset.element_spec.source.shape == [16, 24]
+    assert dataset.element_spec.target_sequence_length.shape == [16]
+    shapes = {batch.target_input.shape.as_list()[1] for batch in make_dataset(run, "train", pad_to=[4, 8, 16])}
+    assert shapes == {4, 8, 16}
+    packed = make_dataset(run, "train", packed=True, features="t2t", batch_size=4, max_length=32, drop_remainder=True)
+    assert {name: spec.shape.as_list() for name, spec in packed.element_spec.items()} == {
+        side + suffix: [4, 32] for side in ("inputs", "targets") for suffix in ("", "_segmentation", "_position")
+    }
+    plain = make_dataset(run, "train", features="t2t")
+    assert sorted(plain.element_spec) == ["inputs", "targets"]
 
-    def epoch(**arguments: int) -> list[list[Any]]:
-        return [literal(batch) for batch in make_dataset(run, "train", batch_tokens=60, **arguments)]
 
-    first = epoch(seed=1, epoch=0)
-    assert first == epoch(seed=1, epoch=0)
-    assert first != epoch(seed=1, epoch=1)
-    assert first != epoch(seed=2, epoch=0)
+def test_too_long_pairs_are_counted(encode_run: EncodeRun) -> None:
+    run = encode_run({"a": PAIRS}, "packed")
+    assert too_long_pairs(run, "train", 10) == sum(max(map(len, pair)) > 10 for pair in PAIRS) > 0
+    with pytest.raises(RecordsError, match="has no split 'dev', only train"):
+        too_long_pairs(run, "dev", 10)
 
 
 def test_a_tensorflow_1_graph_gets_tensors_and_their_initializer(encode_run: EncodeRun) -> None:
@@ -84,3 +95,17 @@ def test_damage_is_reported_before_the_first_batch(encode_run: EncodeRun) -> Non
     shard.write_bytes(content)
     with pytest.raises(RecordsError, match="toy-train-00003-of-00004"):
         make_dataset(run, "train")
+
+
+@pytest.mark.parametrize(
+    ("layout", "arguments", "message"),
+    [
+        ("chunk", {"packed": True}, 'set features="t2t"'),
+        ("packed", {"features": "nmt"}, 'set features="t2t"'),
+        ("chunk", {"features": "T2T"}, "features is 'T2T'; it must be one of 'nmt', 't2t'"),
+        ("chunk", {"epoch": -1}, "epoch is -1; it must be at least 0"),
+    ],
+)
+def test_conflicting_arguments(encode_run: EncodeRun, layout: str, arguments: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make_dataset(encode_run({"a": PAIRS[:3]}, layout), "train", **arguments)

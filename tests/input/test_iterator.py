@@ -176,53 +176,6 @@ def test_elements_have_upstreams_shapes_and_types() -> None:
 
 def test_no_remaining_pair_gives_no_batch() -> None:
     assert list(published((["", " ", "a"], ["a", "b", "  "]))) == []
-    assert list(published(([], []))) == []
-
-
-@pytest.mark.parametrize("num_buckets", [1, pytest.param(0, marks=pytest.mark.slow)])
-def test_without_buckets_batches_follow_the_shuffle(num_buckets: int) -> None:
-    texts = ["a", "a a a", "a", "a a a"], ["b"] * 4
-    vocabulary = table()
-    batches = get_iterator(*map(lines, texts), vocabulary, vocabulary, 2, "sos", "eos", 3, num_buckets, None, None)
-    ordered = get_iterator(
-        *map(lines, texts), vocabulary, vocabulary, 2, "sos", "eos", 3, num_buckets, output_buffer_size=1
-    )
-    assert sorted(int(n) for batch in batches for n in batch.source_sequence_length) == [1, 1, 3, 3]
-    assert [batch.source_sequence_length.numpy().tolist() for batch in ordered] == [[1, 3], [1, 3]]
-
-
-def test_infer_keeps_empty_lines_in_place() -> None:
-    (batch,) = get_infer_iterator(lines(["", "a  b ", " "]), table(), 8, "eos")
-    assert batch.source.numpy().tolist() == [[3, 3], [0, 1], [3, 3]]
-    assert batch.source_sequence_length.numpy().tolist() == [0, 2, 0]
-
-
-def test_only_spaces_separate_tokens() -> None:
-    (batch,) = get_infer_iterator(lines(["a\tb c\u3000a\u2028 c"]), table(), 1, "eos")
-    assert batch.source.numpy().tolist() == [[-1, -1, 2]]
-
-
-def test_characters_of_a_word_are_shifted_bytes_between_begin_and_end() -> None:
-    (batch,) = get_infer_iterator(lines(["é a", "x" * 60]), table(), 2, "eos", use_char_encode=True)
-    first, second = batch.source.numpy().tolist()
-    assert first == [259, 0xC3 + 1, 0xA9 + 1, 260, *[261] * 46, 259, 98, 260, *[261] * 47]
-    assert second == [259, *[121] * 48, 260, *[257] * 50]
-    assert batch.source_sequence_length.numpy().tolist() == [2, 1]
-
-
-def test_epochs_differ_only_if_asked() -> None:
-    texts = [f"{'a ' * (1 + i % 3)}" for i in range(40)], ["b"] * 40
-
-    def two_epochs(*, reshuffle: bool) -> list[list[Any]]:
-        tf.random.set_seed(1)
-        dataset = published(texts, reshuffle_each_iteration=reshuffle)
-        return [[literal(batch) for batch in dataset] for _ in range(2)]
-
-    first, second = two_epochs(reshuffle=False)
-    assert first == second
-    first, second = two_epochs(reshuffle=True)
-    assert first != second
-    assert sum(len(batch[3]) for batch in first) == sum(len(batch[3]) for batch in second) == 40
 
 
 def test_works_inside_tf_function() -> None:

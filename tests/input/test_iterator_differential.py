@@ -99,10 +99,11 @@ def test_training_batches_of_more_examples(data: st.DataObject) -> None:
     check_drawn_training(data)
 
 
-@pytest.mark.parametrize("num_buckets", [5, pytest.param(1, marks=pytest.mark.slow)])
-def test_training_batches_of_many_blocks(monkeypatch: pytest.MonkeyPatch, num_buckets: int) -> None:
+@pytest.mark.parametrize(("num_buckets", "reshuffle"), [(5, False), (1, True)])
+def test_training_batches_of_many_blocks(monkeypatch: pytest.MonkeyPatch, num_buckets: int, *, reshuffle: bool) -> None:
     monkeypatch.setattr("nmt_prep.input.shuffled._PAIRS_PER_BLOCK", 1)
-    compare_training(corpus(1, pairs=500, longest=40), epochs=2, batch_size=3, random_seed=3, num_buckets=num_buckets)
+    texts, options = corpus(1, pairs=100, longest=40), {"num_buckets": num_buckets, "output_buffer_size": 40}
+    compare_training(texts, 2, batch_size=3, random_seed=3, reshuffle_each_iteration=reshuffle, **options)
 
 
 @pytest.mark.parametrize(("source", "target"), [(9, 21), (21, 8)])

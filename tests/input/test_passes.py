@@ -118,7 +118,8 @@ class Recorder(tf.keras.Model):  # type: ignore[misc]
         return {"loss": 0.0}
 
 
-@pytest.mark.parametrize("epochs", [3, pytest.param(None, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("epochs", [3, None])
 def test_keras_shuffles_each_epoch_anew(run: Path, epochs: int | None) -> None:
     model = Recorder()
     model.compile(run_eagerly=True)

@@ -23,6 +23,8 @@ from tests.subwords.sentencepiece.trainings import (
     same,
 )
 
+UNIGRAM: dict[str, Any] = {"model_type": "unigram"}
+
 
 def test_pieces_and_scores() -> None:
     model = natively(["abab abab abc", "abc ab"], vocab_size=12)
@@ -35,6 +37,19 @@ def test_pieces_and_scores() -> None:
         ("b", -5.0),
         (SPACE, -6.0),
         ("c", -7.0),
+    ]
+
+
+def test_pieces_and_scores_of_a_unigram_model() -> None:
+    model = natively(["abab abab abc", "abc ab"], vocab_size=11, **UNIGRAM)
+    assert [(piece, round(score, 4)) for piece, score in pieces(model)[4:]] == [
+        (f"{SPACE}ab", -0.95),
+        ("c", -1.4497),
+        (SPACE, -1.4498),
+        ("b", -1.4499),
+        ("ab", -1.45),
+        ("a", -1.45),
+        (f"{SPACE}abc", -1.45),
     ]
 
 
@@ -70,20 +85,35 @@ def test_same_file_as_the_library(options: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
+    "options",
+    [
+        *OPTIONS,
+        {"num_threads": 3, "num_sub_iterations": 1, "shrinking_factor": 0.6},
+        {"seed_sentencepiece_size": 20},
+        {"seed_sentencepiece_size": 0},
+    ],
+)
+def test_same_unigram_file_as_the_library(options: dict[str, Any]) -> None:
+    same(LINES, **{"vocab_size": 38, **UNIGRAM, **options})
+
+
+@pytest.mark.parametrize(
     "lines",
     [
         [],
         ["", "\r\n", " "],
         ["a\r\n", "  a  b \t c ", "a\u2585b", "\u2581a \u2581\u2581b"],
+        ["ab ab", " ", "abc ab", "", "ab abc"],  # the library moves the last lines to the places of empty ones
+        ["a" * 40, "-" * 60 + " " + "-" * 60],  # many segmentations have equal scores
         ["a\x1fb a\x1fb", "<s> <s>a</s>", "<unk>"],
         ["ａｂｃ １２ ﷺ ½ e\u0301 e\u0301", "é é"],
         ["🙂🙂👍🏽 🙂👍🏽", "क्षत्रिय क्षत्रिय", "ไทย ไทย", "العربية العربية"],
         ["ひらがなカタカナー漢字 ひらがなカタカナー漢字", "𠀀𠀁 𠀀𠀁 \U0001e900\U0001e901"],
     ],
 )
-@pytest.mark.parametrize("rule", ["nmt_nfkc", "identity"])
-def test_same_file_for_difficult_text(lines: list[str], rule: str) -> None:
-    same(lines, vocab_size=80, hard_vocab_limit=False, character_coverage=1.0, normalization_rule_name=rule)
+@pytest.mark.parametrize("options", [{}, {"normalization_rule_name": "identity"}, UNIGRAM])
+def test_same_file_for_difficult_text(lines: list[str], options: dict[str, Any]) -> None:
+    same(lines, **{"vocab_size": 80, "hard_vocab_limit": False, "character_coverage": 1.0, **options})
 
 
 def test_same_file_for_text_of_user_defined_symbols_alone() -> None:
@@ -123,23 +153,51 @@ def test_same_as_the_library_for_much_random_text(lines: list[str], options: dic
     same(lines, **options)
 
 
+unigram_characters = st.sampled_from([*"aaabb", "c", "1", "2", " ", " ", "é", "日", "本", "カ", "ー", "\u0301", "\x1f"])
+unigram_options = st.fixed_dictionaries(
+    {"vocab_size": st.integers(12, 40)},
+    optional={
+        **RANDOM_OPTIONS,
+        "max_sentencepiece_length": st.sampled_from([1, 2, 5, 40]),
+        "num_threads": st.sampled_from([1, 2, 16]),
+        "num_sub_iterations": st.integers(1, 3),
+        "shrinking_factor": st.sampled_from([0.5, 0.7, 0.95]),
+        "seed_sentencepiece_size": st.sampled_from([0, 15, 1000]),
+    },
+)
+
+
+@given(st.lists(st.text(unigram_characters, max_size=25), max_size=8), unigram_options)
+@settings(max_examples=20, deadline=None)
+def test_same_unigram_model_as_the_library_for_random_text(lines: list[str], options: dict[str, Any]) -> None:
+    same(lines, hard_vocab_limit=False, **UNIGRAM, **options)
+
+
+@pytest.mark.slow
+@given(st.lists(st.text(unigram_characters, max_size=80), max_size=30), unigram_options)
+@settings(max_examples=2000, deadline=None)
+def test_same_unigram_model_as_the_library_for_much_random_text(lines: list[str], options: dict[str, Any]) -> None:
+    same(lines, hard_vocab_limit=False, **UNIGRAM, **options)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [8000, 32_000])
 @pytest.mark.parametrize("name", ["en", "zh", "de"])
 def test_same_file_for_a_corpus(shared: Path, name: str, size: int) -> None:
     lines = corpus(shared, name)
     same(lines, vocab_size=size)
+    same(lines, vocab_size=min(size, 16_000), **UNIGRAM)
     same(lines, vocab_size=size, split_by_whitespace=False, hard_vocab_limit=False, byte_fallback=True)
 
 
-def test_same_bytes_for_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = [f"{number} lines of text, the {number % 7}th" for number in range(30_000)]
-    models = []
+@pytest.mark.parametrize(("options", "count"), [({}, 30_000), (UNIGRAM, 5000)])
+def test_same_bytes_for_any_number_of_threads(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], count: int
+) -> None:
+    lines = [f"{number} lines of text, the {number % 7}th" for number in range(count)] + ["", " "] * 50
     for threads in (1, 2, 5):
         monkeypatch.setattr("nmt_prep.subwords.sentencepiece.native_training.available_cores", lambda n=threads: n)
-        models.append(natively(lines, vocab_size=200))
-    assert isinstance(models[0], bytes)
-    assert models[0] == models[1] == models[2]
+        same(lines, vocab_size=200, **options)
 
 
 @pytest.mark.parametrize(
@@ -158,6 +216,18 @@ def test_same_bytes_for_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -
         ({"input_sentence_size": 200}, None),
         ({"shuffle_input_sentence": True}, None),
         ({"required_chars": "a b"}, r"a SentencePiece model with a space or U+2585 in required_chars"),
+        (UNIGRAM, None),
+        ({**UNIGRAM, "split_by_whitespace": False}, "a SentencePiece unigram model with split_by_whitespace: false"),
+        (
+            {**UNIGRAM, "treat_whitespace_as_suffix": True},
+            "a SentencePiece unigram model with treat_whitespace_as_suffix",
+        ),
+        ({**UNIGRAM, "add_dummy_prefix": "false"}, "a SentencePiece unigram model with add_dummy_prefix: false"),
+        (
+            {**UNIGRAM, "user_defined_symbols": ["a", f"{SPACE}b"]},
+            "a SentencePiece unigram model with a reserved piece that begins with a space",
+        ),
+        ({**UNIGRAM, "seed_sentencepieces_file": "seeds.tsv"}, "a SentencePiece model with seed_sentencepieces_file"),
     ],
 )
 def test_reasons_for_the_library(options: dict[str, Any], reason: str | None) -> None:
@@ -173,6 +243,8 @@ def test_the_library_is_only_needed_for_what_it_trains(monkeypatch: pytest.Monke
         SentencePieceTokenizer.train(LINES, 60, model_type="char")
 
 
-def test_too_little_memory_is_refused_while_lines_are_read() -> None:
-    with pytest.raises(TrainingError, match=r"need .* to train a bpe model from, but 0 MB are allowed.*engine\.memory"):
-        SentencePieceTokenizer.train(LINES, 60, model_type="bpe", memory=1000)
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_too_little_memory_is_refused_while_lines_are_read(kind: Any) -> None:
+    message = rf"need .* to train a {kind} model from, but 0 MB are allowed.*engine\.memory"
+    with pytest.raises(TrainingError, match=message):
+        SentencePieceTokenizer.train(LINES, 60, model_type=kind, memory=1000)

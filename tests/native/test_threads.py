@@ -92,7 +92,7 @@ def of_token_counter() -> Calls:
 
 def of_token_trainer() -> Calls:
     trainer = T2TTrainer(counted_tokens(), [], -1)
-    return lambda: trainer.build(1, 2, 1), trainer.least_count
+    return lambda: trainer.build(1, 2, 1), lambda: trainer.most_pieces(1)
 
 
 def of_trained_counter() -> Calls:

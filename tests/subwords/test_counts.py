@@ -21,23 +21,15 @@ from nmt_prep.subwords.t2t.training import TokenCounts
 from tests.conftest import examples
 from tests.reference import byte_bpe as byte_bpe_reference
 from tests.reference import t2t as t2t_reference
+from tests.subwords.counted import as_dict, columns_of
 
 LINES = ["the cat, the dog", "", "das Wörk 2", "中文，中文", "the  cat"]
-
-
-def columns_of(counts: dict[str, int]) -> CountColumns:
-    return CountColumns(TextColumn.from_strings(list(counts)), np.array(list(counts.values()), np.int64))
-
-
-def as_dict(columns: CountColumns) -> dict[str, int]:
-    return dict(zip((text.decode() for text in columns.texts.to_bytes()), columns.counts.tolist(), strict=True))
 
 
 def test_columns() -> None:
     counts = TokenCounts()
     counts.add(LINES, threads=3)
-    assert as_dict(counts.columns()) == counts.to_dict()
-    assert counts.to_dict() == {
+    assert as_dict(counts.columns()) == {
         "the": 3, "cat": 2, ", ": 1, "dog": 1, "das": 1, "Wörk": 1, "2": 1, "中文": 2, "，": 1, "  ": 1,
     }  # fmt: skip
     pretokens = PretokenCounts()
@@ -163,4 +155,4 @@ def test_short_and_long_tokens(threads: int) -> None:
     tokens += [letter * size for size in range(1, 40) for letter in "ab中"] * 2
     counts = TokenCounts()
     counts.add([" ".join(tokens[start : start + 100]) for start in range(0, len(tokens), 100)], threads)
-    assert counts.to_dict() == Counter(tokens)
+    assert as_dict(counts.columns()) == Counter(tokens)

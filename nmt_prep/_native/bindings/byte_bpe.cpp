@@ -152,15 +152,6 @@ std::int64_t places(OneAtATime<WordCounter>& held) {
     return counter->words().bytes() + static_cast<std::int64_t>(counter->words().entries().size());
 }
 
-// Returns the count of each byte.
-NumpyArray<std::int64_t> byte_counts(OneAtATime<WordCounter>& held) {
-    const auto counter = held.use();
-    auto counts = std::make_unique<std::int64_t[]>(256);
-    for (const TokenCount& entry : counter->words().entries())
-        for (const char byte : entry.token()) counts[static_cast<std::uint8_t>(byte)] += entry.count;
-    return own_by_numpy(std::move(counts), 256);
-}
-
 // (tokens by id, merges). `symbols`: tokens before any merge, empty for specials; tokens of one byte are the alphabet.
 std::pair<std::vector<nb::bytes>, NumpyArray<std::int32_t>> train(OneAtATime<WordCounter>& held,
                                                                   const std::vector<nb::bytes>& symbols,
@@ -207,7 +198,6 @@ void bind_byte_bpe(nb::module_& module) {
         .def("add_counted", &add_counted, nb::arg("data"), nb::arg("offsets"), nb::arg("counts"))
         .def("columns", &counted)
         .def("places", &places)
-        .def("byte_counts", &byte_counts)
         .def("train", &train, nb::arg("symbols"), nb::arg("forbidden"), nb::arg("size"), nb::arg("min_frequency"),
              nb::arg("threads"), nb::arg("progress"));
     nb::class_<Model>(module, "ByteBPEModel")

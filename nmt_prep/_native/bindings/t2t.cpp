@@ -128,7 +128,6 @@ void bind_t2t(nb::module_& module) {
         .def("__init__", &make_trainer, nb::arg("counter"), nb::arg("reserved"), nb::arg("max_depth"))
         .def("build", &build, nb::arg("min_count"), nb::arg("passes"), nb::arg("threads"))
         .def("most_pieces", &most_pieces, nb::arg("min_count"))
-        .def("least_count", one_call(&Trainer::least_count))
         .def("pieces", one_call(&Trainer::pieces), nb::arg("candidate"));
     nb::class_<Model>(module, "T2TModel")
         .def(nb::init<std::vector<std::string>>(), nb::arg("pieces"))

@@ -84,7 +84,8 @@ def save_vocabulary(vocabulary: ByteBPEVocabulary, path: Path, file_format: Form
     if file_format == "tokenizer.json":
         _write(path, to_tokenizer_json(vocabulary))
     elif file_format == "openai":
-        _refuse_to_save(path, "OpenAI's files", _not_plain(vocabulary) or _not_by_merges(vocabulary))
+        reason = None if vocabulary.pretokenization.gpt2 else "pretokens follow a pattern that is not GPT-2's"
+        _refuse_to_save(path, "OpenAI's files", reason or _not_before(vocabulary) or _not_by_merges(vocabulary))
         pieces = vocabulary.pieces()
         ids = {piece: number for number, piece in enumerate(pieces) if piece}
         lines = ["#version: 0.2", *(f"{pieces[left]} {pieces[right]}" for left, right, _ in vocabulary.merges.tolist())]
@@ -124,10 +125,7 @@ def _write(path: Path, text: str) -> None:
 
 def _from_openai(encoder: Path, merges: Path, pattern: str, named: Mapping[str, int]) -> ByteBPEVocabulary:
     """Reads OpenAI's files. Tokens of several bytes that no merge produces are special (``<|endoftext|>``)."""
-    ids = parse_json(encoder, read_vocabulary(encoder))
-    for name, number in ids.items():
-        if not isinstance(number, int) or isinstance(number, bool):
-            raise VocabularyError(f"{encoder}: token {name!r} has the id {number!r}, not a number; fetch it again")
+    ids = read_ids(parse_json(encoder, read_vocabulary(encoder)), str(encoder))
     pairs: list[tuple[str, str]] = []
     lines = _whole_lines(merges, text_of(merges, read_vocabulary(merges)))
     for number, line in enumerate(lines, 1):
@@ -140,10 +138,9 @@ def _from_openai(encoder: Path, merges: Path, pattern: str, named: Mapping[str, 
                 "fetch the file again"
             )
         pairs.append((parts[0], parts[1]))
-    numbers = {name: number for name, number in ids.items() if isinstance(number, int)}
     made = {left + right for left, right in pairs}
-    specials = {name: number for name, number in numbers.items() if len(name) > 1 and name not in made}
-    known = made | (numbers.keys() - specials.keys())
+    specials = {name: number for name, number in ids.items() if len(name) > 1 and name not in made}
+    known = made | (ids.keys() - specials.keys())
     for name in specials:
         if any(name[:at] in known and name[at:] in known for at in range(1, len(name))):
             raise VocabularyError(
@@ -151,7 +148,7 @@ def _from_openai(encoder: Path, merges: Path, pattern: str, named: Mapping[str, 
                 "fetch it again"
             )
     how = Pretokenization.by_pattern(pattern)
-    return build_vocabulary(numbers, pairs, _specials({**specials, **named}), f"{encoder} and {merges.name}", how)
+    return build_vocabulary(ids, pairs, _specials({**specials, **named}), f"{encoder} and {merges.name}", how)
 
 
 def _specials(ids: Mapping[str, int]) -> dict[str, AddedToken]:
@@ -197,13 +194,6 @@ def _refuse_to_save(path: Path, what: str, reason: str | None) -> None:
         raise VocabularyError(f"cannot write {path}: {what} cannot express that {reason}; use format='tokenizer.json'")
 
 
-def _not_plain(vocabulary: ByteBPEVocabulary) -> str | None:
-    how = vocabulary.pretokenization
-    if not how.gpt2:
-        return "pretokens follow a pattern that is not GPT-2's"
-    return _not_before(vocabulary)
-
-
 def _not_before(vocabulary: ByteBPEVocabulary) -> str | None:
     """Returns which change or division of text comes before pre-tokenisation, for a message; None for none."""
     if vocabulary.pretokenization.add_prefix_space:
@@ -214,10 +204,6 @@ def _not_before(vocabulary: ByteBPEVocabulary) -> str | None:
         if replace(token, normalized=False) != AddedToken(token.id):
             return f"the added token {name!r} is recognised in ordinary text, or depends on the text around it"
     return None
-
-
-def _reachable(vocabulary: ByteBPEVocabulary) -> list[bool]:
-    return ByteBPEModel(list(vocabulary.tokens), [], vocabulary.merges.ravel(), False).reachable()
 
 
 def _not_by_merges(vocabulary: ByteBPEVocabulary) -> str | None:
@@ -249,7 +235,8 @@ def _not_by_ranks(vocabulary: ByteBPEVocabulary) -> str | None:
     single = {token for token in vocabulary.tokens if len(token) == 1}
     if len(single) != 256:
         return f"{256 - len(single)} bytes have no token"
-    if not vocabulary.whole_words and not all(_reachable(vocabulary)):
+    model = ByteBPEModel(list(vocabulary.tokens), [], vocabulary.merges.ravel(), False)
+    if not vocabulary.whole_words and not all(model.reachable()):
         return "some tokens are never used, because no sequence of merges produces them"
     by_rank = byte_bpe_rank_merges(list(vocabulary.tokens)).reshape(-1, 3)
     order = {tuple(rule): rank for rank, rule in enumerate(vocabulary.merges.tolist())}

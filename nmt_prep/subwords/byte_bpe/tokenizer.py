@@ -78,8 +78,6 @@ class ByteBPETokenizer(Tokenizer):
         size: int,
         *,
         min_frequency: int = 0,
-        initial_alphabet: Literal["bytes", "seen"] = "bytes",
-        limit_alphabet: int | None = None,
         pad: str = "<pad>",
         eos: str = "<EOS>",
         bos: str | None = None,
@@ -95,9 +93,6 @@ class ByteBPETokenizer(Tokenizer):
             lines: text, used unchanged; or its counted pretokens.
             size: number of tokens, including special tokens and bytes. A text without more pairs to merge gives fewer.
             min_frequency: least number of occurrences of a pair to merge.
-            initial_alphabet: ``bytes`` to start from all 256 bytes; ``seen`` to start from the bytes of the text, after
-                which other bytes cannot be encoded.
-            limit_alphabet: keep only this many of the most frequent bytes.
             pad: name of the padding token, with id 0.
             eos: name of the end-of-sentence token, with id 1.
             bos: name of the start-of-sentence token, with id 2; None for no such token.
@@ -120,8 +115,6 @@ class ByteBPETokenizer(Tokenizer):
             size,
             [pad, eos, *([] if bos is None else [bos]), *reserved],
             min_frequency=min_frequency,
-            initial_alphabet=initial_alphabet,
-            limit_alphabet=limit_alphabet,
             progress=progress,
             threads=threads or available_cores(),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Self
+from typing import Self
 
 from _nmt_prep_core import ByteBPEWordCounter
 
@@ -11,7 +11,14 @@ from nmt_prep.columns import Lines, text_columns
 from nmt_prep.errors import TrainingError
 from nmt_prep.runtime import available_cores
 from nmt_prep.subwords.added import AddedToken
-from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Pretokenization, Pretokenizer, bytes_of, spelled
+from nmt_prep.subwords.byte_bpe.pretokenization import (
+    BYTE_CHARACTERS,
+    GPT2_PATTERN,
+    Pretokenization,
+    Pretokenizer,
+    bytes_of,
+    unspelled,
+)
 from nmt_prep.subwords.byte_bpe.vocabulary import MAX_TOKENS, ByteBPEVocabulary
 from nmt_prep.subwords.counts import NativeCounts
 from nmt_prep.subwords.tokenizer import ProgressCallback
@@ -71,8 +78,6 @@ def learn_vocabulary(
     specials: Sequence[str],
     *,
     min_frequency: int,
-    initial_alphabet: Literal["bytes", "seen"],
-    limit_alphabet: int | None,
     progress: ProgressCallback | None,
     threads: int,
 ) -> ByteBPEVocabulary:
@@ -87,20 +92,17 @@ def learn_vocabulary(
         size: number of tokens.
         specials: names of the special tokens, in order of their ids, from 0.
         min_frequency: least number of occurrences of a pair to merge.
-        initial_alphabet: as in :meth:`ByteBPETokenizer.train`.
-        limit_alphabet: as in :meth:`ByteBPETokenizer.train`.
         progress: as in :meth:`ByteBPETokenizer.train`.
         threads: native threads to use.
 
     Raises:
         TrainingError: there is no text, or an option is invalid.
     """
-    counts = words.native.byte_counts()
-    if not counts.any():
+    if not words.native.places():
         raise TrainingError("there is no text to train from: every line is empty; check the files that were sampled")
     _check_specials(specials)
-    alphabet = _alphabet(counts.tolist(), initial_alphabet, limit_alphabet)
-    if clash := {spelled(byte) for byte in alphabet} & set(specials):
+    alphabet = sorted(BYTE_CHARACTERS)
+    if clash := set(alphabet) & set(specials):
         raise TrainingError(f"the special token {min(clash)!r} is the spelling of a byte; use a longer name")
     least = len(specials) + len(alphabet)
     if not least <= size <= MAX_TOKENS:
@@ -114,7 +116,7 @@ def learn_vocabulary(
             progress("merges", {"size": tokens, "target": size})
 
     never = [token for token in map(bytes_of, specials) if token]
-    symbols = [*(b"" for _ in specials), *alphabet]
+    symbols = [*(b"" for _ in specials), *map(unspelled, alphabet)]
     tokens, merges = words.native.train(symbols, never, size, min_frequency, threads, report)
     return ByteBPEVocabulary(
         tokens=tuple(tokens),
@@ -132,12 +134,3 @@ def _check_specials(specials: Sequence[str]) -> None:
             name.encode("utf-8")
         except UnicodeEncodeError as error:
             raise TrainingError(f"the special token {name!r} contains a lone surrogate; rename it") from error
-
-
-def _alphabet(counts: list[int], initial: Literal["bytes", "seen"], limit: int | None) -> list[bytes]:
-    if initial not in ("bytes", "seen"):
-        raise TrainingError(f"initial_alphabet {initial!r}: it must be 'bytes' or 'seen'")
-    # As in tokenizers, with "bytes" all bytes rank alike, whatever their counts.
-    weights = [(0 if initial == "bytes" else -count, spelled(bytes([byte]))) for byte, count in enumerate(counts)]
-    kept = sorted(weight for weight, count in zip(weights, counts, strict=True) if count or initial == "bytes")
-    return [token for _, name in sorted(kept[:limit], key=lambda weight: weight[1]) if (token := bytes_of(name))]

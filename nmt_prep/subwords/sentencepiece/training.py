@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, Literal, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, Literal, TypeAlias
 
 from nmt_prep.columns import Lines, TextColumn, check_utf8, text_columns
 from nmt_prep.errors import TrainingError
@@ -75,8 +76,8 @@ def train_model(
             model = train_natively(source.columns(), arguments, progress, memory)
         else:
             _log.info("the sentencepiece library trains %s", reason)
-            room = _LibraryRoom(memory, model_type, int(arguments.get("input_sentence_size", 0)) or None)
-            model = train_in_process(source.columns(room), arguments, TrainingLog(size, progress).line)
+            columns = source.columns(partial(_check_library_room, arguments, memory))
+            model = train_in_process(columns, arguments, TrainingLog(size, progress).line)
     except LibraryError as error:
         raise TrainingError(_explanation(str(error), source, arguments)) from error
     _log.info("trained a SentencePiece model from %d lines, %d bytes", source.lines, source.bytes)
@@ -109,29 +110,16 @@ def _explanation(message: str, source: _LineSource, arguments: Mapping[str, Any]
     return f"SentencePiece cannot train a model from {lines} with these options (vocab.options): {reason}"
 
 
-class _LibraryRoom(NamedTuple):
-    """Limits of a training by the library.
+def _check_library_room(arguments: Mapping[str, Any], memory: int | None, lines: int, size: int) -> None:
+    """Checks the memory of a training by the library from ``lines`` lines of ``size`` bytes in total.
 
-    Attributes:
-        memory: bytes of memory; None means no limit.
-        model_type: kind of the model.
-        most_lines: number of lines that the library keeps; None for all.
+    Raises:
+        TrainingError: training needs more memory.
     """
-
-    memory: int | None
-    model_type: str
-    most_lines: int | None
-
-    def check(self, lines: int, size: int) -> None:
-        """Checks the memory for training from ``lines`` lines of ``size`` bytes in total.
-
-        Raises:
-            TrainingError: training needs more memory.
-        """
-        kept_lines = lines if self.most_lines is None else min(lines, self.most_lines)
-        kept = size * kept_lines // max(lines, 1)
-        needed = kept * _BYTES_PER_BYTE.get(self.model_type, 0) + kept_lines * _BYTES_PER_LINE.get(self.model_type, 0)
-        check_need(needed, self.memory, kept, self.model_type)
+    model_type, kept_lines = arguments["model_type"], min(lines, int(arguments.get("input_sentence_size", 0)) or lines)
+    kept = size * kept_lines // max(lines, 1)
+    needed = kept * _BYTES_PER_BYTE.get(model_type, 0) + kept_lines * _BYTES_PER_LINE.get(model_type, 0)
+    check_need(needed, memory, kept, model_type)
 
 
 class _LineSource:
@@ -150,23 +138,24 @@ class _LineSource:
         self.bytes = 0
         self.ended = False
 
-    def columns(self, room: _LibraryRoom | None = None) -> Iterator[TextColumn]:
+    def columns(self, check: Callable[[int, int], None] | None = None) -> Iterator[TextColumn]:
         """Yields the lines.
 
         Args:
-            room: limits of the library, which needs checked lines; None for the native core, which checks them itself.
+            check: checks the memory of the library for a number of lines and their bytes; None for the native core,
+                which checks lines and memory itself.
 
         Raises:
-            InvalidTextError: a line is null or contains a lone surrogate; with ``room``, also if it is not UTF-8.
+            InvalidTextError: a line is null or contains a lone surrogate; with ``check``, also if it is not UTF-8.
             TrainingError: training from these lines needs more memory.
         """
         for column in text_columns(self._lines):
-            if room is not None:
+            if check is not None:
                 check_utf8(column, self.lines)
             self.lines += len(column)
             self.bytes += int(column.offsets[-1] - column.offsets[0])
-            if room is not None:
-                room.check(self.lines, self.bytes)
+            if check is not None:
+                check(self.lines, self.bytes)
             yield column
             if self._progress is not None:
                 self._progress("lines", {"lines": self.lines, "bytes": self.bytes})

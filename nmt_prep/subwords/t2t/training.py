@@ -6,7 +6,7 @@ byte. The native core uses another algorithm (``t2t_trainer.h``), linear in the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from _nmt_prep_core import T2TCandidate, T2TTokenCounter, T2TTrainer
 
@@ -34,21 +34,9 @@ class TokenCounts(NativeCounts[T2TTokenCounter]):
 
     unit = "tokens"
 
-    def __init__(self, counts: Mapping[str, int] | None = None) -> None:
-        """Starts empty, or from given counts.
-
-        Args:
-            counts: number of occurrences of each token; tokens are neither split nor checked against the rules above.
-
-        Raises:
-            InvalidTextError: a token contains a lone surrogate.
-            ValueError: a token is empty or its count is less than 1.
-        """
+    def __init__(self) -> None:
+        """Starts empty."""
         super().__init__(T2TTokenCounter())
-        for token, count in (counts or {}).items():
-            if not token or count < 1:
-                raise ValueError(f"token {token!r} with count {count}: tokens have characters, counts are 1 or more")
-            self.native.add_token(checked_text(token, "token"), count)
 
     def add(self, lines: Lines | TextColumn, threads: int | None = None) -> None:
         """Counts the tokens of lines.
@@ -67,10 +55,6 @@ class TokenCounts(NativeCounts[T2TTokenCounter]):
     def training_bytes(self) -> int:
         """Estimated memory for training, in bytes; a few long, repetitive tokens need more."""
         return self.native.characters() * _BYTES_PER_CHARACTER
-
-    def to_dict(self) -> dict[str, int]:
-        """Returns the counts as a dictionary."""
-        return dict(self.native.items())
 
 
 def build_pieces(
@@ -140,10 +124,6 @@ class _Search:
         self._best: tuple[int, int, T2TCandidate] | None = None  # distance from the size, turn, vocabulary
         self._skipped: list[tuple[int, int, int]] = []  # least distance, turn, minimum count
         self._turns = 0
-        # The count of a candidate is zero or a sum of counts of tokens. All minimum counts up to the least count of a
-        # token therefore select the same pieces.
-        self._least = trainer.least_count()
-        self._of_least: T2TCandidate | None = None
 
     def too_few(self, min_count: int) -> int | None:
         """Returns an upper bound of the size that the minimum count gives; None unless it is more than 1% too small."""
@@ -169,7 +149,7 @@ class _Search:
         return self._best[2]
 
     def _build(self, min_count: int, turn: int) -> int:
-        candidate = self._candidate(min_count)
+        candidate = self._trainer.build(min_count, _PASSES, self._threads)
         size = self._reserved + len(candidate)
         distance = abs(size - self._size)
         if self._best is None or (distance, turn) < self._best[:2]:
@@ -177,13 +157,6 @@ class _Search:
         if self._progress is not None:
             self._progress("bisection", {"min_count": min_count, "size": size})
         return size
-
-    def _candidate(self, min_count: int) -> T2TCandidate:
-        if min_count > self._least:
-            return self._trainer.build(min_count, _PASSES, self._threads)
-        if self._of_least is None:
-            self._of_least = self._trainer.build(self._least, _PASSES, self._threads)
-        return self._of_least
 
 
 def checked_text(token: str, what: str) -> str:

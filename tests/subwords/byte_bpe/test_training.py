@@ -90,12 +90,10 @@ def test_floors_of_counts() -> None:
 @pytest.mark.parametrize(
     ("ours_only", "theirs"),
     [
-        ({"initial_alphabet": "seen"}, {"initial_alphabet": []}),
-        ({"initial_alphabet": "seen", "limit_alphabet": 5}, {"initial_alphabet": [], "limit_alphabet": 5}),
         ({"pattern": r"\w+| +|[^\w ]+"}, {"pattern": r"\w+| +|[^\w ]+"}),
         ({"pattern": r"[\s\S]+"}, {"pattern": r"[\s\S]+"}),
     ],
-    ids=["seen bytes", "five bytes", "words", "whole lines"],
+    ids=["words", "whole lines"],
 )
 def test_options_of_tokenizers(ours_only: Mapping[str, Any], theirs: Mapping[str, Any]) -> None:
     lines = ["aaaa bbbbb ccc dd cccccc", "abcabc abcd ab eeeeeeee", "abba bbba cdcd, ee!"]
@@ -147,7 +145,6 @@ def test_progress_and_exceptions_in_it() -> None:
         (["a"], 300, {"reserved": [""]}, "special token '' is empty"),
         (["a"], 300, {"reserved": ["\ud800"]}, "lone surrogate"),
         (["a"], 300, {"reserved": ["Ġ"]}, "special token 'Ġ' is the spelling of a byte"),
-        (["a"], 300, {"initial_alphabet": "some"}, "it must be 'bytes' or 'seen'"),
     ],
 )
 def test_invalid_options(lines: list[str], size: int, options: Mapping[str, Any], message: str) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from nmt_prep.errors import EncodeError
 from nmt_prep.subwords.t2t.tokenizer import T2TTokenizer
-from nmt_prep.subwords.t2t.training import TokenCounts
 from tests.interrupting import control_c_ends_this
+from tests.subwords.counted import token_counts
 
 
 def fibonacci(size: int) -> str:
@@ -98,7 +98,7 @@ def test_pieces_that_almost_fit_everywhere() -> None:
 
 
 def test_control_c_ends_a_training() -> None:
-    counts = TokenCounts({fibonacci(3_000_000): 1})
+    counts = token_counts({fibonacci(3_000_000): 1})
     with control_c_ends_this():
         T2TTokenizer.train(counts, 8192)
 

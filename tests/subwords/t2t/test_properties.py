@@ -17,6 +17,7 @@ from nmt_prep.subwords.t2t.tokenizer import T2TTokenizer
 from nmt_prep.subwords.t2t.training import TokenCounts
 from tests.conftest import examples
 from tests.reference import t2t as reference
+from tests.subwords.counted import as_dict, token_counts
 
 ALPHABETS = ["ab", "ab ", "ab_\\u;09 ", "中文字。 ", "ab\né😀 ", "a_", "\u0301 x", "a\x00\u2028 _"]
 lines_of_one_alphabet = st.sampled_from(ALPHABETS).flatmap(
@@ -63,7 +64,7 @@ def test_training_with_large_counts(
     size = len(reference.build(counts, min_count, max_subtoken_length, [])) + excess
     expected = reference.train_counts(counts, size, max_subtoken_length)
     assert (
-        list(T2TTokenizer.train(TokenCounts(counts), size, max_subtoken_length=max_subtoken_length).pieces) == expected
+        list(T2TTokenizer.train(token_counts(counts), size, max_subtoken_length=max_subtoken_length).pieces) == expected
     )
 
 
@@ -74,7 +75,7 @@ def test_training_with_large_counts(
 )
 @settings(deadline=None, max_examples=examples(200))
 def test_upper_bound_of_pieces(counts: dict[str, int], min_counts: list[int], max_depth: int) -> None:
-    trainer = T2TTrainer(TokenCounts(counts).native, ["<pad>", "<EOS>"], max_depth)
+    trainer = T2TTrainer(token_counts(counts).native, ["<pad>", "<EOS>"], max_depth)
     for min_count in min_counts:
         most = trainer.most_pieces(min_count)
         assert all(len(trainer.build(min_count, passes, 1)) <= most for passes in (1, 2, 3, 4))
@@ -82,7 +83,7 @@ def test_upper_bound_of_pieces(counts: dict[str, int], min_counts: list[int], ma
 
 def test_a_tree_of_many_nodes_serves_several_minimum_counts() -> None:
     counts = {f"{number * 2654435761 % 2**32:x}": 1 + number % 3 for number in range(20_000)}
-    native = TokenCounts(counts).native
+    native = token_counts(counts).native
     trainer = T2TTrainer(native, ["<pad>"], -1)
     for min_count in (40, 12, 6, 3, 2, 1, 7):
         alone = T2TTrainer(native, ["<pad>"], -1)  # its tree is built for this minimum count
@@ -96,7 +97,7 @@ def test_counting(lines: list[str], threads: int) -> None:
     counts = TokenCounts()
     counts.add(lines[:2], threads)
     counts.add(lines[2:], threads)
-    assert counts.to_dict() == dict(reference.token_counts(lines))
+    assert as_dict(counts.columns()) == dict(reference.token_counts(lines))
 
 
 def test_counting_more_words_than_the_cache_holds() -> None:
@@ -106,7 +107,7 @@ def test_counting_more_words_than_the_cache_holds() -> None:
     counts = TokenCounts()
     for begin in range(0, 120, 40):
         counts.add(lines[begin : begin + 40], 2)
-    found = counts.to_dict()
+    found = as_dict(counts.columns())
     assert len(found) == 50_000
     assert (found["word0"], found["word19999"], found["word20000"], found["word49999"]) == (3, 3, 2, 2)
     assert sum(found.values()) == 120_000

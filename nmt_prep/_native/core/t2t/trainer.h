@@ -8,7 +8,6 @@
 // accepted ancestor of the leaf of the suffix that starts there.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -42,9 +41,6 @@ class Trainer {
 
     // Returns an upper bound of the number of pieces that `build` finds; much faster.
     std::size_t most_pieces(std::int64_t min_count, const Poll& poll);
-
-    // Returns the smallest count of a token.
-    std::int64_t least_count() const { return *std::ranges::min_element(counts_); }
 
     // Escaped reserved tokens, then the candidate's pieces in the order of the vocabulary, as UTF-8.
     std::vector<std::string> pieces(Candidate candidate) const;

@@ -63,11 +63,8 @@ def format_of(corpus: Corpus) -> str:
     names += [*(corpus.url.both or ()), *(corpus.url.source or ()), *(corpus.url.target or ())]
     for name in filter(None, names):
         stem = re.sub(r"\.(gz|bz2|xz|zst)$", "", name.lower())
-        for kind in BUILT_IN:
-            if stem.endswith(_built_in(kind).suffixes):
-                return kind
-        for kind, reader in _installed().items():
-            if stem.endswith(reader.suffixes):
+        for kind in (*BUILT_IN, *_installed()):
+            if stem.endswith(reader_of(kind).suffixes):
                 return kind
     return "plain"
 

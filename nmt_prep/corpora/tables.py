@@ -211,33 +211,32 @@ class _Records:
             line = block.first_line + number
             fault = 0 if block.faults is None else int(block.faults[number])
             if fault:
-                if self.open:
-                    raise self._unended()
+                self.end()
                 yield _Record(line, "", fault)
                 continue
             text = text_of(block, number)
-            closes = text.count('"') % 2 == 0
-            if not self.open and closes:
-                yield _Record(line, text, 0)
-            elif self.open and not closes:
-                yield _Record(self._line, "\n".join([*self._lines, text]), 0)
-                self._lines, self._size = [], 0
-            else:
-                self._line = self._line if self.open else line
-                self._lines.append(text)
-                self._size += len(text) + 1
-                if self._size > self._limit:
-                    raise self._unended()
+            ends = text.count('"') % 2 == int(self.open)
+            if not self.open:
+                self._line, self._size = line, 0
+            self._lines.append(text)
+            self._size += len(text) + 1
+            if ends:
+                yield _Record(self._line, "\n".join(self._lines), 0)
+                self._lines = []
+            elif self._size > self._limit:
+                self.end()
 
     def end(self) -> None:
-        if self.open:
-            raise self._unended()
+        """Raises if a record is open.
 
-    def _unended(self) -> CorpusError:
-        return CorpusError(
-            f"{self._path}:{self._line}: a quoted field does not end within max_line_bytes = {self._limit}; fix the "
-            "quotation marks (one within a field is doubled), or use format tsv, which has no quoting"
-        )
+        Raises:
+            CorpusError: a quoted field does not end.
+        """
+        if self.open:
+            raise CorpusError(
+                f"{self._path}:{self._line}: a quoted field does not end within max_line_bytes = {self._limit}; fix "
+                "the quotation marks (one within a field is doubled), or use format tsv, which has no quoting"
+            )
 
 
 def _fields(record: _Record, path: Path) -> list[str]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from html.entities import html5
 from pathlib import Path
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.section import Languages
@@ -22,6 +22,9 @@ _SEG_END = re.compile(r"</seg\s*>", re.IGNORECASE)
 _SEG_START = re.compile(r"<seg\b", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"""(?<![\w:.-])([\w:.-]++)\s*+=\s*+(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
 _ENTITY = re.compile(r"&(?:#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]*));")
+
+
+Choice: TypeAlias = 'Literal["all"] | tuple[str, ...] | None'
 
 
 class Segment(NamedTuple):
@@ -69,32 +72,14 @@ class SgmReader(Reader):
             seen.add(segment[:2])
             if segment[:2] not in references:
                 raise self._missing(segment, "target", "source")
-            for reference in self._chosen(references.pop(segment[:2]), segment):
-                builder.add(segment.text, reference.text)
+            versions = references.pop(segment[:2])
+            for name in _chosen(versions, self.corpus.references, f"{target}: {segment.where}", "reference"):
+                builder.add(segment.text, versions[name].text)
             yield from builder.full()
         if references:
             [segment, *_] = next(iter(references.values())).values()
             raise self._missing(segment, "source", "target")
         yield from builder.rest()
-
-    def _chosen(self, references: dict[str, Segment], segment: Segment) -> list[Segment]:
-        """Returns the selected references of a segment."""
-        chosen, target = self.corpus.references, self.files["target"]
-        if chosen == "all" or (chosen is None and len(references) == 1):
-            return list(references.values())
-        names = ", ".join(map(repr, references))
-        if chosen is None:
-            raise AlignmentError(
-                f"{target}: {segment.where} has the references {names}; set references in the config to one of them, "
-                "a list, or all"
-            )
-        lacking = [name for name in chosen if name not in references]
-        if lacking:
-            raise AlignmentError(
-                f"{target}: {segment.where} has no reference {lacking[0]!r}, only {names}; correct references in the "
-                "config"
-            )
-        return [references[name] for name in chosen]
 
     def _missing(self, segment: Segment, lacking: Side, having: Side) -> AlignmentError:
         counts = [
@@ -105,6 +90,32 @@ class SgmReader(Reader):
             f"{self.files[lacking]}: {segment.where} is missing, but {self.files[having]} has it ({counts[0]} and "
             f"{counts[1]} segments); check that the two files are the two sides of the same test set"
         )
+
+
+def _chosen(versions: Mapping[str, object], chosen: Choice, where: str, word: str) -> Sequence[str]:
+    """Returns the names of the selected versions of a text; by default of the only one.
+
+    Args:
+        versions: the versions by name.
+        chosen: names, or ``all``; None for the default.
+        where: place of the text, for messages.
+        word: ``reference`` or ``system``.
+
+    Raises:
+        AlignmentError: there is no such version, or several without a choice.
+    """
+    if chosen == "all" or (chosen is None and len(versions) < 2):
+        return list(versions)
+    names = ", ".join(map(repr, versions))
+    if chosen is None:
+        raise AlignmentError(
+            f"{where} has the {word}s {names}; set {word}s in the config to one of them, a list, or all"
+        )
+    for name in chosen:
+        if name not in versions:
+            others = f"only {names}" if versions else "nor any other"
+            raise AlignmentError(f"{where} has no {word} {name!r}, {others}; correct {word}s in the config")
+    return chosen
 
 
 def _twice(path: Path, segment: Segment) -> AlignmentError:
@@ -249,7 +260,15 @@ class _WmtXml(Document):
         self.gather()
 
     def _pair(self) -> None:
-        versions = [*self._chosen("ref", self.corpus.references), *self._chosen("hyp", self.corpus.systems)]
+        versions: list[tuple[str, _Segments]] = []
+        for kind, word, chosen in (
+            ("ref", "reference", self.corpus.references),
+            ("hyp", "system", self.corpus.systems),
+        ):
+            if chosen is not None or (kind == "ref" and self.corpus.systems is None):
+                known = {whose: segments for (name, whose), segments in self._versions.items() if name == kind}
+                where = f"{self.path}: doc {self._doc!r} in {self.languages.target}"
+                versions += [(f"{word} {name!r}", known[name]) for name in _chosen(known, chosen, where, word)]
         for name, version in versions:
             other = self._source.keys() ^ version.keys()
             if other:
@@ -262,28 +281,6 @@ class _WmtXml(Document):
                 target = version[number]
                 self.builder.add(source.text, target.text, source.fault or target.fault)
                 self._seen = True
-
-    def _chosen(self, kind: str, chosen: Literal["all"] | tuple[str, ...] | None) -> Iterator[tuple[str, _Segments]]:
-        """Yields the selected versions of a kind, with their names for messages."""
-        versions = {whose: segments for (name, whose), segments in self._versions.items() if name == kind}
-        word, key = ("reference", "references") if kind == "ref" else ("system", "systems")
-        if chosen is None:
-            if kind == "hyp" or self.corpus.systems is not None:
-                return
-            if len(versions) > 1:
-                raise AlignmentError(
-                    f"{self.path}: doc {self._doc!r} has the references {', '.join(map(repr, versions))}; set "
-                    "references in the config to one of them, a list, or all"
-                )
-            chosen = "all"
-        for whose in versions if chosen == "all" else chosen:
-            if whose not in versions:
-                raise AlignmentError(
-                    f"{self.path}: doc {self._doc!r} has no {word} {whose!r} in {self.languages.target}, "
-                    f"{'only ' * bool(versions)}{', '.join(map(repr, versions)) or 'nor any other'}; correct {key} in "
-                    "the config"
-                )
-            yield f"{word} {whose!r}", versions[whose]
 
 
 class WmtXmlReader(XmlReader):

@@ -46,9 +46,9 @@ def test_chosen_versions(tmp_path: Path, options: dict[str, Any], targets: list[
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        (SRC + REF_A + REF_B, {}, "doc 'd1' has the references 'A', 'B'; set references in the config"),
-        (SRC + REF_A, {"references": "C"}, "doc 'd1' has no reference 'C' in zh, only 'A'; correct references"),
-        (SRC + REF_A, {"systems": "T"}, "doc 'd1' has no system 'T' in zh, nor any other; correct systems"),
+        (SRC + REF_A + REF_B, {}, "doc 'd1' in zh has the references 'A', 'B'; set references in the config"),
+        (SRC + REF_A, {"references": "C"}, "doc 'd1' in zh has no reference 'C', only 'A'; correct references"),
+        (SRC + REF_A, {"systems": "T"}, "doc 'd1' in zh has no system 'T', nor any other; correct systems"),
         (SRC + REF_A.replace('id="2"', 'id="3"'), {}, "doc 'd1', seg '2' is missing from reference 'A'"),
         (SRC.replace('id="2"', 'id="3"') + REF_A, {}, "doc 'd1', seg '2' is missing from the source"),
         (SRC + REF_A.replace('id="2"', 'id="1"'), {}, "doc 'd1', seg '1' occurs twice"),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+
+import numpy as np
 
 from nmt_prep.cleaning.lengths import expansion
 from nmt_prep.reporting.markup import Content, Markup, el, figure, grid, number, percent, table
@@ -101,9 +102,7 @@ def _joint(summary: Json, lengths: Json, unit: str, bounds: Sequence[float]) -> 
 def _ratio_line(ratio: float, columns: int, rows: int) -> Iterator[tuple[float, float]]:
     """Yields the points where target = ratio × source, within the plot."""
     for place in range(columns * 4 + 1):
-        column = min(place / 4, len(LENGTH_EDGES) - 1.001)
-        low, high = LENGTH_EDGES[int(column)], LENGTH_EDGES[int(column) + 1]
-        target = ratio * (low + (high - low) * (column % 1))
+        target = ratio * float(np.interp(place / 4, np.arange(len(LENGTH_EDGES)), LENGTH_EDGES))
         y = _length_place(target, rows)
         if 0 <= y <= 1 and target >= 1:
             yield place / 4 / columns, y
@@ -136,10 +135,7 @@ _OCTAVES = ((-1, "1/8"), (0, "1/4"), (1, "1/2"), (2, "1"), (3, "2"), (4, "4"), (
 
 def _ratio_place(ratio: float) -> float:
     """Returns the place of a ratio among the bins, which are a quarter of an octave wide."""
-    place = 0.0
-    for low, high in pairwise(RATIO_EDGES):
-        place += min(max((ratio - low) / (high - low), 0.0), 1.0)
-    return place + 1
+    return float(np.interp(ratio, RATIO_EDGES, np.arange(1, len(RATIO_EDGES) + 1)))
 
 
 def _ratio_rule(summary: Json, split: str) -> tuple[str, list[float]]:
@@ -181,8 +177,4 @@ def _length_ticks(bins: int) -> list[Tick]:
 
 def _length_place(length: float, bins: int) -> float:
     """Returns the place of a length on an axis of bins of lengths, from 0 to 1; other values are outside."""
-    place = bisect_right(LENGTH_EDGES, length) - 1
-    if not 0 <= place < len(LENGTH_EDGES) - 1:
-        return -1.0 if place < 0 else 2.0
-    low, high = LENGTH_EDGES[place], LENGTH_EDGES[place + 1]
-    return float((place + (length - low) / (high - low)) / bins)
+    return float(np.interp(length, LENGTH_EDGES, np.arange(len(LENGTH_EDGES)) / bins, left=-1, right=2))

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from nmt_prep.cleaning.corpus_rules import CORPUS_RULES
 from nmt_prep.cleaning.rule import YES_OR_NO
 from nmt_prep.reporting.markup import (
@@ -160,10 +162,7 @@ def _axis(edges: Sequence[float], bounds: Sequence[Json]) -> list[Tick]:
 
 def _place(value: float, edges: Sequence[float]) -> float:
     """Returns the place of a value on the axis from 0 to 1; all bins have the same width on it."""
-    for place, (low, high) in enumerate(pairwise(edges)):
-        if value <= high:
-            return (place + (value - low) / (high - low)) / (len(edges) - 1)
-    return 1.0
+    return float(np.interp(value, edges, np.linspace(0, 1, len(edges))))
 
 
 def _threshold_rows(

@@ -149,7 +149,9 @@ def our_candidates(pairs: Pairs, similarity: float) -> Found:
     hashes = near.band_hashes(source.data, source.offsets, target.data, target.offsets, bands.bands, bands.rows)
     places = np.repeat(np.arange(len(pairs), dtype=np.uint64), bands.bands)
     records = np.column_stack([hashes.reshape(-1), places])
-    return {(worse, better) for edges in near.edges_of(records, near.Found()) for worse, better in edges.tolist()}
+    return {
+        (worse, better) for edges in near.edges_of(records, near.BucketCounts()) for worse, better in edges.tolist()
+    }
 
 
 def peer_candidates(sets: Sequence[tuple[frozenset[str], ...]]) -> Found:

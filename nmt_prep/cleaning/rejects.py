@@ -116,7 +116,7 @@ class RejectSample:
     def __init__(self, seed: int, corpus: str) -> None:
         self._seed, self._corpus = seed, corpus
         self._held: list[pa.RecordBatch] = []
-        self._size, self._limit = 0, _FULL
+        self._size = 0
         self._largest: dict[str, np.uint64] = {}  # largest key in the sample, for rules with a full sample
 
     def add(self, batch: pa.RecordBatch) -> None:
@@ -129,9 +129,8 @@ class RejectSample:
         if wanted.any():
             self._held.append(batch.filter(pa.array(wanted)))
             self._size += int(wanted.sum())
-        if self._size > self._limit:
+        if self._size > _FULL + 2 * SAMPLE * len(self._largest):
             self._prune()
-            self._limit = 2 * self._size + _FULL
 
     def sample(self) -> pa.RecordBatch:
         """Returns the sample, ordered by row."""

@@ -94,6 +94,21 @@ def test_sections_without_problems(clean: Any) -> None:
         ),
         ({"rejects": "some"}, "clean.rejects: found the text 'some'; allowed: none, sample or all"),
         ({"dedupe": {}}, "clean.dedupe: unknown key"),
+        *(
+            ({"dedup": {"pair": "exact", "keep": keep}}, "clean.dedup.keep: ")
+            for keep in ([], ["bicleaner"], ["corpus", "a"], ["a", "a", "corpus"])
+        ),
+        *(({"decontaminate": {"coverage": share}}, "clean.decontaminate.coverage: ") for share in (0, 1.1)),
+        *(
+            ({"decontaminate": {"against": against}}, f"clean.decontaminate.against: {problem}")
+            for against, problem in (
+                (["dve"], "there is no split 'dve' (splits: train, dev; files are named file:…); did you mean 'dev'?"),
+                (["train"], "names all splits that are cleaned (train); nothing is compared with them"),
+                (["file:"], "file: must be followed by a path"),
+                (["dev", "dev"], "found a list of 2; allowed: a list of different"),
+                (["file:a/x.txt", "file:b/x.txt"], "two evaluation sets have the name 'x.txt'"),
+            )
+        ),
         ({"dedup": {"near": {}}}, "clean.dedup.near: applies only with pair: near; set it, or remove near"),
         (
             {"dedup": {"pair": "exact", "near": {"similarity": 0.8}}},

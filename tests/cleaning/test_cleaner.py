@@ -155,7 +155,6 @@ def test_reasons_and_counts_are_those_of_the_plain_loop(tmp_path_factory: Any, p
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        ({"lenght": {}}, "clean.rules.lenght: there is no such rule; did you mean 'length'?"),
         ({"length": {"maxi": 3}}, "clean.rules.length.maxi: unknown key; did you mean 'max'?"),
         ({"language": {"model": "own.py"}}, "clean.rules.language: the language model "),
         ({"language": {"model": "./none.bin"}}, "clean.rules.language: the language model "),

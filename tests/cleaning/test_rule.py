@@ -52,9 +52,6 @@ CONTEXT = Context(Languages(source="en", target="de"), ("source", "target"), Pat
 @pytest.mark.parametrize(
     ("specs", "message"),
     [
-        ({"lenght": {}}, "lenght: there is no such rule; did you mean 'length'?"),
-        ({"length": {"mix": 1}}, "length.mix: unknown key; did you mean 'min'?"),
-        ({"length": {"min": "a"}}, "length.min: found the text 'a'; allowed: a number, or one a side"),
         ({"length": {"min": {"source": 1}}}, "length.min.target: this key is required"),
         ({"length_ratio": {"factors": "auto", "unit": "word"}}, "length_ratio: factors: auto needs the unit char"),
         ({"script": {"script": "Latim"}}, "script: there is no script 'Latim'"),
@@ -72,6 +69,17 @@ CONTEXT = Context(Languages(source="en", target="de"), ("source", "target"), Pat
         ({"repetition": {"times": -(2**63) - 1}}, "repetition.times: found an integer of more than 64 bits"),
         ({"script": {"script": ["Latin", 10**99]}}, "script.script.1: found an integer of more than 64 bits"),
         ({"score": {"laser": {}}}, "a score needs min, max, or both"),
+        ({"language": {"margin": 2, "unknown": "keep"}}, "language.margin: "),
+        ({"language": {"unknown": "maybe"}}, "language.unknown: "),
+        ({"translation": {"min": "high"}}, "translation.min: "),
+        ({"translation": {"least": 3}}, "translation.least: "),
+        ({"translation": {"pairs": 10}}, "translation.pairs: "),
+        ({"translation": {}}, "it needs a model, which nmt-prep align --save writes, and a number for min"),
+        ({"top": {"score": "a"}}, "top.keep: this key is required: a share such as 80% or 0.8: how many of the pairs"),
+        ({"top": {"score": "a", "keep": 0}}, "top.keep: found the number 0; allowed: a share such as 80% or 0.8"),
+        ({"top": {"score": "a", "keep": "120%"}}, "top.keep: found the number 1.2; allowed: a share such as 80%"),
+        ({"top": {"score": "a", "keep": 0.5, "kept": 1}}, "top.kept: unknown key; did you mean 'keep'?"),
+        ({"top": "80%"}, "top: "),
         ({"word_list": {"source": "no", "target": "no"}}, "word_list: the word list no cannot be read"),
     ],
 )

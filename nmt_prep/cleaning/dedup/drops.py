@@ -174,11 +174,6 @@ class Marks:
         self._first, self._bits = first, bits
 
     @classmethod
-    def none(cls) -> Marks:
-        """Returns marks of a part without dropped pairs."""
-        return cls(0, np.zeros(0, np.uint8))
-
-    @classmethod
     def read(cls, directory: Path, comparison: str, part: int) -> Marks:
         """Reads the pairs of a part that are dropped up to and including a comparison.
 

@@ -61,10 +61,6 @@ class Bands:
         rows = max((rows for rows, bands in numbers.items() if bands <= MOST_BANDS), default=1)
         return cls(min(numbers[rows], LAST_BANDS), rows)
 
-    def probability(self, source: float, target: float) -> float:
-        """Returns the probability that two pairs become candidates, given the similarities of their sides."""
-        return 1 - (1 - (source * target) ** self.rows) ** self.bands
-
 
 def _bands_for(similarity: float, rows: int) -> int:
     same = similarity ** (2 * rows)
@@ -136,7 +132,7 @@ def write_groups(file: GroupedWriter, rows: Records, groups: npt.NDArray[np.inte
 
 
 @dataclass
-class Found:
+class BucketCounts:
     """Counts of the buckets of one range of hashes.
 
     Attributes:
@@ -148,17 +144,17 @@ class Found:
     full_buckets: int = 0
 
 
-def edges_of(records: Records, found: Found) -> Iterator[Records]:
+def edges_of(records: Records, counts: BucketCounts) -> Iterator[Records]:
     """Yields the edges of the records of a range of hashes, ascending, and sorts the records in place.
 
-    An edge may come several times, in different arrays. ``found`` is updated.
+    An edge may come several times, in different arrays. ``counts`` is updated.
     """
     sort_bands(records)
-    found.comparisons += _comparisons(records[:, 0])
+    counts.comparisons += _comparisons(records[:, 0])
     after = 0
     while after < len(records):
         edges, after, full = bucket_edges(records, BUCKET_CAP, after, EDGES_AT_ONCE)
-        found.full_buckets += full
+        counts.full_buckets += full
         if len(edges):
             yield edges
 

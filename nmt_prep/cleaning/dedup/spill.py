@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Self
 
@@ -189,14 +191,12 @@ class SpilledRange:
         Raises:
             OutputError: a spill file cannot be read.
         """
-        known, marks = -1, Marks.none()
-        for part, piece in self._slices:
-            if self._marked is not None and part != known:
-                known, marks = part, Marks.read(self._directory, self._marked, part)
-            for first in range(0, piece.rows, rows):
-                records = piece.read(self._width, first, rows)
-                dropped = marks.among(records[:, -1])
-                yield records[~dropped] if dropped.any() else records
+        for part, pieces in groupby(self._slices, key=itemgetter(0)):
+            marks = None if self._marked is None else Marks.read(self._directory, self._marked, part)
+            for _, piece in pieces:
+                for first in range(0, piece.rows, rows):
+                    records = piece.read(self._width, first, rows)
+                    yield records if marks is None else records[~marks.among(records[:, -1])]
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from nmt_prep.cleaning.dedup.drops import (
 from nmt_prep.cleaning.dedup.grouped import GroupedWriter, slices_of
 from nmt_prep.cleaning.dedup.keys import Records, parts_of, places_of
 from nmt_prep.cleaning.dedup.near import (
-    Found,
+    BucketCounts,
     Signatures,
     Texts,
     best_of,
@@ -181,21 +181,13 @@ def write_bands(task: NearTask, tick: Tick) -> Written:
     return Written(rows)
 
 
-@dataclass(frozen=True)
-class Bucketed:
-    """The number of comparisons in a range, and of buckets with more pairs than are compared with one another."""
-
-    comparisons: int
-    full_buckets: int
-
-
-def find_candidates(task: NearTask, tick: Tick) -> Bucketed:
+def find_candidates(task: NearTask, tick: Tick) -> BucketCounts:
     """Writes the candidates in a range of hashes, and requests for text. It ticks for each record.
 
     Raises:
         OutputError: a file cannot be read or written.
     """
-    split, counts = task.split, Found()
+    split, counts = task.split, BucketCounts()
     width, parts = split.signatures.width, split.part_count
     records = _joined(split.pieces("bands", split.ranges, task.number, width), width)
     with GroupedWriter(task.file("edges")) as edge_file, GroupedWriter(task.file("requests")) as request_file:
@@ -204,7 +196,7 @@ def find_candidates(task: NearTask, tick: Tick) -> Bucketed:
             requests = requests_of(edges)
             write_groups(request_file, requests, parts_of(requests[:, 0]), parts)
     tick(len(records))
-    return Bucketed(counts.comparisons, counts.full_buckets)
+    return counts
 
 
 def answer_requests(task: NearTask, tick: Tick) -> Written:
@@ -302,7 +294,7 @@ BANDS = Round(
 BUCKETS = Round(
     "clean-near-buckets",
     find_candidates,
-    Bucketed,
+    BucketCounts,
     unit="records",
     words="comparing signatures",
     made=lambda task, _: [task.file("edges"), task.file("requests")],

@@ -9,8 +9,8 @@ with its scores, and without the pairs whose scores are too low.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -156,23 +156,25 @@ SCORE = Round(
 DROP = part_round("translation", drop_below, "dropping misaligned pairs")
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Text:
-    """The corpora that share a model.
+    """The corpora that share a model. The rounds add to it what they find.
 
     Attributes:
+        name: its name, for names of tasks.
         corpora: the corpora.
         options: the options of the rule, which are the same for all but the threshold.
-        sample: a sample of their pairs.
         given: the model that the config names; None if there is none.
+        sample: a sample of their pairs.
         repaired: for each corpus, the task that exchanges targets, and its result; empty if the rule is left out.
         learned: the model that was learned; None if none was.
     """
 
+    name: str
     corpora: Sequence[CorpusWork]
     options: TranslationOptions
-    sample: PairSample
     given: Path | None
+    sample: PairSample = field(init=False)
     repaired: Sequence[tuple[RepairTask, Repaired]] = ()
     learned: Path | None = None
 
@@ -219,12 +221,12 @@ class Translation(CorpusRule):
 
     def apply(self, job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
         texts = yield from _samples(job, corpora)
-        texts = yield from _repaired(job, texts)
-        texts = yield from _learned(job, texts)
+        yield from _repair(job, texts)
+        yield from _learn(job, texts)
         repaired = yield from _repaired_scores(texts)
         real = yield from _scores(job, texts)
         tasks: dict[str, list[DropBelowTask]] = {work.name: [] for work in corpora}
-        for text in texts.values():
+        for text in texts:
             for work in text.corpora:
                 facts = _facts(work.corpus, text, total_bins(real.get(work.name, [])), repaired.get(work.name))
                 _note(work, facts)
@@ -246,34 +248,32 @@ def _options(corpus: CleanedCorpus) -> TranslationOptions:
     return checked_options(TRANSLATION, TranslationOptions, corpus.cleaning.corpus_rules[TRANSLATION])
 
 
-def _samples(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[dict[str, _Text]]:
-    """Yields the rounds that draw samples; returns the texts by name."""
+def _samples(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[list[_Text]]:
+    """Yields the rounds that draw samples; returns the texts."""
     groups: dict[tuple[object, ...], list[CorpusWork]] = {}
     for work in corpora:
         options = _options(work.corpus)
         groups.setdefault((work.split, options.model, options.learn, options.pairs), []).append(work)
-    named = {f"{works[0].split}-{number}": works for number, works in enumerate(groups.values())}
-    most, shards = {}, {}
-    for name, works in named.items():
-        options = _options(works[0].corpus)
+    texts, most, drawn = list[_Text](), dict[str, int](), dict[str, int]()
+    for number, works in enumerate(groups.values()):
+        name, options = f"{works[0].split}-{number}", _options(works[0].corpus)
+        texts.append(_Text(name, works, options, options.model_file(job.config.base_dir)))
         most[name] = options.pairs if options.learns else REPAIRED_PAIRS * len(works)
-        drawn = min(most[name], _pairs(works))
+        drawn[name] = min(most[name], _pairs(works))
         if options.learns:
-            check_memory(job, drawn, "clean.rules.translation", len(named))
-        shards[name] = shards_for(job.config.engine.memory, drawn)
-    parts = {name: [part for work in works for part, _ in work.parts] for name, works in named.items()}
+            check_memory(job, drawn[name], "clean.rules.translation", len(groups))
+    shards = {name: shards_for(job.config.engine.memory, pairs) for name, pairs in drawn.items()}
+    parts = {text.name: [part for work in text.corpora for part, _ in work.parts] for text in texts}
     samples = yield from SAMPLE.draw(parts, most, shards, job.config.seed, job.scratch / TRANSLATION)
-    texts = {}
-    for name, works in named.items():
-        options = _options(works[0].corpus)
-        texts[name] = _Text(works, options, samples[name], options.model_file(job.config.base_dir))
+    for text in texts:
+        text.sample = samples[text.name]
     return texts
 
 
-def _repaired(job: Job, texts: Mapping[str, _Text]) -> Rounds[dict[str, _Text]]:
+def _repair(job: Job, texts: Sequence[_Text]) -> Rounds[None]:
     """Yields the round that exchanges the targets of pairs; adds its results to the texts."""
     tasks = {
-        name: [
+        text.name: [
             RepairTask.of(
                 f"repaired-{work.split}-{work.of.corpus}",
                 text.sample.selected.get(work.of.corpus, ()),
@@ -285,30 +285,30 @@ def _repaired(job: Job, texts: Mapping[str, _Text]) -> Rounds[dict[str, _Text]]:
             for work in text.corpora
             if text.learns or not text.options.learns
         ]
-        for name, text in texts.items()
+        for text in texts
     }
     results = yield from REPAIR.run_groups(tasks)
-    return {
-        name: replace(text, repaired=list(zip(tasks[name], results[name], strict=True))) for name, text in texts.items()
-    }
+    for text in texts:
+        text.repaired = list(zip(tasks[text.name], results[text.name], strict=True))
 
 
-def _learned(job: Job, texts: Mapping[str, _Text]) -> Rounds[dict[str, _Text]]:
+def _learn(job: Job, texts: Sequence[_Text]) -> Rounds[None]:
     """Yields the rounds that learn models; adds them to the texts."""
     learning = {}
-    for name, text in texts.items():
+    for text in texts:
         if text.learns:
             added = [(task.files_made[0], made.learned) for task, made in text.repaired if made.learned]
             shards = [*text.sample.shards, *(path for path, _ in added)]
-            learning[name] = (shards, text.pairs + sum(pairs for _, pairs in added), text.given)
+            learning[text.name] = (shards, text.pairs + sum(pairs for _, pairs in added), text.given)
     models = yield from LEARN.learn(learning, job.scratch / TRANSLATION)
-    return {name: replace(text, learned=models.get(name)) for name, text in texts.items()}
+    for text in texts:
+        text.learned = models.get(text.name)
 
 
-def _repaired_scores(texts: Mapping[str, _Text]) -> Rounds[dict[str, RepairedScores]]:
+def _repaired_scores(texts: Sequence[_Text]) -> Rounds[dict[str, RepairedScores]]:
     """Yields the round that scores re-paired pairs; returns their scores by the name of the corpus."""
     tasks = {
-        name: [
+        text.name: [
             NullTask(
                 f"null-{task.key}",
                 text.model,
@@ -318,17 +318,17 @@ def _repaired_scores(texts: Mapping[str, _Text]) -> Rounds[dict[str, RepairedSco
             for task, made in text.repaired
             if text.model is not None
         ]
-        for name, text in texts.items()
+        for text in texts
     }
     results = yield from NULL.run_groups(tasks)
     return {
         work.name: scores
-        for name, text in texts.items()
-        for work, scores in zip(text.corpora, moved_scores(results[name]), strict=False)
+        for text in texts
+        for work, scores in zip(text.corpora, moved_scores(results[text.name]), strict=False)
     }
 
 
-def _scores(job: Job, texts: Mapping[str, _Text]) -> Rounds[dict[str, list[tuple[int, ...]]]]:
+def _scores(job: Job, texts: Sequence[_Text]) -> Rounds[dict[str, list[tuple[int, ...]]]]:
     """Yields the round that scores pairs; returns fine histograms of the parts by the name of the corpus."""
     tasks = {
         work.name: [
@@ -341,11 +341,11 @@ def _scores(job: Job, texts: Mapping[str, _Text]) -> Rounds[dict[str, list[tuple
             )
             for task in work.tasks(job, TRANSLATION)
         ]
-        for text in texts.values()
+        for text in texts
         for work in text.corpora
         if text.model is not None
     }
-    total = sum(_pairs(text.corpora) for text in texts.values() if text.model is not None)
+    total = sum(_pairs(text.corpora) for text in texts if text.model is not None)
     results = yield from SCORE.run_groups(tasks, total)
     return {name: [scored.bins for scored in parts] for name, parts in results.items()}
 

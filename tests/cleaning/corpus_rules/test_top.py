@@ -3,7 +3,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,19 +40,3 @@ def test_the_threshold_is_found_as_by_sorting(scores: list[float], keep: float) 
 def test_the_share_may_be_a_percentage() -> None:
     assert rule_options("top", {"score": "bicleaner", "keep": "80%"}) == TopOptions(score="bicleaner", keep=0.8)
     assert rule_options("top", {"score": "bicleaner", "keep": 1}) == TopOptions(score="bicleaner", keep=1)
-
-
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ({"score": "a"}, "top.keep: this key is required: a share such as 80% or 0.8: how many of the pairs are kept"),
-        ({"score": "a", "keep": 0}, "top.keep: found the number 0; allowed: a share such as 80% or 0.8: how many"),
-        ({"score": "a", "keep": "120%"}, "top.keep: found the number 1.2; allowed: a share such as 80%"),
-        ({"score": "a", "keep": 0.5, "kept": 1}, "top.kept: unknown key; did you mean 'keep'?"),
-        ("80%", "top: "),
-    ],
-)
-def test_wrong_options_are_named(spec: object, message: str) -> None:
-    with pytest.raises(ValueError, match="top") as error:
-        rule_options("top", spec)
-    assert str(error.value).startswith(message)

@@ -66,7 +66,6 @@ def test_marks_are_the_dropped_rows(tmp_path: Path) -> None:
     assert np.flatnonzero(Marks.read(tmp_path, "pair", 1).among(places)).tolist() == [30, 31, 47]
     assert np.flatnonzero(Marks.read(tmp_path, "pair", 0).among(places - np.uint64(ONE))).tolist() == [5]
     assert not Marks.read(tmp_path, "pair", 2).among(places + np.uint64(ONE)).any()
-    assert not Marks.none().among(places).any()
 
 
 def test_missing_marks_are_an_error(tmp_path: Path) -> None:

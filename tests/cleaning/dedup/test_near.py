@@ -133,7 +133,7 @@ def test_the_number_of_comparisons_does_not_depend_on_ranges(
     rows: list[tuple[int, int, int]], cap: int, limit: int, split: int
 ) -> None:
     sizes = Counter(key for key, *_ in rows).values()
-    found = near.Found()
+    found = near.BucketCounts()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(near, "BUCKET_CAP", cap)
         patch.setattr(near, "EDGES_AT_ONCE", limit)
@@ -173,10 +173,3 @@ def test_groups_must_exist() -> None:
 def test_bands_for_a_similarity(similarity: float, bands: int, rows: int) -> None:
     assert Bands.of(similarity) == Bands(bands, rows)
     assert reference.bands_of(similarity) == (bands, rows)
-
-
-def test_probability_of_becoming_candidates() -> None:
-    bands = Bands.of(0.75)
-    assert bands.probability(0.75, 0.75) == pytest.approx(0.980, abs=0.001)
-    assert bands.probability(0.3, 0.3) == pytest.approx(0.0145, abs=0.0001)
-    assert bands.probability(1.0, 0.3) == pytest.approx(0.42, abs=0.01)

@@ -150,13 +150,6 @@ def test_a_model_by_path(tmp_path: Path) -> None:
     assert kept(made, [LINES[0][1]], [LINES[5][1]]) == [[True], [True]]
 
 
-def test_options() -> None:
-    context = Context(Languages(source="en", target="de"), ("source",), Path())
-    with pytest.raises(ValueError, match=r"language\.margin") as caught:
-        make_rules({"language": {"margin": 2, "unknown": "maybe"}}, context)
-    assert "language.unknown" in str(caught.value)
-
-
 @given(st.lists(st.text(st.sampled_from("aZ ß1的ひカーไ한я\u0301"), max_size=12), max_size=5))
 def test_script_weights(lines: list[str]) -> None:
     column = TextColumn.from_strings(lines)

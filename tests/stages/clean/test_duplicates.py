@@ -14,7 +14,7 @@ from nmt_prep import runner
 from nmt_prep.cleaning.dedup import spill
 from nmt_prep.config import Config
 from nmt_prep.corpora import parts
-from nmt_prep.errors import CleaningError, ConfigError
+from nmt_prep.errors import CleaningError
 from nmt_prep.pipeline.drivers import RoundState, Share
 from nmt_prep.stages.clean import duplicates
 from nmt_prep.stages.clean.comparing import PlanTask, plan_ranges
@@ -181,12 +181,6 @@ def test_parts_that_lose_no_pair_are_not_written_again(tmp_path: Path, monkeypat
     run(config, until="clean")
     assert [path.name for path in written] == ["part-000-00000-00000.parquet"]
     assert cleaned(config) == [FIRST[0], FIRST[1], FIRST[3], ("four", "vier")]
-
-
-@pytest.mark.parametrize("keep", [[], ["bicleaner"], ["corpus", "a"], ["a", "a", "corpus"]])
-def test_the_order_ends_with_the_corpus(tmp_path: Path, keep: list[str]) -> None:
-    with pytest.raises(ConfigError, match=r"clean\.dedup\.keep"):
-        two_corpora(tmp_path, pair="exact", keep=keep)
 
 
 def test_off_in_yaml_is_false(tmp_path: Path) -> None:

@@ -10,16 +10,6 @@ from tests.stages.cleaning import NONE, PAIRS, cleaned, numbered, write
 from tests.stages.runs import config_of, run, steps
 
 
-def test_a_rule_that_fails_names_key_and_corpus(tmp_path: Path) -> None:
-    (tmp_path / "own.py").write_text("def wrong(source, target):\n    return []\n")
-    config = config_of(tmp_path, write(tmp_path, "c", PAIRS), clean={**NONE, "rules": {"python": "own:wrong"}})
-    with pytest.raises(
-        CleaningError,
-        match=r"^clean\.rules\.python, for the corpus splits\.train\.c: own:wrong returned 0 values for 5",
-    ):
-        run(config)
-
-
 def test_missing_modules_and_programs_are_errors_before_any_work(tmp_path: Path) -> None:
     clean = {**NONE, "overrides": {"c": {"rules": {"python": "nowhere:f", "program": {"command": "./none"}}}}}
     config = config_of(tmp_path, write(tmp_path, "c", PAIRS), clean=clean)

@@ -169,27 +169,6 @@ def test_presets_compare_with_dev_and_test_where_the_config_has_them(tmp_path: P
     assert "in_test_set:dev" not in manifest(alone, "clean").counts.dropped
 
 
-@pytest.mark.parametrize(
-    ("against", "message"),
-    [
-        (["dve"], r"there is no split 'dve' \(splits: train, dev; files are named file:…\); did you mean 'dev'\?"),
-        (["train"], r"names all splits that are cleaned \(train\); nothing is compared with them"),
-        (["file:"], "file: must be followed by a path"),
-        (["dev", "dev"], r"clean\.decontaminate\.against: found a list of 2; allowed: a list of different"),
-        (["file:a/x.txt", "file:b/x.txt"], r"two evaluation sets have the name 'x\.txt'"),
-    ],
-)
-def test_wrong_names_are_errors_of_the_config(tmp_path: Path, against: list[str], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        leaky(tmp_path, against=against)
-
-
-@pytest.mark.parametrize("coverage", [0, 1.1])
-def test_the_coverage_is_a_share(tmp_path: Path, coverage: float) -> None:
-    with pytest.raises(ConfigError, match=r"clean\.decontaminate\.coverage"):
-        leaky(tmp_path, coverage=coverage)
-
-
 def refused(tmp_path: Path, config: Config) -> str:
     """The error of a run that starts no work."""
     with pytest.raises(NmtPrepError) as error:

@@ -11,7 +11,7 @@ import nmt_prep
 from nmt_prep import digests, runner
 from nmt_prep.checks import load_config
 from nmt_prep.corpora import parts, slices
-from nmt_prep.errors import ConfigError, OutputError
+from nmt_prep.errors import OutputError
 from nmt_prep.pipeline.drivers import Share
 from tests.corpus import corpus_config, lines_of, tree, write_corpus
 from tests.stages.cleaning import COLUMNS, NONE, PAIRS, SHORT, cleaned, numbered, pairs_below, ran, rejected, write
@@ -227,11 +227,6 @@ def test_a_directory_rejected_of_the_user_is_left_alone(tmp_path: Path) -> None:
     run(config_of(tmp_path, write(tmp_path, "c", PAIRS)))
     with pytest.raises(OutputError, match="/run/rejected\n"):
         steps(config_of(tmp_path, write(tmp_path, "c", PAIRS), clean=SHORT))
-
-
-def test_splits_must_exist(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"clean\.splits names 'tests'; the splits are train"):
-        config_of(tmp_path, write(tmp_path, "c", PAIRS), clean={"splits": ["tests"]})
 
 
 def test_the_toy_corpus_loses_what_is_damaged_and_keeps_what_is_repaired(tmp_path: Path) -> None:

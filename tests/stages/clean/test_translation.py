@@ -14,7 +14,7 @@ from nmt_prep.align.model import Model
 from nmt_prep.align.training import count, updated
 from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES
 from nmt_prep.cleaning.rule import Context, Pairs
-from nmt_prep.cleaning.rules import make_rules, rule_options
+from nmt_prep.cleaning.rules import make_rules
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import Config, Languages
 from nmt_prep.corpora import parts
@@ -218,25 +218,6 @@ def test_a_score_of_that_name(tmp_path: Path) -> None:
     (tmp_path / "scores").write_text("1\n" * 9)
     with pytest.raises(CleaningError, match="already has a score of that name"):
         run(config_of(tmp_path, corpus, clean=RULE))
-
-
-def test_a_stream_needs_a_model() -> None:
-    context = Context(Languages(source="en", target="de"), SIDES, Path())
-    with pytest.raises(ValueError, match="it needs a model, which nmt-prep align --save writes, and a number for min"):
-        make_rules({"translation": {}}, context)
-
-
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ({"min": "high"}, "translation.min: "),
-        ({"least": 3}, "translation.least: "),
-        ({"pairs": 10}, "translation.pairs: "),
-    ],
-)
-def test_wrong_options(spec: object, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        rule_options("translation", spec)
 
 
 def test_rounds_have_unique_names() -> None:

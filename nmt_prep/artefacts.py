@@ -9,7 +9,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -132,78 +132,44 @@ def atomic_write(path: Path) -> Iterator[Path]:
     Raises:
         OutputError: writing, flushing or renaming failed.
     """
-    with atomic_writes([path]) as unfinished:
-        yield unfinished.paths[0]
+    with atomic_writes([path]) as (beside,):
+        yield beside
 
 
-class Unfinished:
-    """Files that are being written under temporary names; see :func:`atomic_writes`.
-
-    Attributes:
-        paths: the temporary path of each file.
-    """
-
-    def __init__(self, paths: Sequence[Path]) -> None:
-        # The random name keeps writers apart, also on several machines that share the directory.
-        self.paths = [path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial") for path in paths]
-        self._finals = dict(zip(self.paths, paths, strict=True))
-        self._flushes: dict[Path, Future[None]] = {}
-        self._pool = ThreadPoolExecutor(_FLUSHED_TOGETHER)
-
-    def complete(self, beside: Path) -> None:
-        """Starts to flush a file that will not be written any more, while the caller goes on with other work."""
-        self._flushes[beside] = self._pool.submit(flush, beside)
-
-    def install(self) -> None:
-        """Flushes the files, all at once, which takes about as long as one of them; then renames them in order.
-
-        Raises:
-            OutputError: flushing or renaming failed; some files may have been renamed by then.
-        """
-        if len(self.paths) == 1 and not self._flushes:
-            with writing(self._finals[self.paths[0]]):
-                flush(self.paths[0])
-        else:
-            for beside in self.paths:
-                if beside not in self._flushes:
-                    self.complete(beside)
-        for beside, flushed in self._flushes.items():
-            with writing(self._finals[beside]):
-                flushed.result()
-        for beside, path in self._finals.items():
-            with writing(path):
-                beside.replace(path)
-
-    def remove(self) -> None:
-        """Ends the flushes, and removes what is not installed."""
-        self._pool.shutdown()
-        for beside in self.paths:
-            with suppress(OSError):
-                beside.unlink(missing_ok=True)
+def _flush_for(beside: Path, path: Path) -> None:
+    with writing(path):
+        flush(beside)
 
 
 @contextmanager
-def atomic_writes(paths: Sequence[Path]) -> Iterator[Unfinished]:
+def atomic_writes(paths: Sequence[Path]) -> Iterator[list[Path]]:
     """Yields temporary paths in the files' directories; renames them in order on success, else removes them.
 
-    The files are flushed together, and each directory once.
+    The files are flushed all at once, which takes about as long as one of them, and then each directory once.
 
     Raises:
         OutputError: writing, flushing or renaming failed; some files may have been renamed by then.
     """
-    unfinished = Unfinished(paths)
+    # The random name keeps writers apart, also on several machines that share the directory.
+    finals = {path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial"): path for path in paths}
     directories = list(dict.fromkeys(path.parent for path in paths))
     try:
         with writing(paths[0]):
             for directory in directories:
                 directory.mkdir(parents=True, exist_ok=True)
-            yield unfinished
-        unfinished.install()
+            yield list(finals)
+        with ThreadPoolExecutor(_FLUSHED_TOGETHER) as pool:
+            list((pool.map if len(paths) > 1 else map)(_flush_for, finals, paths))
+        for beside, path in finals.items():
+            with writing(path):
+                beside.replace(path)
         for directory in directories:
             with writing(directory):
                 flush(directory)
     finally:
-        unfinished.remove()
+        for beside in finals:
+            with suppress(OSError):
+                beside.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -93,7 +93,7 @@ class Ground:
         return json.loads(text) if text else {"ended": "crash", "message": f"status {status}", "faults": 1}
 
     def config(self) -> Config:
-        return corpus_config(self.output, **self.variant)
+        return corpus_config(self.output, **self.variant).within(self.place)
 
     def clear(self) -> None:
         shutil.rmtree(self.frail, ignore_errors=True)

@@ -151,10 +151,7 @@ def test_links_replace_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         artefacts.point_to(tmp_path / "c", link)
 
 
-@pytest.mark.parametrize("complete", [0, 1, 3])
-def test_several_files_are_flushed_before_the_first_is_renamed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, complete: int
-) -> None:
+def test_several_files_are_flushed_before_the_first_is_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = [tmp_path / "a" / "x", tmp_path / "b" / "y", tmp_path / "a" / "z"]
     flushed: list[tuple[int, list[bool]]] = []
     fsync = os.fsync
@@ -165,10 +162,8 @@ def test_several_files_are_flushed_before_the_first_is_renamed(
 
     monkeypatch.setattr(artefacts.os, "fsync", flush)
     with atomic_writes(paths) as unfinished:
-        for number, beside in enumerate(unfinished.paths):
+        for number, beside in enumerate(unfinished):
             beside.write_text(str(number))
-            if number < complete:
-                unfinished.complete(beside)
     assert [path.read_text() for path in paths] == ["0", "1", "2"]
     assert sorted(flushed[:3]) == sorted((path.stat().st_ino, [False] * 3) for path in paths)
     assert flushed[3:] == [((tmp_path / name).stat().st_ino, [True] * 3) for name in "ab"]
@@ -177,7 +172,7 @@ def test_several_files_are_flushed_before_the_first_is_renamed(
 def test_a_file_of_several_that_is_missing_leaves_none(tmp_path: Path) -> None:
     paths = [tmp_path / "x", tmp_path / "y"]
     with pytest.raises(OutputError, match=r"cannot write .*/\.y\..*: No such file"), atomic_writes(paths) as unfinished:
-        unfinished.paths[0].touch()
+        unfinished[0].touch()
     assert list(tmp_path.iterdir()) == []
 
 

@@ -203,18 +203,7 @@ def summary_json(config: Config, outcomes: Sequence[Outcome]) -> dict[str, Any]:
         "output_dir": str(config.run_dir.absolute()),
         "complete": _is_reported(outcomes),
         "seconds": round(sum(outcome.seconds for outcome in outcomes), 3),
-        "stages": [
-            {
-                "stage": outcome.stage,
-                "ran": outcome.ran,
-                "reason": outcome.reason,
-                "seconds": round(outcome.seconds, 3),
-                "processor_seconds": round(outcome.processor_seconds, 3),
-                "rounds": {taken.round: taken.numbers for taken in outcome.rounds},
-                **as_json(outcome.counts),
-            }
-            for outcome in outcomes
-        ],
+        "stages": [{"ran": outcome.ran, "reason": outcome.reason, **outcome.numbers} for outcome in outcomes],
         "warnings": [
             {"stage": outcome.stage, **as_json(warning)} for outcome in outcomes for warning in outcome.warnings
         ],

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.drivers import RoundState, RoundTime, Share
 from nmt_prep.pipeline.manifest import Counts
+from nmt_prep.typed_json import as_json
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,17 @@ class Outcome:
     warnings: tuple[HealthWarning, ...] = ()
     processor_seconds: float = 0.0
     rounds: tuple[RoundTime, ...] = ()
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """Stage, times and counts as JSON values, rounded."""
+        return {
+            "stage": self.stage,
+            "seconds": round(self.seconds, 3),
+            "processor_seconds": round(self.processor_seconds, 3),
+            "rounds": {taken.round: taken.numbers for taken in self.rounds},
+            **as_json(self.counts),
+        }
 
 
 @dataclass(frozen=True)

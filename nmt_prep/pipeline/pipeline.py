@@ -206,8 +206,18 @@ class Pipeline:
                     deleting.submit(empty_trash_behind, self.workspace.private)
                 else:
                     manifests[stage.name] = self._fresh.manifest(stage)
-                taken = time.monotonic() - started, processor_seconds() - before
-                outcomes.append(self._ended(stage, manifests[stage.name], reason, *taken, times))
+                outcome = Outcome(
+                    stage.name,
+                    bool(reason),
+                    reason or "nothing changed",
+                    time.monotonic() - started,
+                    manifests[stage.name].counts,
+                    stage.warnings(observed_in(manifests[stage.name], type(stage)), self.config),
+                    processor_seconds() - before + sum(taken.elsewhere for taken in times),
+                    tuple(times),
+                )
+                self._report(outcome)
+                outcomes.append(outcome)
                 if stage.name == until:
                     break
         finally:
@@ -230,49 +240,11 @@ class Pipeline:
             "later": seconds_of(later, self.config, self.workspace, engine.workers),
         }
 
-    def _ended(
-        self,
-        stage: AnyStage,
-        manifest: Manifest,
-        reason: str,
-        seconds: float,
-        processor: float,
-        times: Sequence[RoundTime],
-    ) -> Outcome:
-        """Reports the end of a stage; returns its outcome.
-
-        Args:
-            stage: the stage.
-            manifest: its manifest.
-            reason: why it ran; empty if it was fresh.
-            seconds: duration.
-            processor: seconds of processor time that this process took.
-            times: what its rounds took.
-        """
-        counts = manifest.counts
-        warnings = stage.warnings(observed_in(manifest, type(stage)), self.config)
-        for warning in warnings if reason else ():
-            self.progress.event("warning", stage=stage.name, message=str(warning), **as_json(warning))
-        name = "stage_finished" if reason else "stage_fresh"
-        processor += sum(taken.elsewhere for taken in times)
-        self.progress.event(
-            name,
-            stage=stage.name,
-            seconds=round(seconds, 3),
-            processor_seconds=round(processor, 3),
-            rounds={taken.round: taken.numbers for taken in times},
-            **as_json(counts),
-        )
-        return Outcome(
-            stage.name,
-            bool(reason),
-            reason or "nothing changed",
-            seconds,
-            counts,
-            warnings,
-            processor,
-            tuple(times),
-        )
+    def _report(self, outcome: Outcome) -> None:
+        """Reports the end of a stage, and the warnings that are new."""
+        for warning in outcome.warnings if outcome.ran else ():
+            self.progress.event("warning", stage=outcome.stage, message=str(warning), **as_json(warning))
+        self.progress.event("stage_finished" if outcome.ran else "stage_fresh", **outcome.numbers)
 
     def share(self, engine: Engine, share: Share) -> ShareOutcome:
         """Runs one member's share of a round of tasks; a later run completes the stage.

@@ -89,7 +89,7 @@ def _write_all(
     together = len(paths) > 1
     outputs = [_Output(together=together) for _ in paths]
     with atomic_writes([*map(index_path, paths), *paths]) as unfinished:
-        indexes, files = unfinished.paths[: len(paths)], unfinished.paths[len(paths) :]
+        indexes, files = unfinished[: len(paths)], unfinished[len(paths) :]
         for output, buckets, path, index, file in zip(outputs, shards, paths, indexes, files, strict=True):
             with writing(path), index.open("wb") as index_file, file.open("wb") as shard_file:
                 output.open(shard_file, index_file)
@@ -98,8 +98,6 @@ def _write_all(
                 else:
                     output.write_chunks(buckets, row_length if layout == "packed" else 0)
                 output.close()
-            for written in (index, file):
-                unfinished.complete(written)
         digests = sha256_of_each([output.content for output in outputs]) if together else [outputs[0].digest]
     return [output.info(path, digest) for output, path, digest in zip(outputs, paths, digests, strict=True)]
 

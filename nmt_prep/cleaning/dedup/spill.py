@@ -6,11 +6,10 @@ reads this range from the spill files of all parts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import groupby
-from operator import itemgetter
+from functools import cached_property
 from pathlib import Path
 from typing import Self
 
@@ -143,35 +142,34 @@ class SpillWriter(ExitStack):
         self._rows = 0
 
 
+@dataclass(frozen=True)
 class SpilledRange:
     """The records of a range of keys in the spill files of some parts, except those of pairs that are dropped already.
 
     Attributes:
-        rows: number of the records, with those of dropped pairs.
+        directory: directory of the spill files.
+        comparison: the contents of the records.
+        parts: numbers of the parts.
+        bits: number of leading bits of a key that are the number of its range.
+        number: number of the range.
+        marked: the comparison after which dropped pairs were marked; None if no pairs are dropped yet.
     """
 
-    def __init__(
-        self, directory: Path, comparison: Comparison, parts: Sequence[int], bits: int, number: int, marked: str | None
-    ) -> None:
-        """Finds the records.
+    directory: Path
+    comparison: Comparison
+    parts: tuple[int, ...]
+    bits: int
+    number: int
+    marked: str | None
 
-        Args:
-            directory: directory of the spill files.
-            comparison: the contents of the records.
-            parts: numbers of the parts.
-            bits: number of leading bits of a key that are the number of its range.
-            number: number of the range.
-            marked: the comparison after which dropped pairs were marked; None if no pairs are dropped yet.
+    @cached_property
+    def rows(self) -> int:
+        """Number of the records, with those of dropped pairs."""
+        return sum(piece.rows for part in self.parts for piece in self._slices(part))
 
-        Raises:
-            OutputError: a spill file cannot be read.
-        """
-        self._directory, self._width, self._marked = directory, comparison.width, marked
-        self._slices: list[tuple[int, Slice]] = []
-        for part in parts:
-            path = spill_path(directory, comparison.compared, part)
-            self._slices += [(part, each) for each in slices_of(path, number, 1 << bits, self._width)]
-        self.rows = sum(each.rows for _, each in self._slices)
+    def _slices(self, part: int) -> list[Slice]:
+        path = spill_path(self.directory, self.comparison.compared, part)
+        return slices_of(path, self.number, 1 << self.bits, self.comparison.width)
 
     def read(self) -> Records:
         """Returns all records: uint64, shape ``[rows, width]``.
@@ -179,7 +177,7 @@ class SpilledRange:
         Raises:
             OutputError: a spill file cannot be read.
         """
-        found, rows = np.empty((self.rows, self._width), np.uint64), 0
+        found, rows = np.empty((self.rows, self.comparison.width), np.uint64), 0
         for records in self.batches(LARGEST_SHARE):
             found[rows : rows + len(records)] = records
             rows += len(records)
@@ -191,11 +189,12 @@ class SpilledRange:
         Raises:
             OutputError: a spill file cannot be read.
         """
-        for part, pieces in groupby(self._slices, key=itemgetter(0)):
-            marks = None if self._marked is None else Marks.read(self._directory, self._marked, part)
-            for _, piece in pieces:
+        for part in self.parts:
+            pieces = self._slices(part)
+            marks = None if self.marked is None or not pieces else Marks.read(self.directory, self.marked, part)
+            for piece in pieces:
                 for first in range(0, piece.rows, rows):
-                    records = piece.read(self._width, first, rows)
+                    records = piece.read(self.comparison.width, first, rows)
                     yield records if marks is None else records[~marks.among(records[:, -1])]
 
 
@@ -207,9 +206,7 @@ class Corpora:
     count: int
 
 
-def decide_range(
-    found: SpilledRange, comparison: Comparison, corpora: Corpora, memory: int, output: DropWriter
-) -> npt.NDArray[np.int64]:
+def decide_range(found: SpilledRange, corpora: Corpora, memory: int, output: DropWriter) -> npt.NDArray[np.int64]:
     """Writes the pairs of a range of keys that are not among the best of their key.
 
     If the records take more than the given memory, which happens if many pairs have the same key, they are read twice:
@@ -217,7 +214,6 @@ def decide_range(
 
     Args:
         found: the records.
-        comparison: the contents of the records, and how many pairs to keep for each key.
         corpora: the corpora of the parts.
         memory: bytes of records to hold at a time.
         output: receives the pairs to drop.
@@ -228,8 +224,9 @@ def decide_range(
     Raises:
         OutputError: a spill file cannot be read, or the pairs cannot be written.
     """
+    comparison = found.comparison
     most = max(memory // comparison.record_bytes, 4)
-    records = found.read() if found.rows <= most else _reduced(found, comparison, corpora, most)
+    records = found.read() if found.rows <= most else _reduced(found, corpora, most)
     drops, overlap = rank_records(records, comparison.kept, [*corpora.of_parts], corpora.count)
     output.add(drops)
     if found.rows > most:
@@ -238,13 +235,13 @@ def decide_range(
     return overlap
 
 
-def _reduced(found: SpilledRange, comparison: Comparison, corpora: Corpora, most: int) -> Records:
+def _reduced(found: SpilledRange, corpora: Corpora, most: int) -> Records:
     """Returns the best records of each key, and the counts of others (see ``ranking.h``)."""
 
     def reduce(held: Records) -> int:
-        return reduce_records(held, comparison.kept, [*corpora.of_parts], corpora.count)
+        return reduce_records(held, found.comparison.kept, [*corpora.of_parts], corpora.count)
 
-    held, rows = np.empty((most, comparison.width), np.uint64), 0
+    held, rows = np.empty((most, found.comparison.width), np.uint64), 0
     for batch in found.batches(most // 4):
         if rows + len(batch) > len(held):
             rows = reduce(held[:rows])

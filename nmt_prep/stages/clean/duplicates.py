@@ -64,24 +64,14 @@ class DecideTask:
 
     Attributes:
         key: name of the task.
-        number: number of the range.
-        comparison: the comparison.
-        bits: number of leading bits of a key that are the number of its range.
-        directory: directory of the spill files.
-        parts: numbers of the parts that are compared.
-        marked: the comparison after which dropped pairs were marked; None if no pairs are dropped yet.
+        records: the records of the range.
         corpora: the corpora of all parts of the split.
         memory: bytes of memory that the task may use.
         output: file for the pairs to drop.
     """
 
     key: str
-    number: int
-    comparison: Comparison
-    bits: int
-    directory: Path
-    parts: tuple[int, ...]
-    marked: str | None
+    records: SpilledRange
     corpora: Corpora
     memory: int
     output: Path
@@ -101,10 +91,9 @@ def decide(task: DecideTask, tick: Tick) -> Decided:
     Raises:
         OutputError: a spill file cannot be read, or the drops cannot be written.
     """
-    records = SpilledRange(task.directory, task.comparison, task.parts, task.bits, task.number, task.marked)
     with DropWriter(task.output, len(task.corpora.of_parts)) as output:
-        overlap = decide_range(records, task.comparison, task.corpora, 2 * range_bytes(task.memory), output)
-    tick(records.rows)
+        overlap = decide_range(task.records, task.corpora, 2 * range_bytes(task.memory), output)
+    tick(task.records.rows)
     return Decided(tuple(overlap.tolist()), output.clusters())
 
 
@@ -378,12 +367,7 @@ def _decisions(job: Job, step: Step, split: DedupSplit, comparison: Comparison, 
     return [
         DecideTask(
             f"{step.decide.name}-{split.name}-{number:04d}",
-            number,
-            comparison,
-            split.bits,
-            split.directory,
-            parts,
-            marked,
+            SpilledRange(split.directory, comparison, parts, split.bits, number, marked),
             split.numbers,
             job.task_memory,
             split.directory / f"{comparison.compared}-{number:04d}.drops",

@@ -121,11 +121,11 @@ def test_little_memory_gives_the_same(
             records = [(5, key, rank, (part << ROW_BITS) + row) for row, (key, rank) in enumerate(rows)]
             writer.write(np.array(records, np.uint64).reshape(-1, width), np.array([0, len(rows)], np.uint64))
     corpora = Corpora(tuple(part % 2 for part in range(len(parts))), 2)
-    found = SpilledRange(directory, comparison, range(len(parts)), 0, 0, None)
+    found = SpilledRange(directory, comparison, tuple(range(len(parts))), 0, 0, None)
     results = []
     for held in (memory, 1 << 20):
         with DropWriter(directory / str(held), len(parts)) as output:
-            overlap = decide_range(found, comparison, corpora, held, output)
+            overlap = decide_range(found, corpora, held, output)
         drops = [PartDrops({"r": [directory / str(held)]}, part, len(parts)) for part in range(len(parts))]
         every = [np.arange(len(rows), dtype=np.uint64) + np.uint64(part << ROW_BITS) for part, rows in enumerate(parts)]
         among = [each.among(places) for each, places in zip(drops, every, strict=True)]

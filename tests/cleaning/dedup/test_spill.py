@@ -59,10 +59,10 @@ def spilled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_every_pair_is_in_one_range(spilled: Path, comparison: Comparison) -> None:
     found = []
     for number in range(4):
-        records = SpilledRange(spilled, comparison, [0, 1], 2, number, None).read()
+        records = SpilledRange(spilled, comparison, (0, 1), 2, number, None).read()
         assert (records[:, 0] >> np.uint64(62) == number).all()
         found += records.tolist()
-        batches = [*SpilledRange(spilled, comparison, [0, 1], 2, number, None).batches(2)]
+        batches = [*SpilledRange(spilled, comparison, (0, 1), 2, number, None).batches(2)]
         assert max(map(len, batches)) <= 2
         assert np.concatenate(batches).tolist() == records.tolist()
     places = np.sort(np.array(found, np.uint64)[:, 2])
@@ -77,8 +77,8 @@ def test_records_come_in_the_order_of_places_without_those_that_are_dropped(spil
         output.add(np.array([(place, 0) for place in drops], np.uint64))
     for part in range(2):
         write_marks(mark_path(spilled, "pair", part), {"r": [spilled / "drops"]}, part, 2)
-    every = [SpilledRange(spilled, COMPARISONS[1], [0, 1], 2, number, None).read() for number in range(4)]
-    left = [SpilledRange(spilled, COMPARISONS[1], [0, 1], 2, number, "pair").read() for number in range(4)]
+    every = [SpilledRange(spilled, COMPARISONS[1], (0, 1), 2, number, None).read() for number in range(4)]
+    left = [SpilledRange(spilled, COMPARISONS[1], (0, 1), 2, number, "pair").read() for number in range(4)]
     for all_, some in zip(every, left, strict=True):
         assert (np.diff(all_[:, 2].astype(np.int64)) > 0).all()
         assert some.tolist() == [record for record in all_.tolist() if record[2] not in drops]

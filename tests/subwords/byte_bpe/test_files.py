@@ -230,8 +230,28 @@ WHITESPACE = {"type": "Whitespace"}
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
 
 
-def sequence(*parts: object) -> dict[str, object]:
-    return {"pre_tokenizer": {"type": "Sequence", "pretokenizers": list(parts)}}
+def part(**changes: Any) -> Callable[[Path], None]:
+    return edited(lambda content: content.update(changes))
+
+
+def model(**changes: Any) -> Callable[[Path], None]:
+    return edited(lambda content: content["model"].update(changes))
+
+
+def vocab(changes: dict[str, Any]) -> Callable[[Path], None]:
+    return edited(lambda content: content["model"]["vocab"].update(changes))
+
+
+def merge(rule: Any) -> Callable[[Path], None]:
+    return edited(lambda content: content["model"]["merges"].append(rule))
+
+
+def token(entry: Any) -> Callable[[Path], None]:
+    return edited(lambda content: content["added_tokens"].append(entry))
+
+
+def steps(*parts: object) -> Callable[[Path], None]:
+    return part(pre_tokenizer={"type": "Sequence", "pretokenizers": list(parts)})
 
 
 @pytest.mark.parametrize(
@@ -248,77 +268,44 @@ def sequence(*parts: object) -> dict[str, object]:
         (raw(b"IQ== 0\nIQ== 1\n"), "2 lines have 1 distinct tokens"),
         (raw(b"IQ== 0\n"), "have no pattern; load it with pattern="),
         (raw(b"'<pad>_'\n'<EOS>_'\n"), "line 1: expected a token in base64"),
-        (edited(lambda c: c["model"].update(type="WordPiece")), "a model of type 'WordPiece' is not supported"),
-        (edited(lambda c: c["model"].update(byte_fallback=True)), "byte_fallback True is not supported"),
-        (edited(lambda c: c["model"].update(end_of_word_suffix="</w>")), "end_of_word_suffix '</w>'"),
-        (edited(lambda c: c["model"].update(dropout=0.1)), "dropout 0.1 is not supported: encode with dropout="),
-        (edited(lambda c: c.update(normalizer={"type": "Uppercase"})), "tokenizers does not accept .*Uppercase"),
-        (edited(lambda c: c.update(pre_tokenizer=None)), "the pre-tokenizer None is not supported"),
-        (edited(lambda c: c.update(pre_tokenizer={"type": "Metaspace"})), "the pre-tokenizer Metaspace"),
-        (
-            edited(lambda c: c.update(sequence(BYTE_LEVEL, {"type": "Metaspace"}))),
-            "steps after ByteLevel may only split",
-        ),
-        (edited(lambda c: c.update(sequence())), "the pre-tokenizer None"),
-        (
-            edited(lambda c: c.update(sequence("x", BYTE_LEVEL))),
-            "tokenizers does not accept",
-        ),
-        (
-            edited(lambda c: c.update(sequence(BYTE_LEVEL, "x"))),
-            "tokenizers does not accept",
-        ),
-        (
-            edited(lambda c: c.update(sequence({**SPLIT, "behavior": "Thrown"}, BYTE_LEVEL))),
-            "tokenizers does not accept .*Thrown",
-        ),
-        (
-            edited(lambda c: c.update(sequence(SPLIT))),
-            "pre-tokenizer Split is not supported: it must contain",
-        ),
-        (edited(lambda c: c.update(sequence(BYTE_LEVEL, BYTE_LEVEL))), "ByteLevel, ByteLevel is not supported"),
-        (
-            edited(lambda c: c.update(sequence({**BYTE_LEVEL, "use_regex": "no"}))),
-            "use_regex is 'no', not true or false",
-        ),
-        (
-            edited(lambda c: c.update(sequence({**SPLIT, "pattern": {"Regex": "(a"}}, BYTE_LEVEL))),
-            r"tokenizers does not accept .*\(a",
-        ),
-        (edited(lambda c: c.update(sequence({**SPLIT, "pattern": {}}, BYTE_LEVEL))), "tokenizers does not accept"),
-        (edited(lambda c: c["model"]["vocab"].update(a="x")), "token 'a' has the id 'x', not a number"),
-        (edited(lambda c: c["model"]["vocab"].update(a=True)), "token 'a' has the id True"),
-        (edited(lambda c: c["model"]["vocab"].update(a=6)), "both have id 6"),
-        (edited(lambda c: c["model"]["vocab"].update(a=10**9)), "ids must be 0 or more, without large gaps"),
-        (edited(lambda c: c["model"]["vocab"].update(a=-1)), "ids must be 0 or more"),
-        (
-            edited(lambda c: c["model"]["vocab"].update({"▁x": 400})),
-            "'▁x' .* is not spelled with GPT-2's 256 characters",
-        ),
-        (edited(lambda c: c["model"]["vocab"].update({"": 400})), "token '' "),
-        (edited(lambda c: c["model"].update(merges=None)), "model.merges is missing or not a list"),
-        (edited(lambda c: c["model"]["merges"].append("a")), "a merge joins two tokens, found 'a'"),
-        (edited(lambda c: c["model"]["merges"].append(["a", 1])), "a merge joins two tokens"),
-        (
-            edited(lambda c: c["model"]["merges"].append("z z")),
-            "merge 139 joins 'z' and 'z', but 'zz' is not in the vocab",
-        ),
-        (edited(lambda c: c["model"]["merges"].append("< sep>")), "'sep>' is not in the vocabulary"),
-        (edited(lambda c: c["added_tokens"].append({"id": 5})), "needs a content, the same id"),
-        (edited(lambda c: c["added_tokens"].append({"id": 7, "content": "the"})), "needs a content, the same id"),
-        (edited(lambda c: c["added_tokens"].append({"id": 400, "content": "\ud800"})), "needs a content"),
-        (edited(lambda c: c["added_tokens"].append({"id": True, "content": "x"})), "needs a content"),
-        (edited(lambda c: c["added_tokens"].append("x")), "the added token 'x'"),
-        (
-            edited(lambda c: c["added_tokens"].append({"id": 400, "content": "x", "lstrip": 1})),
-            "flags that are",
-        ),
-        (
-            edited(lambda c: c["added_tokens"].append(dict(c["added_tokens"][0]))),
-            "the added token '<pad>' is given twice",
-        ),
-        (edited(lambda c: c["added_tokens"].append({"id": 401, "content": "xyz"})), "tokenizers would assign 400"),
-        (edited(lambda c: c.update(added_tokens={"a": 1})), "added_tokens is missing or not a list"),
+        (model(type="WordPiece"), "a model of type 'WordPiece' is not supported"),
+        (model(byte_fallback=True), "byte_fallback True is not supported"),
+        (model(end_of_word_suffix="</w>"), "end_of_word_suffix '</w>'"),
+        (model(dropout=0.1), "dropout 0.1 is not supported: encode with dropout="),
+        (part(normalizer={"type": "Uppercase"}), "tokenizers does not accept .*Uppercase"),
+        (part(pre_tokenizer=None), "the pre-tokenizer None is not supported"),
+        (part(pre_tokenizer={"type": "Metaspace"}), "the pre-tokenizer Metaspace"),
+        (steps(BYTE_LEVEL, {"type": "Metaspace"}), "steps after ByteLevel may only split"),
+        (steps(), "the pre-tokenizer None"),
+        (steps("x", BYTE_LEVEL), "tokenizers does not accept"),
+        (steps(BYTE_LEVEL, "x"), "tokenizers does not accept"),
+        (steps({**SPLIT, "behavior": "Thrown"}, BYTE_LEVEL), "tokenizers does not accept .*Thrown"),
+        (steps(SPLIT), "pre-tokenizer Split is not supported: it must contain"),
+        (steps(BYTE_LEVEL, BYTE_LEVEL), "ByteLevel, ByteLevel is not supported"),
+        (steps({**BYTE_LEVEL, "use_regex": "no"}), "use_regex is 'no', not true or false"),
+        (steps({**SPLIT, "pattern": {"Regex": "(a"}}, BYTE_LEVEL), r"tokenizers does not accept .*\(a"),
+        (steps({**SPLIT, "pattern": {}}, BYTE_LEVEL), "tokenizers does not accept"),
+        (vocab({"a": "x"}), "token 'a' has the id 'x', not a number"),
+        (vocab({"a": True}), "token 'a' has the id True"),
+        (vocab({"a": 6}), "both have id 6"),
+        (vocab({"a": 10**9}), "ids must be 0 or more, without large gaps"),
+        (vocab({"a": -1}), "ids must be 0 or more"),
+        (vocab({"▁x": 400}), "'▁x' .* is not spelled with GPT-2's 256 characters"),
+        (vocab({"": 400}), "token '' "),
+        (model(merges=None), "model.merges is missing or not a list"),
+        (merge("a"), "a merge joins two tokens, found 'a'"),
+        (merge(["a", 1]), "a merge joins two tokens"),
+        (merge("z z"), "merge 139 joins 'z' and 'z', but 'zz' is not in the vocab"),
+        (merge("< sep>"), "'sep>' is not in the vocabulary"),
+        (token({"id": 5}), "needs a content, the same id"),
+        (token({"id": 7, "content": "the"}), "needs a content, the same id"),
+        (token({"id": 400, "content": "\ud800"}), "needs a content"),
+        (token({"id": True, "content": "x"}), "needs a content"),
+        (token("x"), "the added token 'x'"),
+        (token({"id": 400, "content": "x", "lstrip": 1}), "flags that are"),
+        (token({"id": 0, "content": "<pad>"}), "the added token '<pad>' is given twice"),
+        (token({"id": 401, "content": "xyz"}), "tokenizers would assign 400"),
+        (part(added_tokens={"a": 1}), "added_tokens is missing or not a list"),
         (
             edited(lambda c: c["added_tokens"].append({"id": c["model"]["vocab"]["the"], "content": "the"})),
             "but 'the' is an added token",

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from html.entities import html5
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-import numpy as np
 import pyarrow as pa
 from _nmt_prep_core import NORMALIZATION_UNICODE_VERSION, TextFixer
 
@@ -23,36 +21,21 @@ FixSpec: TypeAlias = str | Mapping[str, str]
 """A fix as in a config: its name, or a mapping from its name to its mode, such as ``{punctuation: moses}``."""
 
 
-@dataclass(frozen=True, slots=True)
-class FixKind:
-    """The description and the modes of a fix.
-
-    Attributes:
-        does: a description for help texts.
-        modes: values that a config may give after the name.
-        needs_mode: true if a config must give a mode.
-    """
-
-    does: str
-    modes: tuple[str, ...] = ()
-    needs_mode: bool = False
-
-
-FIXES: Mapping[str, FixKind] = MappingProxyType(
+FIXES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "mojibake": FixKind("restores UTF-8 that was read as Windows-1252 or Latin-1"),
-        "html_entities": FixKind("replaces complete HTML entities, once"),
-        "control": FixKind("removes control characters, except tabs, and byte order marks"),
-        "soft_hyphens": FixKind("removes soft hyphens"),
-        "bidi_marks": FixKind("removes marks of writing direction"),
-        "nfc": FixKind("brings text into Unicode's normal form C"),
-        "whitespace": FixKind("makes every run of whitespace one space, none at the ends", ("keep_no_break",)),
-        "ligatures": FixKind("writes out Latin ligatures such as U+FB01"),
-        "width": FixKind("replaces full-width ASCII, except in Chinese, Japanese and Korean"),
-        "punctuation": FixKind("normalizes punctuation like another tool", ("moses", "sacremoses"), needs_mode=True),
+        "mojibake": ("",),
+        "html_entities": ("",),
+        "control": ("",),
+        "soft_hyphens": ("",),
+        "bidi_marks": ("",),
+        "nfc": ("",),
+        "whitespace": ("", "keep_no_break"),
+        "ligatures": ("",),
+        "width": ("",),
+        "punctuation": ("moses", "sacremoses"),
     }
 )
-"""All fixes by name, in the order in which they are applied."""
+"""The modes of all fixes by name, in the order in which they are applied. Empty stands for a fix without a mode."""
 
 UNICODE_VERSION: str = NORMALIZATION_UNICODE_VERSION
 """Unicode version of the fix ``nfc``. Characters of later versions stay as they are."""
@@ -81,17 +64,17 @@ def parse_fixes(specs: Sequence[FixSpec]) -> tuple[tuple[str, str], ...]:
 
 
 def _check_fix(name: str, mode: str) -> None:
-    kind = FIXES.get(name)
-    if kind is None:
+    if name not in FIXES:
         near = difflib.get_close_matches(name, FIXES, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise ValueError(f"there is no fix {name!r}{hint} (fixes: {', '.join(FIXES)})")
-    if mode in kind.modes or not (mode or kind.needs_mode):
+    if mode in FIXES[name]:
         return
-    if not kind.modes:
+    modes = [choice for choice in FIXES[name] if choice]
+    if not modes:
         raise ValueError(f"the fix {name} has no modes; write {name} alone")
     given = f"has no mode {mode!r}" if mode else "needs a mode"
-    choices = " or ".join(f"{{{name}: {choice}}}" for choice in kind.modes)
+    choices = " or ".join(f"{{{name}: {choice}}}" for choice in modes)
     raise ValueError(f"the fix {name} {given}; write {choices}")
 
 
@@ -131,26 +114,20 @@ class Fixer:
         """Names and modes of the fixes that apply to the language, in the order in which they are applied."""
         self._native = TextFixer(list(self.fixes), base, _ENTITIES)
 
-    def apply(self, lines: TextColumn | pa.Array) -> Fixed:
+    def apply(self, lines: pa.Array) -> Fixed:
         """Fixes lines. The text is not copied if no line needs a fix.
 
         Args:
-            lines: an Arrow ``string`` or ``large_string`` array, or a view of one.
+            lines: an Arrow ``string`` or ``large_string`` array.
 
         Raises:
             TypeError: the array holds something other than strings.
             InvalidTextError: a line is null or not UTF-8.
         """
-        column = lines if isinstance(lines, TextColumn) else TextColumn.from_arrow(lines)
+        column = TextColumn.from_arrow(lines)
         data, offsets, counts = self._native.apply(column.data, column.offsets)
         altered = {name: int(count) for (name, _), count in zip(self.fixes, counts, strict=True)}
-        if len(offsets):
-            return Fixed(_array(TextColumn(data, offsets)), altered)
-        if isinstance(lines, TextColumn):
-            return Fixed(_array(lines), altered)
-        return Fixed(lines if pa.types.is_large_string(lines.type) else lines.cast(pa.large_string()), altered)
-
-
-def _array(column: TextColumn) -> pa.Array:
-    offsets = np.ascontiguousarray(column.offsets)
-    return pa.LargeStringArray.from_buffers(len(column), pa.py_buffer(offsets), pa.py_buffer(column.data))
+        if not len(offsets):
+            return Fixed(lines.cast(pa.large_string()), altered)
+        buffers = pa.py_buffer(offsets), pa.py_buffer(data)
+        return Fixed(pa.LargeStringArray.from_buffers(len(lines), *buffers), altered)

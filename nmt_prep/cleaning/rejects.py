@@ -57,31 +57,34 @@ def reject_schema() -> pa.Schema:
     )
 
 
-def rejected_batch(
-    pairs: pa.RecordBatch,
-    rules: pa.Array,
-    values: Values,
-    thresholds: Values,
-    instead: Instead | None = None,
-    refused: pa.Array | None = None,
-) -> pa.RecordBatch:
-    """Returns rejected pairs with the columns of :func:`reject_schema`.
+@dataclass(frozen=True)
+class Verdict:
+    """The pairs of a batch that are kept, and why the others are rejected.
 
-    Args:
-        pairs: the rejected pairs, with the columns of a part.
-        rules: the reason of each pair, an array of strings.
-        values: the refused value of each pair: float64, shape ``[pairs]``; NaN becomes null.
-        thresholds: the limit that each value violates: float64, shape ``[pairs]``; NaN becomes null.
+    Attributes:
+        kept: true for each pair that is kept: bool, shape ``[pairs]``.
+        reasons: the reason of each rejected pair, an array of strings.
+        columns: the column of each refused value, an array of strings; null without a value.
+        values: the refused value of each rejected pair: float64, shape ``[rejected]``; NaN for none.
+        thresholds: the limit that each value violates: float64, shape ``[rejected]``; NaN for none.
         instead: the pairs that were kept in their place; None if there are none.
-        refused: the column of each refused value, an array of strings; None if there are none.
     """
-    columns = [pairs.column(name) for name in ("source", "target", "corpus", "row")]
-    refused = pa.nulls(len(pairs), pa.string()) if refused is None else refused
-    numbers = (pa.array(each, from_pandas=True) for each in (values, thresholds))  # NaN becomes null
-    others = instead or (pa.nulls(len(pairs), pa.string()), pa.nulls(len(pairs), pa.int64()))
-    return pa.record_batch(
-        [*columns, rules, refused, *numbers, others[0].dictionary_encode(), others[1]], schema=reject_schema()
-    )
+
+    kept: npt.NDArray[np.bool_]
+    reasons: pa.Array
+    columns: pa.Array
+    values: Values
+    thresholds: Values
+    instead: Instead | None = None
+
+    def rejected(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Returns the rejected pairs of a batch of a part, with the columns of :func:`reject_schema`."""
+        pairs = batch.filter(pa.array(~self.kept))
+        columns = [pairs.column(name) for name in ("source", "target", "corpus", "row")]
+        numbers = (pa.array(each, from_pandas=True) for each in (self.values, self.thresholds))  # NaN becomes null
+        corpora, rows = self.instead or (pa.nulls(len(pairs), pa.string()), pa.nulls(len(pairs), pa.int64()))
+        others = [self.reasons, self.columns, *numbers, corpora.dictionary_encode(), rows]
+        return pa.record_batch([*columns, *others], schema=reject_schema())
 
 
 def distances(rejected: pa.RecordBatch | pa.Table) -> npt.NDArray[np.float64]:

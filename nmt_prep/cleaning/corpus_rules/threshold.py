@@ -5,7 +5,7 @@ exchanged at random ("re-paired"); the others are clean. What a threshold loses 
 which is mostly hidden below the misaligned pairs. So the tail is a model: its logarithm is a parabola that opens
 downwards, or a line. It is fitted, by maximum likelihood, to the numbers of scores that few misaligned pairs reach, and
 continued to lower scores. What is left of the pairs there is the share of noise. The mean and the deviation of the
-misaligned scores are estimated with it: by those that the corpus has, and those of re-paired pairs.
+misaligned scores are estimated at the same time, from the scores of the corpus and of re-paired pairs.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LOST_FOR_MORE = LOST / 4
 """Greatest share of the clean pairs that it may lose in order to find more than :data:`FOUND`."""
 
 _BELOW_FIT = 0.9
-"""The tail is fitted to scores that are higher than those of this share of the misaligned pairs."""
+"""This share of the misaligned pairs has scores below the ones that the tail is fitted to."""
 
 _TAIL = 0.5
 """Share of the clean pairs that belong to the tail, about."""
@@ -140,7 +140,7 @@ class _Mixture:
 
 
 class _Misaligned:
-    """The distribution of the scores of misaligned pairs: that of re-paired pairs, moved and stretched.
+    """The distribution of the scores of misaligned pairs: the scores of re-paired pairs, moved and stretched.
 
     Attributes:
         density: the share of the pairs in each bin.

@@ -15,7 +15,7 @@ import pyarrow as pa
 from nmt_prep.cleaning.counts import CleanCounts, dropped_counts
 from nmt_prep.cleaning.decontamination.segments import KINDS, Matches, Segments, load_segments, numbered_segments
 from nmt_prep.cleaning.decontamination.sets import REASON
-from nmt_prep.cleaning.rejects import Instead
+from nmt_prep.cleaning.rejects import Instead, Verdict
 from nmt_prep.cleaning.rule import Values
 from nmt_prep.corpora import PairBatch
 from nmt_prep.errors import CorpusError
@@ -111,7 +111,7 @@ class SetLeaks:
     examples: tuple[LeakExample, ...] = field(default=())
 
     def __add__(self, later: SetLeaks) -> SetLeaks:
-        """Returns the leaks of both parts; those of the other part must come later in the corpus."""
+        """Returns the leaks of both parts. The other part must come later in the corpus."""
         return SetLeaks(
             self.pairs + later.pairs,
             self.dropped + later.dropped,
@@ -125,25 +125,13 @@ Leaks: TypeAlias = dict[int, SetLeaks]
 
 
 def total_leaks(parts: Sequence[Leaks]) -> Leaks:
-    """Returns the leaks of a corpus from those of its parts, which must be in order."""
+    """Returns the leaks of a corpus, the sum over its parts, which must be in order."""
     numbers = sorted({number for part in parts for number in part})
     return {number: reduce(SetLeaks.__add__, (part[number] for part in parts if number in part)) for number in numbers}
 
 
 Mask: TypeAlias = "npt.NDArray[np.bool_]"
 Places: TypeAlias = "npt.NDArray[np.int64]"
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """The pairs of a batch that the rules and decontamination drop, as :meth:`PartOutput.write` takes them."""
-
-    kept: Mask
-    reasons: pa.Array
-    columns: pa.Array
-    values: Values
-    thresholds: Values
-    instead: Instead | None
 
 
 class LeakFinder:
@@ -182,7 +170,7 @@ class LeakFinder:
 
     @property
     def counts(self) -> CleanCounts:
-        """The counts of dropped pairs so far, as an addition to those of the rules."""
+        """The counts of dropped pairs so far, to add to the counts of the rules."""
         dropped = {each.reason: 0 for each in self._sets if self._drop}
         failed = dict(dropped)
         for number, leaks in self._leaks.items() if self._drop else ():
@@ -210,7 +198,7 @@ class LeakFinder:
             examples = tuple(self._example(judged, place, int(rows[place]), matches) for place in shown)
             self._leaks[number] = before + SetLeaks(len(places), dropped, examples=examples)
         if not (self._drop and lost.any()):
-            return Verdict(judged.kept, *_by_rules(judged), None)
+            return Verdict(judged.kept, *_by_rules(judged))
         kept = judged.kept & ~leaked
         own = lost[~kept]  # of the dropped pairs, those that are dropped as leaks
         reasons = np.where(lost, len(judged.names) + sets, judged.reasons)[~kept]
@@ -222,7 +210,7 @@ class LeakFinder:
         return Verdict(kept, names, columns, values, thresholds, self._pointers(matches, sets, ~kept, own))
 
     def _pointers(self, matches: Matches, sets: Places, dropped: Mask, own: Mask) -> Instead:
-        """Returns the name of the set and the row of the segment for each dropped pair; null for those of rules."""
+        """Returns set and row of the segment for each dropped pair; null for pairs that a rule drops."""
         names = pa.array([each.name for each in self._sets]).take(pa.array(sets[dropped], mask=~own))
         return names, pa.array(self._segments.rows[matches.closest[dropped]], mask=~own)
 
@@ -271,4 +259,4 @@ def gathered(
 
 def verdict_of(finder: LeakFinder | None, judged: Judged, rows: Places) -> Verdict:
     """Returns which pairs of a batch are dropped; by the rules only, if there are no evaluation sets."""
-    return Verdict(judged.kept, *_by_rules(judged), None) if finder is None else finder.judge(judged, rows)
+    return Verdict(judged.kept, *_by_rules(judged)) if finder is None else finder.judge(judged, rows)

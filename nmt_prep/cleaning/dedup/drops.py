@@ -186,7 +186,7 @@ class Marks:
         return cls(int.from_bytes(content[:8], "little"), np.frombuffer(content, np.uint8, offset=8))
 
     def among(self, places: Records) -> npt.NDArray[np.bool_]:
-        """Returns true for each pair of the part that is dropped; ``places`` are those of the pairs."""
+        """Returns true for each dropped pair, given the places of pairs of the part."""
         dropped = np.zeros(len(places), np.bool_)
         if len(self._bits):
             rows = rows_of(places) - self._first
@@ -197,5 +197,5 @@ class Marks:
 
 
 def _slices(paths: Sequence[Path], part: int, parts: int) -> list[Slice]:
-    """Returns the dropped pairs of a part in some files; those of a slice are ordered by place."""
+    """Returns slices with the dropped pairs of a part in some files. A slice is ordered by place."""
     return [piece for path in paths for piece in slices_of(path, part, parts, 2)]

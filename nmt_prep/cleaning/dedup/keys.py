@@ -98,7 +98,7 @@ class Comparison:
 
 
 def comparisons_of(settings: DedupSettings) -> tuple[Comparison, ...]:
-    """Returns the comparisons that settings ask for, in order; those of one side apply to corpora with two sides."""
+    """Returns the comparisons of some settings, in order. Comparisons of one side apply to corpora with two sides."""
     kept: dict[Compared, int | None] = {
         "pair": None if settings.pair == "off" else 1,
         "source": settings.max_targets_per_source,

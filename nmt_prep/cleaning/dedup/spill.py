@@ -144,7 +144,7 @@ class SpillWriter(ExitStack):
 
 @dataclass(frozen=True)
 class SpilledRange:
-    """The records of a range of keys in the spill files of some parts, except those of pairs that are dropped already.
+    """The records of a range of keys in the spill files of some parts, without pairs that are dropped already.
 
     Attributes:
         directory: directory of the spill files.
@@ -164,7 +164,7 @@ class SpilledRange:
 
     @cached_property
     def rows(self) -> int:
-        """Number of the records, with those of dropped pairs."""
+        """Number of the records, dropped pairs included."""
         return sum(piece.rows for part in self.parts for piece in self._slices(part))
 
     def _slices(self, part: int) -> list[Slice]:

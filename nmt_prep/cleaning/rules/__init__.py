@@ -16,7 +16,7 @@ from nmt_prep.errors import CleaningError
 
 
 def _rules() -> Iterator[tuple[str, type[Rule[Any]]]]:
-    """Yields the class of each module of this package; its ``name`` is that of the module."""
+    """Yields the name of each module of this package, and the rule of that name."""
     for module in pkgutil.iter_modules(__path__):
         members = vars(import_module(f"{__name__}.{module.name}")).values()
         (rule,) = (kind for kind in members if isinstance(kind, type) and vars(kind).get("name") == module.name)

@@ -68,7 +68,7 @@ class LanguageOptions(Section):
 
 
 class LanguageRule(SideRule[LanguageOptions]):
-    """Compares the probability of the expected language of each side with that of its rivals."""
+    """Compares the expected language of each side with its rivals, by their probabilities."""
 
     name = "language"
     options = LanguageOptions

@@ -12,7 +12,7 @@ With ``factors``, the length of each side is first divided by a factor: the leng
 :mod:`nmt_prep.cleaning.lengths`, for the units char, letter and byte; they do not depend on the corpus.
 
 A pair is not judged if the lengths of both sides, divided by the factors, are less than ``min_length``. Its value is
-then that of sides of equal length.
+then 1, as for sides of equal length.
 """
 
 from __future__ import annotations

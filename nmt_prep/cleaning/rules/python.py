@@ -165,7 +165,7 @@ def _load(name: str, base_dir: Path) -> tuple[Callable[..., Any], Path | None]:
 def _described(error: BaseException) -> str:
     """Returns an error with the file and line of the user's code that raised it, or that called what raised it.
 
-    Frames of the standard library and of installed packages are passed over; so are those of this package.
+    Frames of the standard library, of installed packages and of this package are passed over.
     """
     libraries = tuple(map(sysconfig.get_path, ("stdlib", "purelib", "platlib")))
     here = str(Path(__file__).parents[2])

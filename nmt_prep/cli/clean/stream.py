@@ -31,13 +31,13 @@ from nmt_prep.cleaning.decontamination.leaks import (
     EvaluationSet,
     LeakFinder,
     SetLeaks,
-    Verdict,
     gathered,
     total_leaks,
     verdict_of,
 )
 from nmt_prep.cleaning.decontamination.segments import Segments, read_segments
 from nmt_prep.cleaning.decontamination.sets import FILE, sacrebleu_corpora, set_name
+from nmt_prep.cleaning.rejects import Verdict
 from nmt_prep.cleaning.rule import Context, Values
 from nmt_prep.cli.options import STANDARD_INPUT, STANDARD_OUTPUT, check_outputs
 from nmt_prep.cli.terminal import SafeConsole

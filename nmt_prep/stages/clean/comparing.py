@@ -71,7 +71,7 @@ PLAN = Round("clean-ranges", plan_ranges, Ranges, by_all=True)
 
 @dataclass(frozen=True)
 class ComparedPart:
-    """A part whose pairs are compared with those of other parts.
+    """A part whose pairs are compared with other pairs of the split.
 
     Attributes:
         task: the part, and the files to write after the comparisons.
@@ -109,7 +109,7 @@ class ComparedSplit:
     Attributes:
         name: name of the split.
         directory: directory of the files of the comparisons.
-        corpora: name of the corpus of each part, also of those of which no pair is left.
+        corpora: name of the corpus of each part, parts without remaining pairs included.
         parts: the parts of which pairs are left, in order.
     """
 

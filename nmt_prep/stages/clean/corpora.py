@@ -116,7 +116,7 @@ def differently_cleaned(config: Config) -> Iterator[CleanedCorpus]:
 
 
 def is_deduplicated(config: Config, corpus: Corpus) -> bool:
-    """Returns true if the pairs of a corpus are compared with others: all corpora except those of role ``vocab``."""
+    """Returns true if the pairs of a corpus are compared with others. Corpora of role ``vocab`` are not."""
     return effective_dedup(section_of(config)).active and corpus.role != "vocab"
 
 
@@ -149,7 +149,7 @@ class CorpusWork:
         compiled: the compiled parts.
         parts: the parts of which pairs are left, with their spill files; None if pairs are not compared with others.
         results: the results of the last pass.
-        rejected: files of rejected pairs: those of the parts, or in the end their sample.
+        rejected: files of rejected pairs of the parts, and in the end the file with their sample.
         counts: sum of the counts so far.
         leaks: what the corpus contains of evaluation sets.
         notes: notes about its rejected pairs so far.

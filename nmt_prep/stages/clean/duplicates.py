@@ -36,6 +36,7 @@ from nmt_prep.cleaning.dedup.keys import Compared, Comparison, KeyKind, comparis
 from nmt_prep.cleaning.dedup.near import Signatures
 from nmt_prep.cleaning.dedup.spill import Corpora, SpilledRange, decide_range, range_bytes
 from nmt_prep.cleaning.presets import effective_dedup
+from nmt_prep.cleaning.rejects import Verdict
 from nmt_prep.config import Config, DedupSettings
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.engines import Tick
@@ -161,7 +162,8 @@ def drop_pairs(task: DropTask, tick: Tick) -> PartResult:
             passing, reasons, survivors = drops.among(places_of(batch, task.number))
             nothing = np.full(len(reasons), np.nan)
             instead = corpora.take(pa.array(parts_of(survivors))), pa.array(rows_of(survivors))
-            output.write(batch, passing, names.take(pa.array(reasons)), nothing, nothing, instead)
+            columns = pa.nulls(len(reasons), pa.string())
+            output.write(batch, Verdict(passing, names.take(pa.array(reasons)), columns, nothing, nothing, instead))
             counts += np.bincount(reasons, minlength=len(counts))
             tick(len(batch))
     return output.result(dropped_counts(dict(zip(drops.reasons, counts.tolist(), strict=True))))

@@ -341,7 +341,7 @@ class NearFound:
 def find_near(
     splits: Sequence[ComparedSplit], settings: DedupSettings, plans: Mapping[str, Ranges]
 ) -> Rounds[dict[str, NearFound]]:
-    """Yields the rounds that find near duplicates; returns those of each split.
+    """Yields the rounds that find near duplicates; returns the near duplicates of each split.
 
     Args:
         splits: the splits.

@@ -10,19 +10,18 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from nmt_prep.artefacts import writing
 from nmt_prep.cleaning.counts import CleanCounts, Histogram, dropped_counts, histogram
 from nmt_prep.cleaning.decontamination.leaks import Against, Leaks
 from nmt_prep.cleaning.dedup.spill import SpillFiles, SpillWriter
 from nmt_prep.cleaning.presets import Cleaning
-from nmt_prep.cleaning.rejects import Instead, RejectNotes, RejectSample, notes_of, rejected_batch
-from nmt_prep.cleaning.rule import Context, Values
+from nmt_prep.cleaning.rejects import RejectNotes, RejectSample, Verdict, notes_of
+from nmt_prep.cleaning.rule import Context
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.corpora.parts import BatchFile, PairFile, score_column, scores_of
 from nmt_prep.digests import sha256_of
@@ -77,7 +76,7 @@ class PartFiles:
 
 @dataclass(frozen=True)
 class PartTask:
-    """A part that a pass writes anew. Passes other than that of the rules add what they need.
+    """A part that a pass writes anew. All passes but the pass of the rules add fields.
 
     Attributes:
         key: name of the task.
@@ -126,52 +125,36 @@ def _made_files(task: PartTask, result: PartResult) -> Iterator[Path]:
         yield from task.files.spill.paths
 
 
-class PartOutput:
+class PartOutput(ExitStack):
     """The output files of a task: one for kept pairs, one for rejected pairs, and those for the keys of kept pairs."""
 
     def __init__(self, task: PartTask) -> None:
+        super().__init__()
         self._of, files = task.of, task.files
         self._kept, self._rejected = BatchFile(files.kept), BatchFile(files.rejected)
         self._sample = RejectSample(task.of.seed, task.of.corpus) if task.of.rejects == "sample" else None
         self._bytes = dict.fromkeys(SIDES, 0)
         self._spill = None if files.spill is None else SpillWriter(files.spill)
-        self._stack = ExitStack()
         self._notes = RejectNotes()
 
     def __enter__(self) -> PartOutput:
         for file in (self._kept, self._rejected, self._spill):
             if file is not None:
-                self._stack.enter_context(file)
+                self.enter_context(file)
+        self.push(self._end)
         return self
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if self._sample is not None and error is None:
+    def _end(self, kind: object, error: object, trace: object) -> None:
+        if self._sample is not None and kind is None:
             self._rejected.write(self._sample.sample())
-        self._stack.__exit__(kind, error, trace)
 
-    def write(
-        self,
-        batch: pa.RecordBatch,
-        kept: Any,
-        rules: pa.Array,
-        values: Values,
-        thresholds: Values,
-        instead: Instead | None = None,
-        refused: pa.Array | None = None,
-    ) -> None:
-        """Writes a batch.
+    def write(self, batch: pa.RecordBatch, verdict: Verdict) -> None:
+        """Writes the kept and the rejected pairs of a batch.
 
-        Args:
-            batch: all pairs, kept and rejected.
-            kept: true for each pair that is kept: bool, shape ``[pairs]``.
-            rules: the reason of each rejected pair.
-            values: the refused value of each rejected pair.
-            thresholds: the limit that each of these values violates.
-            instead: the pairs that were kept in place of the rejected ones; None if there are none.
-            refused: the column of each refused value; None if there are none.
+        Raises:
+            OutputError: a file cannot be written.
         """
-        mask = pa.array(kept)
-        chosen = batch if kept.all() else batch.filter(mask)
+        chosen = batch if verdict.kept.all() else batch.filter(pa.array(verdict.kept))
         self._kept.write(chosen)
         for side in SIDES:
             self._bytes[side] += text_bytes(chosen.column(side)) + len(chosen)
@@ -179,7 +162,7 @@ class PartOutput:
             self._spill.add(chosen)
         if len(chosen) == len(batch):
             return
-        rejected = rejected_batch(batch.filter(pc.invert(mask)), rules, values, thresholds, instead, refused)
+        rejected = verdict.rejected(batch)
         self._notes += notes_of(rejected, text=self._of.rejects != "none")
         if self._sample is not None:
             self._sample.add(rejected)
@@ -261,8 +244,8 @@ def drop_below(task: DropBelowTask, tick: Tick) -> PartResult:
             else:
                 kept = ~(scores < task.threshold) if task.unscored else scores >= task.threshold
             lost = len(kept) - int(kept.sum())
-            reasons, limits = pa.array([task.rule] * lost, pa.string()), np.full(lost, task.threshold)
-            output.write(batch, kept, reasons, scores[~kept], limits)
+            reasons, columns = pa.array([task.rule] * lost, pa.string()), pa.nulls(lost, pa.string())
+            output.write(batch, Verdict(kept, reasons, columns, scores[~kept], np.full(lost, task.threshold)))
             bins += histogram(scores[np.newaxis], task.edges, kept)
             dropped += lost
             tick(len(batch))

@@ -57,10 +57,7 @@ def clean_part(task: PartTask, tick: Tick) -> PartResult:
             rows = batch.column("row").to_numpy()
             text = {side: batch.column(side) for side in task.of.context.sides}
             judged = cleaner.clean(text, scores_of(batch), partial(_pair_number, rows))
-            verdict = verdict_of(finder, judged, rows)
-            fixed = _with_text(batch, judged)
-            numbers = verdict.values, verdict.thresholds
-            output.write(fixed, verdict.kept, verdict.reasons, *numbers, verdict.instead, verdict.columns)
+            output.write(_with_text(batch, judged), verdict_of(finder, judged, rows))
             tick(len(batch))
     if finder is None:
         return output.result(cleaner.counts)

@@ -42,10 +42,6 @@ def test_texts_that_resemble_archives_stay_single_files(tmp_path: Path, content:
     assert extract(tmp_path, content, WHOLE_FILE) == {WHOLE_FILE: content}
 
 
-def test_several_gzip_streams_are_one_file(tmp_path: Path) -> None:
-    assert extract(tmp_path, gzip.compress(b"a\n") + gzip.compress(b"b\n"), WHOLE_FILE) == {WHOLE_FILE: b"a\nb\n"}
-
-
 @pytest.mark.parametrize("build", [tar_of, zip_of])
 def test_missing_member(tmp_path: Path, build: Callable[..., bytes]) -> None:
     content = build(("training/news-v13.zh-en.en", TEXT), ("training/news-v13.zh-en.zh", TEXT), ("README", b""))

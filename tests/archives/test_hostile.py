@@ -19,7 +19,7 @@ from nmt_prep.archives import entry, extraction
 from nmt_prep.archives.extraction import WHOLE_FILE
 from nmt_prep.config import ExtractSettings as Limits
 from nmt_prep.errors import ArchiveError, OutputError
-from tests.archives.builders import PACKERS, extract, outputs, tar_of, zip_of, zstd
+from tests.archives.builders import PACKERS, extract, outputs, tar_of, zip_of
 
 NAMES = ("d/x.en", "d/x.zh", "d/y.en")
 
@@ -245,9 +245,3 @@ def test_error_of_a_full_disk_names_the_file_being_written(
     with pytest.raises(OutputError, match=rf"cannot write {tmp_path}/out/{full}: the disk is full"):
         extract(tmp_path, tar_of(("a", b"x"), ("b", b"y")), "a", "b")
     assert outputs(tmp_path) == []
-
-
-def test_zstd_of_a_tar(tmp_path: Path) -> None:
-    assert extract(tmp_path, zstd(tar_of(("a.zst", zstd(b"text\n")))), "a.zst", name="x.tar.zst") == {
-        "a.zst": b"text\n"
-    }

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from nmt_prep.errors import AlignmentError
 from tests.corpora.builders import read
 from tests.corpora.test_gettext import mo
 from tests.corpora.test_memories_tmx import tmx, unit
@@ -79,27 +78,3 @@ def test_unusual_separators_do_not_end_a_line(tmp_path: Path, kind: str, separat
     assert found == pairs
     if kind == "plain":
         assert len(found) == contents[0].count(b"\n")
-
-
-@pytest.mark.parametrize("kind", ["plain", "sgm"])
-@pytest.mark.parametrize("surplus", [-2, -1, 1, 2])
-@pytest.mark.parametrize("side", [0, 1])
-def test_unequal_line_counts(tmp_path: Path, kind: str, surplus: int, side: int) -> None:
-    pairs = [(f"s{number}", f"t{number}") for number in range(8)]
-    whole, _ = packed(kind, pairs)
-    other, _ = packed(kind, [(f"s{number}", f"t{number}") for number in range(8 + surplus)])
-    contents = [other[0], whole[1]] if side == 0 else [whole[0], other[1]]
-    with pytest.raises(AlignmentError) as caught:
-        read(tmp_path, kind, *contents)
-    if kind == "plain":
-        counts = [8 + surplus, 8] if side == 0 else [8, 8 + surplus]
-        assert str(caught.value).startswith(
-            f"{tmp_path / 'a.en'} has {counts[0]} lines, but {tmp_path / 'a.zh'} has {counts[1]}; "
-        )
-    else:
-        source, target = tmp_path / "a-src.sgm", tmp_path / "a-ref.sgm"
-        lacking, having = (source, target) if (surplus < 0) == (side == 0) else (target, source)
-        fewer, more = sorted([8, 8 + surplus])
-        assert str(caught.value).startswith(
-            f"{lacking}: doc 'd', seg '{fewer}' is missing, but {having} has it ({fewer} and {more} segments); "
-        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -77,15 +76,3 @@ def check(directory: Path, sample: str, seed: int) -> None:
 @given(seed=st.integers(0, 2**32))
 def test_readers_survive(tmp_path_factory: pytest.TempPathFactory, sample: str, seed: int) -> None:
     check(tmp_path_factory.getbasetemp(), sample, seed)
-
-
-@pytest.mark.slow
-def test_readers_survive_for_long(tmp_path: Path) -> None:
-    """Runs for ten minutes over all readers."""
-    end = time.monotonic() + 600
-    seed = 0
-    while time.monotonic() < end:
-        for sample in SAMPLES:
-            check(tmp_path, sample, seed)
-        seed += 1
-    assert seed > 100

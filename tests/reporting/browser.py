@@ -73,11 +73,6 @@ def axe(page: str, library: Path, directory: Path) -> list[dict[str, Any]]:
     return list(found)
 
 
-def screenshot(page: Path, output: Path, width: int, height: int) -> None:
-    """Writes a picture of a page."""
-    _chromium([f"--window-size={width},{height}", f"--screenshot={output}", f"file://{page.absolute()}"], output.parent)
-
-
 def _open(frames: list[tuple[str, int, bool]], probe: str, directory: Path) -> Any:
     """Opens pages in frames, and returns the value of an expression about the window ``view`` of each."""
     boxes = "".join(

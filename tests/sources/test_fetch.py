@@ -14,10 +14,16 @@ from types import SimpleNamespace
 
 import pytest
 
+from nmt_prep.engines import LocalEngine
 from nmt_prep.errors import DownloadError, OutputError
+from nmt_prep.pipeline.pipeline import Pipeline
+from nmt_prep.progress import Progress
 from nmt_prep.sources.fetch import Fetched
+from nmt_prep.sources.lockfile import LockFile
+from nmt_prep.stages.download import Download
 from tests.server import Answer, WebServer
 from tests.sources.fetching import Scene, sha256
+from tests.stages.runs import config_of
 
 ABC = sha256(b"abc")
 STRONG = {"ETag": '"one"'}
@@ -326,7 +332,10 @@ def test_a_download_resumes_in_another_run(server: WebServer, scene: Scene) -> N
     assert (server.headers[1]["Range"], server.headers[1]["If-Range"]) == ("bytes=70000-", '"one"')
 
 
-def test_after_a_reboot_only_flushed_bytes_count(server: WebServer, scene: Scene) -> None:
+@pytest.mark.parametrize(("note_of", "start"), [({"boot": "another", "size": 50_000}, 50_000), ({"size": 0}, 70_000)])
+def test_after_a_reboot_only_flushed_bytes_count_and_after_a_kill_all(
+    server: WebServer, scene: Scene, note_of: dict[str, object], start: int
+) -> None:
     content = bytes(range(256)) * 400
     url = server.give("/a", Answer(content, headers=STRONG, ranges=True, cut=70_000))
     with pytest.raises(DownloadError):
@@ -334,10 +343,35 @@ def test_after_a_reboot_only_flushed_bytes_count(server: WebServer, scene: Scene
     [note] = (scene.directory / "incoming").glob("*.json")
     facts = json.loads(note.read_text())
     assert facts["size"] == 70_000
-    note.write_text(json.dumps({**facts, "boot": "another", "size": 50_000}))
+    note.write_text(json.dumps({**facts, **note_of}))
     server.give("/a", Answer(content, headers=STRONG, ranges=True))
     assert scene.fetch(url).path.read_bytes() == content
-    assert server.headers[1]["Range"] == "bytes=50000-"
+    assert server.headers[1]["Range"] == f"bytes={start}-"
+
+
+@pytest.mark.parametrize("point", range(6))
+def test_a_run_that_ends_at_a_rename_leaves_only_whole_files(
+    server: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: int
+) -> None:
+    content, replace, renames = bytes(range(256)) * 400, Path.replace, itertools.count()
+    url = server.give("/a.tgz", Answer(content, headers=STRONG, ranges=True))
+    config = config_of(tmp_path, {"name": "c", "url": url, "source": "a", "target": "b"}, download={"cache": False})
+
+    def download() -> list[bytes]:
+        Pipeline((Download(),), config, Progress(), LockFile(tmp_path / "t.lock")).run(LocalEngine(1))
+        return [path.read_bytes() for path in config.run_dir.glob("downloads/*/a.tgz")]
+
+    def replace_or_end(path: Path, target: Path) -> Path:
+        if next(renames) == point:
+            raise KeyboardInterrupt
+        return replace(path, target)
+
+    with monkeypatch.context() as patch, suppress(KeyboardInterrupt):
+        patch.setattr(Path, "replace", replace_or_end)
+        download()
+    assert [path.read_bytes() for path in config.run_dir.glob("downloads/*/a.tgz")] in ([], [content])
+    assert download() == [content]
+    assert next(renames) > point
 
 
 def test_the_last_byte_of_a_complete_partial_file_is_requested(server: WebServer, scene: Scene) -> None:

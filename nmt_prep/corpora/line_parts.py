@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -18,12 +17,11 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from _nmt_prep_core import block_hash, split_lines
+from _nmt_prep_core import split_lines
 
 from nmt_prep.artefacts import atomic_write, parse_json
 from nmt_prep.digests import StepRange
-from nmt_prep.errors import CorpusError
-from nmt_prep.lines.chunks import unreadable_in_place
+from nmt_prep.lines.chunks import raw_chunks
 from nmt_prep.sides import Side
 from nmt_prep.typed_json import as_json, parse_json_as
 
@@ -146,92 +144,21 @@ class LinePart:
             sides: the sides to read.
 
         Raises:
-            CorpusError: a file with lines cannot be read, or has changed since it was compiled.
+            CorpusError: a file with lines cannot be read, or has changed since it was digested.
         """
-        with ExitStack() as stack:
-            files = {
-                side: stack.enter_context(
-                    _CheckedFile(path.parent / getattr(self, side).file, getattr(self, side).steps)
-                )
-                for side in sides
-            }
-            for number in range(len(self.groups)) if numbers is None else numbers:
-                group = self.groups[number]
-                left_out = np.array(group.left_out, np.int64)
-                text = {}
-                for side, file in files.items():
-                    block = file.read(*getattr(group, side))
-                    data, offsets = split_lines(block, group.pairs, left_out, self.strip_returns)
-                    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
-                    text[side] = pa.Array.from_buffers(pa.string(), group.pairs, buffers)
-                yield group, text
-
-
-class _CheckedFile:
-    """Reads ranges of bytes of a file, and checks each step by its hash."""
-
-    def __init__(self, link: Path, steps: StepRange) -> None:
-        """Stores the arguments; opens no file."""
-        self._path = link.readlink() if link.is_symlink() else link
-        self._steps = steps
-        self._buffer = np.empty(0, np.uint8)
-        self._held = (0, 0)  # numbers of the first step in the buffer, and of the step after the last
-        self._size = 0  # bytes in the buffer
-
-    def __enter__(self) -> Self:
-        try:
-            self._file = self._path.open("rb", buffering=0)
-        except OSError as error:
-            raise unreadable_in_place(self._path, error) from error
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def read(self, begin: int, end: int) -> npt.NDArray[np.uint8]:
-        """Returns a range of bytes, as a view that the next call overwrites.
-
-        Raises:
-            CorpusError: the file cannot be read, or has changed.
-        """
-        step = self._steps.step
-        first, after = begin // step, -(-end // step)
-        self._make_room((after - first) * step, first)
-        try:
-            for number in range(self._held[1], after):
-                self._add(number)
-        except OSError as error:
-            raise unreadable_in_place(self._path, error) from error
-        if first * step + self._size < end:
-            raise self._changed()
-        return self._buffer[begin - first * step : end - first * step]
-
-    def _make_room(self, size: int, first: int) -> None:
-        """Makes room for ``size`` bytes from step ``first`` on; keeps the bytes of these steps in the buffer."""
-        step = self._steps.step
-        kept = self._buffer[:0]
-        if self._held[0] <= first < self._held[1]:
-            kept = self._buffer[(first - self._held[0]) * step : self._size]
-        buffer = self._buffer if len(self._buffer) >= size else np.empty(size, np.uint8)
-        buffer[: len(kept)] = kept
-        self._buffer, self._size = buffer, len(kept)
-        self._held = first, first + -(-len(kept) // step)
-
-    def _add(self, number: int) -> None:
-        """Reads a step to the end of the buffer, and checks it."""
-        step, steps = self._steps.step, self._steps
-        view = self._buffer.data[self._size : self._size + step]
-        filled = 0
-        self._file.seek(number * step)
-        while count := self._file.readinto(view[filled:]):
-            filled += count
-        place = number - steps.first
-        if not 0 <= place < len(steps.hashes) or not filled or block_hash(view[:filled]) != steps.hashes[place]:
-            raise self._changed()
-        self._size += filled
-        self._held = self._held[0], number + 1
-
-    def _changed(self) -> CorpusError:
-        return CorpusError(
-            f"{self._path} has changed since it was compiled, and it is read in its place; run again with --verify"
-        )
+        links = {side: path.parent / getattr(self, side).file for side in sides}
+        files = {side: link.readlink() if link.is_symlink() else link for side, link in links.items()}
+        for number in range(len(self.groups)) if numbers is None else numbers:
+            group = self.groups[number]
+            left_out = np.array(group.left_out, np.int64)
+            text = {}
+            for side, file in files.items():
+                begin, end = getattr(group, side)
+                steps = getattr(self, side).steps.containing(begin, end)
+                block = bytearray()
+                for chunk in raw_chunks(file, begin, end, steps):
+                    block += chunk
+                data, offsets = split_lines(block, group.pairs, left_out, self.strip_returns)
+                buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+                text[side] = pa.Array.from_buffers(pa.string(), group.pairs, buffers)
+            yield group, text

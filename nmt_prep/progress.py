@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -53,16 +54,6 @@ class TaskCount:
     done: int
     total: int
     workers: int
-
-    @property
-    def ended(self) -> str:
-        """The finished tasks in words."""
-        return f"{self.done:,}/{self.total:,} tasks"
-
-    @property
-    def at_work(self) -> str:
-        """The workers in words."""
-        return "1 worker" if self.workers == 1 else f"{self.workers:,} workers"
 
 
 class Meter:
@@ -283,22 +274,34 @@ class BarListener(_DescribingListener):
         self.bars.stop()
 
 
+class _Pace:
+    """Decides when a meter is due to be told: every ten seconds. Safe to use from threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._told: dict[Meter, float] = {}
+
+    def is_due(self, meter: Meter, since: float) -> bool:
+        """Returns True if a meter was not told for ten seconds, or not ``since`` a time if it was never told."""
+        now = time.monotonic()
+        with self._lock:
+            due = now - self._told.get(meter, since) >= _SECONDS_BETWEEN_LINES
+            if due:
+                self._told[meter] = now
+            if meter.ended:
+                self._told.pop(meter, None)
+        return due
+
+
 class LineListener(_DescribingListener):
     """Plain lines for logs: one per event, and one per meter every ten seconds."""
 
     def __init__(self, console: Console, describe: Callable[[str, Fields], str | None]) -> None:
         super().__init__(console, describe)
-        self._told: dict[Meter, float] = {}
+        self._pace = _Pace()
 
     def advanced(self, meter: Meter) -> None:
-        now = time.monotonic()
-        with self._lock:
-            due = now - self._told.setdefault(meter, meter.started_at) >= _SECONDS_BETWEEN_LINES
-            if due:
-                self._told[meter] = now
-            if meter.ended:
-                del self._told[meter]
-        if due:
+        if self._pace.is_due(meter, meter.started_at):
             self._print(f"{self._rounds.label(meter)}: {', '.join(_facts(meter, self._rounds))}")
         if meter.ended:
             self._rounds.end(meter)
@@ -310,20 +313,13 @@ class JsonListener(Listener):
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
         self._lock = threading.Lock()
-        self._told: dict[Meter, float] = {}
+        self._pace = _Pace()
 
     def event(self, name: str, fields: Fields) -> None:
         self._write({"event": name, **fields})
 
     def advanced(self, meter: Meter) -> None:
-        now = time.monotonic()
-        with self._lock:
-            due = meter.ended or now - self._told.get(meter, -_SECONDS_BETWEEN_LINES) >= _SECONDS_BETWEEN_LINES
-            if due:
-                self._told[meter] = now
-            if meter.ended:
-                del self._told[meter]
-        if due:
+        if self._pace.is_due(meter, -math.inf) or meter.ended:
             fields = {"label": meter.label, "done": meter.done, "total": meter.total, "unit": meter.unit}
             tasks = {"tasks": asdict(meter.tasks)} if meter.tasks is not None else {}
             self._write({"event": "progress", **fields, **tasks, "ended": meter.ended})
@@ -351,8 +347,9 @@ def _facts(meter: Meter, rounds: _Rounds) -> list[str]:
         facts = [_amount(meter.done, meter.unit)]
     facts.append(f"{_number(rate, meter.unit)}/s")
     facts += rounds.left(meter)
-    if meter.tasks is not None and meter.tasks.total > 1:
-        facts += [meter.tasks.ended, meter.tasks.at_work]
+    if (tasks := meter.tasks) is not None and tasks.total > 1:
+        workers = "1 worker" if tasks.workers == 1 else f"{tasks.workers:,} workers"
+        facts += [f"{tasks.done:,}/{tasks.total:,} tasks", workers]
     return facts
 
 

@@ -15,6 +15,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import settings
 
+from tests.server import WebServer, web_server
+
 # The time that an example takes depends on the machine. Continuous integration takes the same examples each time, so
 # that a change is judged by what it changes; other runs look for new ones. scripts/check --full takes more of them.
 settings.register_profile("full", deadline=None, derandomize="CI" in os.environ, max_examples=100)
@@ -89,6 +91,14 @@ def memory_path(tmp_path: Path) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(dir=memory) as directory:
         yield Path(directory)
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[WebServer]:
+    """A web server of this machine."""
+    monkeypatch.setenv("no_proxy", "*")
+    with web_server() as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,7 @@ from nmt_prep.engines.engine import BASE_MEMORY, Done, R, T, Tick, Work
 from nmt_prep.engines.executor import ExecutorEngine, worker_name
 from nmt_prep.errors import ConfigError, EngineError
 from nmt_prep.progress import Progress
-from nmt_prep.runtime import available_cores, needed_extra
+from nmt_prep.runtime import needed_extra
 
 _CLASSES = {
     "local": ("distributed", "dask", "LocalCluster"),
@@ -138,7 +138,7 @@ def _lists(value: Any) -> Any:
     return value
 
 
-class DaskEngine:
+class DaskEngine(ExecutorEngine):
     """Runs tasks on the workers of a Dask cluster.
 
     An existing scheduler is contacted at once. A new cluster is started with the first tasks, so that a run with
@@ -161,12 +161,11 @@ class DaskEngine:
             cluster_class(settings.cluster)
         self._settings = settings
         self._expected = settings.cluster.workers if settings.cluster is not None else 1
+        super().__init__(None, self._expected, progress, self._look)
         self._sign = directory.absolute() / ".nmt_prep" / f".dask.{time.time_ns():016x}.partial"
-        self._progress = progress
         self._stack = ExitStack()
         self._client: Any = None
         self._cluster: Any = None
-        self._engine: ExecutorEngine | None = None
         self._workers: Mapping[str, int] = {}
         self._most_threads = self._expected
         self._looked = self._seen = self._ordered = 0.0
@@ -183,19 +182,9 @@ class DaskEngine:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    @property
-    def workers(self) -> int:
-        """Number of parallel tasks, as far as known."""
-        return self._engine.workers if self._engine is not None else self._expected
-
-    @property
-    def threads_here(self) -> int:
-        """Number of cores of this machine, because the workers run in other processes."""
-        return available_cores()
-
     def worker_memory(self, memory: int) -> int:
         """Returns a thread's share of the memory limit, less a process's base memory; counts all expected threads."""
-        self._started()
+        self._start()
         return max(memory // self._most_threads - BASE_MEMORY, 0)
 
     def map(self, function: Work[T, R], tasks: Iterable[T], tick: Tick) -> Iterator[Done[T, R]]:
@@ -205,19 +194,20 @@ class DaskEngine:
             NmtPrepError: as the task raised it.
             EngineError: there are no workers, they do not share the run's directory, or a task failed three times.
         """
-        return self._started().map(partial(run_checked, self._sign, __version__, function), tasks, tick)
+        self._start()
+        return super().map(partial(run_checked, self._sign, __version__, function), tasks, tick)
 
-    def _started(self) -> ExecutorEngine:
-        if self._engine is None:
+    def _start(self) -> None:
+        """Waits for the first workers of the cluster, unless it has been done."""
+        if self._executor is None:
             client = self._client or self._connect()
             write_json_once(self._sign, lambda: __version__)
             self._stack.callback(self._sign.unlink, missing_ok=True)
             with suppress(self._distributed.TimeoutError):  # the look below raises the error
                 client.wait_for_workers(1, timeout=self._settings.worker_seconds)
-            self._engine = ExecutorEngine(client.get_executor(pure=False), 1, self._progress, self._look)
+            self._executor = client.get_executor(pure=False)
             self._seen = self._ordered = time.monotonic() - self._settings.worker_seconds
-            self._engine.workers = self._look()
-        return self._engine
+            self.workers = self._look()
 
     def _look(self) -> int:
         """Returns the number of threads of all workers, which is at most a second old.

@@ -61,7 +61,7 @@ class ExecutorEngine:
 
     def __init__(
         self,
-        executor: Executor,
+        executor: Executor | None,
         workers: int,
         progress: Progress | None = None,
         watch: Callable[[], int] | None = None,
@@ -69,14 +69,15 @@ class ExecutorEngine:
         """Takes an executor.
 
         Args:
-            executor: its workers must see the same files under the same paths as this process.
+            executor: its workers must see the same files under the same paths as this process. None for one that is
+                set later.
             workers: number of parallel tasks, by which the memory limit is divided.
             progress: receives events of failed tasks.
             watch: called about every second while tasks run; returns the current number of parallel tasks, and raises
                 if there is no point in waiting any longer.
         """
         self.workers = workers
-        self._executor = executor
+        self._executor: Any = executor
         self._progress = progress or Progress()
         self._watch = watch
 
@@ -138,12 +139,13 @@ class ExecutorEngine:
 
     def _submit(self, function: Work[T, R], task: T) -> Future[TaskReport[R]]:
         try:
-            return self._executor.submit(perform, function, task)
+            submitted: Future[TaskReport[R]] = self._executor.submit(perform, function, task)
         except Exception as error:  # each executor library has its own errors
             raise EngineError(
                 f"the workers are lost: {str(error) or type(error).__name__}; "
                 "start them again and run the same command: finished tasks are kept"
             ) from error
+        return submitted
 
     def _failed(self, attempt: _Attempt[T], report: TaskReport[Any]) -> Exception | None:
         """Returns the error that ends the run after a failure; None if the task is to be run again."""

@@ -4,7 +4,6 @@ import gzip
 import json
 import os
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from nmt_prep.sources.catalogues import SERVICE_VARIABLE
 from tests.archives.builders import tar_of, zip_of
 from tests.cli.program import Ended, nmt_prep
 from tests.health.test_languages import ByFirstWord
-from tests.server import Answer, WebServer, web_server
+from tests.server import Answer, WebServer
 
 ENGLISH = b"".join(b"en this is sentence number %d of the text\n" % number for number in range(6))
 GERMAN = b"".join(f"de dies ist der Satz {number} im Text, schön\n".encode() for number in range(6))
@@ -28,13 +27,6 @@ def identifier(monkeypatch: pytest.MonkeyPatch) -> None:
     """Takes the first word of each line for its language."""
     found: tuple[str, LanguageIdentifier] = ("first words", ByFirstWord())
     monkeypatch.setattr(inspected, "installed_identifier", lambda: found)
-    monkeypatch.setenv("no_proxy", "*")
-
-
-@pytest.fixture
-def server() -> Iterator[WebServer]:
-    with web_server() as running:
-        yield running
 
 
 def give(server: WebServer, path: str, body: bytes) -> str:

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +19,10 @@ import yaml
 from tests.cli.program import nmt_prep
 from tests.guard import PATIENCE
 from tests.interrupting import interruptible
-from tests.server import Answer, WebServer, web_server
+from tests.server import Answer, WebServer
 from tests.sources.stalling import stalling
 
 ABC = hashlib.sha256(b"abc").hexdigest()
-
-
-@pytest.fixture
-def server() -> Iterator[WebServer]:
-    with web_server() as running:
-        yield running
 
 
 @pytest.fixture(autouse=True)

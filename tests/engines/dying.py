@@ -26,9 +26,6 @@ class Dies(Listener):
         if self._left <= 0 and meter.done:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def close(self) -> None:
-        """Does nothing."""
-
 
 def do_share_and_die(config: Config, share: Share, place: Path, dies_after: int | None) -> None:
     """Runs a share of a config; dies in the middle unless ``dies_after`` is None."""

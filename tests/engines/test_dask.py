@@ -18,7 +18,7 @@ import nmt_prep
 from nmt_prep.config import Config, DaskSettings
 from nmt_prep.engines.dask import run_checked
 from nmt_prep.errors import ConfigError, CorpusError, EngineError
-from nmt_prep.progress import Fields, Listener, Meter, Progress
+from nmt_prep.progress import Fields, Listener, Progress
 from tests.corpus import corpus_config, tree, write_corpus
 from tests.engines.numbers import bad_data, dies, dies_once, numbers, pid, square
 from tests.engines.test_executor import Events
@@ -70,12 +70,6 @@ class Joining(Listener):
             self._cluster.scale(2)
             self._cluster.wait_for_workers(2)
             time.sleep(1)
-
-    def advanced(self, meter: Meter) -> None:
-        """Ignores the event."""
-
-    def close(self) -> None:
-        """Does nothing."""
 
 
 def settings(**changes: Any) -> DaskSettings:
@@ -223,7 +217,9 @@ def test_memory_is_divided_among_all_expected_workers(cluster: Any, tmp_path: Pa
 
 def test_missing_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(ConfigError, match=r"engine\.kind dask needs distributed: pip install 'nmt-prep\[dask\]'"):
+    with pytest.raises(
+        ConfigError, match=r"engine\.kind dask needs distributed: pip install '\.\[dask\]' in a checkout"
+    ):
         engine(tmp_path, scheduler="tcp://127.0.0.1:1")
 
 

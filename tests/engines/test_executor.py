@@ -14,7 +14,7 @@ import nmt_prep
 from nmt_prep.checks import load_config
 from nmt_prep.engines.executor import ExecutorEngine
 from nmt_prep.errors import CorpusError, EngineError, OutputError, RecordsError
-from nmt_prep.progress import Fields, Listener, Meter, Progress
+from nmt_prep.progress import Fields, Listener, Progress
 from tests.conftest import REPOSITORY
 from tests.corpus import tree
 from tests.engines.numbers import (
@@ -39,12 +39,6 @@ class Events(Listener):
 
     def event(self, name: str, fields: Fields) -> None:
         self.events.append((name, fields))
-
-    def advanced(self, meter: Meter) -> None:
-        """Ignores the event."""
-
-    def close(self) -> None:
-        """Does nothing."""
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ import nmt_prep
 from nmt_prep.checks import check_config
 from nmt_prep.config import Config
 from nmt_prep.pipeline.drivers import Share
-from nmt_prep.progress import Fields, Listener, Meter, Progress
+from nmt_prep.progress import Fields, Listener, Progress
 from tests.corpus import tree
 
 pytestmark = pytest.mark.slow
@@ -122,12 +122,6 @@ class Harm(Listener):
             with suppress(ProcessLookupError):  # it was already killed for another task
                 os.kill(process, self._number)
                 self.harmed.append(process)
-
-    def advanced(self, meter: Meter) -> None:
-        """Ignores the event."""
-
-    def close(self) -> None:
-        """Does nothing."""
 
 
 def test_two_threads(corpora: Path, expected: dict[str, str], tmp_path: Path) -> None:

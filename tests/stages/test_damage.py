@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +19,11 @@ from nmt_prep.progress import Progress
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.download import Download
 from nmt_prep.stages.extract import Extract
-from tests.server import WebServer, web_server
+from tests.server import WebServer
 from tests.stages.runs import config_of
 
 GOOD = gzip.compress(b"one\teins\n" * 5000, mtime=0)
 CUT = GOOD[:-9]
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[WebServer]:
-    monkeypatch.setenv("no_proxy", "*")
-    with web_server() as running:
-        yield running
 
 
 def corpus(url: Any, **more: Any) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import hashlib
 import json
 import shutil
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +21,11 @@ from nmt_prep.pipeline.pipeline import Pipeline
 from nmt_prep.progress import Progress
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.download import Download
-from tests.server import Answer, WebServer, web_server
+from tests.server import Answer, WebServer
 from tests.stages.runs import config_of
 
 ABC = hashlib.sha256(b"abc").hexdigest()
 DEF = hashlib.sha256(b"def").hexdigest()
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[WebServer]:
-    monkeypatch.setenv("no_proxy", "*")
-    with web_server() as running:
-        yield running
 
 
 @pytest.fixture

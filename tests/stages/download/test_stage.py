@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +13,10 @@ from nmt_prep.errors import ConfigError, DownloadError
 from nmt_prep.pipeline.manifest import Workspace
 from nmt_prep.runner import plan
 from nmt_prep.runner import run as verified_run
-from tests.server import Answer, WebServer, web_server
+from tests.server import Answer, WebServer
 from tests.stages.runs import config_of, manifest, run
 
 ABC = hashlib.sha256(b"abc").hexdigest()
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[WebServer]:
-    monkeypatch.setenv("no_proxy", "*")
-    with web_server() as running:
-        yield running
 
 
 def corpus(name: str, source: Any, target: Any, **more: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import nmt_prep
-from nmt_prep.config import ByteBPEVocab, SentencePieceVocab, T2TVocab
+from nmt_prep.config.vocab import ByteBPEVocab, SentencePieceVocab, T2TVocab
 from nmt_prep.errors import TrainingError
 from nmt_prep.stages.vocab import training
 from nmt_prep.stages.vocab.training import SampleFile, count_slice, count_tasks

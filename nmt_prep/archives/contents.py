@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from nmt_prep.archives.compression import decompressed
-from nmt_prep.archives.entry import Budget, Entry, Peekable, Readable, climbs_out, is_pattern, matcher, member_name
-from nmt_prep.archives.extraction import damage_errors, entries_of, missing_member, refused_member
+from nmt_prep.archives.entry import Budget, Entry, Peekable, Readable, is_pattern, matcher, member_name
+from nmt_prep.archives.extraction import damage_errors, entries_of, matching, missing_member
 from nmt_prep.archives.zip import STARTS
 from nmt_prep.artefacts import writing
 from nmt_prep.config import ExtractSettings as Limits
@@ -149,17 +149,12 @@ def _look_at(
     name = member_name(entry.name)
     if len(contents.names) < _NAMES_KEPT and entry.refused != "a directory" and not entry.single:
         contents.names.append(name)
-    matching = [wanted for wanted in contents.beginnings if matcher(wanted).fullmatch(name)]
-    if entry.refused == "a directory" and name not in matching:
-        return
-    if matching and (climbs_out(name) or entry.refused):
-        raise refused_member(opened.shown, name, entry.refused or "not inside the archive")
-    if any(beginning.member == name for wanted in matching for beginning in contents.beginnings[wanted]):
-        raise ArchiveError(f"{opened.shown}: {name!r} occurs twice, so the member is ambiguous")
-    if matching:
+    kept = {beginning.member for beginnings in contents.beginnings.values() for beginning in beginnings}
+    matched = matching(entry, {wanted: matcher(wanted) for wanted in contents.beginnings}, kept, opened.shown)
+    if matched:
         budget.check_member(name, entry.size or 0)
         beginning = _beginning_of(entry, name, opened, place, most)
-        for wanted in matching:
+        for wanted in matched:
             contents.beginnings[wanted].append(beginning)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import io
 import lzma
+import re
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -141,14 +142,8 @@ def _read_members(
             single = single or entry.single
             if len(names) < _NAMES_KEPT:
                 names.append(name)
-            if not any(pattern.fullmatch(name) for pattern in patterns.values()):
+            if not matching(entry, patterns, kept, archive.path):
                 continue
-            if entry.refused in _NOT_MATCHED and name not in patterns:
-                continue
-            if name in kept:
-                raise ArchiveError(f"{archive.path}: {name!r} occurs twice, so the member is ambiguous")
-            if climbs_out(name) or entry.refused:
-                raise refused_member(archive.path, name, entry.refused or "not inside the archive")
             kept[name] = keep(name, _chunks(entry, archive, budget))
             total += kept[name].size
             budget.check_total(total)
@@ -172,6 +167,29 @@ def _read_members(
 
 
 _NOT_MATCHED = {"a directory", "without a name"}  # patterns skip them
+
+
+def matching(entry: Entry, patterns: Mapping[str, re.Pattern[str]], kept: Container[str], path: object) -> list[str]:
+    """Returns the requested names and patterns that an entry matches.
+
+    Args:
+        entry: the entry.
+        patterns: what is requested, as by :func:`~nmt_prep.archives.entry.matcher`.
+        kept: names of earlier entries that were requested.
+        path: path or address of the archive, for messages.
+
+    Raises:
+        ArchiveError: a requested entry may not be extracted, or occurs twice.
+    """
+    name = member_name(entry.name)
+    matched = [wanted for wanted, pattern in patterns.items() if pattern.fullmatch(name)]
+    if not matched or (entry.refused in _NOT_MATCHED and name not in patterns):
+        return []
+    if name in kept:
+        raise ArchiveError(f"{path}: {name!r} occurs twice, so the member is ambiguous")
+    if climbs_out(name) or entry.refused:
+        raise refused_member(path, name, entry.refused or "not inside the archive")
+    return matched
 
 
 def _entries(

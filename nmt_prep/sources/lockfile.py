@@ -101,7 +101,8 @@ class LockFile:
             if self._known.get(locked.address) != locked:
                 self._known[locked.address] = locked
                 if not self._renew:
-                    self._merge(self.path, [locked])
+                    with _exclusive(self.path):
+                        _write(self.path, {**_read(self.path), locked.address: locked}.values())
 
     def finish(self) -> None:
         """Ends a renewal: writes the new records and keeps the old ones of addresses that were not renewed.
@@ -125,11 +126,6 @@ class LockFile:
             for address, locked in _read(path).items()
             if address not in renewed and not address.startswith(below)
         }
-
-    @staticmethod
-    def _merge(path: Path, new: Iterable[Locked]) -> None:
-        with _exclusive(path):
-            _write(path, {**_read(path), **{locked.address: locked for locked in new}}.values())
 
 
 @contextmanager
@@ -155,13 +151,7 @@ def _require_ours(path: Path, content: bytes | None) -> None:
     """
     if content is None or not content.strip(b"\0 \r\n\t"):  # after a loss of power a file may be all zeros
         return
-    try:
-        value = parse_json(content)
-    except ValueError:  # damaged
-        ours = _BEGINNING.match(content) is not None and b'"sha256"' in content
-    else:
-        ours = isinstance(value, dict) and {"files", "version"} <= value.keys()
-    if not ours:
+    if _BEGINNING.match(content) is None or not (b'"sha256"' in content or b'"version"' in content):
         raise ConfigError(
             f"{path} is not a lock file of nmt_prep, which needs that name for the lock file of the config; rename the "
             f"config, or move {path.name} away"

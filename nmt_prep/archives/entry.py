@@ -83,26 +83,23 @@ class Budget:
 
     def check_members(self, count: int) -> None:
         """Raises if there are too many entries."""
-        if count > self.limits.max_members:
-            raise ArchiveError(
-                f"{self.path} is refused: it has more than {self.limits.max_members} members; if that is "
-                "intended, raise extract.max_members in the config"
-            )
+        most = self.limits.max_members
+        self._check(count, most, f"it has more than {most} members", "max_members")
 
     def check_total(self, total: int) -> None:
         """Raises if the output is out of proportion to the size of the archive."""
-        if total > self._most:
-            raise ArchiveError(
-                f"{self.path} is refused: it expands to more than {self.limits.max_ratio} times its size, "
-                "like a decompression bomb; if that is intended, raise extract.max_ratio in the config"
-            )
+        what = f"it expands to more than {self.limits.max_ratio} times its size, like a decompression bomb"
+        self._check(total, self._most, what, "max_ratio")
 
     def check_member(self, name: str, size: int) -> None:
         """Raises if a member is too large."""
-        if size > self.limits.max_member_bytes:
+        most = self.limits.max_member_bytes
+        self._check(size, most, f"{name or 'it'!r} holds more than {most} bytes", "max_member_bytes")
+
+    def _check(self, number: float, most: float, what: str, key: str) -> None:
+        if number > most:
             raise ArchiveError(
-                f"{self.path} is refused: {name or 'it'!r} holds more than {self.limits.max_member_bytes} bytes; if "
-                "that is intended, raise extract.max_member_bytes in the config"
+                f"{self.path} is refused: {what}; if that is intended, raise extract.{key} in the config"
             )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from pathlib import PurePosixPath
 
 from nmt_prep.errors import DownloadError
 from nmt_prep.runtime import needed_extra
@@ -54,8 +53,8 @@ def files_of_split(listing: Listing, config: str | None, split: str, address: st
     if others or not files:
         what = f"{others[0]}, which is not Parquet" if others else "no file"
         raise DownloadError(
-            f"{address}: the split {name} has {what}; use the hub's conversion, {_plain(address)}@{CONVERTED}, or name "
-            f"files as {listing.repository}/<path>"
+            f"{address}: the split {name} has {what}; use the hub's conversion, {_converted(address)}, or name files "
+            f"as {listing.repository}/<path>"
         )
     return files
 
@@ -63,36 +62,33 @@ def files_of_split(listing: Listing, config: str | None, split: str, address: st
 def _splits(listing: Listing, config: str | None, address: str) -> Mapping[str, list[HubFile]]:
     """Returns the files of a config by split."""
     if listing.configs:
-        return _card_splits(_named(listing.configs, config, address), listing)
+        marked = next((entry.name for entry in listing.configs if entry.default), None)
+        configs = {entry.name: entry for entry in reversed(listing.configs)}
+        names = [entry.name for entry in listing.configs]
+        return _card_splits(configs[_name_among(names, marked if config is None else config, address)], listing)
     parquet = [file for file in listing.files if file.path.endswith(".parquet")]
     if not parquet:
         paths = [file.path for file in listing.files if not file.path.startswith(".")]
         conversion = ", and the hub has not converted it;"
         if "@" in address:
-            conversion = f" at this revision; use the hub's conversion, {_plain(address)}@{CONVERTED}, or"
+            conversion = f" at this revision; use the hub's conversion, {_converted(address)}, or"
         raise DownloadError(
             f"{address}: the data set has no Parquet file{conversion} name files of it as "
             f"{listing.repository}/<path> (there is {', '.join(paths[:5]) or 'none'})"
         )
     converted = [_CONVERTED_FILE.fullmatch(file.path) for file in parquet]
     if all(converted):
-        configs: dict[str, dict[str, list[HubFile]]] = {}
+        by_config: dict[str, dict[str, list[HubFile]]] = {}
         for file, match in zip(parquet, converted, strict=True):
             assert match is not None
-            configs.setdefault(match["config"], {}).setdefault(match["split"], []).append(file)
-        return configs[_name_among(list(configs), config, address)]
+            by_config.setdefault(match["config"], {}).setdefault(match["split"], []).append(file)
+        return by_config[_name_among(list(by_config), config, address)]
     if config is None:
         return _splits_by_path(parquet)
     folders = sorted({file.path.partition("/")[0] for file in parquet if "/" in file.path})
     if config not in folders:
         raise DownloadError(f"{address}: there is no config {config!r}{_meant(config, folders)}")
     return _splits_by_path(file for file in parquet if file.path.startswith(f"{config}/"))
-
-
-def _named(configs: Sequence[HubConfig], name: str | None, address: str) -> HubConfig:
-    marked = next((config.name for config in configs if config.default), None)
-    chosen = _name_among([config.name for config in configs], marked if name is None else name, address)
-    return next(config for config in configs if config.name == chosen)
 
 
 def _name_among(names: Sequence[str], name: str | None, address: str) -> str:
@@ -131,24 +127,16 @@ def _splits_by_path(files: Iterable[HubFile]) -> Mapping[str, list[HubFile]]:
     for file in listed:
         if match := _SHARD.fullmatch(file.path):
             splits.setdefault(match["split"], []).append(file)
-    for find in (_in_folders, _in_name):
+    for part in (0, -1):  # the folders, and if these name no split, the file
         for file in listed if not splits else ():
-            for split in find(PurePosixPath(file.path)):
+            for split in _named_splits(file.path.rpartition("/")[part]):
                 splits.setdefault(split, []).append(file)
     return splits or {"train": listed}
 
 
-def _in_folders(path: PurePosixPath) -> list[str]:
-    return _named_splits(path.parts[:-1])
-
-
-def _in_name(path: PurePosixPath) -> list[str]:
-    return _named_splits([path.name])
-
-
-def _named_splits(names: Iterable[str]) -> list[str]:
-    """Returns the splits that words of names stand for; words end at ``-``, ``_``, dots, spaces and digits."""
-    words = {word for name in names for word in re.split(r"[-._ 0-9]+", name)}
+def _named_splits(path: str) -> list[str]:
+    """Returns the splits that words of a path stand for; words end at ``/-_.``, spaces and digits."""
+    words = set(re.split(r"[-/._ 0-9]+", path))
     return [split for split, spelled in _SPLIT_WORDS.items() if words.intersection(spelled)]
 
 
@@ -179,8 +167,8 @@ def _some(names: Sequence[str]) -> str:
     return f"{shown}, and {len(names) - 20} more" if len(names) > 20 else shown or "none"
 
 
-def _plain(address: str) -> str:
-    return address.partition("@")[0]
+def _converted(address: str) -> str:
+    return f"{address.partition('@')[0]}@{CONVERTED}"
 
 
 def _with_config(address: str, config: str) -> str:

@@ -123,7 +123,7 @@ class Partial:
             _check_room(self.path.parent, (answer.total or 0) - answer.start)
             if answer.start == 0:
                 validators = answer.etag, answer.modified, answer.date
-                self._write_note(Resume(self._url, answer.total, *validators, 0, _boot()))
+                write_json(self._note_path, asdict(Resume(self._url, answer.total, *validators, 0, _boot())))
         with writing(self.path), self.path.open("a+b") as file:
             file.truncate(answer.start)
             if self._digested != answer.start:
@@ -160,10 +160,7 @@ class Partial:
     def _flushed(self) -> None:
         note = self._note()
         if note is not None:
-            self._write_note(replace(note, size=self.size))
-
-    def _write_note(self, note: Resume) -> None:
-        write_json(self._note_path, asdict(note))
+            write_json(self._note_path, asdict(replace(note, size=self.size)))
 
 
 def remove_partials(directory: Path) -> None:

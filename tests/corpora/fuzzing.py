@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import tracemalloc
 from collections.abc import Callable
+from contextlib import suppress
 
 from nmt_prep.errors import NmtPrepError
 
@@ -37,14 +38,17 @@ def mutated(content: bytes, tokens: list[bytes], seed: int) -> bytes:
     return bytes(data)
 
 
-def survives(work: Callable[[], object]) -> bool:
-    """Returns True if work stayed within bounded memory; ignores errors of nmt_prep, and propagates all others."""
+def peak_of(work: Callable[[], object]) -> int:
+    """Returns the largest memory of some work in bytes; ignores errors of nmt_prep."""
     tracemalloc.start()
     try:
-        work()
-    except NmtPrepError:
-        pass
+        with suppress(NmtPrepError):
+            work()
+        return tracemalloc.get_traced_memory()[1]
     finally:
-        peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-    return peak < MOST_MEMORY
+
+
+def survives(work: Callable[[], object]) -> bool:
+    """Returns True if work stayed within bounded memory; ignores errors of nmt_prep, and propagates all others."""
+    return peak_of(work) < MOST_MEMORY

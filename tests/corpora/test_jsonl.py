@@ -54,9 +54,3 @@ def test_a_field_path_through_something_else_than_an_object(tmp_path: Path) -> N
 def test_lone_surrogate(tmp_path: Path) -> None:
     with pytest.raises(InvalidTextError, match=r"a\.jsonl: a text has half of a surrogate pair, .*\\ud83d"):
         read(tmp_path, "jsonl", b'{"en": "x\\ud83d", "zh": "b"}', fields=FLAT)
-
-
-def test_faulty_lines(tmp_path: Path) -> None:
-    content = b'{"en": "a", "zh": "b"}\n{"en": "\xff", "zh": "b"}\n{"en": "' + b"x" * 60 + b'", "zh": "b"}\n'
-    opened = reader(tmp_path, "jsonl", content, fields=FLAT, invalid="drop", max_line_bytes=50)
-    assert faults_of(opened) == [0, Fault.INVALID_TEXT, Fault.TOO_LONG]

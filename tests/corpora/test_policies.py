@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from nmt_prep.lines import chunks
 from nmt_prep.lines.blocks import Fault
 from tests.conftest import examples
 from tests.corpora.builders import LANGUAGES, corpus, faults_of, pairs_of, reader
+from tests.corpora.fuzzing import peak_of
 
 
 def test_marks_and_carriage_returns_are_counted(tmp_path: Path) -> None:
@@ -122,15 +122,23 @@ def test_a_huge_line_takes_no_memory(tmp_path: Path, kind: str) -> None:
         file.write({"jsonl": b'\n{"e": "a", "z": "b"}\n', "csv": b"\na,b\n"}.get(kind, b"\na\tb\n"))
     (tmp_path / "b").write_bytes(b"1\n2\n")
     fields = {"fields": {"source": "e", "target": "z"}} if kind == "jsonl" else {}
-    tracemalloc.start()
-    try:
-        opened = open_corpus(corpus(kind, **fields), [paths], LANGUAGES)
-        assert pairs_of(opened) == [("a\tb", "2") if kind == "plain" else ("a", "b")]
-        assert tracemalloc.get_traced_memory()[1] < 24 << 20
-    finally:
-        tracemalloc.stop()
+    opened, pairs = open_corpus(corpus(kind, **fields), [paths], LANGUAGES), list[tuple[str, str]]()
+    assert peak_of(lambda: pairs.extend(pairs_of(opened))) < 24 << 20
+    assert pairs == [("a\tb", "2") if kind == "plain" else ("a", "b")]
 
 
 def test_a_line_both_long_and_invalid_counts_as_long(tmp_path: Path) -> None:
     opened = reader(tmp_path, "plain", b"a\n" + b"\xff" * 60 + b"\nb\n", b"1\n2\n3\n", max_line_bytes=50)
     assert faults_of(opened) == [0, Fault.TOO_LONG, 0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "pair"),
+    [("tsv", b"%b\t%b"), ("csv", b"%b,%b"), ("csv", b'"q","%b%b"'), ("jsonl", b'{"e": "%b", "z": "%b"}')],
+)
+def test_faulty_lines(tmp_path: Path, kind: str, pair: bytes) -> None:
+    lines = [pair % sides for sides in ((b"a", b"b"), (b"\xff", b"c"), (b"c", b"x" * 60), (b"d", b"e"))]
+    fields = {"fields": {"source": "e", "target": "z"}} if kind == "jsonl" else {}
+    opened = reader(tmp_path, kind, b"\n".join(lines), invalid="drop", max_line_bytes=50, **fields)
+    assert faults_of(opened) == [0, Fault.INVALID_TEXT, Fault.TOO_LONG, 0]
+    assert len(pairs_of(opened)) == 2

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from nmt_prep.errors import CorpusError
 from nmt_prep.lines import chunks
-from nmt_prep.lines.blocks import Fault
 from tests.conftest import examples
-from tests.corpora.builders import faults_of, pairs_of, read, reader
+from tests.corpora.builders import pairs_of, read, reader
 
 
 def test_quotes(tmp_path: Path) -> None:
@@ -71,10 +70,3 @@ def test_no_such_column(tmp_path: Path) -> None:
         read(tmp_path, "csv", b"en,zh\na,b\n", columns=columns)
     with pytest.raises(CorpusError, match=r"a\.csv:1: several columns named 'zh'"):
         read(tmp_path, "csv", b"zh,zh\na,b\n", columns={"source": "zh", "target": 0})
-
-
-def test_faulty_lines(tmp_path: Path) -> None:
-    content = b'a,b\n\xff,c\n"q",' + b"x" * 60 + b"\nd,e\n"
-    opened = reader(tmp_path, "csv", content, invalid="drop", max_line_bytes=50)
-    assert faults_of(opened) == [0, Fault.INVALID_TEXT, Fault.TOO_LONG, 0]
-    assert pairs_of(opened) == [("a", "b"), ("d", "e")]

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from nmt_prep.errors import CorpusError, InvalidTextError
 from nmt_prep.lines import chunks as module
-from nmt_prep.lines.blocks import Fault
 from tests.conftest import examples
-from tests.corpora.builders import faults_of, read, reader
+from tests.corpora.builders import read, reader
 from tests.reference import corpora as reference
 
 
@@ -82,10 +81,3 @@ def test_columns_by_name(tmp_path: Path) -> None:
     assert read(tmp_path, "tsv", content, columns={"source": "en", "target": 0}) == [("a", "1"), ("c", "2")]
     with pytest.raises(CorpusError, match=r"a\.tsv:1: no column named 'de' \(it has 'id', 'en', 'zh'\); correct"):
         read(tmp_path, "tsv", content, columns={"source": "de", "target": "zh"})
-
-
-def test_faulty_lines(tmp_path: Path) -> None:
-    content = b"a\tb\n\xff\n" + b"x" * 60 + b"\nc\td\n"
-    opened = reader(tmp_path, "tsv", content, invalid="drop", max_line_bytes=50)
-    assert faults_of(opened) == [0, Fault.INVALID_TEXT, Fault.TOO_LONG, 0]
-    assert read(tmp_path, "tsv", content, invalid="drop", max_line_bytes=50) == [("a", "b"), ("c", "d")]

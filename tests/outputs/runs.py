@@ -16,7 +16,8 @@ SENTENCEPIECE = {"kind": "sentencepiece", "size": 120, "model_type": "bpe"}
 
 def output_config(place: Path, *outputs: dict[str, Any], run: str = "run", **changes: Any) -> Config:
     """Returns a config with outputs; its records have 3 shards for train and 1 for dev."""
-    return corpus_config(place / run, outputs=list(outputs), **{"vocab": {"size": 200}, **changes})
+    config = corpus_config(place / run, outputs=list(outputs), **{"vocab": {"size": 200}, **changes})
+    return config.within(place)
 
 
 def run_outputs(place: Path, *outputs: dict[str, Any], pairs: int = 60, **changes: Any) -> Path:

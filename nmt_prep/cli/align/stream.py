@@ -22,11 +22,7 @@ from nmt_prep.align.settings import Settings, rounds
 from nmt_prep.align.training import Counter, updated
 from nmt_prep.align.vocabulary import Integers
 from nmt_prep.artefacts import check_writable, output_file, writing
-from nmt_prep.cleaning.adequacy.classifier import Classifier, count_words, no_words
-from nmt_prep.cleaning.adequacy.files import load as load_classifier
-from nmt_prep.cleaning.adequacy.files import save as save_classifier
-from nmt_prep.cleaning.adequacy.learning import LEAST_PAIRS, SAMPLE_PAIRS, learn
-from nmt_prep.cleaning.dedup.keys import keys_of_pairs
+from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.cli.text_stream import carriage_return_hint, input_blocks, name_of, write_text
 from nmt_prep.columns import TextColumn, joined_lines
@@ -35,6 +31,11 @@ from nmt_prep.lines.blocks import Block
 from nmt_prep.progress import Progress
 from nmt_prep.runtime import available_cores
 from nmt_prep.sides import SIDES
+
+with delayed_imports():  # only for --adequacy
+    from nmt_prep.cleaning.adequacy import classifier, learning
+    from nmt_prep.cleaning.adequacy import files as adequacy_files
+    from nmt_prep.cleaning.dedup import keys as pair_keys
 
 Batch: TypeAlias = "tuple[npt.NDArray[Any], Integers, npt.NDArray[Any], Integers]"
 """The lines of the source side, their offsets, and the same of the target side: text, or numbers of words."""
@@ -99,7 +100,7 @@ def align_stream(options: StreamOptions, console: SafeConsole, progress: Progres
         writer = _Writer(options.symmetrize, threads, *files)
         if options.model is not None:
             if options.adequacy is not None:
-                writer.classifier = load_classifier(options.model)
+                writer.classifier = adequacy_files.load(options.model)
             _use(_loaded(options.model, options), writer, console, progress)
         else:
             _learn(options, threads, writer, progress)
@@ -130,10 +131,10 @@ def _learn(options: StreamOptions, threads: int, writer: _Writer, progress: Prog
                 text.write((source.data, source.offsets, target.data, target.offsets))
                 meter.advance(len(source))
         judged = options.adequacy is not None
-        if judged and text.rows < LEAST_PAIRS:
+        if judged and text.rows < learning.LEAST_PAIRS:
             raise AlignmentModelError(
-                f"--adequacy: the input has {text.rows:,} pairs; it takes {LEAST_PAIRS:,} or more to learn from, or a "
-                "model with a classifier (--model)"
+                f"--adequacy: the input has {text.rows:,} pairs; it takes {learning.LEAST_PAIRS:,} or more to learn "
+                "from, or a model with a classifier (--model)"
             )
         copies = copies_of(text) if judged or options.scores is not None else None
         model = updated(model, counter.counts(), threads)
@@ -155,7 +156,7 @@ def _learn(options: StreamOptions, threads: int, writer: _Writer, progress: Prog
             assert copies is not None
             writer.classifier = _learned_classifier(model, pairs, text, copies, threads, progress)
         if options.save is not None:
-            save_classifier(writer.classifier, options.save) if writer.classifier else model.save(options.save)
+            adequacy_files.save(writer.classifier, options.save) if writer.classifier else model.save(options.save)
         with progress.meter("aligning", pairs.rows, "pairs") as meter:
             first = 0
             texts = map(text_columns, text.batches()) if judged else repeat(None)
@@ -169,21 +170,21 @@ def _learn(options: StreamOptions, threads: int, writer: _Writer, progress: Prog
 
 def _learned_classifier(
     model: Model, pairs: Spool, text: Spool, copies: Integers, threads: int, progress: Progress
-) -> Classifier:
+) -> classifier.Classifier:
     """Learns a classifier from the input: from the words of all pairs, and from a sample of distinct pairs.
 
     Raises:
         AlignmentModelError: there are too few good pairs.
     """
-    sums, first = no_words(model), 0
+    sums, first = classifier.no_words(model), 0
     sample = []
-    limit = np.uint64(min(2**64 * SAMPLE_PAIRS // max(pairs.rows, 1), 2**64 - 1))
+    limit = np.uint64(min(2**64 * learning.SAMPLE_PAIRS // max(pairs.rows, 1), 2**64 - 1))
     with progress.meter("learning a classifier", pairs.rows, "pairs") as meter:
         for batch, lines in zip(pairs.batches(), map(text_columns, text.batches()), strict=True):
             numbers = NumberedPairs(*batch)
             counted = copies[first : first + len(numbers)]
-            count_words(model, numbers, counted, sums, threads)
-            keys = keys_of_pairs(*lines, "normalized")[:, 0]
+            classifier.count_words(model, numbers, counted, sums, threads)
+            keys = pair_keys.keys_of_pairs(*lines, "normalized")[:, 0]
             chosen = np.flatnonzero(keys <= limit)
             columns = [*(_arrow(side).take(pa.array(chosen)) for side in lines), keys[chosen], counted[chosen]]
             sample.append(pa.record_batch(columns, names=[*SIDES, "key", "copies"]))
@@ -194,7 +195,7 @@ def _learned_classifier(
         (chosen_pairs,) = table.take(pa.array(places)).combine_chunks().to_batches(max_chunksize=None)
         source, target = (TextColumn.from_arrow(chosen_pairs.column(side)) for side in SIDES)
         counted = chosen_pairs.column("copies").to_numpy()
-        return learn(model, source, target, counted, threads=threads, sums=sums).classifier
+        return learning.learn(model, source, target, counted, threads=threads, sums=sums).classifier
 
 
 def _arrow(lines: TextColumn) -> pa.Array:
@@ -213,7 +214,7 @@ class _Writer:
         self, symmetrize: Symmetrization, threads: int, scores: BinaryIO | None, adequacy: BinaryIO | None
     ) -> None:
         self.threads = threads
-        self.classifier: Classifier | None = None
+        self.classifier: classifier.Classifier | None = None
         self._symmetrize, self._scores, self._adequacy = symmetrize, scores, adequacy
         self._pairs = self._links = self._empty = self._too_long = 0
 
@@ -395,7 +396,7 @@ def copies_of(text: Spool) -> Integers:
     keys_path = text.path.with_suffix(".keys")
     with _temporary(keys_path), keys_path.open("wb") as file:
         for batch in text.batches():
-            file.write(keys_of_pairs(*text_columns(batch), "normalized").tobytes())
+            file.write(pair_keys.keys_of_pairs(*text_columns(batch), "normalized").tobytes())
     if not text.rows:
         return np.empty(0, np.int64)
     keys = np.memmap(keys_path, np.uint64, "r", shape=(text.rows, 2))

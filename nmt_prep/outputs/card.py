@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import yaml
+
+from nmt_prep.outputs.output import RunFacts
 
 _SIZES = (
     (10**3, "n<1K"),
@@ -20,54 +21,52 @@ _SIZES = (
 )
 
 
-@dataclass(frozen=True)
-class Card:
-    """The content of a dataset card.
+def dataset_card(run: RunFacts, pairs: Mapping[str, int], columns: Mapping[str, str], signature: str) -> str:
+    """Returns a card as Markdown with a YAML header, which tells the Hub and ``load_dataset`` splits and files.
 
-    Attributes:
-        name: name of the data set.
-        languages: tags of the source and the target language.
+    Args:
+        run: facts of the run.
         pairs: number of pairs by split.
-        corpora: names of the corpora by split.
-        licences: the licences that the config states, by name of the corpus.
         columns: description of each column.
         signature: one line that identifies the data.
-        folder: path of the directory of the Parquet files, relative to the card; empty for the directory of the card.
     """
+    files = [{"split": split, "path": f"{split}-*.parquet"} for split in pairs]
+    configs = [{"config_name": "default", "data_files": files}]
+    source, target = run.languages["source"], run.languages["target"]
+    lines = card_head((source, target), sum(pairs.values()), {}, {"configs": configs})
+    lines += [f"# {run.name}", "", f"Sentence pairs, {source} to {target}.", ""]
+    lines += ["| split | pairs | corpora |", "|---|---|---|"]
+    lines += [f"| {split} | {count:,} | {', '.join(run.corpora[split])} |" for split, count in pairs.items()]
+    lines += ["", "| column | content |", "|---|---|"]
+    lines += [f"| `{column}` | {meaning} |" for column, meaning in columns.items()]
+    lines += ["", "## Licences", ""]
+    names = dict.fromkeys(name for listed in run.corpora.values() for name in listed)
+    lines += [f"- {name}: {plain_markdown(run.licences.get(name, 'not stated'))}" for name in names]
+    lines += ["", "## Use", "", "```python", "from datasets import load_dataset", ""]
+    lines += ['data = load_dataset("PATH_OR_OWNER/NAME")', "```", "", f"Signature: `{signature}`", ""]
+    return "\n".join(lines)
 
-    name: str
-    languages: tuple[str, str]
-    pairs: Mapping[str, int]
-    corpora: Mapping[str, Sequence[str]]
-    licences: Mapping[str, str]
-    columns: Mapping[str, str]
-    signature: str
-    folder: str = ""
 
+def card_head(
+    languages: Sequence[str], pairs: int, licence: Mapping[str, object], files: Mapping[str, object]
+) -> list[str]:
+    """Returns the lines of the YAML header of a card.
 
-def dataset_card(card: Card) -> str:
-    """Returns a card as Markdown with a YAML header, which tells the Hub and ``load_dataset`` splits and files."""
-    place = f"{card.folder}/" if card.folder else ""
-    files = [{"split": split, "path": f"{place}{split}-*.parquet"} for split in card.pairs]
+    Args:
+        languages: tags of the languages.
+        pairs: number of pairs of all splits.
+        licence: the key ``license``, if the card has it.
+        files: the keys that name the files.
+    """
     header = {
-        "language": sorted({tag.replace("_", "-").partition("-")[0].lower() for tag in card.languages}),
+        "language": sorted({tag.replace("_", "-").partition("-")[0].lower() for tag in languages}),
+        **licence,
         "multilinguality": ["translation"],
         "task_categories": ["translation"],
-        "size_categories": [size_category(sum(card.pairs.values()))],
-        "configs": [{"config_name": "default", "data_files": files}],
+        "size_categories": [size_category(pairs)],
+        **files,
     }
-    lines = ["---", yaml.safe_dump(header, sort_keys=False, allow_unicode=True).rstrip(), "---", ""]
-    lines += [f"# {card.name}", "", f"Sentence pairs, {card.languages[0]} to {card.languages[1]}.", ""]
-    lines += ["| split | pairs | corpora |", "|---|---|---|"]
-    lines += [f"| {split} | {pairs:,} | {', '.join(card.corpora[split])} |" for split, pairs in card.pairs.items()]
-    lines += ["", "| column | content |", "|---|---|"]
-    lines += [f"| `{column}` | {meaning} |" for column, meaning in card.columns.items()]
-    lines += ["", "## Licences", ""]
-    names = dict.fromkeys(name for listed in card.corpora.values() for name in listed)
-    lines += [f"- {name}: {plain_markdown(card.licences.get(name, 'not stated'))}" for name in names]
-    lines += ["", "## Use", "", "```python", "from datasets import load_dataset", ""]
-    lines += ['data = load_dataset("PATH_OR_OWNER/NAME")', "```", "", f"Signature: `{card.signature}`", ""]
-    return "\n".join(lines)
+    return ["---", yaml.safe_dump(header, sort_keys=False, allow_unicode=True).rstrip(), "---", ""]
 
 
 def plain_markdown(text: str) -> str:

@@ -11,16 +11,17 @@ from contextlib import ExitStack
 
 import numpy as np
 import numpy.typing as npt
+from _nmt_prep_core import count_ids
 
-from nmt_prep.config import Config, ExistingVocab, Vocab
+from nmt_prep.artefacts import atomic_write
+from nmt_prep.config import Config, Vocab
 from nmt_prep.config.outputs import FairseqOptions
 from nmt_prep.engines import Tick
-from nmt_prep.errors import VocabularyError
 from nmt_prep.outputs.files import OutputFile
-from nmt_prep.outputs.mmap import MAX_UINT16_PIECES, IdType, id_type, sequence_file
+from nmt_prep.outputs.mmap import IdType, check_type, id_type, sequence_file, type_problems
 from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
 from nmt_prep.outputs.pairs import IdPairs
-from nmt_prep.outputs.vocabulary import PieceCounts, total_counts, write_text
+from nmt_prep.outputs.vocabulary import write_text
 from nmt_prep.sides import SIDES
 from nmt_prep.subwords import Tokenizer
 from nmt_prep.subwords.piece_text import PieceText
@@ -58,26 +59,17 @@ class Fairseq(Output[FairseqOptions]):
             yield "shards", f"shard {split[5:]} of train would have the files of the split {split}; rename that split"
 
     def vocab_problems(self, options: FairseqOptions, vocab: Vocab) -> Iterator[tuple[str, str]]:
-        asked = None if isinstance(vocab, ExistingVocab) else vocab.size
-        if options.dtype == "uint16" and asked is not None and asked > MAX_UINT16_PIECES:
-            yield (
-                "dtype",
-                f"uint16 holds at most {MAX_UINT16_PIECES} pieces, and vocab.size is {asked}; leave it out",
-            )
+        yield from type_problems(options.dtype, vocab)
 
     def check(self, options: FairseqOptions, run: RunFacts) -> None:
         for side in SIDES:
             size = _padded(len(run.vocabularies[side].load()))
-            if options.dtype == "uint16" and size > MAX_UINT16_PIECES:
-                raise VocabularyError(
-                    f"{run.vocabularies[side].path.name} has {size} pieces, but ids of type uint16 allow fairseq only "
-                    f"{MAX_UINT16_PIECES}; leave dtype out of the output {options.directory}"
-                )
+            check_type(options.dtype, size, run.vocabularies[side].path.name, options.directory)
 
     def write(self, task: ShardTask[FairseqOptions], tick: Tick) -> ShardMade:
         assert isinstance(task.pairs, IdPairs)
         tokenizers = [task.run.vocabularies[side].load() for side in SIDES]
-        counts = PieceCounts(task) if task.split == "train" else None
+        counts = [np.zeros(len(tokenizer), np.int64) for tokenizer in tokenizers]
         pairs, made = 0, list[OutputFile]()
         with ExitStack() as stack:
             opened = []
@@ -90,22 +82,28 @@ class Fairseq(Output[FairseqOptions]):
             tables = [new_ids(tokenizer).astype(_dtype(task.options, tokenizer)) for tokenizer in tokenizers]
             texts = [PieceText(tokenizer) for tokenizer in tokenizers]
             for batch in task.pairs.batches():
-                for (file, _), text, table, rows in zip(
-                    opened, texts, tables, (batch.sources, batch.targets), strict=True
+                for (file, _), text, table, count, rows in zip(
+                    opened, texts, tables, counts, (batch.sources, batch.targets), strict=True
                 ):
                     text.check(rows.values)  # the dictionary could not spell a piece with white space
                     file.add(table.take(rows.values), rows.offsets)
-                if counts is not None:
-                    counts.add(batch.sources.values, batch.targets.values)
+                    count_ids(count, rows.values)
                 pairs += len(batch)
                 tick(len(batch))
         for _, facts in opened:
             made += facts()
-        return ShardMade(pairs, tuple(made), {}, () if counts is None else (counts.save(),))
+        counted = task.scratch_path("counts.npy")
+        with atomic_write(counted) as beside, beside.open("wb") as output:
+            np.save(output, np.concatenate(counts))
+        return ShardMade(pairs, tuple(made), {}, (str(counted),))
 
     def finish(self, made: Made[FairseqOptions]) -> None:
-        counts = total_counts(made.run, made.shards["train"])
-        for side, occurring in zip(SIDES, counts, strict=True):
+        sizes = [len(made.run.vocabularies[side].load()) for side in SIDES]
+        total = np.zeros(sum(sizes), np.int64)
+        for path in (path for shard in made.shards["train"] for path in shard.scratch):
+            total += np.load(path)
+        source, target = np.split(total, [sizes[0]])
+        for side, occurring in zip(SIDES, [source + target] * 2 if made.run.shared else [source, target], strict=True):
             lines = dictionary(made.run.vocabularies[side].load(), occurring)
             write_text(made.directory / f"dict.{made.run.codes[side]}.txt", "".join(f"{line}\n" for line in lines))
 

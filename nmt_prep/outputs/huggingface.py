@@ -21,7 +21,7 @@ from nmt_prep.columns import Ragged
 from nmt_prep.config import Config
 from nmt_prep.config.outputs import HuggingFaceOptions
 from nmt_prep.engines import Tick
-from nmt_prep.outputs.card import Card, dataset_card
+from nmt_prep.outputs.card import dataset_card
 from nmt_prep.outputs.files import parquet_file
 from nmt_prep.outputs.lines import corpus_lines
 from nmt_prep.outputs.output import Form, Made, Output, ShardMade, ShardTask
@@ -250,7 +250,7 @@ class HuggingFace(Output[HuggingFaceOptions]):
     def finish(self, made: Made[HuggingFaceOptions]) -> None:
         if made.options.rows == "ids":
             copy_vocabularies(made.directory, made.run)
-        write_text(made.directory / "README.md", dataset_card(_card(made)))
+        write_text(made.directory / "README.md", _card(made))
 
 
 def _prompts(options: HuggingFaceOptions, task: ShardTask[HuggingFaceOptions]) -> tuple[Prompt, ...]:
@@ -264,7 +264,7 @@ def _prompts(options: HuggingFaceOptions, task: ShardTask[HuggingFaceOptions]) -
     return tuple(parse_prompt(prompt).named(source, target) for prompt in options.prompts)
 
 
-def _card(made: Made[HuggingFaceOptions]) -> Card:
+def _card(made: Made[HuggingFaceOptions]) -> str:
     run, source, target = made.run, *(made.run.languages[side] for side in SIDES)
     columns = {
         "translation": {"translation": "the text of both sides, by language"},
@@ -275,15 +275,9 @@ def _card(made: Made[HuggingFaceOptions]) -> Card:
             "length": "number of input ids",
         },
     }[made.options.rows]
-    return Card(
-        name=run.name,
-        languages=(source, target),
-        pairs={split: made.pairs(split) for split in made.shards},
-        corpora=run.corpora,
-        licences=run.licences,
-        columns={**columns, **({CORPUS: "name of the pair's corpus"} if made.options.corpus else {})},
-        signature=f"nmt_prep|{run.name}|{source}-{target}|seed:{run.seed}|rows:{made.options.rows}|{run.fingerprint[:16]}",
-    )
+    columns |= {CORPUS: "name of the pair's corpus"} if made.options.corpus else {}
+    signature = f"nmt_prep|{run.name}|{source}-{target}|seed:{run.seed}|rows:{made.options.rows}|{run.fingerprint[:16]}"
+    return dataset_card(run, {split: made.pairs(split) for split in made.shards}, columns, signature)
 
 
 HUGGINGFACE = HuggingFace()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from _nmt_prep_core import join_pairs
@@ -12,7 +12,7 @@ from nmt_prep.config import Config, ExistingVocab, Vocab
 from nmt_prep.config.outputs import MegatronOptions
 from nmt_prep.engines import Tick
 from nmt_prep.errors import VocabularyError
-from nmt_prep.outputs.mmap import MAX_UINT16_PIECES, id_type, sequence_file
+from nmt_prep.outputs.mmap import check_type, id_type, sequence_file, type_problems
 from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
 from nmt_prep.outputs.pairs import IdPairs
 from nmt_prep.outputs.vocabulary import copy_file
@@ -21,12 +21,7 @@ from nmt_prep.subwords import Tokenizer
 _SIDES = {"source": -1, "target": -2}
 """The sides as parts of a sequence, for the native function."""
 
-_SPECIALS: dict[str, Callable[[Tokenizer], int | None]] = {
-    "pad": lambda tokenizer: tokenizer.pad_id,
-    "eos": lambda tokenizer: tokenizer.eos_id,
-    "bos": lambda tokenizer: tokenizer.bos_id,
-    "unk": lambda tokenizer: tokenizer.unk_id,
-}
+_SPECIALS = ("pad", "eos", "bos", "unk")
 _PLACE = re.compile(r"\{([^{}]*)\}")
 
 
@@ -60,21 +55,12 @@ class Megatron(Output[MegatronOptions]):
             if not isinstance(vocab, ExistingVocab) and piece not in vocab.own_pieces:
                 key = "pair" if (piece, False) in parts else "sep"
                 yield key, f"{piece!r} is not in vocab.reserved; add it there to make it a single piece"
-        asked = None if isinstance(vocab, ExistingVocab) else vocab.size
-        if options.dtype == "uint16" and asked is not None and asked > MAX_UINT16_PIECES:
-            yield (
-                "dtype",
-                f"uint16 holds at most {MAX_UINT16_PIECES} pieces, and vocab.size is {asked}; leave it out",
-            )
+        yield from type_problems(options.dtype, vocab)
 
     def check(self, options: MegatronOptions, run: RunFacts) -> None:
-        tokenizer, name = run.vocabularies["source"].load(), run.vocabularies["source"].path.name
+        tokenizer = run.vocabularies["source"].load()
         sequence_parts(options, tokenizer)
-        if options.dtype == "uint16" and len(tokenizer) > MAX_UINT16_PIECES:
-            raise VocabularyError(
-                f"{name} has {len(tokenizer)} pieces, but ids of type uint16 allow Megatron only {MAX_UINT16_PIECES}; "
-                f"leave dtype out of the output {options.directory}"
-            )
+        check_type(options.dtype, len(tokenizer), run.vocabularies["source"].path.name, options.directory)
 
     def write(self, task: ShardTask[MegatronOptions], tick: Tick) -> ShardMade:
         assert isinstance(task.pairs, IdPairs)
@@ -115,7 +101,7 @@ def sequence_parts(options: MegatronOptions, tokenizer: Tokenizer) -> list[int]:
         if place and name in _SIDES:
             numbers.append(_SIDES[name])
         elif place and special in _SPECIALS:
-            number = _SPECIALS[special](tokenizer)
+            number = getattr(tokenizer, f"{special}_id")
             if number is None:
                 raise VocabularyError(
                     f"the vocabulary has no {special} piece, which {{{name}}} in the pair of the output "

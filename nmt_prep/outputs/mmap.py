@@ -14,6 +14,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from nmt_prep.config import ExistingVocab, Vocab
+from nmt_prep.errors import VocabularyError
 from nmt_prep.outputs.files import HashedFile, OutputFile, output_file
 
 IdType: TypeAlias = Literal["uint16", "int32", "uint32"]
@@ -31,6 +33,32 @@ _BLOCK = 1 << 18
 def id_type(given: IdType | None, pieces: int, wide: IdType) -> IdType:
     """Returns the type of ids in a file: the given one, or else the choice of toolkits for this vocabulary size."""
     return given or ("uint16" if pieces <= MAX_UINT16_PIECES else wide)
+
+
+def type_problems(given: IdType | None, vocab: Vocab) -> Iterator[tuple[str, str]]:
+    """Yields the key ``dtype`` with what is wrong if the type cannot hold the ids of a vocabulary of the asked size."""
+    asked = 0 if isinstance(vocab, ExistingVocab) else vocab.size
+    if given == "uint16" and asked > MAX_UINT16_PIECES:
+        yield "dtype", f"uint16 holds at most {MAX_UINT16_PIECES} pieces, and vocab.size is {asked}; leave it out"
+
+
+def check_type(given: IdType | None, pieces: int, name: str, output: str) -> None:
+    """Checks that the given type can hold the ids of a vocabulary.
+
+    Args:
+        given: the type.
+        pieces: number of pieces.
+        name: name of the file of the vocabulary.
+        output: name of the output.
+
+    Raises:
+        VocabularyError: it cannot.
+    """
+    if given == "uint16" and pieces > MAX_UINT16_PIECES:
+        raise VocabularyError(
+            f"{name} has {pieces} pieces, but ids of type uint16 allow only {MAX_UINT16_PIECES}; leave dtype out of "
+            f"the output {output}"
+        )
 
 
 class SequenceFile:

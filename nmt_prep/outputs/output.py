@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import ClassVar, Generic, Literal, TypeAlias, TypeVar
 
 from nmt_prep.config import Config, Vocab
 from nmt_prep.config.outputs import OutputOptions
@@ -18,7 +18,7 @@ from nmt_prep.engines import Tick
 from nmt_prep.outputs.files import OutputFile
 from nmt_prep.outputs.pairs import IdPairs, TextPairs
 from nmt_prep.sides import Side
-from nmt_prep.subwords import Tokenizer
+from nmt_prep.subwords.facts import BuiltVocabulary
 
 Options = TypeVar("Options", bound=OutputOptions)
 
@@ -28,17 +28,6 @@ Form: TypeAlias = Literal["ids", "text", "linked_text", "linked_tsv", "linked_pi
 The linked forms also have the links of pieces, for splits with links: ``linked_text`` is text, ``linked_tsv`` text for
 a trainer that reads spaces for tabs, and ``linked_pieces`` lines of pieces.
 """
-
-
-class VocabularyFile(Protocol):
-    """A vocabulary of the run."""
-
-    @property
-    def path(self) -> Path:
-        """The file of the vocabulary."""
-
-    def load(self) -> Tokenizer:
-        """Returns the tokenizer, which each process loads only once."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +51,7 @@ class RunFacts:
     seed: int
     languages: Mapping[Side, str]
     shared: bool
-    vocabularies: Mapping[Side, VocabularyFile]
+    vocabularies: Mapping[Side, BuiltVocabulary]
     frames: Mapping[Side, str]
     corpora: Mapping[str, Sequence[str]]
     licences: Mapping[str, str]

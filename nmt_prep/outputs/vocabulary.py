@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-from _nmt_prep_core import count_ids
-
 from nmt_prep.artefacts import atomic_write, link_or_copy, write_json, writing
 from nmt_prep.config import Vocab
 from nmt_prep.config.outputs import ListFormat, OutputOptions
 from nmt_prep.errors import VocabularyError
-from nmt_prep.outputs.output import RunFacts, ShardMade, ShardTask
+from nmt_prep.outputs.output import RunFacts
 from nmt_prep.sides import SIDES
 from nmt_prep.subwords import Tokenizer, dialect_of
 from nmt_prep.subwords.frame import Frame
@@ -160,43 +156,3 @@ def write_text(path: Path, text: str) -> None:
     """
     with atomic_write(path) as beside:
         beside.write_text(text, encoding="utf-8", newline="\n")
-
-
-class PieceCounts:
-    """Counts the occurrences of the pieces in a shard, for a dictionary with counts.
-
-    Args:
-        task: the task of the shard.
-    """
-
-    def __init__(self, task: ShardTask) -> None:  # type: ignore[type-arg]
-        self._path = task.scratch_path("counts.npy")
-        self._counts = [np.zeros(len(task.run.vocabularies[side].load()), np.int64) for side in SIDES]
-
-    def add(self, sources: npt.NDArray[np.int32], targets: npt.NDArray[np.int32]) -> None:
-        """Adds ids of both sides."""
-        for side, ids in enumerate((sources, targets)):
-            count_ids(self._counts[side], ids)
-
-    def save(self) -> str:
-        """Writes the counts; returns the path of the file.
-
-        Raises:
-            OutputError: the file cannot be written.
-        """
-        with atomic_write(self._path) as beside, beside.open("wb") as file:
-            np.save(file, np.concatenate(self._counts))
-        return str(self._path)
-
-
-def total_counts(run: RunFacts, shards: Sequence[ShardMade]) -> list[npt.NDArray[np.int64]]:
-    """Returns the counts of the pieces of each side, in order of ids, summed over shards.
-
-    Sides that share a vocabulary both have the counts of both sides.
-    """
-    sizes = [len(run.vocabularies[side].load()) for side in SIDES]
-    total = np.zeros(sum(sizes), np.int64)
-    for path in (path for shard in shards for path in shard.scratch):
-        total += np.load(path)
-    source, target = np.split(total, [sizes[0]])
-    return [source + target] * 2 if run.shared else [source, target]

@@ -55,7 +55,7 @@ from nmt_prep.stages.encode_tasks import (
 )
 from nmt_prep.stages.pair_files import pair_files, pair_stages
 from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
-from nmt_prep.stages.vocab.facts import VocabularyFacts
+from nmt_prep.subwords.facts import VocabularyFacts
 from nmt_prep.subwords.frame import Frame
 from nmt_prep.typed_json import parse_json_as
 

@@ -9,16 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
-
-import yaml
 
 from nmt_prep.artefacts import write_json
 from nmt_prep.config import Config, PublishSettings
 from nmt_prep.engines import Tick
 from nmt_prep.errors import OutputError
 from nmt_prep.outputs import wanted_outputs
-from nmt_prep.outputs.card import plain_markdown, size_category
+from nmt_prep.outputs.card import card_head, plain_markdown
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage
@@ -75,8 +72,13 @@ def publication_card(job: Job, url: str, stages: Sequence[type[AnyStage]]) -> by
     assert hub is not None
     licences = _licences(job)
     source, target = config.languages.source, config.languages.target
-    lines = ["---", _header(config, info, licences, hub, stages), "---", ""]
-    lines += [f"# {config.name}", "", f"Sentence pairs, {source} to {target}, prepared with nmt_prep.", ""]
+    lines = [
+        *_head(config, info, licences, hub, stages),
+        f"# {config.name}",
+        "",
+        f"Sentence pairs, {source} to {target}, prepared with nmt_prep.",
+        "",
+    ]
     lines += ["| split | corpus | pairs | licence |", "|---|---|---|---|", *_rows(info, licences), ""]
     lines += ["## Files", "", "| directory | content |", "|---|---|"]
     lines += [f"| `{stage.directory}/` | {_CONTENT.get(stage, stage.name)} |" for stage in stages]
@@ -86,22 +88,16 @@ def publication_card(job: Job, url: str, stages: Sequence[type[AnyStage]]) -> by
     return "\n".join(lines).encode()
 
 
-def _header(
+def _head(
     config: Config,
     info: DatasetInfo,
     licences: Mapping[tuple[str, str], str],
     hub: HubAddress,
     stages: Sequence[type[AnyStage]],
-) -> str:
-    tags = (config.languages.source, config.languages.target)
+) -> list[str]:
+    """Returns the header of the card."""
     corpora = [(split, corpus.name) for split, listed in info.corpora.items() for corpus in listed]
-    header: dict[str, Any] = {
-        "language": sorted({tag.replace("_", "-").partition("-")[0].lower() for tag in tags}),
-        "license": sorted({_hub_licence(licences.get(corpus)) for corpus in corpora}),
-        "multilinguality": ["translation"],
-        "task_categories": ["translation"],
-        "size_categories": [size_category(sum(split.pairs for split in info.splits.values()))],
-    }
+    licence = {"license": sorted({_hub_licence(licences.get(corpus)) for corpus in corpora})}
     configs = [
         {
             "config_name": name,
@@ -112,8 +108,9 @@ def _header(
         }
         for name in _parquet_outputs(config, stages)
     ]
-    header |= {"configs": configs} if configs else {"viewer": False}
-    return yaml.safe_dump(header, sort_keys=False, allow_unicode=True).rstrip()
+    files: dict[str, object] = {"configs": configs} if configs else {"viewer": False}
+    languages = (config.languages.source, config.languages.target)
+    return card_head(languages, sum(split.pairs for split in info.splits.values()), licence, files)
 
 
 def _hub_licence(licence: str | None) -> str:
@@ -293,11 +290,11 @@ class Publish(Stage[NoOutput, int]):
     def work(self, job: Job) -> Rounds[int]:
         settings, paths, wanted = _settings(job.config), self._paths(job), self._wanted(job)
         publisher = cache(partial(publisher_for, settings))  # contacted only when it is used
-        announced = yield from ANNOUNCE.run(
+        [announced] = yield from ANNOUNCE.run(
             [AnnounceTask("announce", settings, job.fingerprint, wanted)],
             valid=lambda result: publisher().is_current(result.number, job.fingerprint, wanted),
         )
-        number, missing = announced[0].number, set(announced[0].missing)
+        number, missing = announced.number, set(announced.missing)
         tasks = [
             UploadTask(f"{index:06d}", settings, paths[name], name, file, number)
             for index, (name, file) in enumerate(wanted.items())

@@ -178,7 +178,7 @@ def _tokenizers(run: Path) -> tuple[Tokenizer, Tokenizer]:
     if manifest is None:
         raise OutputError(f"{run} has no vocabularies; first run nmt-prep run CONFIG --until vocab")
     source, target = (
-        BuiltVocabulary(run / Vocabulary.directory / facts.file, facts.kind, facts.id_layout, facts.fingerprint).load()
+        BuiltVocabulary(run / Vocabulary.directory / facts.file, facts).load()
         for facts in parse_json_as(VocabOutput, manifest.details).sides().values()
     )
     return source, target

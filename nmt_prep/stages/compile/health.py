@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -99,12 +99,8 @@ class RecountTask:
     wanted: dict[Side, tuple[int, ...]]
 
 
-@dataclass(frozen=True)
-class LineCounts:
-    """The counts of lines of each side by their hashes, and their texts, cut."""
-
-    counts: dict[Side, dict[int, int]]
-    texts: dict[Side, dict[int, str]]
+LineCounts: TypeAlias = dict[Side, dict[int, FrequentLine]]
+"""The counted lines of each side by their hashes."""
 
 
 def recount(task: RecountTask, tick: Tick) -> LineCounts:
@@ -113,42 +109,46 @@ def recount(task: RecountTask, tick: Tick) -> LineCounts:
     Raises:
         CorpusError: the part cannot be read.
     """
-    counted = LineCounts({side: {} for side in task.wanted}, {side: {} for side in task.wanted})
+    counted: LineCounts = {side: {} for side in task.wanted}
     for batch in iter_pairs(task.part, columns=list(task.wanted)):
         for side, wanted in task.wanted.items():
-            _count(batch.column(side), wanted, counted.counts[side], counted.texts[side])
+            _count(batch.column(side), wanted, counted[side])
         tick(len(batch))
     return counted
 
 
-def _count(lines: pa.Array, wanted: Sequence[int], counts: dict[int, int], texts: dict[int, str]) -> None:
+def _count(lines: pa.Array, wanted: Sequence[int], counted: dict[int, FrequentLine]) -> None:
     column = TextColumn.from_arrow(lines)
     hashes = line_hashes(column.data, column.offsets)
     found = np.flatnonzero(np.isin(hashes, np.array(wanted, np.uint64)))
     values, firsts, numbers = np.unique(hashes[found], return_index=True, return_counts=True)
     for value, first, number in zip(values.tolist(), firsts.tolist(), numbers.tolist(), strict=True):
-        counts[value] = counts.get(value, 0) + number
-        texts.setdefault(value, lines[int(found[first])].as_py().strip()[:_KEPT_CHARACTERS])
+        text = lines[int(found[first])].as_py().strip()[:_KEPT_CHARACTERS]
+        _add(counted, value, FrequentLine(text, number))
+
+
+def _add(counted: dict[int, FrequentLine], value: int, line: FrequentLine) -> None:
+    """Adds the count of a line to that of the line with the same hash, which keeps its text."""
+    before = counted.get(value, FrequentLine(line.text, 0))
+    counted[value] = replace(before, count=before.count + line.count)
 
 
 RECOUNT = Round("recount", recount, LineCounts, words="counting frequent lines")
 
 
 @dataclass(frozen=True)
-class KeyFiles:
-    """The files with the keys of the pairs of a corpus."""
-
-    corpus: str
-    files: tuple[Path, ...]
-
-
-@dataclass(frozen=True)
 class InTrainTask:
-    """A corpus outside of train, whose pairs are looked for in train."""
+    """A corpus outside of train, whose pairs are looked for in train.
+
+    Attributes:
+        key: name of the task.
+        held_out: files with the keys of its pairs.
+        train: for each corpus of train, the files with the keys of its pairs.
+    """
 
     key: str
-    held_out: KeyFiles
-    train: tuple[KeyFiles, ...]
+    held_out: tuple[Path, ...]
+    train: dict[str, tuple[Path, ...]]
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ def look_in_train(task: InTrainTask, meter: Meter | None) -> InTrain:
         CorpusError: a file of keys cannot be read.
     """
     del meter
-    every = np.concatenate([np.empty(0, np.uint64), *(keys for path in task.held_out.files for keys in _keys(path))])
+    every = np.concatenate([np.empty(0, np.uint64), *(keys for path in task.held_out for keys in _keys(path))])
     keys, numbers = np.unique(every, return_counts=True)
     keys, numbers = keys[:_MOST_KEYS], numbers[:_MOST_KEYS]
     seen = np.zeros(len(keys), np.bool_)
@@ -174,13 +174,13 @@ def look_in_train(task: InTrainTask, meter: Meter | None) -> InTrain:
     possible = np.zeros(1 << _FILTER_BITS, np.bool_)  # most keys are not there, which this tells fast
     low = np.uint64(len(possible) - 1)
     possible[keys & low] = True
-    for corpus in task.train if len(keys) else ():
+    for corpus, files in task.train.items() if len(keys) else ():
         here = np.zeros(len(keys), np.bool_)
-        for read in (read for path in corpus.files for read in _keys(path)):
+        for read in (read for path in files for read in _keys(path)):
             others = read[possible[read & low]]
             places = np.minimum(np.searchsorted(keys, others), len(keys) - 1)
             here[places[keys[places] == others]] = True
-        by_corpus[corpus.corpus] = int(numbers[here].sum())
+        by_corpus[corpus] = int(numbers[here].sum())
         seen |= here
     return InTrain(int(numbers[seen].sum()), by_corpus)
 
@@ -244,28 +244,24 @@ def look_at(
 ) -> Rounds[CompileObserved]:
     """Yields the two rounds that look at corpora; returns what they find."""
     tasks = {
-        (corpus.split, corpus.name): [
-            RecountTask(f"recount-{corpus.split}-{part.stem}", part, corpus.candidates) for part in corpus.parts
-        ]
-        for corpus in corpora
+        number: [RecountTask(f"recount-{corpus.split}-{part.stem}", part, corpus.candidates) for part in corpus.parts]
+        for number, corpus in enumerate(corpora)
         if corpus.candidates
     }
-    every = [task for listed in tasks.values() for task in listed]
-    counted = dict(zip([task.key for task in every], (yield from recount_round.run(every)), strict=True))
-    train = tuple(KeyFiles(corpus.name, corpus.keys) for corpus in corpora if corpus.split == "train" and corpus.keys)
-    held_out = [corpus for corpus in corpora if corpus.split != "train" and corpus.keys and train]
-    looks = [
-        InTrainTask(f"in_train-{corpus.split}-{corpus.name}", KeyFiles(corpus.name, corpus.keys), train)
-        for corpus in held_out
-        if corpus.same_as is None
-    ]
-    found = dict(zip([task.key for task in looks], (yield from in_train_round.run(looks, len(looks))), strict=True))
+    counted = yield from recount_round.run_groups(tasks)
+    train = {corpus.name: corpus.keys for corpus in corpora if corpus.split == "train" and corpus.keys}
+    looks = {
+        number: [InTrainTask(f"in_train-{corpus.split}-{corpus.name}", corpus.keys, train)]
+        for number, corpus in enumerate(corpora)
+        if corpus.split != "train" and corpus.keys and train and corpus.same_as is None
+    }
+    found = yield from in_train_round.run_groups(looks, len(looks))
     warnings: list[HealthWarning] = []
     pairs: dict[str, dict[str, PairFacts]] = {}
-    for corpus in corpora:
-        lines = _frequent(corpus, [counted[task.key] for task in tasks.get((corpus.split, corpus.name), ())])
+    for number, corpus in enumerate(corpora):
+        lines = _frequent(corpus, counted.get(number, ()))
         warnings += pair_warnings(corpus.split, corpus.name, corpus.languages, corpus.facts, lines)
-        warnings += _shared(corpus, found.get(f"in_train-{corpus.split}-{corpus.name}"))
+        warnings += _shared(corpus, *found.get(number, (None,)))
         pairs.setdefault(corpus.split, {})[corpus.name] = corpus.facts
     return CompileObserved(tuple(warnings), pairs)
 
@@ -273,18 +269,13 @@ def look_at(
 def _frequent(corpus: ObservedCorpus, counted: Sequence[LineCounts]) -> Mapping[Side, list[FrequentLine]]:
     """Returns the frequent lines of each side, the most frequent first."""
     found: dict[Side, list[FrequentLine]] = {}
-    for side, hashes in corpus.candidates.items():
-        lines = [
-            FrequentLine(
-                next(part.texts[side][hashed] for part in counted if hashed in part.texts[side]),
-                sum(part.counts[side].get(hashed, 0) for part in counted),
-            )
-            for hashed in hashes
-            if any(hashed in part.texts[side] for part in counted)
-        ]
+    for side in corpus.candidates:
+        lines: dict[int, FrequentLine] = {}
+        for value, line in (item for part in counted for item in part[side].items()):
+            _add(lines, value, line)
         least = corpus.facts.sides[side].lines // FREQUENT_SHARE
-        lines = [line for line in lines if line.count > least]
-        found[side] = sorted(lines, key=lambda line: (-line.count, line.text))
+        frequent = [line for line in lines.values() if line.count > least]
+        found[side] = sorted(frequent, key=lambda line: (-line.count, line.text))
     return found
 
 

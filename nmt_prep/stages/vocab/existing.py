@@ -14,8 +14,8 @@ from nmt_prep.pipeline.stage import Job
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.download import downloaded_file
 from nmt_prep.stages.needed_files import MERGES, needed_vocabularies, openai_names
-from nmt_prep.stages.vocab.facts import DescribedVocabulary, describe_vocabulary
 from nmt_prep.subwords import DIALECTS, Dialect, Tokenizer, dialect_in, dialect_named, dialect_of, expects_spm
+from nmt_prep.subwords.facts import DescribedVocabulary, describe_vocabulary
 from nmt_prep.subwords.tokenizer import IdLayout, read_vocabulary
 from nmt_prep.subwords.tokenizer_json import parse_json
 

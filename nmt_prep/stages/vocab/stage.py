@@ -16,9 +16,9 @@ from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.download import Download
 from nmt_prep.stages.sample import Sample
 from nmt_prep.stages.vocab.existing import check_local, existing_settings, install_existing
-from nmt_prep.stages.vocab.facts import BuiltVocabulary, VocabularyFacts
 from nmt_prep.stages.vocab.training import COUNT, TRAIN, SampleFile, VocabularyTask, count_tasks
 from nmt_prep.subwords import dialect_of
+from nmt_prep.subwords.facts import BuiltVocabulary, VocabularyFacts
 from nmt_prep.typed_json import as_json
 
 _FAR_FROM_ASKED = 10  # percent
@@ -160,7 +160,4 @@ def size_warnings(config: Config, built: VocabOutput) -> tuple[HealthWarning, ..
 def built_vocabularies(job: Outputs) -> dict[Side, BuiltVocabulary]:
     """Returns the vocabularies that the vocab stage trained, for the stages that depend on it."""
     output, directory = job.read(Vocabulary), job.directory_of(Vocabulary)
-    return {
-        side: BuiltVocabulary(directory / facts.file, facts.kind, facts.id_layout, facts.fingerprint)
-        for side, facts in output.sides().items()
-    }
+    return {side: BuiltVocabulary(directory / facts.file, facts) for side, facts in output.sides().items()}

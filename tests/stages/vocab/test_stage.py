@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import nmt_prep
-from nmt_prep.stages.vocab.facts import VocabularyFacts
 from nmt_prep.stages.vocab.stage import VocabOutput, size_warnings, vocabulary_name
+from nmt_prep.subwords.facts import VocabularyFacts
 from tests.corpus import corpus_config, pair, write_corpus
 
 

@@ -1,10 +1,10 @@
-"""Vocabularies as later stages see them: their descriptions, and how they are loaded."""
+"""Vocabularies of a run: their descriptions, and how the tasks of its stages load them."""
 
 from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,23 +79,19 @@ def describe_vocabulary(
         bos_id=tokenizer.bos_id,
         unk_id=tokenizer.unk_id,
     )
-    return DescribedVocabulary(facts, dict(_ids(tokenizer, named)))
-
-
-def _ids(tokenizer: Tokenizer, named: Iterable[str]) -> Iterator[tuple[str, int]]:
+    pieces: dict[str, int] = {}
     for piece in named:
         with suppress(VocabularyError):
-            yield piece, tokenizer.piece_id(piece)
+            pieces[piece] = tokenizer.piece_id(piece)
+    return DescribedVocabulary(facts, pieces)
 
 
 @dataclass(frozen=True)
 class BuiltVocabulary:
-    """Location and fingerprint of a trained vocabulary, from which tasks load it."""
+    """The file of a vocabulary and its description, from which tasks load it."""
 
     path: Path
-    kind: str
-    id_layout: IdLayout | None
-    fingerprint: str
+    facts: VocabularyFacts
 
     def load(self) -> Tokenizer:
         """Returns the tokenizer; each process loads it only once.
@@ -112,8 +108,8 @@ _LOADING = threading.Lock()
 
 @functools.lru_cache(maxsize=2)
 def _loaded(vocabulary: BuiltVocabulary) -> Tokenizer:
-    tokenizer = dialect_named(vocabulary.kind).load(vocabulary.path, id_layout=vocabulary.id_layout)
-    if tokenizer.fingerprint != vocabulary.fingerprint:
+    tokenizer = dialect_named(vocabulary.facts.kind).load(vocabulary.path, id_layout=vocabulary.facts.id_layout)
+    if tokenizer.fingerprint != vocabulary.facts.fingerprint:
         raise VocabularyError(
             f"{vocabulary.path} does not match its recorded fingerprint; run again with --force vocab"
         )

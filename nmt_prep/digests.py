@@ -9,14 +9,12 @@ import json
 import os
 import stat
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-from _nmt_prep_core import block_facts, block_hash, sha256_each, sha256_lanes_pay
+from _nmt_prep_core import block_facts, block_hash
 
 from nmt_prep.artefacts import parse_json, write_json
 from nmt_prep.errors import OutputError
@@ -53,21 +51,11 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def sha256_of_each(contents: Sequence[npt.NDArray[np.uint8]]) -> list[str]:
-    """Returns the SHA-256 of the bytes of each array; digests many arrays of similar size side by side."""
-    if len(contents) < _LEAST_LANES or not sha256_lanes_pay():
-        return [hashlib.sha256(content.data).hexdigest() for content in contents]
-    return [digest.hex() for digest in sha256_each(contents)]
-
-
 def digest_of(value: object) -> str:
     """Returns the SHA-256 of a JSON value, in hexadecimal; the order of keys does not matter."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()  # paths need not be UTF-8
 
-
-_LEAST_LANES = 4
-"""Least number of arrays that are digested faster side by side."""
 
 STEP_BYTES = 1 << 20
 """Size of a step. Lines are counted and files are checked by steps, so the size bounds the search for a line."""

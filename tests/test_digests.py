@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from nmt_prep import digests
-from nmt_prep.digests import DigestCache, StepRange, cache_directory, digest_of, sha256_of, sha256_of_each
+from nmt_prep.digests import DigestCache, StepRange, cache_directory, digest_of, sha256_of
 from tests.reference.line_ends import hash_block
 
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
@@ -103,13 +101,3 @@ def test_steps_of_small_files(tmp_path: Path, content: bytes, newlines: tuple[in
     (tmp_path / "file").write_bytes(content)
     steps = DigestCache(tmp_path).steps(tmp_path / "file")
     assert (steps.size, steps.newlines, steps.unended) == (len(content), newlines, unended)
-
-
-@pytest.mark.parametrize("pays", [True, False])
-def test_digests_of_several_arrays(monkeypatch: pytest.MonkeyPatch, pays: bool) -> None:
-    monkeypatch.setattr(digests, "sha256_lanes_pay", lambda: pays)
-    contents = [b"abc" * 100 * number for number in range(9)]
-    digests_of_each = [hashlib.sha256(content).hexdigest() for content in contents]
-    arrays = [np.frombuffer(content, np.uint8) for content in contents]
-    assert sha256_of_each(arrays) == digests_of_each
-    assert sha256_of_each(arrays[:2]) == digests_of_each[:2]

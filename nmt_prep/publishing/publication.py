@@ -69,14 +69,6 @@ class Publication:
         """The files that are not being replaced."""
         return {name: file for name, file in self.files.items() if file is not None}
 
-    def missing(self, wanted: Files) -> list[str]:
-        """Returns the names of the files that are still to be uploaded."""
-        return [name for name, file in wanted.items() if self.files.get(name) != file]
-
-    def left_over(self, wanted: Files) -> list[str]:
-        """Returns the names of files of older publications that are not in this one."""
-        return sorted(self.files.keys() - wanted.keys())
-
 
 def check_foreign(url: str, wanted: Files, there: Collection[str], before: Collection[str]) -> None:
     """Checks that a publication overwrites no file that an earlier one did not put there.
@@ -249,7 +241,7 @@ class StorePublisher(Publisher):
             unfinished = Publication(number, files, fingerprint)
             self._store.write(UNFINISHED, unfinished.as_bytes())
         self._store.remove(MANIFEST)
-        return unfinished.number, unfinished.missing(wanted)
+        return unfinished.number, [name for name, file in wanted.items() if unfinished.files.get(name) != file]
 
     def upload(self, path: Path, name: str, tick: Callable[[int], None]) -> str:
         return self._store.upload(path, name, tick)
@@ -281,7 +273,7 @@ class StorePublisher(Publisher):
         unfinished = self._read(UNFINISHED)
         if unfinished is not None:
             self._store.write(MANIFEST, Publication(number, wanted).as_bytes())
-            for name in unfinished.left_over(wanted):
+            for name in sorted(unfinished.files.keys() - wanted.keys()):
                 self._store.remove(name)
             self._store.remove(UNFINISHED)
 

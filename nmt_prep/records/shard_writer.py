@@ -12,7 +12,6 @@ import numpy.typing as npt
 from _nmt_prep_core import Bucket, ChunkWriter
 
 from nmt_prep.artefacts import atomic_writes, writing
-from nmt_prep.digests import sha256_of_each
 from nmt_prep.records.dataset_json import IndexInfo, ShardInfo
 from nmt_prep.records.index import IndexWriter, index_path
 from nmt_prep.records.plan import PAIRS_PER_BLOCK, Layout, ShardPlan
@@ -47,7 +46,7 @@ def write_shard(path: str | Path, plan: ShardPlan, shard: int, spills: Sequence[
 def write_shards(
     paths: Sequence[str | Path], plan: ShardPlan, first: int, spills: Sequence[str | Path]
 ) -> list[ShardInfo]:
-    """Writes consecutive shards as :func:`write_shard`, and flushes and digests them together.
+    """Writes consecutive shards as :func:`write_shard`, and flushes them together.
 
     Args:
         paths: the shards' final names.
@@ -86,8 +85,7 @@ def write_buckets(
 def _write_all(
     paths: Sequence[Path], shards: Sequence[Iterable[Bucket]], layout: Layout | Literal["text"], row_length: int
 ) -> list[ShardInfo]:
-    together = len(paths) > 1
-    outputs = [_Output(together=together) for _ in paths]
+    outputs = [_Output() for _ in paths]
     with atomic_writes([*map(index_path, paths), *paths]) as unfinished:
         indexes, files = unfinished[: len(paths)], unfinished[len(paths) :]
         for output, buckets, path, index, file in zip(outputs, shards, paths, indexes, files, strict=True):
@@ -98,17 +96,14 @@ def _write_all(
                 else:
                     output.write_chunks(buckets, row_length if layout == "packed" else 0)
                 output.close()
-        digests = sha256_of_each([output.content for output in outputs]) if together else [outputs[0].digest]
-    return [output.info(path, digest) for output, path, digest in zip(outputs, paths, digests, strict=True)]
+    return [output.info(path) for output, path in zip(outputs, paths, strict=True)]
 
 
 class _Output:
     """A shard and its index while they are written, and the counts for ``dataset.json``."""
 
-    def __init__(self, *, together: bool) -> None:
-        """Starts a shard; if ``together`` is true, its bytes are kept to be digested with those of other shards."""
-        self._digest = None if together else hashlib.sha256()
-        self._kept: list[npt.NDArray[np.uint8]] = []
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
         self.records = self.pairs = self.rows = self.size = self.source_tokens = self.target_tokens = 0
 
     def open(self, file: BinaryIO, index_file: BinaryIO) -> None:
@@ -119,18 +114,8 @@ class _Output:
         """Completes the index."""
         self._index_bytes, self._index_digest = self._index.finish()
 
-    @property
-    def digest(self) -> str:
-        """SHA-256 of what was written, if it is computed."""
-        return "" if self._digest is None else self._digest.hexdigest()
-
-    @property
-    def content(self) -> npt.NDArray[np.uint8]:
-        """The bytes that were written, uint8, if they are kept."""
-        return self._kept[0] if len(self._kept) == 1 else np.concatenate([np.empty(0, np.uint8), *self._kept])
-
-    def info(self, path: Path, digest: str) -> ShardInfo:
-        """Returns the entry of the shard with a SHA-256."""
+    def info(self, path: Path) -> ShardInfo:
+        """Returns the entry of the shard."""
         return ShardInfo(
             file=path.name,
             records=self.records,
@@ -139,7 +124,7 @@ class _Output:
             source_tokens=self.source_tokens,
             target_tokens=self.target_tokens,
             bytes=self.size,
-            sha256=digest,
+            sha256=self._digest.hexdigest(),
             index=IndexInfo(bytes=self._index_bytes, sha256=self._index_digest),
         )
 
@@ -148,11 +133,10 @@ class _Output:
         starts = [np.empty(0, np.int64)]
         for bucket in buckets:
             sizes, pairs = bucket.index()
-            at_once = int(sizes.sum()) if self._digest is None else max(bucket.largest, _COPY_BYTES)
             starts.append((self.size + np.cumsum(sizes) - sizes)[-self.records % PAIRS_PER_BLOCK :: PAIRS_PER_BLOCK])
             self._index.add_pairs(pairs)
             self.records += len(sizes)
-            space = np.empty(at_once, np.uint8)
+            space = np.empty(max(bucket.largest, _COPY_BYTES), np.uint8)
             while copied := bucket.copy(space):
                 self._write(space[:copied])
             self._count(bucket)
@@ -186,9 +170,6 @@ class _Output:
         self.target_tokens += bucket.target_tokens
 
     def _write(self, data: npt.NDArray[np.uint8]) -> None:
-        if self._digest is None:
-            self._kept.append(data)
-        else:
-            self._digest.update(data.data)
+        self._digest.update(data.data)
         self._file.write(data.data)
         self.size += len(data)

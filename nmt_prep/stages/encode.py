@@ -138,8 +138,7 @@ class Encode(Stage[EncodeOutput, Made]):
         write_dataset_info(job.directory, _describe(job, splits))
         pairs = sum(split.pairs for split in splits.values())
         tokens = {
-            "source_tokens": sum(split.source_tokens for split in splits.values()),
-            "target_tokens": sum(split.target_tokens for split in splits.values()),
+            name: sum(getattr(split, name) for split in splits.values()) for name in ("source_tokens", "target_tokens")
         }
         digests: dict[str, str] = {}
         for shard in (shard for split in splits.values() for shard in split.shards):

@@ -116,7 +116,7 @@ _GROUP_SHARDS = 8
 
 
 def shards_per_task(shards: int, text_bytes: int) -> int:
-    """Returns how many shards of a split a task writes: several if they are small, to flush and digest them together.
+    """Returns how many shards of a split a task writes: several if they are small, to flush them together.
 
     Args:
         shards: number of shards of the split.

@@ -14,7 +14,6 @@ from nmt_prep.errors import CorpusError, InvalidTextError
 from nmt_prep.lines import chunks as module
 from nmt_prep.lines.blocks import (
     AS_IS,
-    TextPolicy,
     blank_lines,
     iter_blocks,
     iter_lines,
@@ -53,17 +52,6 @@ def test_lines(tmp_path: Path, content: bytes, expected: list[str]) -> None:
     assert read(path) == expected
 
 
-@pytest.mark.parametrize("separator", SEPARATORS)
-def test_only_newline_ends_a_line(tmp_path: Path, separator: str) -> None:
-    text = "ab\ncd\n"
-    path = tmp_path / "a"
-    for position in range(len(text) + 1):
-        content = text[:position] + separator + text[position:]
-        path.write_text(content, encoding="utf-8", newline="")
-        expected = content.split("\n")
-        assert read(path) == (expected if expected[-1] else expected[:-1])
-
-
 @settings(max_examples=examples(200), deadline=None)
 @given(
     text=st.text(st.sampled_from("ab\n\r\x85\u2028é中𠮷\0"), max_size=60),
@@ -83,15 +71,6 @@ def test_blocks_of_any_size_give_the_same_lines(
         counts = [len(b.starts) for b in iter_blocks(path)]
     assert numbers == [1 + sum(counts[:i]) for i in range(len(counts))]
     assert all(count <= most + 1 for count in counts)  # one more if the file does not end with a newline
-
-
-def test_number_of_lines_in_a_block_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LINES_PER_CHUNK", 4)
-    path = tmp_path / "a"
-    path.write_bytes(b"\xef\xbb\xbfa\n" + b"\n" * 9)
-    blocks = list(iter_blocks(path, TextPolicy(mark="strip")))
-    assert [(block.first_line, len(block.starts)) for block in blocks] == [(1, 4), (5, 4), (9, 2)]
-    assert blocks[0].data == b"a\n\n\n\n"
 
 
 @pytest.mark.parametrize(
@@ -126,13 +105,6 @@ def test_a_character_cut_by_a_newline_is_invalid(tmp_path: Path) -> None:
     path.write_bytes(b"ok\n\xe4\xb8\n\xad\n")
     with pytest.raises(InvalidTextError, match=r"a:2: not UTF-8 at byte 3 "):
         read(path)
-
-
-def test_a_long_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BLOCK_BYTES", 1 << 10)
-    path = tmp_path / "a"
-    path.write_bytes(b"short\n" + b"x" * (1 << 20) + b"\nlast")
-    assert [len(line) for line in read(path)] == [5, 1 << 20, 4]
 
 
 def test_unreadable_file(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 from collections import Counter
 from collections.abc import Iterator
@@ -21,7 +20,6 @@ from _nmt_prep_core import (
     find_invalid_utf8,
     line_lengths,
     ordered_records,
-    sha256_each,
     simd_level,
     simd_levels,
     use_simd_level,
@@ -182,25 +180,6 @@ def test_merges() -> None:
     tokenizer = ByteBPETokenizer.train(lines[::2], 700)
     twin = byte_bpe.Vocabulary(tokenizer.vocabulary.tokens, tokenizer.vocabulary.merges.tolist())
     assert tokenizer.encode_batch(lines).to_lists() == [twin.encode(line) for line in lines]
-
-
-# Around the sizes at which the end of a message needs another block.
-SIZES = st.sampled_from([0, 1, 55, 56, 63, 64, 65, 119, 120, 127, 128, 700]) | st.integers(0, 3000)
-
-
-@each_level
-@given(st.lists(SIZES, max_size=20), st.randoms(use_true_random=False))
-@example([64] * 8, Random(1))
-@example([5000, 1, 1, 1, 1, 1, 1, 1, 300, 0], Random(2))
-def test_sha256_of_several_messages(sizes: list[int], random: Random) -> None:
-    messages = [random.randbytes(size) for size in sizes]
-    assert sha256_each(messages) == [hashlib.sha256(message).digest() for message in messages]
-
-
-def test_sha256_of_known_messages() -> None:
-    empty, abc = sha256_each([b"", b"abc"])
-    assert empty.hex() == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-    assert abc.hex() == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 
 def test_pieces_in_runs() -> None:

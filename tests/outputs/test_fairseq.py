@@ -9,7 +9,7 @@ import pytest
 
 from nmt_prep import load_tokenizer
 from nmt_prep.errors import ConfigError, VocabularyError
-from nmt_prep.outputs import fairseq, mmap
+from nmt_prep.outputs import mmap
 from nmt_prep.outputs.fairseq import dictionary, new_ids
 from tests.corpus import lines_of
 from tests.outputs.runs import SENTENCEPIECE, output_config, recorded_ids, run_outputs
@@ -114,7 +114,7 @@ def test_a_vocabulary_that_is_too_large_for_the_type(tmp_path: Path, monkeypatch
         ConfigError, match=r"outputs\.0\.dtype: uint16 holds at most 65499 pieces, and vocab\.size is 70000"
     ):
         output_config(tmp_path, {"kind": "fairseq", "dtype": "uint16"}, vocab={"size": 70_000})
-    monkeypatch.setattr(fairseq, "MAX_UINT16_PIECES", 300)
+    monkeypatch.setattr(mmap, "MAX_UINT16_PIECES", 300)
     with pytest.raises(
         VocabularyError, match=r"zer\.json has 304 pieces, but ids of type uint16 allow fairseq only 300"
     ):

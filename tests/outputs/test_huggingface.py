@@ -16,7 +16,7 @@ from nmt_prep.outputs import files
 from nmt_prep.outputs.card import size_category
 from nmt_prep.outputs.files import parquet_file
 from nmt_prep.outputs.huggingface import Prompt, drawn, english_name, parse_prompt
-from tests.corpus import pair, tree
+from tests.corpus import pair
 from tests.outputs.runs import SENTENCEPIECE, output_config, recorded_ids, run_outputs
 
 
@@ -124,13 +124,6 @@ def test_the_card(tmp_path: Path) -> None:
         "1B<n<10B",
         "10B<n<100B",
     ]
-
-
-def test_engines_and_memory_do_not_change_the_files(tmp_path: Path) -> None:
-    rows = [{"kind": "huggingface", "name": rows, "rows": rows} for rows in ("translation", "chat", "ids")]
-    first = run_outputs(tmp_path, *rows)
-    second = run_outputs(tmp_path, *rows, run="second", engine={"memory": "256MB"})
-    assert tree(first) == tree(second)
 
 
 @pytest.mark.parametrize("vocab", [SENTENCEPIECE, {**SENTENCEPIECE, "shared": True}])

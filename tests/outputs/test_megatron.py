@@ -9,7 +9,7 @@ import pytest
 import nmt_prep
 from nmt_prep import load_tokenizer
 from nmt_prep.errors import ConfigError, VocabularyError
-from nmt_prep.outputs import megatron
+from nmt_prep.outputs import mmap
 from tests.outputs.runs import output_config, recorded_ids, run_outputs
 from tests.reference.mmap import read_megatron
 
@@ -92,7 +92,7 @@ def test_pieces_that_a_vocabulary_lacks_end_the_run_before_any_file(
     ):
         run_outputs(tmp_path, {"kind": "megatron", "pair": "{bos}{source}{target}"}, vocab=BPE)
     config = output_config(tmp_path, {"kind": "megatron", "dtype": "uint16"}, vocab=BPE)
-    monkeypatch.setattr(megatron, "MAX_UINT16_PIECES", 299)
+    monkeypatch.setattr(mmap, "MAX_UINT16_PIECES", 299)
     with pytest.raises(VocabularyError, match="has 300 pieces, but ids of type uint16 allow Megatron only 299"):
         nmt_prep.run(config)
     assert not (tmp_path / "run" / "outputs").exists()

@@ -13,8 +13,7 @@ from nmt_prep.records.dataset_json import InputInfo, load_dataset_info
 from nmt_prep.records.reader import read_shard
 from nmt_prep.stages import encode_tasks
 from nmt_prep.stages.encode import Encode
-from nmt_prep.stages.vocab import facts
-from nmt_prep.subwords import T2TTokenizer
+from nmt_prep.subwords import T2TTokenizer, facts
 from tests.corpus import corpus_config, tree, write_corpus
 
 

@@ -16,7 +16,8 @@ from nmt_prep.records.check import check_records
 from nmt_prep.records.dataset_json import load_dataset_info
 from nmt_prep.records.reader import read_shard
 from nmt_prep.records.writer import SpillWriter
-from nmt_prep.stages.vocab import facts
+from nmt_prep.stages.vocab import training
+from nmt_prep.subwords.facts import describe_vocabulary
 from tests.corpus import corpus_config, lines_of, tree
 
 TAGS = ["<2zh>", "<2en>"]
@@ -108,7 +109,8 @@ def test_a_tag_without_a_piece_ends_the_run_before_any_row_is_encoded(
         raise AssertionError("a row was encoded")
 
     config = config_of(tmp_path, VOCABULARIES["t2t"], {"target": "<2zh>"})
-    monkeypatch.setattr(facts, "_ids", lambda *_: ())  # as from a trainer that does not create the piece
+    # As from a trainer that does not create the piece.
+    monkeypatch.setattr(training, "describe_vocabulary", lambda *given: describe_vocabulary(*given[:3], []))
     monkeypatch.setattr(SpillWriter, "__init__", never)
     with pytest.raises(VocabularyError) as caught:
         nmt_prep.run(config)

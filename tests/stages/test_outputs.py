@@ -10,8 +10,6 @@ import pytest
 import nmt_prep
 from nmt_prep.errors import ConfigError, OutputError, RecordsError
 from nmt_prep.outputs.pairs import IdPairs
-from nmt_prep.pipeline.drivers import Share
-from nmt_prep.runner import run_share
 from tests.corpus import tree, write_corpus
 from tests.outputs.runs import output_config, run_outputs
 
@@ -49,17 +47,6 @@ def test_memory_and_workers_do_not_change_the_files(tmp_path: Path) -> None:
         nmt_prep.run(config, workers=workers)
         trees.append(tree(tmp_path / f"run{number}" / "outputs"))
     assert trees[0] == trees[1]
-
-
-def test_a_job_array_writes_the_same_files(tmp_path: Path) -> None:
-    plain = tree(run_outputs(tmp_path, *BOTH))
-    config = output_config(tmp_path, *BOTH, run="array")
-    nmt_prep.run(config, until="encode")
-    for name in ("spill-text", "outputs"):
-        for number in (1, 0):
-            run_share(config, Share(name, number, 2))
-    nmt_prep.run(config)
-    assert tree(tmp_path / "array" / "outputs") == plain
 
 
 def test_the_outputs_of_a_user_are_not_replaced(tmp_path: Path) -> None:

@@ -5,24 +5,19 @@ import json
 import os
 import random
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import nmt_prep
-from nmt_prep.config import ClusterSettings, Config, DaskSettings
+from nmt_prep.config import Config
 from nmt_prep.errors import NmtPrepError, OutputError
-from nmt_prep.progress import Progress
 from nmt_prep.publishing.object_store import ObjectStore
 from nmt_prep.runner import run
 from tests.corpus import corpus_config, tree, write_corpus
-from tests.engines.test_executor import Events
 from tests.unreliable_proxy import UnreliableProxy
 
 s3fs = pytest.importorskip("s3fs", reason="the extra cloud is not installed")
@@ -30,18 +25,6 @@ s3fs = pytest.importorskip("s3fs", reason="the extra cloud is not installed")
 MANIFEST = "nmt_prep-manifest.json"
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
-
-PUBLISH = """
-import sys
-from pathlib import Path
-from nmt_prep.runner import run
-from tests.corpus import corpus_config
-place, url, endpoint, shards = sys.argv[1:]
-publish = {"url": url, "options": {"endpoint_url": endpoint}, "retries": 2}
-config = corpus_config(Path(place) / "run", records={"shards": {"train": int(shards)}}, publish=publish)
-print("ready", flush=True)
-run(config, workers=2)
-"""
 
 
 @pytest.fixture(scope="module")
@@ -88,8 +71,7 @@ class Scene:
         self.system.invalidate_cache()
         found = {}
         for path in self.system.find(prefix):
-            with suppress(FileNotFoundError):  # the last request of a killed process may still be in transit
-                found[path.removeprefix(prefix)] = self.system.cat_file(path)
+            found[path.removeprefix(prefix)] = self.system.cat_file(path)
         return found
 
     def assert_sound(self) -> bool:
@@ -138,16 +120,6 @@ def test_published_and_fetched(scene: Scene, tmp_path: Path) -> None:
     assert tree(copy) == there
 
 
-def test_published_by_dask_workers(scene: Scene) -> None:
-    pytest.importorskip("distributed", reason="the extra dask is not installed")
-    engine = DaskSettings(kind="dask", cluster=ClusterSettings(kind="local", workers=2))
-    events = Events()
-    run(scene.config().model_copy(update={"engine": engine}), progress=Progress(events))
-    workers = {str(fields["worker"]) for name, fields in events.events if name == "task_finished"}
-    assert len({worker.split(":")[1].split("/")[0] for worker in workers if ":" in worker} - {str(os.getpid())}) == 2
-    scene.assert_published()
-
-
 def test_a_file_of_several_parts(scene: Scene, tmp_path: Path) -> None:
     store = ObjectStore(scene.url, {"endpoint_url": scene.endpoint}, 0, OutputError)
     content = random.Random(1).randbytes(40_000_000)
@@ -190,38 +162,6 @@ def test_an_unreliable_server(scene: Scene, tmp_path: Path, port: int) -> None:
             scene.assert_published()
     assert proxy.troubles >= 3
     assert [failure for failure in failures if "run again" not in failure] == []
-
-
-def test_killed_at_any_time(scene: Scene) -> None:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-
-    def begin(shards: int) -> subprocess.Popen[str]:
-        program = [sys.executable, "-c", PUBLISH, str(scene.place), scene.url, scene.endpoint, str(shards)]
-        process = subprocess.Popen(program, env=environment, stdout=subprocess.PIPE, text=True)
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        return process
-
-    journal = f"{scene.url.removeprefix('s3://')}/nmt_prep-unfinished.json"
-    draw, shards, upload, incomplete = random.Random(1), 3, 1.0, 0
-    for turn in range(15):
-        if turn % 3 != 2:
-            shards = 2 + (shards - 2 + draw.choice([1, 2])) % 3
-        with begin(shards) as process:
-            while process.poll() is None and not scene.system.exists(journal):
-                time.sleep(0.001)
-            if turn % 3 == 2:
-                began = time.monotonic()
-                assert process.wait() == 0
-                upload = time.monotonic() - began
-                scene.run(shards)
-                scene.assert_published()
-            else:
-                time.sleep(draw.random() * upload)
-                process.kill()
-                process.wait()
-                incomplete += not scene.assert_sound()
-    assert incomplete >= 1
 
 
 @pytest.mark.parametrize("made", [True, False])

@@ -38,6 +38,5 @@ void bind_adequacy(nanobind::module_& module);
 void bind_sentences(nanobind::module_& module);
 void bind_health(nanobind::module_& module);
 void bind_line_ends(nanobind::module_& module);
-void bind_digests(nanobind::module_& module);
 
 }  // namespace nmt_prep

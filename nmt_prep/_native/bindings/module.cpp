@@ -28,5 +28,4 @@ NB_MODULE(_nmt_prep_core, module) {
     nmt_prep::bind_sentences(module);
     nmt_prep::bind_health(module);
     nmt_prep::bind_line_ends(module);
-    nmt_prep::bind_digests(module);
 }

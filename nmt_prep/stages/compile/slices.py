@@ -186,34 +186,29 @@ def slice_corpora(
         CorpusError: a file cannot be read.
     """
     counting = {
-        (corpus.split, corpus.index, number): {
-            part: list(_lines_tasks(corpus, number, part, path)) if path not in steps else steps[path]
-            for part, path in files.items()
-        }
-        for corpus in corpora
+        (place, number, part): list(_lines_tasks(corpus, number, part, path))
+        for place, corpus in enumerate(corpora)
         for number, files in _counted_files(corpus)
+        for part, path in files.items()
+        if path not in steps
     }
-    every = [
-        task
-        for parts in counting.values()
-        for ranges in parts.values()
-        if not isinstance(ranges, FileSteps)
-        for task in ranges
-    ]
-    results = yield from LINES.run(every, sum(task.end - task.start for task in every))
-    by_key = {task.key: result for task, result in zip(every, results, strict=True)}
-    indices = {
-        key: {
-            part: LineIndex.of_steps(ranges)
-            if isinstance(ranges, FileSteps)
-            else LineIndex.of(ranges[-1].end if ranges else 0, [by_key[task.key] for task in ranges])
-            for part, ranges in parts.items()
+    size = sum(task.end - task.start for tasks in counting.values() for task in tasks)
+    counted = yield from LINES.run_groups(counting, size)
+    indices: list[dict[int, dict[str, LineIndex]]] = [
+        {
+            number: {
+                part: LineIndex.of_steps(steps[path])
+                if path in steps
+                else LineIndex.of(corpus.sizes[path], counted[place, number, part])
+                for part, path in files.items()
+            }
+            for number, files in _counted_files(corpus)
         }
-        for key, parts in counting.items()
-    }
+        for place, corpus in enumerate(corpora)
+    ]
     sliced = [
-        list(_slices(corpus, [indices.get((corpus.split, corpus.index, n), {}) for n in range(len(corpus.files))]))
-        for corpus in corpora
+        list(_slices(corpus, [index.get(number, {}) for number in range(len(corpus.files))]))
+        for corpus, index in zip(corpora, indices, strict=True)
     ]
     tasks = [
         RowsTask(_rows_key(corpus, number), corpus, slice_.files, languages)
@@ -221,18 +216,13 @@ def slice_corpora(
         for number, slice_ in enumerate(slices[:-1])
         if corpus.rows and not slice_.bounds
     ]
-    counted = yield from ROWS.run(tasks, sum(task.source.size(files) for task in tasks for files in task.files))
-    rows = dict(zip([task.key for task in tasks], counted, strict=True))
-    scores = [indices.get((corpus.split, corpus.index, len(corpus.files)), {}) for corpus in corpora]
-    return [
-        [
-            replace(slice_, steps=_steps_of(slice_, steps))
-            for slice_ in (
-                _placed(corpus, slices, _first_rows(corpus, slices, rows), lines) if len(slices) > 1 else slices
-            )
-        ]
-        for corpus, slices, lines in zip(corpora, sliced, scores, strict=True)
-    ]
+    sizes = yield from ROWS.run(tasks, sum(task.source.size(files) for task in tasks for files in task.files))
+    rows = dict(zip([task.key for task in tasks], sizes, strict=True))
+    placed = (
+        _placed(corpus, slices, _first_rows(corpus, slices, rows), index.get(len(corpus.files), {}))
+        for corpus, slices, index in zip(corpora, sliced, indices, strict=True)
+    )
+    return [[replace(slice_, steps=_steps_of(slice_, steps)) for slice_ in slices] for slices in placed]
 
 
 def whole_steps(files: Files, steps: Mapping[Path, FileSteps]) -> dict[str, StepRange]:
@@ -283,11 +273,13 @@ def _first_rows(corpus: CorpusFiles, slices: Sequence[CorpusSlice], rows: Mappin
 def _placed(
     corpus: CorpusFiles, slices: Sequence[CorpusSlice], rows: Sequence[int], scores: Mapping[str, LineIndex]
 ) -> list[CorpusSlice]:
-    """Returns the slices of a corpus with their first rows, and the places of those in the files of scores.
+    """Returns the slices of a corpus with their first rows, and the places of these rows in the files of scores.
 
     Raises:
         AlignmentError: a file of scores has not as many lines as the corpus has rows.
     """
+    if len(slices) < 2:
+        return [*slices]
     names = {f"scores.{name}": name for name in corpus.scores}
     for part, lines in scores.items():
         exact = bool(slices[-1].bounds)

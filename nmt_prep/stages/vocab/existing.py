@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -173,11 +173,9 @@ def _layout(tokenizer: Tokenizer, options: ExistingVocab) -> IdLayout | None:
 
 def _tags(config: Config, side: Side) -> dict[str, str]:
     """Returns the tags of a side by their keys in the config."""
-    return dict(_listed_tags(config, side))
-
-
-def _listed_tags(config: Config, side: Side) -> Iterator[tuple[str, str]]:
-    for split, corpora in config.splits.items():
-        for corpus in corpora:
-            if side in corpus.tags:
-                yield f"splits.{split}.{corpus.name}.tag.{side}", corpus.tags[side]
+    return {
+        f"splits.{split}.{corpus.name}.tag.{side}": corpus.tags[side]
+        for split, corpora in config.splits.items()
+        for corpus in corpora
+        if side in corpus.tags
+    }

@@ -7,9 +7,9 @@ another, because training may need most of the memory. It reports an event for e
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
 import pyarrow as pa
 
@@ -114,7 +114,7 @@ class VocabularyTask:
     memory: int
 
 
-class TrainingMeters:
+class TrainingMeters(ExitStack):
     """A progress callback for trainers. Use it as a context manager, which ends the last meter."""
 
     def __init__(self, whole: Meter, key: str) -> None:
@@ -123,6 +123,7 @@ class TrainingMeters:
         ``whole``, the meter of the whole training, advances by 1 for each report; if the run is being stopped, this
         raises and so ends the training. ``key`` is the name of the vocabulary.
         """
+        super().__init__()
         self._whole = whole
         self._key = key
         self._meter: Meter | None = None
@@ -140,27 +141,15 @@ class TrainingMeters:
             self._show("merging", int(fields["target"]), "pieces", int(fields["size"]))
 
     def _show(self, step: str, total: int | None, unit: str, done: int) -> None:
-        if self._meter is None or self._step != step:
+        if self._step != step:
             self._begin(step, total, unit)
         assert self._meter is not None
         self._meter.advance(done - self._meter.done)
 
     def _begin(self, step: str, total: int | None, unit: str) -> None:
-        self._end()
+        self.close()
         self._step = step
-        self._meter = self._whole.part(f"vocab {self._key}: {step}", total, unit)
-        self._meter.__enter__()
-
-    def _end(self) -> None:
-        if self._meter is not None:
-            self._meter.__exit__(None, None, None)
-            self._meter = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._end()
+        self._meter = self.enter_context(self._whole.part(f"vocab {self._key}: {step}", total, unit))
 
 
 def build_vocabulary(task: VocabularyTask, meter: Meter) -> DescribedVocabulary:

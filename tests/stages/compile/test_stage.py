@@ -7,13 +7,10 @@ import pytest
 
 from nmt_prep.config import Config
 from nmt_prep.corpora import iter_pairs
-from nmt_prep.corpora import parts as parts_module
 from nmt_prep.errors import AlignmentError, CorpusError, InvalidTextError
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.stages.compile import DROP_REASONS
 from tests.stages.runs import config_of, manifest, run, steps
-
-SEPARATORS = ["\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", "\0"]
 
 
 def plain(directory: Path, name: str, source: bytes, target: bytes) -> dict[str, Any]:
@@ -107,34 +104,11 @@ def test_rows_count_what_is_dropped_but_no_header(tmp_path: Path) -> None:
     assert (counts["source_bytes"], counts["target_bytes"]) == (5, 5)
 
 
-@pytest.mark.parametrize("separator", SEPARATORS)
-def test_unusual_separators_do_not_change_pairs(tmp_path: Path, separator: str) -> None:
-    lines = ["".join(("ab"[:at], separator, "ab"[at:])) for at in range(3)]
-    source = "\n".join(lines).encode()
-    config = config_of(tmp_path, plain(tmp_path, "c", source, b"1\n2\n3\n"))
-    assert compiled(config) == [(lines[0], "1", "c"), (lines[1], "2", "c"), (lines[2], "3", "c")]
-
-
 def test_marks_and_carriage_returns_are_removed_and_counted(tmp_path: Path) -> None:
     config = config_of(tmp_path, plain(tmp_path, "c", b"\xef\xbb\xbfa \r\n", b"\tb\n"))
     assert compiled(config) == [("a ", "\tb", "c")]
     counts = manifest(config, "compile").details["corpora"]["train"]["c"]
     assert counts["altered"] == {"byte_order_marks": 1, "carriage_returns": 1}
-
-
-def test_same_bytes_for_any_number_of_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts_module, "ROW_GROUP_BYTES", 500)
-    monkeypatch.setattr(parts_module, "PART_BYTES", 2000)
-    text = "".join(f"line {number}\n" for number in range(1000)).encode()
-    train = [plain(tmp_path, name, text, text) for name in ("x", "y", "z")]
-    trees = []
-    for workers in (1, 2, 7):
-        config = config_of(tmp_path, *train)
-        run(config, workers=workers)
-        trees.append(manifest(config, "compile").files)
-        (config.run_dir / ".nmt_prep" / "manifests" / "compile.json").unlink()
-    assert trees[0] == trees[1] == trees[2]
-    assert len(trees[0]) == 24
 
 
 @pytest.mark.parametrize("surplus", [-2, -1, 1, 2])

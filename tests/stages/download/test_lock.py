@@ -6,6 +6,7 @@ import hashlib
 import json
 import shutil
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -157,16 +158,6 @@ def test_a_checksum_in_the_config_overrides_the_lock(server: WebServer, tmp_path
     assert not download(pinned, lock).ran
 
 
-def test_updating_drops_corpora_that_the_config_no_longer_has(server: WebServer, tmp_path: Path, lock: Path) -> None:
-    one, two = server.give("/a", b"abc"), server.give("/b", b"def")
-    download(config_of(tmp_path, corpus(one, two)), lock)
-    config = config_of(tmp_path, corpus(two, two))
-    download(config, lock)
-    assert locked(lock) == {one: ABC, two: DEF}
-    renew(config, lock)
-    assert locked(lock) == {two: DEF}
-
-
 def test_a_failed_update_leaves_the_lock_unchanged(server: WebServer, tmp_path: Path, lock: Path) -> None:
     one, two = server.give("/a", b"abc"), server.give("/b", b"def")
     config = config_of(tmp_path, corpus(one, two), download={"retries": 0})
@@ -212,18 +203,6 @@ def test_files_are_shared_by_digest_only(server: WebServer, tmp_path: Path) -> N
     assert list(manifest.files.values()) == [DEF]
 
 
-def test_files_damaged_in_the_cache_are_fetched_again(server: WebServer, tmp_path: Path, lock: Path) -> None:
-    url = server.give("/a", b"abc")
-    download(config_of(tmp_path / "one", corpus(url, url)), lock)
-    [kept] = (cache_directory() / "downloads").rglob(ABC)
-    kept.unlink()
-    kept.write_bytes(b"abd")
-    config = config_of(tmp_path / "two", corpus(url, url))
-    download(config, lock)
-    assert server.asked == ["/a", "/a"]
-    assert (config.run_dir / "downloads" / ABC / "a").read_bytes() == b"abc"
-
-
 def test_without_the_cache(server: WebServer, tmp_path: Path, lock: Path) -> None:
     url = server.give("/a", b"abc")
     download(config_of(tmp_path, corpus(url, url), download={"cache": False}), lock)
@@ -255,24 +234,6 @@ def test_an_interrupted_file_resumes_in_the_next_run(server: WebServer, tmp_path
     download(config, None)
     assert server.headers[-1]["Range"] == "bytes=20000-"
     assert not (config.run_dir / "downloads" / ".incoming").exists()
-
-
-def test_a_failing_file_stops_the_others_and_they_resume_later(server: WebServer, tmp_path: Path) -> None:
-    slow = server.give("/slow", Answer(b"x" * 9000, headers={"ETag": '"one"'}, ranges=True, cut=5000, stall=3600))
-    incoming = config_of(tmp_path, corpus(slow, slow)).run_dir / "downloads" / ".incoming"
-
-    def slow_has_begun() -> None:
-        while not any(incoming.glob("*.json")):
-            time.sleep(0.01)
-
-    answer = Answer(b"abcdef", 404, {"Content-Type": "text/plain"}, waits_for=slow_has_begun)
-    missing = server.give("/missing", answer, b"abc")
-    config = config_of(tmp_path, corpus(slow, missing))
-    with pytest.raises(DownloadError, match=r"/missing: status 404"):
-        download(config, None)
-    server.give("/slow", Answer(b"x" * 9000, headers={"ETag": '"one"'}, ranges=True))
-    download(config, None)
-    assert "bytes=5000-" in [headers.get("Range") for headers in server.headers]
 
 
 def test_files_that_are_fetched_by_hand(tmp_path: Path) -> None:

@@ -15,6 +15,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import settings
 
+from nmt_prep.runner import run
+from tests import hub
+from tests.corpus import corpus_config, write_corpus
+from tests.hub import TOKEN, Hub
 from tests.server import WebServer, web_server
 
 # The time that an example takes depends on the machine. Continuous integration takes the same examples each time, so
@@ -112,3 +116,22 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"the real corpora are not at {SHARED}")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns a directory with a finished run of the small corpus, ``run``, to be copied."""
+    place = tmp_path_factory.mktemp("finished")
+    write_corpus(place, pairs=60, dev=5)
+    run(corpus_config(place / "run"))
+    return place
+
+
+@pytest.fixture
+def running_hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """Runs a hub without repositories, to which all requests go with its token."""
+    monkeypatch.setenv("no_proxy", "*")
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    with hub.running_hub() as running:
+        monkeypatch.setenv("HF_ENDPOINT", running.url)
+        yield running

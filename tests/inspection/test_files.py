@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +9,14 @@ import pytest
 import yaml
 
 from tests.cli.program import Ended, nmt_prep
-from tests.hub import TOKEN, Hub, running_hub
+from tests.hub import TOKEN, Hub
 from tests.stages.download.test_hub_corpus import FILES
 
 
 @pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    monkeypatch.setenv("no_proxy", "*")
-    monkeypatch.setenv("HF_TOKEN", TOKEN)
-    with running_hub() as running:
-        monkeypatch.setenv("HF_ENDPOINT", running.url)
-        running.dataset("owner/name", FILES, private=True)
-        yield running
+def hub(running_hub: Hub) -> Hub:
+    running_hub.dataset("owner/name", FILES, private=True)
+    return running_hub
 
 
 def check(place: Path, vocab: str | None = None, **corpus: Any) -> Ended:

@@ -115,9 +115,7 @@ def test_a_vocabulary_that_is_too_large_for_the_type(tmp_path: Path, monkeypatch
     ):
         output_config(tmp_path, {"kind": "fairseq", "dtype": "uint16"}, vocab={"size": 70_000})
     monkeypatch.setattr(mmap, "MAX_UINT16_PIECES", 300)
-    with pytest.raises(
-        VocabularyError, match=r"zer\.json has 304 pieces, but ids of type uint16 allow fairseq only 300"
-    ):
+    with pytest.raises(VocabularyError, match=r"zer\.json has 304 pieces, but ids of type uint16 allow only 300"):
         run_outputs(tmp_path, {"kind": "fairseq", "dtype": "uint16"}, vocab=VOCABULARIES["byte_bpe"])
     assert not (tmp_path / "run" / "outputs").exists()
 

@@ -93,6 +93,6 @@ def test_pieces_that_a_vocabulary_lacks_end_the_run_before_any_file(
         run_outputs(tmp_path, {"kind": "megatron", "pair": "{bos}{source}{target}"}, vocab=BPE)
     config = output_config(tmp_path, {"kind": "megatron", "dtype": "uint16"}, vocab=BPE)
     monkeypatch.setattr(mmap, "MAX_UINT16_PIECES", 299)
-    with pytest.raises(VocabularyError, match="has 300 pieces, but ids of type uint16 allow Megatron only 299"):
+    with pytest.raises(VocabularyError, match="has 300 pieces, but ids of type uint16 allow only 299"):
         nmt_prep.run(config)
     assert not (tmp_path / "run" / "outputs").exists()

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from nmt_prep.errors import OutputError
 from nmt_prep.publishing.hub import HubPublisher, hub_url_problem
 from nmt_prep.publishing.publication import PublishedFile
 from nmt_prep.sources.retries import Clock
-from tests.hub import LARGE, TOKEN, Hub, Repository, running_hub
+from tests.hub import LARGE, TOKEN, Hub, Repository
 
 huggingface_hub = pytest.importorskip("huggingface_hub", reason="the extra huggingface is not installed")
 constants = pytest.importorskip("huggingface_hub.constants")
@@ -67,13 +66,9 @@ class Scene:
 
 
 @pytest.fixture
-def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
-    monkeypatch.setenv("no_proxy", "*")
-    monkeypatch.setenv("HF_TOKEN", TOKEN)
+def scene(running_hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True, raising=False)
-    with running_hub() as hub:
-        monkeypatch.setenv("HF_ENDPOINT", hub.url)
-        yield Scene(tmp_path, hub)
+    return Scene(tmp_path, running_hub)
 
 
 def digest(content: bytes) -> str:

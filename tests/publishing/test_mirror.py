@@ -13,7 +13,7 @@ from nmt_prep.batches import read_records
 from nmt_prep.cli.app import run_app
 from nmt_prep.errors import ConfigError, DownloadError, OutputError
 from nmt_prep.runner import run
-from tests.corpus import corpus_config, tree, write_corpus
+from tests.corpus import corpus_config, tree
 
 fsspec = pytest.importorskip("fsspec", reason="the extra cloud is not installed")
 
@@ -46,14 +46,6 @@ class Scene:
         files = tree(nmt_prep.fetch_run(URL, self.directory))
         del files[MANIFEST]
         return files
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("finished")
-    write_corpus(place, pairs=60, dev=5)
-    run(corpus_config(place / "run"))
-    return place
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from nmt_prep.pipeline.drivers import RoundState, Share
 from nmt_prep.publishing.object_store import ObjectStore
 from nmt_prep.publishing.publication import Publication, PublishedFile, StorePublisher
 from nmt_prep.runner import plan, run, run_share, tasks
-from tests.corpus import corpus_config, tree, write_corpus
+from tests.corpus import corpus_config, tree
 
 fsspec = pytest.importorskip("fsspec", reason="the extra cloud is not installed")
 
@@ -48,14 +48,6 @@ class Scene:
 
     def reason(self, **publish: Any) -> str:
         return plan(self.config(**publish))[-1].reason
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("finished")
-    write_corpus(place, pairs=60, dev=5)
-    run(corpus_config(place / "run"))
-    return place
 
 
 @pytest.fixture

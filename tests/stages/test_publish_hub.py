@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import nmt_prep
 from nmt_prep.errors import ConfigError
 from nmt_prep.runner import run
 from tests.corpus import corpus_config, tree, write_corpus
-from tests.hub import TOKEN, Hub, running_hub
+from tests.hub import Hub
 
 constants = pytest.importorskip("huggingface_hub.constants", reason="the extra huggingface is not installed")
 
@@ -46,13 +45,9 @@ def publish(place: Path, url: str, **more: Any) -> None:
 
 
 @pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    monkeypatch.setenv("no_proxy", "*")
-    monkeypatch.setenv("HF_TOKEN", TOKEN)
+def hub(running_hub: Hub, monkeypatch: pytest.MonkeyPatch) -> Hub:
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True, raising=False)
-    with running_hub() as running:
-        monkeypatch.setenv("HF_ENDPOINT", running.url)
-        yield running
+    return running_hub
 
 
 def test_a_run_is_published_with_a_card_and_fetched(hub: Hub, finished: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from nmt_prep.config import Config
 from nmt_prep.errors import NmtPrepError, OutputError
 from nmt_prep.publishing.object_store import ObjectStore
 from nmt_prep.runner import run
-from tests.corpus import corpus_config, tree, write_corpus
+from tests.corpus import corpus_config, tree
 from tests.unreliable_proxy import UnreliableProxy
 
 s3fs = pytest.importorskip("s3fs", reason="the extra cloud is not installed")
@@ -89,14 +89,6 @@ class Scene:
         del there[MANIFEST]
         parts = ("records/", "report/", "vocab/")
         assert there == {name: digest for name, digest in tree(self.output).items() if name.startswith(parts)}
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("finished")
-    write_corpus(place, pairs=60, dev=5)
-    run(corpus_config(place / "run"))
-    return place
 
 
 @pytest.fixture

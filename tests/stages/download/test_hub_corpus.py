@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from nmt_prep.estimates import configured_corpora
 from nmt_prep.runner import run as run_all
 from nmt_prep.sources.lockfile import LockFile
 from tests.cli.program import nmt_prep
-from tests.hub import TOKEN, Hub, running_hub
+from tests.hub import TOKEN, Hub
 from tests.stages.runs import config_of, manifest, run, steps
 
 
@@ -41,13 +40,9 @@ FILES = {
 
 
 @pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    monkeypatch.setenv("no_proxy", "*")
-    monkeypatch.setenv("HF_TOKEN", TOKEN)
-    with running_hub() as running:
-        monkeypatch.setenv("HF_ENDPOINT", running.url)
-        running.dataset("owner/name", FILES, private=True)
-        yield running
+def hub(running_hub: Hub) -> Hub:
+    running_hub.dataset("owner/name", FILES, private=True)
+    return running_hub
 
 
 def pairs(config: Config, split: str = "train") -> list[tuple[str, str]]:

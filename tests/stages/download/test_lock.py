@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 

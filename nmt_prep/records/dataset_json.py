@@ -23,7 +23,6 @@ from pydantic import (
 )
 
 from nmt_prep.artefacts import write_json
-from nmt_prep.columns import Ragged
 from nmt_prep.errors import RecordsError
 from nmt_prep.records.plan import Layout
 
@@ -49,12 +48,7 @@ class PairStats:
     max_lengths: Counter[int] = field(default_factory=Counter)
 
     @classmethod
-    def of(cls, inputs: Ragged, targets: Ragged) -> PairStats:
-        """Counts a batch of pairs."""
-        return cls.of_lengths(inputs.lengths, targets.lengths)
-
-    @classmethod
-    def of_lengths(cls, source: npt.NDArray[np.int64], target: npt.NDArray[np.int64]) -> PairStats:
+    def of(cls, source: npt.NDArray[np.int64], target: npt.NDArray[np.int64]) -> PairStats:
         """Counts a batch of pairs by the lengths of their sides: int64, shape ``[pairs]``."""
         return cls(
             len(source),

@@ -93,7 +93,7 @@ class SpillWriter:
         """
         self._buffer.add(first_row, inputs.values, inputs.offsets, targets.values, targets.offsets, corpus)
         source, target = self._frame_sizes
-        stats = PairStats.of_lengths(inputs.lengths + source, targets.lengths + target)
+        stats = PairStats.of(inputs.lengths + source, targets.lengths + target)
         self._stats += stats
         self._flush_if_full()
         return stats

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 from nmt_prep.columns import Ragged
@@ -26,6 +28,10 @@ def make_pairs(count: int) -> Pairs:
 
 def columns(pairs: Pairs) -> tuple[Ragged, Ragged]:
     return Ragged.from_lists([a for a, _ in pairs]), Ragged.from_lists([b for _, b in pairs])
+
+
+def lengths_of(pairs: Pairs) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    return np.array([len(a) for a, _ in pairs], np.int64), np.array([len(b) for _, b in pairs], np.int64)
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from nmt_prep.columns import Ragged
 from nmt_prep.errors import OutputError, RecordsError
 from nmt_prep.records.dataset_json import (
     CorpusInfo,
@@ -24,12 +24,12 @@ from nmt_prep.records.dataset_json import (
     load_dataset_info,
     write_dataset_info,
 )
-from tests.records.conftest import columns
+from tests.records.conftest import lengths_of
 
 VOCABULARY = VocabularyInfo(
     file="../vocab/vocab.toy.99.subwords", kind="t2t", size=99, sha256="0" * 64, fingerprint="f", pad_id=0, eos_id=1
 )
-STATS = PairStats.of(*columns([([5, 1], [6, 7, 1]), ([8, 1], [1])]))
+STATS = PairStats.of(*lengths_of([([5, 1], [6, 7, 1]), ([8, 1], [1])]))
 SHARD = ShardInfo(
     file="toy-dev-00000-of-00001",
     records=2,
@@ -198,12 +198,11 @@ def test_counts_and_shards_of_different_runs_are_refused() -> None:
 
 
 def test_counts_of_a_batch() -> None:
-    stats = PairStats.of(Ragged.from_lists([[5, 1], [1], [7, 8, 1]]), Ragged.from_lists([[1], [1], [4, 4, 4, 1]]))
+    stats = PairStats.of(np.array([2, 1, 3]), np.array([1, 1, 4]))
     assert stats == PairStats(3, 6, 6, Counter({2: 1, 1: 1, 3: 1}), Counter({1: 2, 4: 1}), Counter({2: 1, 1: 1, 4: 1}))
 
 
 def test_counts_add_up() -> None:
-    one = PairStats.of(Ragged.from_lists([[5, 1]]), Ragged.from_lists([[1]]))
+    one = PairStats.of(np.array([2]), np.array([1]))
     assert one + one + PairStats() == PairStats(2, 4, 2, Counter({2: 2}), Counter({1: 2}), Counter({2: 2}))
-    empty = Ragged.from_lists([])
-    assert PairStats.of(empty, empty) == PairStats()
+    assert PairStats.of(*lengths_of([])) == PairStats()

@@ -185,23 +185,6 @@ def outcome(parse: Callable[[], Pairs], path: Path | None = None) -> Pairs | str
 
 
 @pytest.mark.tensorflow
-def test_tensorflow_reads_the_shards(tmp_path: Path) -> None:
-    tf = pytest.importorskip("tensorflow")
-    pairs = [*make_pairs(60), ([], [1]), ([-1, -(2**31), 2**31 - 1], [0])]
-    written = write_split(tmp_path / "records", pairs, shards=2)
-    kinds = {"inputs": tf.io.VarLenFeature(tf.int64), "targets": tf.io.VarLenFeature(tf.int64)}
-    for shard in written.shards:
-        path = tmp_path / "records" / shard.file
-        records = list(tf.data.TFRecordDataset(str(path)).as_numpy_iterator())
-        parsed = tf.io.parse_example(records, kinds)
-        inputs, targets = (tf.RaggedTensor.from_sparse(parsed[key]).to_list() for key in ("inputs", "targets"))
-        assert list(zip(inputs, targets, strict=True)) == read(path)
-        for record in records:
-            example = tf.train.Example.FromString(record)
-            assert example.SerializeToString(deterministic=True) == record
-
-
-@pytest.mark.tensorflow
 def test_shards_of_tensorflow_are_read(tmp_path: Path) -> None:
     tf = pytest.importorskip("tensorflow")
     pairs = make_pairs(20)

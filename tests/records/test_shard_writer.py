@@ -5,10 +5,7 @@ import hashlib
 import os
 import resource
 import struct
-import subprocess
-import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -87,24 +84,6 @@ def test_equals_the_reference_however_the_work_is_divided(
     assert done.stats.pairs == len(pairs) == sum(shard.pairs for shard in done.shards)
     assert done.stats.source_tokens == sum(shard.source_tokens for shard in done.shards)
     assert done.stats.target_tokens == sum(shard.target_tokens for shard in done.shards)
-
-
-def test_threads_change_nothing(tmp_path: Path) -> None:
-    pairs = make_pairs(3_000)
-    plan = ShardPlan(GlobalShuffle(len(pairs), SEED, "train"), 7, 3)
-    spills = [tmp_path / f"spill-{first}" for first in range(0, 3_000, 250)]
-
-    def spill(path: Path) -> None:
-        first = int(path.name.removeprefix("spill-"))
-        with SpillWriter(path, plan) as writer:
-            writer.add(first, *columns(pairs[first : first + 250]))
-            writer.close()
-
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(spill, spills))
-        list(pool.map(lambda shard: write_shard(tmp_path / f"shard-{shard}", plan, shard, spills), range(7)))
-    contents = [(tmp_path / f"shard-{shard}").read_bytes() for shard in range(7)]
-    assert contents == shard_contents(pairs, 7, SEED, "train")
 
 
 def test_a_record_larger_than_a_chunk(tmp_path: Path) -> None:
@@ -197,45 +176,3 @@ def test_a_failure_at_any_step_leaves_no_partial_shard(
             break
     # Three buckets, open and fsync of both files, two renames; then open and fsync of both directories, and no failure.
     assert outcomes == [False] * 9 + [True] * 5
-
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from nmt_prep.records.plan import GlobalShuffle, ShardPlan
-from nmt_prep.records.shard_writer import write_shard
-from nmt_prep.records import writer
-directory, left = Path(sys.argv[1]), 0
-
-def wrap(owner, name):
-    original = getattr(owner, name)
-    def call(*arguments, **options):
-        global left
-        left -= 1
-        if left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return original(*arguments, **options)
-    setattr(owner, name, call)
-
-for owner, name in [(writer, "Bucket"), (os, "open"), (os, "fsync"), (Path, "replace")]:
-    wrap(owner, name)
-plan = ShardPlan(GlobalShuffle(20, 1, "train"), 1, 3)
-for step in range(1, 15):
-    child = os.fork()
-    if not child:
-        left = step
-        write_shard(directory / "shard", plan, 0, [directory / "spill"])
-        os._exit(0)
-    status = os.waitpid(child, 0)[1]
-    shard = directory / "shard"
-    print(status, shard.read_bytes().hex() if shard.exists() else "absent")
-    shard.unlink(missing_ok=True)
-"""
-
-
-def test_a_kill_at_any_step_leaves_no_partial_shard(tmp_path: Path) -> None:
-    pairs = make_pairs(20)
-    make_spill(tmp_path / "spill", ShardPlan(GlobalShuffle(20, SEED, "train"), 1, 3), pairs)
-    whole = shard_contents(pairs, 1, SEED, "train")[0].hex()
-    run = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], capture_output=True, text=True, check=True)
-    assert run.stdout.splitlines() == ["9 absent"] * 9 + [f"9 {whole}"] * 4 + [f"0 {whole}"]

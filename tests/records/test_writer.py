@@ -19,7 +19,7 @@ from nmt_prep.records.dataset_json import PairStats
 from nmt_prep.records.plan import GlobalShuffle, ShardPlan
 from nmt_prep.records.shard_writer import write_shard
 from nmt_prep.records.writer import SpillWriter
-from tests.records.conftest import columns, make_pairs
+from tests.records.conftest import columns, lengths_of, make_pairs
 from tests.reference import records as reference
 
 
@@ -77,7 +77,7 @@ def test_frames_are_as_ids_of_the_rows(before: tuple[int, ...], after: tuple[int
     pairs = [*make_pairs(9), ([], [])]
     framed = [(source, [*before, *target, *after]) for source, target in pairs]
     with SpillWriter(tmp_path / "inside", plan(10), frames=(((), ()), (before, after))) as spill:
-        assert spill.add(0, *columns(pairs)) == PairStats.of(*columns(framed)) == spill.close()
+        assert spill.add(0, *columns(pairs)) == PairStats.of(*lengths_of(framed)) == spill.close()
     with SpillWriter(tmp_path / "whole", plan(10)) as spill:
         spill.add(0, *columns(framed))
         spill.close()
@@ -107,7 +107,7 @@ def test_close_returns_the_counts_and_publishes(tmp_path: Path) -> None:
         spill.add(0, *columns(pairs[:4]))
         assert not path.exists()
         stats = spill.close()
-    assert stats == PairStats.of(*columns(pairs))
+    assert stats == PairStats.of(*lengths_of(pairs))
     assert [entry.name for entry in tmp_path.iterdir()] == ["spill"]
 
 

@@ -9,15 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import nmt_prep
-from nmt_prep import runner
 from nmt_prep.config import Config
-from nmt_prep.corpora import parts
 from nmt_prep.errors import AlignmentModelError, ConfigError
-from nmt_prep.pipeline.drivers import Share
 from nmt_prep.stages import learning
 from nmt_prep.stages.align import Align
 from tests.cli.program import nmt_prep as nmt_prep_command
-from tests.corpus import tree
 from tests.stages.clean.test_translation import translated
 from tests.stages.cleaning import write
 from tests.stages.runs import config_of, manifest
@@ -111,27 +107,6 @@ def test_a_model_of_tokenized_text(tmp_path: Path) -> None:
     config = config_of(tmp_path, write(tmp_path, "c", PAIRS), align={"model": "m"})
     with pytest.raises(AlignmentModelError, match=r"align\.model: .*m was learned with --pretokenized"):
         align(tmp_path, config)
-
-
-def test_shares_and_workers_give_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "PART_BYTES", 10_000)
-    monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 5_000)
-    monkeypatch.setattr(learning, "SHARD_PAIRS", 100)
-    corpus = write(tmp_path, "c", PAIRS)
-    trees = []
-    for number, (workers, memory) in enumerate(((1, "256MB"), (3, "2GB"))):
-        config = config_of(tmp_path / str(number), corpus, align={}, engine={"memory": memory}).within(tmp_path)
-        align(tmp_path, config, workers=workers)
-        trees.append(tree(config.run_dir / "aligned"))
-    shared = config_of(tmp_path / "2", corpus, align={}).within(tmp_path)
-    nmt_prep.run(shared, until="compile")
-    for round_ in Align().rounds_for(shared):
-        for number in (1, 0):
-            runner.run_share(shared, Share(round_.name, number, 2), workers=1)
-    align(tmp_path, shared)
-    trees.append(tree(shared.run_dir / "aligned"))
-    assert len(trees[0]) > 3
-    assert trees[0] == trees[1] == trees[2]
 
 
 def test_splits_that_do_not_exist(tmp_path: Path) -> None:

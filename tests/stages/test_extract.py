@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from nmt_prep.config import Config
-from nmt_prep.digests import DigestCache
 from nmt_prep.errors import ArchiveError, CorpusError
 from nmt_prep.pipeline.manifest import Workspace
 from nmt_prep.runner import plan
@@ -153,17 +152,6 @@ def test_verify_finds_extracted_files_that_differ_from_their_archive(tmp_path: P
     assert verify(config) == [planned["extract"]]
     assert extracted(config) == whole
     assert verify(config) == []
-
-
-def test_verify_reads_local_files_even_if_their_times_match(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_tgz(tmp_path / "x.tgz", MEMBERS)
-    config = config_of(tmp_path, CORPUS)
-    extracted(config)
-    monkeypatch.setattr(DigestCache, "_stamp", staticmethod(lambda path: [path.exists()]))
-    run(config, until="extract")
-    write_tgz(tmp_path / "x.tgz", {**MEMBERS, "d/a.en": b"new\n"})
-    assert not any(outcome.ran for outcome in run(config, until="extract"))
-    assert verify(config)[0] == "file train/c/both changed"
 
 
 def test_error_for_a_missing_member_names_its_key(tmp_path: Path) -> None:

@@ -136,22 +136,6 @@ def test_two_checksums_for_one_url(server: WebServer, tmp_path: Path) -> None:
         download(config_of(tmp_path, corpus("c", url, url, sha256=pinned)))
 
 
-def test_touching_a_local_file_reruns_nothing(tmp_path: Path) -> None:
-    for name in ("a.en", "a.zh"):
-        (tmp_path / name).write_bytes(b"x\n")
-    config = config_of(tmp_path, corpus("c", "a.en", (tmp_path / "a.zh").as_uri()))
-    assert [outcome.ran for outcome in run(config)] == [True] * 4
-    os.utime(tmp_path / "a.en", (1, 1))
-    assert [outcome.ran for outcome in run(config)] == [False] * 4
-    (tmp_path / "a.en").write_bytes(b"y\n")
-    assert [outcome.reason for outcome in run(config)] == [
-        "file train/c/source changed",
-        "download changed",
-        "extract changed",
-        "compile changed; extract changed",
-    ]
-
-
 def test_a_local_file_is_pinned_too(tmp_path: Path) -> None:
     for name in ("a.en", "a.zh"):
         (tmp_path / name).write_bytes(b"x\n")

@@ -71,7 +71,7 @@ class PlainReader(Reader):
             yield PairBatch(*sides, batch.faults)
 
     def _batches(self, side: Side) -> Iterator[PairBatch]:
-        """Yields the lines of a side as both sides of pairs; the places are those of the side."""
+        """Yields the lines of a side as both sides of pairs, with the places of one side."""
         has_places = self.corpus.encoding == "utf-8"
         for block in self.blocks(side):
             text = spans(block.data, block.starts, block.ends)

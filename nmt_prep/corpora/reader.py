@@ -44,7 +44,7 @@ class PairBatch:
             ``[pairs]``. None in the batches of a reader, which have all rows in order.
         scores: the scores of each pair by name, ``float64`` arrays of the same length; null for a pair without score.
         places: begin and end of the source's line in its file, newline included, then of the target's line; int64,
-            shape ``[pairs, 4]``. Only for files in UTF-8 with one side each.
+            shape ``[pairs, 4]``. Only for a file in UTF-8 for each side.
     """
 
     source: pa.Array

@@ -249,7 +249,7 @@ def joint_counts(source: Numbers, target: Numbers) -> list[tuple[int, int, int]]
 
 
 def combined(corpora: Json) -> Json:
-    """Returns the histograms of a split: those of its corpora, scaled from samples to all pairs, added and rounded.
+    """Returns the histograms of a split: sums over its corpora, scaled from samples to all pairs, and rounded.
 
     Args:
         corpora: profiles by name of the corpus, as JSON values.

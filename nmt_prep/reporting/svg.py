@@ -176,7 +176,7 @@ def bar_figure(
         places: heading of the column of places in the table.
         log: True for heights on a logarithmic scale.
         corpus: the corpus of the numbers, for the filter of the script; None for several corpora.
-        data: another table than that of the values.
+        data: a table in place of the table of values.
     """
     most = max((value for kind in series for value in kind.values), default=0)
     drawing = plot(bars(series, texts, log=log), title, x=x, y=count_ticks(most, log=log))

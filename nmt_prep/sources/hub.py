@@ -1,6 +1,6 @@
 """Addresses on the Hugging Face Hub, and requests to it by the library huggingface_hub.
 
-A config names a repository as ``hf:owner/name[/config][@revision]``. Everywhere else addresses are those of
+A config names a repository as ``hf:owner/name[/config][@revision]``. Everywhere else addresses follow
 huggingface_hub: ``hf://datasets/owner/name[@revision][/path]`` for data sets, and without ``datasets/`` for models.
 """
 
@@ -134,7 +134,7 @@ def is_commit(revision: str | None) -> bool:
 
 
 def endpoint() -> str:
-    """Returns the URL of the hub: ``$HF_ENDPOINT``, else that of the public one."""
+    """Returns the URL of the hub: ``$HF_ENDPOINT``, or else the public hub."""
     return (os.environ.get(ENDPOINT_VARIABLE) or ENDPOINT).rstrip("/")
 
 
@@ -181,7 +181,7 @@ def hub_errors(hub: HubAddress) -> Iterator[None]:
         yield
     except NmtPrepError:
         raise
-    except Exception as error:  # also those of its HTTP library
+    except Exception as error:  # also errors of its HTTP library
         raise _refusal(hub, error) from error
 
 
@@ -197,7 +197,7 @@ def _refusal(hub: HubAddress, error: Exception) -> DownloadError:
     if isinstance(error, errors.RevisionNotFoundError):
         return DownloadError(f"{hub}: the {what} has no revision {hub.revision or 'main'}; {hub.page} lists them")
     if isinstance(error, errors.EntryNotFoundError):
-        return DownloadError(f"{hub}: there is no such file; {hub.page} lists those of the {what}")
+        return DownloadError(f"{hub}: there is no such file; {hub.page} lists the files of the {what}")
     if isinstance(error, errors.RepositoryNotFoundError) or status in {401, 403, 404}:
         private = "the token of this machine gives no access to it" if token() else "it is private: set HF_TOKEN"
         return DownloadError(f"{hub}: there is no {what} {hub.repository} on {endpoint()}, or {private}")

@@ -65,7 +65,7 @@ class LockFile:
 
     Args:
         path: the file; with None nothing is expected and nothing recorded.
-        renew: expect nothing and record what is found, for all addresses or only for these.
+        renew: addresses whose old records are ignored and replaced; True for all addresses.
 
     Raises:
         ConfigError: the file cannot be read, is damaged and not to be renewed as a whole, or is not a lock file.

@@ -237,7 +237,7 @@ def _chunks(response: requests.Response, url: str, limits: Limits) -> Iterator[b
 
 
 def looks_like_html(head: bytes) -> bool:
-    """Returns True if the first bytes of a file are those of a web page."""
+    """Returns True if a file begins like a web page."""
     return _HTML.match(head) is not None
 
 

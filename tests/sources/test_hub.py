@@ -142,7 +142,7 @@ REFUSALS = [
     ),
     ("hf://datasets/owner/name@v3", "the data set has no revision v3; HUB/datasets/owner/name lists them"),
     ("hf://datasets/owner/name@v3/a", "the data set has no revision v3; HUB/datasets/owner/name lists them"),
-    ("hf://datasets/owner/name/b", "there is no such file; HUB/datasets/owner/name lists those of the data set"),
+    ("hf://datasets/owner/name/b", "there is no such file; HUB/datasets/owner/name lists the files of the data set"),
 ]
 
 

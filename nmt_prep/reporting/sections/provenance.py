@@ -114,7 +114,8 @@ def section(summary: Json) -> Iterator[Content]:
         for number, digest in enumerate(digests[:20])
     ]
     yield behind(
-        "Digests", table(["file", "SHA-256"], made, caption="Digests of what was made", left=(0, 1), sort=False)
+        "Digests",
+        table(["file", "SHA-256"], made, caption="Digests of vocabularies and shards", left=(0, 1), sort=False),
     )
     yield el("h3", "Config")
     yield el("p", "Without defaults, and without sections that do not change the data.", class_="how")

@@ -15,7 +15,7 @@ import typer
 
 from nmt_prep.children import end_children, is_unstoppable
 from nmt_prep.cli.streams import INTERRUPTED, TERMINATED
-from nmt_prep.cli.terminal import print_remark
+from nmt_prep.cli.terminal import print_remark, show_cursor
 
 _PATIENCE = 10.0
 """Seconds that tasks have to end after Ctrl-C."""
@@ -92,11 +92,13 @@ def _watch(signals: int, remark: str) -> None:
                 return
             if signal.SIGTERM in numbers:
                 end_children()
+                show_cursor()
                 os._exit(TERMINATED)
             if signal.SIGINT in numbers and deadline is None:
                 deadline = time.monotonic() + _PATIENCE
         if deadline is not None:
             end_children()
             if time.monotonic() > deadline or (not ready and is_unstoppable()):
+                show_cursor()
                 print_remark(remark)
                 os._exit(INTERRUPTED)

@@ -90,6 +90,13 @@ def print_remark(message: str | Text) -> None:
         SafeConsole(stderr=True).print(message, soft_wrap=True)
 
 
+def show_cursor() -> None:
+    """Shows the cursor of the terminal, which progress bars hide, before the process ends without their help."""
+    for stderr in (False, True):
+        with suppress(OSError):
+            SafeConsole(stderr=stderr).show_cursor()
+
+
 def plain_table(*headers: str) -> Table:
     """Returns an empty table without lines. A column is justified to the right if its header begins with ``>``."""
     table = Table(box=None, pad_edge=False, header_style="bold")

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import pty
 import signal
+import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -55,6 +59,42 @@ main()
 """
 
 PROGRAM = "program: {command: [sh, -c, 'exec 9>alive; echo go >&9; sleep 3600']}"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_cursor_comes_back(tmp_path: Path, number: int) -> None:
+    config = CONFIG.format(rule="python: 'stuck:f'") + "name: t\noutput_dir: run\nseed: 1\n"
+    (tmp_path / "t.yaml").write_text(config + "splits: {train: [{name: a, url: in.tsv}]}\n")
+    (tmp_path / "stuck.py").write_text(STUCK)
+    (tmp_path / "in.tsv").write_text("a\tb\n")
+    os.mkfifo(tmp_path / "alive")
+    terminal, its_end = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm"}
+    command = [sys.executable, "-c", PATIENT, "run", "t.yaml"]
+    with (
+        must_end(120),
+        ThreadPoolExecutor() as pool,
+        subprocess.Popen(
+            command, cwd=tmp_path, env=environment, stdout=its_end, stderr=its_end, process_group=0
+        ) as process,
+    ):
+        os.close(its_end)
+        reading = pool.submit(read_all, terminal)
+        with (tmp_path / "alive").open() as alive:
+            assert alive.read(2) == "go"
+            process.send_signal(number)
+            alive.read()
+        printed = reading.result()
+    assert printed.rindex(b"\x1b[?25h") > printed.rindex(b"\x1b[?25l")
+
+
+def read_all(terminal: int) -> bytes:
+    """Returns what a terminal has got when the last process that writes to it has ended."""
+    printed = bytearray()
+    with open(terminal, "rb", buffering=0) as file, suppress(OSError):
+        while block := file.read(4096):
+            printed += block
+    return bytes(printed)
 
 
 @pytest.mark.parametrize(

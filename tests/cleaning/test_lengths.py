@@ -10,7 +10,7 @@ from _nmt_prep_core import Lines, average_tokens, longest_tokens, longest_words
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_prep.cleaning.lengths import Unit, lengths
+from nmt_prep.cleaning.lengths import Unit, expansion, lengths
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import InvalidTextError
 from tests.cleaning.pairs import pairs
@@ -64,3 +64,26 @@ def test_lines_of_a_slice() -> None:
 def test_invalid_text_is_refused() -> None:
     with pytest.raises(InvalidTextError, match="line 1: byte 1"):
         Lines(np.frombuffer(b"okno\xff!", np.uint8), np.array([0, 3, 6], np.int64))
+
+
+@pytest.mark.parametrize(
+    ("tag", "unit", "expected"),
+    [
+        ("en", "char", 1.0),
+        ("de-AT", "char", 1.13),
+        ("zh", "char", 0.29),
+        ("zh-Hant", "letter", 0.29),
+        ("lzh", "char", 0.29),
+        ("ru", "byte", 1.07 * 1.83),
+        ("zh", "byte", 0.29 * 2.85),
+        ("vi", "byte", 1.04 * 1.32),
+        ("fo", "char", 1.0),
+    ],
+)
+def test_expansion(tag: str, unit: str, expected: float) -> None:
+    assert expansion(tag, unit) == pytest.approx(expected)  # type: ignore[arg-type]
+
+
+def test_words_have_no_expansion() -> None:
+    with pytest.raises(ValueError, match="factors: auto needs the unit char, letter or byte, but the unit is token"):
+        expansion("de", "token")

@@ -206,6 +206,14 @@ def test_shares_workers_and_ranges_give_the_same_bytes(tmp_path: Path, monkeypat
     made_in_three_ways(tmp_path, *corpora, divided=divided, clean={**NONE, "rejects": "sample", "dedup": dedup})
 
 
+def rows_of(corpora: Sequence[Sequence[tuple[str, str, str]]]) -> list[Row]:
+    return [
+        Row(f"c{number}", row, source, target, float(score) if score else None)
+        for number, entry in enumerate(corpora)
+        for row, (source, target, score) in enumerate(entry)
+    ]
+
+
 TEXTS = st.sampled_from(["a", "A", "b1", "b2.", "c.", "c", "1", "2", "!"])
 ROWS = st.lists(st.tuples(TEXTS, TEXTS, st.sampled_from(["", "0", "-0.0", "0.5", "2"])), max_size=30).map(
     lambda rows: [("a", "b", "1"), *rows]  # a corpus has a score
@@ -245,11 +253,7 @@ def test_it_is_the_same_as_in_memory(
         patch.setattr(spill, "LARGEST_SHARE", share)
         patch.setattr(spill, "RUN_ROWS", run_rows)
         run(config, until="clean", workers=1)
-    rows = [
-        Row(f"c{number}", row, source, target, float(score) if score else None)
-        for number, entry in enumerate(corpora)
-        for row, (source, target, score) in enumerate(entry)
-    ]
+    rows = rows_of(corpora)
     kept, dropped = deduplicated(rows, pair, targets, sources, by_score=by_score)
     assert pairs_below(config, "cleaned", "train", "corpus", "row") == [(row.corpus, row.row) for row in kept]
     assert sorted(rejected(config)) == sorted(

@@ -20,7 +20,7 @@ from nmt_prep.stages.clean import near as rounds
 from tests.conftest import examples
 from tests.reference.dedup import Row, deduplicated
 from tests.reference.near import near_duplicates
-from tests.stages.clean.test_duplicates import NONE, rejected, scored
+from tests.stages.clean.test_duplicates import NONE, rejected, rows_of, scored
 from tests.stages.cleaning import cleaned, made_in_three_ways, write
 from tests.stages.runs import config_of, manifest, run
 
@@ -67,13 +67,6 @@ def test_similar_pairs_are_dropped_and_name_the_best_similar_pair(tmp_path: Path
     assert manifest(config, "clean").counts.dropped == {"empty": 0, "duplicate_pair": 1, "near_duplicate": 2}
 
 
-def test_pairs_are_kept_if_one_side_differs_or_both_do_a_little_more(tmp_path: Path) -> None:
-    pairs = [(CAPTION, BILD), (CAPTION, ANDERES), (OTHER, BILD), (NEARLY, BEINAHE)]
-    config = near_config(tmp_path, write(tmp_path, "c", pairs))
-    run(config)
-    assert cleaned(config) == pairs
-
-
 def test_the_report_says_where_similar_pairs_are_and_that_not_all_were_compared() -> None:
     found = {"matches": {"a": {"a": 1, "b": 0}, "b": {"a": 1234, "b": 0}}, "candidates": 9, "full_buckets": 1001}
     summary = {"duplicates": {"train": {"clusters": {"near": []}, "near": found}}}
@@ -86,14 +79,6 @@ def test_the_report_says_where_similar_pairs_are_and_that_not_all_were_compared(
 def with_all_compared(summary: Any) -> Any:
     near_found = {**summary["duplicates"]["train"]["near"], "full_buckets": 0}
     return {"duplicates": {"train": {"clusters": {}, "near": near_found}}}
-
-
-def test_a_pair_is_dropped_for_a_better_one_that_is_dropped_itself(tmp_path: Path) -> None:
-    chain = ["abcdefghijklm", "abcdefghijklmno", "abcdefghijklmnopq"]
-    config = near_config(tmp_path, write(tmp_path, "c", [(each, "gleich") for each in chain]), near={"similarity": 0.8})
-    run(config)
-    assert cleaned(config) == [(chain[0], "gleich")]
-    assert rejected(config) == [("c", 1, "near_duplicate", "c", 0), ("c", 2, "near_duplicate", "c", 1)]
 
 
 def test_monolingual_lines_are_compared_with_one_another(tmp_path: Path) -> None:
@@ -208,11 +193,7 @@ def test_it_is_the_same_as_in_memory(
         in_small_pieces(patch, size)
         patch.setattr(near, "BUCKET_CAP", cap)
         run(config, until="clean", workers=1)
-    rows = [
-        Row(f"c{number}", row, source, target, float(score) if score else None)
-        for number, entry in enumerate(corpora)
-        for row, (source, target, score) in enumerate(entry)
-    ]
+    rows = rows_of(corpora)
     kept, dropped = deduplicated(rows, "normalized", None, None, by_score=by_score)
     similar, full = near_duplicates(kept, similarity, cap, by_score=by_score)
     expected = [

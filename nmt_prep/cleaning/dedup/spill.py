@@ -21,7 +21,6 @@ from _nmt_prep_core import drops_among, partition_records, rank_records, reduce_
 from nmt_prep.cleaning.dedup.drops import DropWriter, Marks
 from nmt_prep.cleaning.dedup.grouped import GroupedWriter, Slice, slices_of
 from nmt_prep.cleaning.dedup.keys import Comparison, Records, records_of
-from nmt_prep.errors import CleaningError
 
 RUN_ROWS = 1 << 19
 """Number of records that are held in memory before they are written."""
@@ -46,29 +45,6 @@ def range_bits(rows: int, record_bytes: int, memory: int) -> int:
     """
     ranges = max(-(-rows * record_bytes // range_bytes(memory)), 1)
     return min((ranges - 1).bit_length(), MOST_BITS)
-
-
-def check_memory(where: str, split: str, pairs: int, records: int, least: int, record_bytes: int, memory: int) -> None:
-    """Checks that a range of keys fits the memory of a task. A range takes a quarter of the memory.
-
-    Args:
-        where: key in the config, for the message.
-        split: name of the split, for the message.
-        pairs: number of its pairs.
-        records: number of records of these pairs.
-        least: least number of records that a range must hold.
-        record_bytes: bytes of a record.
-        memory: bytes that a task may use.
-
-    Raises:
-        CleaningError: it does not fit.
-    """
-    needed = max(-(-records // (1 << MOST_BITS)), least) * record_bytes
-    if needed > max(memory // 4, SMALLEST_SHARE):
-        raise CleaningError(
-            f"{where}: engine.memory gives {memory / 1e6:,.0f} MB to each task, but comparing {pairs:,} pairs of "
-            f"splits.{split} takes {4 * needed / 1e6:,.0f} MB; raise engine.memory, or use fewer workers"
-        )
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,10 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from nmt_prep.cleaning.dedup.spill import Corpora, check_memory, range_bits
+from nmt_prep.cleaning.dedup import spill
+from nmt_prep.cleaning.dedup.spill import MOST_BITS, Corpora, range_bits
 from nmt_prep.corpora.parts import PairFile
+from nmt_prep.errors import CleaningError
 from nmt_prep.pipeline.rounds import Round
 from nmt_prep.sides import Side
 from nmt_prep.stages.clean.parts import PartTask
@@ -62,7 +64,12 @@ def plan_ranges(task: PlanTask, tick: object) -> Ranges:
         CleaningError: the memory is too small.
     """
     del tick
-    check_memory(task.where, task.split, task.pairs, task.records, task.least, task.record_bytes, task.memory)
+    needed = max(-(-task.records // (1 << MOST_BITS)), task.least) * task.record_bytes
+    if needed > max(task.memory // 4, spill.SMALLEST_SHARE):  # a range takes a quarter of the memory
+        raise CleaningError(
+            f"{task.where}: engine.memory gives {task.memory / 1e6:,.0f} MB to each task, but comparing {task.pairs:,} "
+            f"pairs of splits.{task.split} takes {4 * needed / 1e6:,.0f} MB; raise engine.memory, or use fewer workers"
+        )
     return Ranges(range_bits(task.records, task.record_bytes, task.memory), min(task.memory // 8, LARGEST_BUFFER))
 
 

@@ -100,14 +100,18 @@ def test_same_as_fasttext(loss: str, kind: str, word_ngrams: int, dim: int, tmp_
             assert [value for _, value in judged] == pytest.approx(list(values), abs=1e-7)
 
 
-@pytest.mark.parametrize(("loss", "kind", "word_ngrams"), SEVERAL)
-@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.fixture(scope="module", params=SEVERAL)
+def loaded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, FastTextIdentifier]:
+    path = written(model(*request.param), tmp_path_factory.mktemp("model"))
+    return library().load_model(str(path)), FastTextIdentifier(path)
+
+
+@settings(max_examples=examples(40), deadline=None)
 @given(lines=random_lines)
 def test_lines_of_any_bytes_are_judged_as_by_fasttext(
-    loss: str, kind: str, word_ngrams: int, lines: list[bytes], tmp_path: Path
+    lines: list[bytes], loaded: tuple[Any, FastTextIdentifier]
 ) -> None:
-    path = written(model(loss, kind, word_ngrams), tmp_path)
-    theirs, ours = library().load_model(str(path)), FastTextIdentifier(path)
+    theirs, ours = loaded
     labels, values = ours.top(byte_column(lines), len(ours.labels))
     for line, row, judged in zip(lines, labels, values, strict=True):
         wanted = {label: value for value, label in theirs.f.predict(line + b"\n", len(ours.labels), 0.0, "strict")}

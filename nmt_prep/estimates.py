@@ -107,7 +107,7 @@ def pairs_of(text: float) -> int:
 
 
 _OUTSIDE = ("download", "publish")
-"""The stages whose time is that of the network."""
+"""The stages whose duration depends on the network."""
 
 _CHARACTER_BYTES = {"zh": 2.9, "ja": 2.9, "ko": 2.6, "th": 2.9, "hi": 2.6, "ru": 1.8, "uk": 1.8, "ar": 1.8, "el": 1.8}
 

@@ -87,8 +87,8 @@ def run(
         progress: receives progress and events; None for none.
         lock_file: the lock file, with the expected digests of downloads; new downloads are added. None for that beside
             the config file, or for no lock file if the config was not read from a file.
-        renew_lock: fetch downloads again, and replace their records in the lock file: all, or those of the named
-            corpora.
+        renew_lock: fetch downloads again, and replace their records in the lock file: all, or the records of
+            the named corpora.
         strict: end with an error if there are warnings about the data. All stages run first, except ``publish``.
         then: called with the outcomes at the end, while this run still holds the directory's lock.
 
@@ -112,7 +112,7 @@ def run(
         directories = {stage.name: stage.directory for stage in pipeline.stages}
         with (
             _failure_told(progress),
-            open_engine(config, executor, workers, progress) as engine,
+            _open_engine(config, executor, workers, progress) as engine,
             progress.heard_by(StageNotes(config, directories, engine)),
             progress.heard_by(RunNotes(pipeline.workspace, Report.directory, engine, __version__)),
         ):
@@ -163,7 +163,7 @@ def run_share(
     config = _loaded(config)
     pipeline = _pipeline(config, (), progress, lock_file)
     with _held(pipeline, pipeline.stage_of(share.round).name, wait=wait, shared=True), _failure_told(progress):
-        return pipeline.share(local_engine(config, workers, progress), share)
+        return pipeline.share(_local_engine(config, workers, progress), share)
 
 
 def tasks(
@@ -252,7 +252,9 @@ def _stages(config: Config, named: Iterable[str]) -> list[AnyStage]:
 
 
 @contextmanager
-def open_engine(config: Config, executor: Executor | None, workers: int | None, progress: Progress) -> Iterator[Engine]:
+def _open_engine(
+    config: Config, executor: Executor | None, workers: int | None, progress: Progress
+) -> Iterator[Engine]:
     """Opens the engine for a run; a cluster that it starts ends with the ``with`` block.
 
     Args:
@@ -276,10 +278,10 @@ def open_engine(config: Config, executor: Executor | None, workers: int | None, 
         with DaskEngine(_with_workers(config.engine, workers), config.run_dir, progress) as engine:
             yield engine
     else:
-        yield local_engine(config, workers, progress)
+        yield _local_engine(config, workers, progress)
 
 
-def local_engine(config: Config, workers: int | None, progress: Progress) -> LocalEngine:
+def _local_engine(config: Config, workers: int | None, progress: Progress) -> LocalEngine:
     """Returns an engine with threads of this process."""
     return LocalEngine(workers or _configured(config), progress.stopping)
 

@@ -150,7 +150,7 @@ def _from_catalogue(corpus: Corpus, address: str, languages: Languages) -> Corpu
 
 
 def _from_hub(corpus: Corpus, address: str, languages: Languages) -> Corpus:
-    """Returns a data set of the Hugging Face Hub with its fields; by default those of its feature Translation.
+    """Returns a data set of the Hugging Face Hub with its fields; by default the fields of its feature Translation.
 
     Raises:
         ConfigError: its id is malformed.

@@ -92,7 +92,7 @@ def _checked(config: Config, *, known_vocab: bool = True) -> tuple[Config, list[
 
     Args:
         config: the config.
-        known_vocab: false if wrong keys of the vocabularies were left out, so that they are not those asked for.
+        known_vocab: false if wrong keys of the vocabularies were left out, so that outputs cannot be checked with them.
     """
     config, problems = _completed(config)
     wrong_vocab = [*_vocab_problems(config.vocab)]

@@ -53,7 +53,7 @@ def load_cleaning(
     Args:
         path: the YAML file; its other sections are not read.
         overrides: as for :func:`load_config`.
-        corpus: name of the corpus whose overrides apply; None for those of the languages only.
+        corpus: name of the corpus whose overrides apply; None for the overrides of the languages only.
         opusfilter: an OpusFilter config. Its filters replace preset and rules, and only the fixes that the section
             itself names are applied.
 

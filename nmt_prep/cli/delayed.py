@@ -30,7 +30,7 @@ LIBRARIES = (
     ("langcodes",),
     ("regex",),
 )
-"""The delayed libraries. Those of a group import each other, so they are loaded together."""
+"""The delayed libraries. The libraries of a group import each other, so they are loaded together."""
 
 _CHANGING = threading.Lock()
 

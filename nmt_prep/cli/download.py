@@ -60,7 +60,7 @@ def lock(
     """Record the digest of each download in the lock file beside CONFIG, or check downloads against it.
 
     If files have changed on their server, nmt-prep lock CONFIG --update NAME accepts the new files of the corpus NAME;
-    without NAME, those of all corpora.
+    without NAME, the new files of all corpora.
     """
     if names and not update:
         raise typer.BadParameter(f"{' '.join(names)}: names of corpora go with --update")

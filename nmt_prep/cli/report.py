@@ -1,4 +1,4 @@
-"""The command report: the numbers of a run, and their differences to those of another."""
+"""The command report: the numbers of a run, and how they differ from another run."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def open_cluster(settings: DaskSettings) -> Iterator[Any]:
 
 
 def cluster_options(settings: DaskSettings) -> dict[str, Any]:
-    """Returns the arguments of Dask's class: those derived from the section, overridden by its ``options``."""
+    """Returns the arguments of Dask's class: from the section, and its ``options``, which override them."""
     cluster = settings.cluster
     assert cluster is not None
     given = {key: _lists(value) for key, value in cluster.options.items()}

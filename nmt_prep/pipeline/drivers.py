@@ -156,7 +156,7 @@ class TaskRunner:
         notes: the noted results.
         engine: the engine.
         progress: receives events.
-        times: what each round took that has ended, in order.
+        times: times of the rounds that have ended, in order.
     """
 
     notes: TaskNotes

@@ -113,7 +113,7 @@ def forecast(stage: AnyStage, config: Config, work: Work) -> StageEstimate:
 def shares_of(stage: AnyStage, config: Config, rounds: Sequence[Round[Any, Any]]) -> list[float]:
     """Returns how much of the time of a stage each of its rounds takes, in any unit.
 
-    The shares are those of the last run on this machine. Without one, rounds over all pairs are assumed to take equal
+    The shares come from the last run on this machine. Without one, rounds over all pairs are assumed to take equal
     times.
     """
     notes = [note for note in read_notes(kind_of(stage.name, config)) if note.rounds]

@@ -75,7 +75,7 @@ class StageNote(_Note):
         text: bytes of text of all corpora.
         sample: bytes of the sample that the vocabularies are trained on.
         workers: number of parallel tasks.
-        rounds: the rounds of which tasks ran.
+        rounds: the rounds that ran tasks, by name.
         rest: seconds of the stage outside of its rounds; None if it did not end.
         written: bytes of its output; 0 if it did not end.
         scratch: bytes of its files for later tasks, at most.
@@ -134,7 +134,7 @@ def read_notes(kind: str) -> list[StageNote]:
 
 
 def save_note(kind: str, note: StageNote) -> None:
-    """Adds a note to those of its kind, and keeps the last few.
+    """Adds a note to the notes of its kind, and keeps the last few.
 
     Raises:
         OutputError: the cache directory cannot be written.
@@ -231,7 +231,7 @@ def output_bytes(workspace: Workspace, stage: str, directory: str) -> int:
 
 
 def text_bytes(workspace: Workspace) -> int:
-    """Returns the bytes of the files that corpora are read from, those in their places included; 0 if unknown."""
+    """Returns the bytes of the files that corpora are read from, extracted or in their places; 0 if unknown."""
     manifest = read_manifest(workspace.manifest("extract"))
     files = {} if manifest is None else manifest.details.get("files", {})
     sizes = {(file["file"], file["sha256"]): int(file["size"]) for entries in files.values() for file in entries}

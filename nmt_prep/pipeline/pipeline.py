@@ -58,7 +58,7 @@ class _Making:
 
     @property
     def places(self) -> tuple[Path, ...]:
-        """The directory and those beside it."""
+        """The directory of the stage, and the directories beside it."""
         return (self.directory, *self.draft.beside.values())
 
     def open(self) -> None:
@@ -227,9 +227,9 @@ class Pipeline:
         return outcomes
 
     def _forecast(self, stage: AnyStage, last: int | None, engine: Engine) -> dict[str, object]:
-        """Returns what is known at the start of a stage.
+        """Returns the fields of the event ``stage_started`` that tell the progress of a stage.
 
-        That is its rounds, what they do, their shares of its time, and the seconds of the stages after it.
+        They are its rounds, their work in words, their shares of its time, and the seconds of the stages after it.
         """
         rounds = [round_ for round_ in stage.rounds_for(self.config) if not round_.by_all]
         later = self.stages[self.stages.index(stage) + 1 : last]

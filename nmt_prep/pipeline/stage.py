@@ -213,12 +213,12 @@ class Stage(ABC, Generic[O, P]):
     def renew(self, job: Job, earlier: Manifest) -> Result[O] | None:
         """Derives the output from existing files with the same fingerprint; None if the stage must run.
 
-        Called if :meth:`outdated` gives a reason and the files are those of the manifest.
+        Called if :meth:`outdated` gives a reason and the files match the manifest.
         """
         return None
 
     def warnings(self, observed: Any, config: Config) -> tuple[HealthWarning, ...]:
-        """Returns the warnings among what it observed; those that a later stage replaces for this config are left out.
+        """Returns the warnings among its observations, without warnings that a later stage replaces for this config.
 
         Args:
             observed: what it observed, of type ``observed``.
@@ -229,7 +229,7 @@ class Stage(ABC, Generic[O, P]):
     def misnamed(self, outputs: Outputs) -> str:
         """Describes a file of this stage that does not match the digest in its name; empty if all match.
 
-        Only called with ``--verify``, for a stage whose files are those of its manifest. It may read all files again.
+        Only called with ``--verify``, for a stage whose files match its manifest. It may read all files again.
         """
         return ""
 

@@ -102,13 +102,13 @@ def get_iterator(
         eos=target.padding_id(eos),
     )
 
-    def own_part(lines: tf.data.Dataset) -> tf.data.Dataset:
+    def shard_of(lines: tf.data.Dataset) -> tf.data.Dataset:
         if num_shards > 1:
             lines = lines.shard(num_shards, shard_index)
         return lines if skip_count is None else lines.skip(tf.cast(skip_count, tf.int64))
 
     def encoded(lines: tf.data.Dataset, side: Side) -> tf.data.Dataset:
-        return blocks_of(own_part(lines)).map(side.encode, num_parallel_calls=num_parallel_calls, deterministic=True)
+        return blocks_of(shard_of(lines)).map(side.encode, num_parallel_calls=num_parallel_calls, deterministic=True)
 
     order = random_numbers(random_seed, reshuffle_each_iteration)
     batches = shuffled_batches(encoded(src_dataset, source), encoded(tgt_dataset, target), order, sizes)

@@ -239,11 +239,6 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes, message: str) -
     assert str(path) in str(caught.value)
 
 
-def test_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(VocabularyError, match=r"cannot read the vocabulary .*none\.model: No such file"):
-        SentencePieceTokenizer.load(tmp_path / "none.model")
-
-
 def test_large_numbers_choose_as_in_the_library() -> None:
     wide = 1 << 32
     file = model_file([UNK, *((text, -2.0, NORMAL) for text in "▁ab"), ("ab", -9.0, NORMAL + wide)], BPE + wide)

@@ -263,7 +263,9 @@ def test_missing_extra(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, kind, None)
     monkeypatch.setattr(metadata, "version", missing)
-    with pytest.raises(ConfigError, match=rf"{kind}:x/en-zh needs {kind}\S*: pip install 'nmt-prep\[{kind}\]'$"):
+    with pytest.raises(
+        ConfigError, match=rf"{kind}:x/en-zh needs {kind}\S*: pip install '\.\[{kind}\]' in a checkout of nmt_prep$"
+    ):
         corpus(f"{kind}:x/en-zh")
 
 

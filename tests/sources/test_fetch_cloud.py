@@ -89,12 +89,14 @@ def test_an_interrupted_read_is_retried(bucket: Any, scene: Scene, monkeypatch: 
 def test_missing_extra(scene: Scene, monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     for module in ("fsspec", "s3fs", "gcsfs"):
         monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(ConfigError, match=rf"^{url} needs fsspec: pip install 'nmt-prep\[cloud\]'$"):
+    with pytest.raises(
+        ConfigError, match=rf"^{url} needs fsspec: pip install '\.\[cloud\]' in a checkout of nmt_prep$"
+    ):
         scene.fetch(url)
 
 
 @pytest.mark.parametrize(("url", "module"), [("s3://bucket/a", "s3fs"), ("gs://bucket/a", "gcsfs")])
 def test_missing_library_of_one_cloud(scene: Scene, monkeypatch: pytest.MonkeyPatch, url: str, module: str) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(ConfigError, match=rf"^{url} needs .*: pip install 'nmt-prep\[cloud\]'$"):
+    with pytest.raises(ConfigError, match=rf"^{url} needs .*: pip install '\.\[cloud\]' in a checkout of nmt_prep$"):
         scene.fetch(url)

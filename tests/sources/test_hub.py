@@ -106,7 +106,8 @@ def test_without_huggingface_hub(scene: Scene, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     for address in ("hf://datasets/owner/name", "hf://owner/name/a"):
         with pytest.raises(
-            ConfigError, match=rf"^{address} needs huggingface_hub: pip install 'nmt-prep\[huggingface\]'$"
+            ConfigError,
+            match=rf"^{address} needs huggingface_hub: pip install '\.\[huggingface\]' in a checkout of nmt_prep$",
         ):
             scene.fetch(address)
 

@@ -108,7 +108,9 @@ def test_libraries_that_are_not_installed(library: str, tmp_path: Path, monkeypa
     assert ByteBPETokenizer.load(tmp_path / "native.json").encode("the cat")
     assert ByteBPETokenizer.load(write(tmp_path / "made"), pattern=GPT2_PATTERN, specials={}).encode("the cat")
     file, options = ("own.json", {}) if library == "tokenizers" else ("made", {"pattern": r"\w+", "specials": {}})
-    with pytest.raises(VocabularyError, match=rf"needs {library}: pip install 'nmt-prep\[{library}\]'"):
+    with pytest.raises(
+        VocabularyError, match=rf"needs {library}: pip install '\.\[{library}\]' in a checkout of nmt_prep"
+    ):
         ByteBPETokenizer.load(tmp_path / file, **options)
 
 

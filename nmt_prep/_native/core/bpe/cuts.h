@@ -51,6 +51,11 @@ class CutTable {
         return in_part == 0 ? crossed != 0 : crossed != 0 || may_cross_in_part(left, right, in_part);
     }
 
+    // Prefetches the memory that `may_be_crossed` reads.
+    void prefetch(const Character& left, const Character& right) const {
+        __builtin_prefetch(&crossed_[bit(left.bytes, right.bytes) >> 6]);
+    }
+
    private:
     // A token that crosses a boundary contains the whole left character (0) or its last 1 to 3 bytes, and the whole
     // right character or its first 1 to 3 bytes. There is a bit for each combination that occurs in tokens with a given

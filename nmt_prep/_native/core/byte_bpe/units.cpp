@@ -11,18 +11,28 @@ void Model::Units::add(const std::uint8_t* word, std::size_t size, std::size_t r
     const std::uint8_t* const end = word + size;
     const std::uint8_t* const last_readable = word + readable;
     const std::uint8_t* unit = word;
-    bpe::Character left = bpe::read_character(word);
-    const std::uint8_t* at = word + left.size;
+    constexpr std::size_t kGroup = 64;
+    std::array<bpe::Character, kGroup + 1> characters;  // on both sides of each boundary of a group
+    characters[0] = bpe::read_character(word);
+    const std::uint8_t* at = word + characters[0].size;
     while (at != end) {
-        // Ends of units are noted without a branch, which would be mispredicted often.
-        std::array<const std::uint8_t*, 64> ends;
-        std::size_t count = 0;
-        for (std::size_t i = 0; i < ends.size() && at != end; ++i, at += left.size) {
-            const bpe::Character right = bpe::read_character(at);
-            ends[count] = at;
-            count += !model_.cuts_.may_be_crossed(left, right);
-            left = right;
+        // What the cuts know of the boundaries of a group is fetched from memory together.
+        std::size_t size_of_group = 0;
+        for (const std::uint8_t* next = at; size_of_group < kGroup && next != end; ++size_of_group) {
+            const bpe::Character right = bpe::read_character(next);
+            model_.cuts_.prefetch(characters[size_of_group], right);
+            characters[size_of_group + 1] = right;
+            next += right.size;
         }
+        // Ends of units are noted without a branch, which would be mispredicted often.
+        std::array<const std::uint8_t*, kGroup> ends;
+        std::size_t count = 0;
+        for (std::size_t i = 0; i < size_of_group; ++i) {
+            ends[count] = at;
+            count += !model_.cuts_.may_be_crossed(characters[i], characters[i + 1]);
+            at += characters[i + 1].size;
+        }
+        characters[0] = characters[size_of_group];
         for (std::size_t i = 0; i < count; unit = ends[i++])
             add_unit(unit, static_cast<std::size_t>(ends[i] - unit), static_cast<std::size_t>(last_readable - unit));
     }

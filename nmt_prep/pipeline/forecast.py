@@ -23,7 +23,7 @@ from nmt_prep.pipeline.stage import AnyStage
 BYTES_PER_PAIR = 150
 """Assumed bytes of both sides of a pair, line ends included."""
 
-_LEARNING = re.compile("(align|translation)-(?!select|scores|threshold|top)")
+_LEARNING = re.compile("(align|translation|adequacy)-(?!select|scores|values|threshold|top)")
 """The names of rounds that work on the pairs that a model is learned from."""
 
 _TRAINING_GROWTH = 0.85

@@ -12,6 +12,9 @@ from nmt_prep.reporting.markup import Markup, percent, size, table, table_row, v
 from nmt_prep.reporting.summary import Json, about, corpora, pieces_per, side_name
 from nmt_prep.sides import SIDES
 
+LEARNED_RULES = {"translation": "Misaligned pairs", "adequacy": "Incomplete pairs"}
+"""What the rules find that learn from the corpora."""
+
 
 @dataclass(frozen=True)
 class Table:
@@ -114,15 +117,25 @@ def leak_table(summary: Json) -> Table:
     return Table("Test sets in corpora", head, rows, (0, 1), 2)
 
 
-def translation_table(summary: Json) -> Table:
-    """Returns the thresholds and estimates of the rule ``translation`` by corpus."""
+def learned_rule_table(summary: Json, rule: str) -> Table:
+    """Returns the thresholds and estimates of a rule that learns from the corpora, by corpus."""
     rows = []
-    for split, corpus, facts in corpora(summary.get("translation", {})):
+    for split, corpus, facts in corpora(summary.get(rule, {})):
         shares = ["" if facts[name] is None else percent(facts[name], 1, 2) for name in ("noise", "found", "lost")]
         threshold = "" if facts["threshold"] is None else f"{facts['threshold']:.2f}"
         rows.append([f"{split}/{corpus}", threshold, facts["learned_from"], *shares, facts["left_out"]])
     head = ["corpus", "threshold", "model pairs", "share", "found", "others lost", "left out because"]
-    return Table("Misaligned pairs (estimates)", head, rows, (0, 6)).without_empty_columns()
+    return Table(f"{LEARNED_RULES[rule]} (estimates)", head, rows, (0, 6)).without_empty_columns()
+
+
+def translation_table(summary: Json) -> Table:
+    """Returns the thresholds and estimates of the rule ``translation``."""
+    return learned_rule_table(summary, "translation")
+
+
+def adequacy_table(summary: Json) -> Table:
+    """Returns the thresholds and estimates of the rule ``adequacy``."""
+    return learned_rule_table(summary, "adequacy")
 
 
 def vocabulary_table(summary: Json) -> Table:
@@ -203,6 +216,7 @@ TABLES = (
     fix_table,
     leak_table,
     translation_table,
+    adequacy_table,
     vocabulary_table,
     batch_table,
     record_table,

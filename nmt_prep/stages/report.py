@@ -23,7 +23,7 @@ from nmt_prep.reporting.profile import combined
 from nmt_prep.reporting.sections.flow import corpus_flow
 from nmt_prep.reporting.sections.provenance import shown_config, shown_settings, signature
 from nmt_prep.reporting.summary import Json
-from nmt_prep.reporting.tables import render_text
+from nmt_prep.reporting.tables import LEARNED_RULES, render_text
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.download import Download
@@ -186,8 +186,7 @@ def _cleaning(job: Job) -> Json:
     }
     others = {name: value for name, value in output.items() if name not in ("parts", "corpora")}
     sections = {"clean": output["corpora"], "rules": seen["rules"], "rejects": nearest}
-    if seen["translation"]:
-        sections["translation"] = seen["translation"]
+    sections |= {rule: seen[rule] for rule in LEARNED_RULES if seen[rule]}
     ordered = {name: _in_order(job.config, section) for name, section in sections.items()}
     by_split = {name: seen[name] for name in ("duplicates", "leaks", "mended") if seen.get(name)}
     return {**ordered, **others, **by_split}

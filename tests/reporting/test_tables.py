@@ -22,6 +22,7 @@ def test_columns_without_content_are_left_out() -> None:
 @pytest.mark.parametrize("made", TABLES, ids=lambda made: made.__name__)
 def test_the_page_and_the_text_show_the_same_rows(made, toy: Path) -> None:
     summary = summary_of(toy)
+    summary["adequacy"] = summary["translation"]  # the run has no such rule
     table = made(summary)
     assert table.rows
     text = [line.split("  ") for line in render_text(summary).splitlines()]

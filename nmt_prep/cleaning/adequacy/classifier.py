@@ -249,7 +249,12 @@ class Classifier:
         if isinstance(copies, int):
             copies = np.full(len(pairs), copies, np.int64)
         rows, gaps = features(self.model, self.reference, pairs, copies, threads)
-        values, halves = -np.array(self.lowest)[length_classes(pairs)], halves_of(source, target)
+        values = self.values(rows, pairs, halves_of(source, target), threads)
+        return Judged(np.where((pairs.source.sizes > 0) & (pairs.target.sizes > 0), values, np.nan), gaps)
+
+    def values(self, rows: Floats, pairs: MarkedPairs, halves: Integers, threads: int = 1) -> Floats:
+        """Returns the values of pairs, given their features and halves: float64, shape ``[pairs]``."""
+        values = -np.array(self.lowest)[length_classes(pairs)]
         for half, forest in enumerate(reversed(self.forests)):
             values[halves == half] += forest.trees.predict(rows[halves == half], threads)
-        return Judged(np.where((pairs.source.sizes > 0) & (pairs.target.sizes > 0), values, np.nan), gaps)
+        return values

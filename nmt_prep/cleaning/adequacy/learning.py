@@ -64,26 +64,16 @@ _LEAST_OF_LENGTH = 200
 
 _TREES, _LEAVES, _RATE, _PENALTY, _SMALLEST = 120, 8, 0.1, 1.0, 20
 
-_SHOWN = tuple(KINDS.index(name) for name in ("gap", "sentence", "joined", "cut"))
-"""Defects that show how defective pairs are judged."""
-
 Keys: TypeAlias = "npt.NDArray[np.uint64]"
 _Classes: TypeAlias = "npt.NDArray[np.bool_]"
 
 
 @dataclass(frozen=True)
 class Learned:
-    """A classifier, and how it judges defective pairs.
-
-    Attributes:
-        classifier: the classifier.
-        good: number of good pairs that it learned from.
-        defective: values of pairs with parts left out or added, by trees that did not learn from them: float64.
-    """
+    """A classifier, and the number of good pairs that it learned from."""
 
     classifier: Classifier
     good: int
-    defective: Floats
 
 
 def learn(
@@ -122,11 +112,40 @@ def learn(
     lengths = [length_classes(half.pairs) for half in halves]
     good = [half.kinds < 0 for half in halves]
     lowest = _lowest(*(np.concatenate([a[b] for a, b in zip(each, good, strict=True)]) for each in (odds, lengths)))
-    values = [of - np.array(lowest)[length] for of, length in zip(odds, lengths, strict=True)]
-    shown = [value[np.isin(half.kinds, _SHOWN)] for value, half in zip(values, halves, strict=True)]
-    return Learned(
-        Classifier(model, corpus.reference, (forests[0], forests[1]), lowest), len(rows), np.concatenate(shown)
+    return Learned(Classifier(model, corpus.reference, (forests[0], forests[1]), lowest), len(rows))
+
+
+def defective_values(
+    classifier: Classifier, source: TextColumn, target: TextColumn, copies: Integers, seed: int = 1, threads: int = 1
+) -> list[Floats]:
+    """Returns the values of defective pairs that are made of the first pairs of a text.
+
+    Each is judged by the trees that did not learn from its pair.
+
+    Args:
+        classifier: the classifier.
+        source: source lines of distinct pairs, in random order.
+        target: target lines.
+        copies: how often the model counted each pair: int64, shape ``[pairs]``.
+        seed: seed of the random numbers.
+        threads: number of threads; it does not change the result.
+
+    Returns:
+        The values of each of the :data:`~nmt_prep.cleaning.adequacy.defects.KINDS` but the first: float64.
+
+    Raises:
+        InvalidTextError: a line is not UTF-8.
+        ValueError: the sides have different numbers of lines.
+    """
+    pairs = MarkedPairs.of(classifier.model, source, target, threads)
+    rows = np.flatnonzero((pairs.source.sizes > 0) & (pairs.target.sizes > 0))[:MOST_PAIRS]
+    draws = Draws(3 * seed)
+    made = Made.concatenated([defective(pairs, rows, draws) for _ in range(_DEFECTS)])
+    given = features(
+        classifier.model, classifier.reference, made.pairs, copies, threads, sample=pairs, origins=made.origins
     )
+    values = classifier.values(given[0], made.pairs, halves_of(source, target)[made.origins[:, 0]], threads)
+    return [values[made.kinds == kind] for kind in range(1, len(KINDS))]
 
 
 @dataclass(frozen=True)

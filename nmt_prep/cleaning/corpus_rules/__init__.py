@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from nmt_prep.cleaning.corpus_rules.adequacy import ADEQUACY
 from nmt_prep.cleaning.corpus_rules.top import TOP
 from nmt_prep.cleaning.corpus_rules.translation import TRANSLATION
 
@@ -34,6 +35,11 @@ class CorpusRule:
 CORPUS_RULES: Mapping[str, CorpusRule] = MappingProxyType(
     {
         TRANSLATION: CorpusRule(
+            compares=True,
+            computes_score=True,
+            in_stream="it learns from all pairs; in a stream it needs a model, and a number for min",
+        ),
+        ADEQUACY: CorpusRule(
             compares=True,
             computes_score=True,
             in_stream="it learns from all pairs; in a stream it needs a model, and a number for min",

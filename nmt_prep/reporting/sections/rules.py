@@ -26,7 +26,7 @@ from nmt_prep.reporting.markup import (
 from nmt_prep.reporting.profile import summed
 from nmt_prep.reporting.summary import Json, corpora, main_split
 from nmt_prep.reporting.svg import Series, Tick, bar_figure
-from nmt_prep.reporting.tables import translation_table
+from nmt_prep.reporting.tables import LEARNED_RULES, learned_rule_table
 from nmt_prep.sides import SIDES
 
 _EXAMPLES = 5
@@ -52,7 +52,8 @@ def section(summary: Json) -> Iterator[Content]:
     )
     yield grid(_histogram(summary, split, rule, column) for rule, columns in rules.items() for column in columns)
     yield _agreement(list(rules), failed)
-    yield _translation(summary)
+    for rule in LEARNED_RULES:
+        yield _learned_rule(summary, rule)
     yield _nearest(summary, list(rules))
 
 
@@ -266,13 +267,13 @@ def _agreeing(rule: str, other: str, both: int | None, whole: int) -> Markup:
     return heat_cell(percent(both, whole, digits=0), both / whole, title)
 
 
-def _translation(summary: Json) -> Iterator[Content]:
-    """Yields how the rule ``translation`` was applied, with the scores of real pairs and of exchanged ones."""
-    shown = translation_table(summary)
+def _learned_rule(summary: Json, rule: str) -> Iterator[Content]:
+    """Yields how a rule was applied that learns from the corpora, with the scores of real and of defective pairs."""
+    shown = learned_rule_table(summary, rule)
     if shown.rows:
-        yield el("h3", "Misaligned pairs (rule translation)")
+        yield el("h3", f"{LEARNED_RULES[rule]} (rule {rule})")
         yield shown.markup()
-    facts = corpora(summary.get("translation", {}))
+    facts = corpora(summary.get(rule, {}))
     yield grid(_compared(f"{split}/{corpus}", applied) for split, corpus, applied in facts if applied["compared"])
 
 

@@ -1,7 +1,7 @@
 """The passes of the stage clean over the parts of a corpus, and what they need of the config.
 
 After the pass of the rules come rules that need the whole corpus, and comparisons of pairs: ``top``, ``dedup``,
-``translation``, ``best`` (the rule ``top`` by a score that is computed here) and ``limits``.
+``translation``, ``adequacy``, ``best`` (the rule ``top`` by a score that is computed here) and ``limits``.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.rounds import Rounds
 from nmt_prep.pipeline.stage import Job
 from nmt_prep.sides import SIDES
+from nmt_prep.stages.clean.adequacy import Adequacy
 from nmt_prep.stages.clean.comparing import Ranges
 from nmt_prep.stages.clean.corpora import (
     CleanedCorpus,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 EARLY: tuple[CorpusRule, ...] = (Top("top", "clean", computed=False),)
 """Rules that need the whole corpus, before duplicates are dropped."""
 
-LATE: tuple[CorpusRule, ...] = (Translation(), Top("best", "translation", computed=True))
+LATE: tuple[CorpusRule, ...] = (Translation(), Adequacy(), Top("best", "translation", computed=True))
 """Rules that need the whole corpus, after duplicates are dropped. A rule that uses the score of another comes later."""
 
 

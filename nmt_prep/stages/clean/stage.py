@@ -115,6 +115,7 @@ class CleanObserved:
         warnings: rules that the config names and that were left out, corpora that lose most of their pairs or contain
             much of a test set, and warnings of compile that still hold.
         translation: how the rule ``translation`` was applied.
+        adequacy: how the rule ``adequacy`` was applied.
         leaks: what the corpora contain of evaluation sets, by split.
         rejected: notes about the rejected pairs.
         rules: the rules by their keys.
@@ -124,6 +125,7 @@ class CleanObserved:
 
     warnings: tuple[HealthWarning, ...] = ()
     translation: dict[str, dict[str, TranslationFacts]] = field(default_factory=dict)
+    adequacy: dict[str, dict[str, TranslationFacts]] = field(default_factory=dict)
     leaks: dict[str, tuple[Leak, ...]] = field(default_factory=dict)
     rejected: dict[str, dict[str, RejectNotes]] = field(default_factory=dict)
     rules: dict[str, dict[str, dict[str, RuleFacts]]] = field(default_factory=dict)
@@ -298,13 +300,14 @@ def _sample_rejects(job: Job, corpora: list[CorpusWork]) -> Rounds[None]:
 
 def _observed(job: Job, made: Cleaned) -> CleanObserved:
     """Returns what the report shows besides the counts."""
-    translation: dict[str, dict[str, TranslationFacts]] = {}
+    learned: dict[str, dict[str, dict[str, TranslationFacts]]] = {"translation": {}, "adequacy": {}}
     rejected: dict[str, dict[str, RejectNotes]] = {}
     rules: dict[str, dict[str, dict[str, RuleFacts]]] = {}
     for work in made.corpora:
-        name, facts = work.of.corpus, work.facts.get("translation")
-        if isinstance(facts, TranslationFacts):
-            translation.setdefault(work.split, {})[name] = facts
+        name = work.of.corpus
+        for rule, applied in learned.items():
+            if isinstance(facts := work.facts.get(rule), TranslationFacts):
+                applied.setdefault(work.split, {})[name] = facts
         rejected.setdefault(work.split, {})[name] = work.notes
         cleaner = build_cleaner(job.config, work.corpus)
         rules.setdefault(work.split, {})[name] = _rule_facts(cleaner, work)
@@ -312,7 +315,16 @@ def _observed(job: Job, made: Cleaned) -> CleanObserved:
     losses = loss_warnings(made.corpora, made.explained)
     warnings = (*left_out(job, made.corpora), *losses, *leak_warnings(leaks), *made.remaining)
     duplicates = observed_duplicates(made.deduplicated, effective_dedup(section_of(job.config)).keys)
-    return CleanObserved(warnings, translation, leaks, rejected, rules, duplicates, mended(job, made.remaining))
+    return CleanObserved(
+        warnings,
+        learned["translation"],
+        learned["adequacy"],
+        leaks,
+        rejected,
+        rules,
+        duplicates,
+        mended(job, made.remaining),
+    )
 
 
 def _rule_facts(cleaner: Cleaner, work: CorpusWork) -> dict[str, RuleFacts]:

@@ -9,14 +9,16 @@ with its scores, and without the pairs whose scores are too low.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from nmt_prep.align.model import check_known, shared_model
+from nmt_prep.align.model import Model, check_known, shared_model
+from nmt_prep.align.vocabulary import Integers
 from nmt_prep.artefacts import atomic_write, writing
 from nmt_prep.cleaning.corpus_rules.threshold import THRESHOLD_VERSION, auto_threshold, expected
 from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES, TRANSLATION, TranslationOptions
@@ -32,7 +34,7 @@ from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
 from nmt_prep.sides import SIDES
 from nmt_prep.stages.clean.corpora import CleanedCorpus, CorpusRule, CorpusWork, RuleBounds
-from nmt_prep.stages.clean.parts import DropBelowTask, PartTask, drop_below, part_round
+from nmt_prep.stages.clean.parts import DropBelowTask, PartResult, PartTask, drop_below, part_round
 from nmt_prep.stages.clean.repaired import (
     EDGES,
     FINE,
@@ -122,6 +124,25 @@ def score_part(task: ScoreTask, tick: Tick) -> Scored:
         OutputError: the scores cannot be written.
     """
     model = shared_model(task.model)
+    return write_scores(task, model, model.score, tick)
+
+
+def write_scores(
+    task: ScoreTask, model: Model, score: Callable[[TextColumn, TextColumn, Integers], Values], tick: Tick
+) -> Scored:
+    """Writes the scores of the pairs of a part. It ticks for each pair.
+
+    Args:
+        task: the task.
+        model: the model, which must know the words of the part.
+        score: returns the scores of pairs of lines, given how often the model counted each.
+        tick: callback for progress.
+
+    Raises:
+        AlignmentModelError: the model was given and knows few words of the part.
+        CorpusError: a file cannot be read.
+        OutputError: the scores cannot be written.
+    """
     learned = _learned_keys(task.learned)
     scores: list[Values] = [np.zeros(0)]
     for batch in iter_pairs(task.part, columns=SIDES):
@@ -129,7 +150,7 @@ def score_part(task: ScoreTask, tick: Tick) -> Scored:
         if not learned.size and not any(map(len, scores)):
             check_known(model, task.part, source, target)
         copies = np.isin(keys_of(batch, ["pair"], "normalized")["pair"][:, 0], learned).astype(np.int64)
-        scores.append(model.score(source, target, copies))
+        scores.append(score(source, target, copies))
         tick(len(batch))
     values = np.concatenate(scores)
     with atomic_write(task.output) as beside, writing(task.output), beside.open("wb") as file:
@@ -157,7 +178,7 @@ DROP = part_round("translation", drop_below, "dropping misaligned pairs")
 
 
 @dataclass
-class _Text:
+class Text:
     """The corpora that share a model. The rounds add to it what they find.
 
     Attributes:
@@ -194,83 +215,145 @@ class _Text:
         return self.learned or (None if self.options.learns else self.given)
 
 
-class Translation(CorpusRule):
+class LearnedRule(CorpusRule):
+    """A rule with a model of word alignment that is given, or learned from the corpora.
+
+    Attributes:
+        sampling: the rounds that draw samples.
+        learning: the rounds that learn models.
+    """
+
+    sampling: SampleRounds
+    learning: LearningRounds
+
+    @staticmethod
+    def options_of(spec: object) -> TranslationOptions:
+        """Returns the checked options of the rule."""
+        return checked_options(TRANSLATION, TranslationOptions, spec)
+
+    def load(self, path: Path, *, learns: bool) -> object:
+        """Reads a model that the config names; ``learns`` is true if it is the beginning of another.
+
+        Raises:
+            AlignmentModelError: the file cannot be used.
+        """
+        del learns
+        return shared_model(path)
+
+    def options(self, corpus: CleanedCorpus) -> TranslationOptions:
+        """Returns the options for a corpus."""
+        return self.options_of(corpus.cleaning.corpus_rules[self.name])
+
+    def check(self, corpus: CleanedCorpus, base_dir: Path) -> None:
+        try:
+            for path in self.files(corpus, base_dir).values():
+                self.load(path, learns=self.options(corpus).learns)
+        except NmtPrepError as error:
+            where = f"{corpus.cleaning.keys[self.name]}{self.name}.model, for the corpus {corpus.corpus.name}"
+            raise CleaningError(f"{where}: {error}") from error
+
+    def files(self, corpus: CleanedCorpus, base_dir: Path) -> dict[str, Path]:
+        options = self.options(corpus)
+        path = options.model_file(base_dir)
+        return {} if path is None else {str(options.model): path}
+
+    def learns_from(self, spec: object) -> int:
+        options = self.options_of(spec)
+        return options.pairs if options.learns else 0
+
+    def drop(
+        self,
+        job: Job,
+        texts: Sequence[Text],
+        facts: Mapping[str, TranslationFacts],
+        round_of_parts: Round[Any, PartResult],
+    ) -> Rounds[None]:
+        """Yields the round that drops pairs with low scores, and adds its results to the corpora.
+
+        Args:
+            job: the job.
+            texts: the texts.
+            facts: facts about the rule by the name of the corpus.
+            round_of_parts: the round.
+        """
+        corpora = [work for text in texts for work in text.corpora]
+        tasks: dict[str, list[DropBelowTask]] = {work.name: [] for work in corpora}
+        for work in corpora:
+            of = facts[work.name]
+            self._note(work, of)
+            for task in work.tasks(job, self.this, f"{self.this}-"):
+                scores = None if of.compared is None else scores_file(job, self.name, task)
+                given = (self.name, self.name, of.threshold, "pair", SCORE_EDGES)
+                tasks[work.name].append(
+                    DropBelowTask(task.key, task.of, task.files, *given, unscored=True, computed=scores)
+                )
+        results = yield from round_of_parts.run_groups(tasks, pairs_in(corpora))
+        for work in corpora:
+            parts = results[work.name]
+            if self.name in work.unscored:  # the rule is left out, so it counts nothing
+                parts = [replace(part, counts=CleanCounts()) for part in parts]
+            work.passed(job, self.this, parts)
+
+    def _note(self, work: CorpusWork, facts: TranslationFacts) -> None:
+        """Notes the facts about the rule in a corpus, for later passes and the report."""
+        work.facts[self.name] = facts
+        work.bounds[self.name] = {"pair": RuleBounds(facts.threshold)}
+        if facts.compared is None:
+            work.unscored.add(self.name)
+        if facts.left_out:
+            work.left_out[self.name] = facts.left_out
+
+
+class Translation(LearnedRule):
     """The rule, with its own model or with models that are learned from the corpora."""
 
     name = this = TRANSLATION
+    sampling, learning = SAMPLE, LEARN
     rounds = (*SAMPLE.rounds, REPAIR, *LEARN.rounds, NULL, SCORE, DROP)
 
     def settings(self, config: Config) -> dict[str, object]:
         return {"seed": config.seed, "clean.translation.version": [LEARNING_VERSION, THRESHOLD_VERSION]}
 
-    def check(self, corpus: CleanedCorpus, base_dir: Path) -> None:
-        try:
-            for path in self.files(corpus, base_dir).values():
-                shared_model(path)
-        except NmtPrepError as error:
-            where = f"{corpus.cleaning.keys[TRANSLATION]}{TRANSLATION}.model, for the corpus {corpus.corpus.name}"
-            raise CleaningError(f"{where}: {error}") from error
-
-    def files(self, corpus: CleanedCorpus, base_dir: Path) -> dict[str, Path]:
-        path = _options(corpus).model_file(base_dir)
-        return {} if path is None else {str(_options(corpus).model): path}
-
-    def learns_from(self, spec: object) -> int:
-        options = checked_options(TRANSLATION, TranslationOptions, spec)
-        return options.pairs if options.learns else 0
-
     def apply(self, job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
-        texts = yield from _samples(job, corpora)
+        texts = yield from samples_of(job, self, corpora)
         yield from _repair(job, texts)
-        yield from _learn(job, texts)
+        yield from learn_models(job, self, texts)
         repaired = yield from _repaired_scores(texts)
-        real = yield from _scores(job, texts)
-        tasks: dict[str, list[DropBelowTask]] = {work.name: [] for work in corpora}
-        for text in texts:
-            for work in text.corpora:
-                facts = _facts(work.corpus, text, total_bins(real.get(work.name, [])), repaired.get(work.name))
-                _note(work, facts)
-                for task in work.tasks(job, self.this, f"{self.this}-"):
-                    scores = None if facts.compared is None else _scores_file(job, task)
-                    given = (TRANSLATION, TRANSLATION, facts.threshold, "pair", SCORE_EDGES)
-                    tasks[work.name].append(
-                        DropBelowTask(task.key, task.of, task.files, *given, unscored=True, computed=scores)
-                    )
-        results = yield from DROP.run_groups(tasks, _pairs(corpora))
-        for work in corpora:
-            parts = results[work.name]
-            if TRANSLATION in work.unscored:  # the rule is left out, so it counts nothing
-                parts = [replace(part, counts=CleanCounts()) for part in parts]
-            work.passed(job, self.this, parts)
+        models = {text.name: text.model for text in texts}
+        real = yield from scored_parts(job, TRANSLATION, texts, models, SCORE)
+        facts = {
+            work.name: _facts(
+                self.options(work.corpus).min, text, total_bins(real.get(work.name, [])), repaired.get(work.name)
+            )
+            for text in texts
+            for work in text.corpora
+        }
+        yield from self.drop(job, texts, facts, DROP)
 
 
-def _options(corpus: CleanedCorpus) -> TranslationOptions:
-    return checked_options(TRANSLATION, TranslationOptions, corpus.cleaning.corpus_rules[TRANSLATION])
-
-
-def _samples(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[list[_Text]]:
+def samples_of(job: Job, rule: LearnedRule, corpora: Sequence[CorpusWork]) -> Rounds[list[Text]]:
     """Yields the rounds that draw samples; returns the texts."""
     groups: dict[tuple[object, ...], list[CorpusWork]] = {}
     for work in corpora:
-        options = _options(work.corpus)
+        options = rule.options(work.corpus)
         groups.setdefault((work.split, options.model, options.learn, options.pairs), []).append(work)
-    texts, most, drawn = list[_Text](), dict[str, int](), dict[str, int]()
+    texts, most, drawn = list[Text](), dict[str, int](), dict[str, int]()
     for number, works in enumerate(groups.values()):
-        name, options = f"{works[0].split}-{number}", _options(works[0].corpus)
-        texts.append(_Text(name, works, options, options.model_file(job.config.base_dir)))
+        name, options = f"{works[0].split}-{number}", rule.options(works[0].corpus)
+        texts.append(Text(name, works, options, options.model_file(job.config.base_dir)))
         most[name] = options.pairs if options.learns else REPAIRED_PAIRS * len(works)
-        drawn[name] = min(most[name], _pairs(works))
+        drawn[name] = min(most[name], pairs_in(works))
         if options.learns:
-            check_memory(job, drawn[name], "clean.rules.translation", len(groups))
+            check_memory(job, drawn[name], f"clean.rules.{rule.name}", len(groups))
     shards = {name: shards_for(job.config.engine.memory, pairs) for name, pairs in drawn.items()}
     parts = {text.name: [part for work in text.corpora for part, _ in work.parts] for text in texts}
-    samples = yield from SAMPLE.draw(parts, most, shards, job.config.seed, job.scratch / TRANSLATION)
+    samples = yield from rule.sampling.draw(parts, most, shards, job.config.seed, job.scratch / rule.name)
     for text in texts:
         text.sample = samples[text.name]
     return texts
 
 
-def _repair(job: Job, texts: Sequence[_Text]) -> Rounds[None]:
+def _repair(job: Job, texts: Sequence[Text]) -> Rounds[None]:
     """Yields the round that exchanges the targets of pairs; adds its results to the texts."""
     tasks = {
         text.name: [
@@ -292,20 +375,20 @@ def _repair(job: Job, texts: Sequence[_Text]) -> Rounds[None]:
         text.repaired = list(zip(tasks[text.name], results[text.name], strict=True))
 
 
-def _learn(job: Job, texts: Sequence[_Text]) -> Rounds[None]:
-    """Yields the rounds that learn models; adds them to the texts."""
+def learn_models(job: Job, rule: LearnedRule, texts: Sequence[Text]) -> Rounds[None]:
+    """Yields the rounds that learn models of word alignment; adds them to the texts."""
     learning = {}
     for text in texts:
         if text.learns:
             added = [(task.files_made[0], made.learned) for task, made in text.repaired if made.learned]
             shards = [*text.sample.shards, *(path for path, _ in added)]
             learning[text.name] = (shards, text.pairs + sum(pairs for _, pairs in added), text.given)
-    models = yield from LEARN.learn(learning, job.scratch / TRANSLATION)
+    models = yield from rule.learning.learn(learning, job.scratch / rule.name)
     for text in texts:
         text.learned = models.get(text.name)
 
 
-def _repaired_scores(texts: Sequence[_Text]) -> Rounds[dict[str, RepairedScores]]:
+def _repaired_scores(texts: Sequence[Text]) -> Rounds[dict[str, RepairedScores]]:
     """Yields the round that scores re-paired pairs; returns their scores by the name of the corpus."""
     tasks = {
         text.name: [
@@ -328,73 +411,95 @@ def _repaired_scores(texts: Sequence[_Text]) -> Rounds[dict[str, RepairedScores]
     }
 
 
-def _scores(job: Job, texts: Sequence[_Text]) -> Rounds[dict[str, list[tuple[int, ...]]]]:
-    """Yields the round that scores pairs; returns fine histograms of the parts by the name of the corpus."""
+def scored_parts(
+    job: Job, rule: str, texts: Sequence[Text], models: Mapping[str, Path | None], scoring: Round[ScoreTask, Scored]
+) -> Rounds[dict[str, list[tuple[int, ...]]]]:
+    """Yields a round that scores pairs; returns fine histograms of the parts by the name of the corpus.
+
+    Args:
+        job: the job.
+        rule: name of the rule.
+        texts: the texts.
+        models: the model to score each text with, by its name; None for texts that are not scored.
+        scoring: the round.
+    """
+    scored = [(text, path) for text in texts if (path := models[text.name]) is not None]
     tasks = {
         work.name: [
             ScoreTask(
-                f"scores-{task.key}",
+                f"{rule}-scores-{task.key}" if rule != TRANSLATION else f"scores-{task.key}",
                 task.files.part.path,
-                text.model,
+                path,
                 text.sample.shards if text.learned else (),
-                _scores_file(job, task),
+                scores_file(job, rule, task),
             )
-            for task in work.tasks(job, TRANSLATION)
+            for task in work.tasks(job, rule)
         ]
-        for text in texts
+        for text, path in scored
         for work in text.corpora
-        if text.model is not None
     }
-    total = sum(_pairs(text.corpora) for text in texts if text.model is not None)
-    results = yield from SCORE.run_groups(tasks, total)
-    return {name: [scored.bins for scored in parts] for name, parts in results.items()}
+    results = yield from scoring.run_groups(tasks, sum(pairs_in(text.corpora) for text, _ in scored))
+    return {name: [part.bins for part in parts] for name, parts in results.items()}
 
 
-def _scores_file(job: Job, task: PartTask) -> Path:
+def scores_file(job: Job, rule: str, task: PartTask) -> Path:
+    """Returns the file for the scores of a part."""
     part = task.files.part.path
-    return job.scratch / TRANSLATION / f"scores-{task.files.kept.parent.name}-{part.stem}.npy"
+    return job.scratch / rule / f"scores-{task.files.kept.parent.name}-{part.stem}.npy"
 
 
-def _facts(corpus: CleanedCorpus, text: _Text, real: Bins, scored: RepairedScores | None) -> TranslationFacts:
+def _facts(lowest: float | Literal["auto"], text: Text, real: Bins, scored: RepairedScores | None) -> TranslationFacts:
     """Returns the facts about the rule in a corpus.
 
     Args:
-        corpus: the corpus.
+        lowest: the lowest score that passes, as the config has it.
         text: its text.
         real: numbers of scores of its pairs in fine bins.
         scored: scores of its re-paired pairs; None if there are none.
     """
     if text.model is None:
-        return TranslationFacts(
-            left_out=f"{text.pairs:,} distinct pairs are too few to learn from; it takes {LEAST_PAIRS:,} or more"
-        )
-    lowest, repaired = _options(corpus).min, total_bins([]) if scored is None else scored.bins
-    compared = Compared(SCORE_EDGES, {"real": _coarse(real), "re-paired": _coarse(repaired)})
-    facts = TranslationFacts(text.pairs if text.learned else 0, compared=compared)
+        return TranslationFacts(left_out=too_few(text))
+    repaired = total_bins([]) if scored is None else scored.bins
+    facts = TranslationFacts(
+        text.pairs if text.learned else 0,
+        compared=Compared(SCORE_EDGES, {"real": coarse(real), "re-paired": coarse(repaired)}),
+    )
     if scored is None or not repaired.sum():
         left_out = "no two pairs have different sources and different targets, so min: auto finds no threshold"
         return replace(facts, left_out=left_out) if lowest == "auto" else replace(facts, threshold=lowest)
-    histograms = real.tolist(), repaired.tolist()
+    return with_threshold(facts, lowest, real, repaired, scored.certain)
+
+
+def too_few(text: Text) -> str:
+    """Returns why a rule is left out that has too few pairs to learn from."""
+    return f"{text.pairs:,} distinct pairs are too few to learn from; it takes {LEAST_PAIRS:,} or more"
+
+
+def with_threshold(
+    facts: TranslationFacts, lowest: float | Literal["auto"], real: Bins, bad: Bins, certain: int | None = None
+) -> TranslationFacts:
+    """Returns facts with a threshold and what is expected of it; see :func:`auto_threshold`.
+
+    Args:
+        facts: the facts.
+        lowest: the lowest score that passes, as the config has it.
+        real: numbers of scores of the pairs in fine bins.
+        bad: numbers of scores of pairs with the defect that the rule finds; at least one.
+        certain: how many scores vouch for their mean and deviation.
+    """
+    histograms = real.tolist(), bad.tolist()
     if lowest == "auto":
-        estimate = auto_threshold(EDGES, *histograms, scored.certain)
+        estimate = auto_threshold(EDGES, *histograms, certain)
     else:
-        estimate = expected(EDGES, *histograms, lowest, scored.certain)
+        estimate = expected(EDGES, *histograms, lowest, certain)
     return replace(facts, threshold=estimate.score, noise=estimate.noise, found=estimate.found, lost=estimate.lost)
 
 
-def _note(work: CorpusWork, facts: TranslationFacts) -> None:
-    """Notes the facts about the rule in a corpus, for later passes and the report."""
-    work.facts[TRANSLATION] = facts
-    work.bounds[TRANSLATION] = {"pair": RuleBounds(facts.threshold)}
-    if facts.compared is None:
-        work.unscored.add(TRANSLATION)
-    if facts.left_out:
-        work.left_out[TRANSLATION] = facts.left_out
-
-
-def _coarse(bins: Bins) -> tuple[int, ...]:
+def coarse(bins: Bins) -> tuple[int, ...]:
+    """Returns a histogram with the bins that are reported."""
     return tuple(bins.reshape(-1, FINE).sum(axis=1).tolist())
 
 
-def _pairs(corpora: Sequence[CorpusWork]) -> int:
+def pairs_in(corpora: Sequence[CorpusWork]) -> int:
+    """Returns the number of pairs that are left in corpora."""
     return sum(work.pairs for work in corpora)

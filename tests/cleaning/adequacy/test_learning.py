@@ -7,7 +7,8 @@ import pytest
 
 from nmt_prep.cleaning.adequacy import files
 from nmt_prep.cleaning.adequacy.classifier import Classifier
-from nmt_prep.cleaning.adequacy.learning import learn
+from nmt_prep.cleaning.adequacy.defects import KINDS
+from nmt_prep.cleaning.adequacy.learning import defective_values, learn
 from nmt_prep.errors import AlignmentModelError
 from tests.align.corpus import column
 from tests.cleaning.adequacy.corpus import PAIRS, corpus, learned, line, model
@@ -46,7 +47,11 @@ def test_good_pairs_of_the_corpus_are_above_0() -> None:
     judged = np.array(values(classifier, *corpus(), 1))
     assert learned().good > 1900
     assert (judged < 0).mean() < 0.03
-    assert (learned().defective < 0).mean() > 0.8
+    defects = defective_values(classifier, *map(column, corpus()), np.ones(PAIRS, np.int64))
+    assert [len(of) > 500 for of in defects] == [name != "sentence" for name in KINDS[1:]]
+    assert (np.concatenate(defects) < 0).mean() > 0.8
+    nothing = defective_values(classifier, column([]), column([]), np.zeros(0, np.int64))
+    assert [len(of) for of in nothing] == [0] * 5
 
 
 def test_sides_without_words_are_not_judged() -> None:

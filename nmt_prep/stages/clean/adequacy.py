@@ -1,0 +1,213 @@
+"""The rule ``adequacy`` in the stage clean.
+
+As for ``translation``, a model of word alignment is learned from a sample of the pairs that are left. Then a task for
+each text learns a classifier from this sample (:mod:`nmt_prep.cleaning.adequacy`), and judges defective pairs that it
+makes of it. The pairs of each part are judged; from both histograms follows the threshold of each corpus. In the end a
+task per part writes it with its values, and without the pairs whose values are too low.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from nmt_prep.align.model import shared_model
+from nmt_prep.cleaning.adequacy import files
+from nmt_prep.cleaning.adequacy.classifier import Classifier, count_words, no_words
+from nmt_prep.cleaning.adequacy.learning import ADEQUACY_VERSION, SAMPLE_PAIRS, defective_values, learn
+from nmt_prep.cleaning.corpus_rules.adequacy import ADEQUACY, AdequacyOptions, incomplete_threshold
+from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES
+from nmt_prep.cleaning.rule import checked_options
+from nmt_prep.columns import TextColumn
+from nmt_prep.config import Config
+from nmt_prep.corpora import iter_pairs
+from nmt_prep.engines import Tick
+from nmt_prep.errors import AlignmentModelError
+from nmt_prep.pipeline.rounds import Round, Rounds
+from nmt_prep.pipeline.stage import Job
+from nmt_prep.sides import SIDES
+from nmt_prep.stages.clean.corpora import CorpusWork
+from nmt_prep.stages.clean.parts import drop_below, part_round
+from nmt_prep.stages.clean.repaired import EDGES, Bins, bins_of, total_bins
+from nmt_prep.stages.clean.translation import (
+    Compared,
+    LearnedRule,
+    Scored,
+    ScoreTask,
+    Text,
+    TranslationFacts,
+    coarse,
+    learn_models,
+    samples_of,
+    scored_parts,
+    too_few,
+    write_scores,
+)
+from nmt_prep.stages.learning import LEARNING_VERSION, SCORE_SETTINGS, LearningRounds
+from nmt_prep.stages.pair_sample import SampleRounds
+
+
+@dataclass(frozen=True)
+class ClassifierTask:
+    """A text whose classifier is learned, or given.
+
+    Attributes:
+        key: name of the task.
+        model: the model of word alignment, or the given classifier.
+        shards: files with a sample of the pairs.
+        seed: seed of the random numbers.
+        learns: true to learn a classifier.
+        output: file for the classifier that is learned.
+    """
+
+    key: str
+    model: Path
+    shards: tuple[Path, ...]
+    seed: int
+    learns: bool
+    output: Path
+
+
+@dataclass(frozen=True)
+class Classified:
+    """What came of a classifier.
+
+    Attributes:
+        bins: for each defect the numbers of values of pairs made with it in fine bins.
+        left_out: why no classifier was learned; empty if there is one.
+    """
+
+    bins: tuple[tuple[int, ...], ...]
+    left_out: str = ""
+
+
+def make_classifier(task: ClassifierTask, tick: Tick) -> Classified:
+    """Learns a classifier from a sample of pairs, and judges defective pairs. It ticks for each pair.
+
+    Raises:
+        AlignmentModelError: the model cannot be read.
+        CorpusError: a shard cannot be read.
+        OutputError: the classifier cannot be written.
+    """
+    given = None if task.learns else files.shared_classifier(task.model)
+    model = shared_model(task.model) if given is None else given.model
+    sums, chosen = no_words(model), [pa.record_batch([pa.array([], pa.string())] * 2, names=SIDES)]
+    for path in task.shards:
+        for batch in iter_pairs(path, columns=SIDES):
+            if given is None:
+                numbered = model.numbered(*_lines(batch))
+                count_words(model, numbered, np.ones(len(batch), np.int64), sums)
+            if sum(map(len, chosen)) < SAMPLE_PAIRS:
+                chosen.append(batch)
+            tick(len(batch))
+    (sample,) = pa.Table.from_batches(chosen).combine_chunks().to_batches(max_chunksize=None) or chosen[:1]
+    lines, copies = _lines(sample), np.full(len(sample), int(task.learns), np.int64)
+    if given is None:
+        try:
+            classifier = learn(model, *lines, copies, task.seed, sums=sums).classifier
+        except AlignmentModelError as error:
+            return Classified((), str(error))
+        files.save(classifier, task.output)
+    else:
+        classifier = given
+    return Classified(tuple(map(bins_of, defective_values(classifier, *lines, copies, task.seed))))
+
+
+def _lines(batch: pa.RecordBatch) -> tuple[TextColumn, TextColumn]:
+    source, target = (TextColumn.from_arrow(batch.column(side)) for side in SIDES)
+    return source, target
+
+
+def judge_part(task: ScoreTask, tick: Tick) -> Scored:
+    """Writes the values of the pairs of a part. It ticks for each pair.
+
+    Raises:
+        AlignmentModelError: the classifier cannot be read, or was given and knows few words of the part.
+        CorpusError: a file cannot be read.
+        OutputError: the values cannot be written.
+    """
+    classifier: Classifier = files.shared_classifier(task.model)
+    return write_scores(
+        task, classifier.model, lambda source, target, copies: classifier.judge(source, target, copies).values, tick
+    )
+
+
+SAMPLE, LEARN = SampleRounds(ADEQUACY), LearningRounds(ADEQUACY, SCORE_SETTINGS)
+CLASSIFIER = Round(
+    "adequacy-classifier",
+    make_classifier,
+    Classified,
+    made=lambda task, result: [task.output] if task.learns and not result.left_out else [],
+    words="learning what incomplete pairs look like",
+)
+JUDGE = Round("adequacy-values", judge_part, Scored, made=lambda task, _: [task.output], words="judging completeness")
+DROP = part_round("adequacy", drop_below, "dropping incomplete pairs")
+
+
+class Adequacy(LearnedRule):
+    """The rule, with its own classifier or with classifiers that are learned from the corpora."""
+
+    name = this = ADEQUACY
+    sampling, learning = SAMPLE, LEARN
+    rounds = (*SAMPLE.rounds, *LEARN.rounds, CLASSIFIER, JUDGE, DROP)
+
+    @staticmethod
+    def options_of(spec: object) -> AdequacyOptions:
+        return checked_options(ADEQUACY, AdequacyOptions, spec)
+
+    def load(self, path: Path, *, learns: bool) -> object:
+        return shared_model(path) if learns else files.shared_classifier(path)
+
+    def settings(self, config: Config) -> dict[str, object]:
+        return {"seed": config.seed, "clean.adequacy.version": [LEARNING_VERSION, ADEQUACY_VERSION]}
+
+    def apply(self, job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
+        texts = yield from samples_of(job, self, corpora)
+        yield from learn_models(job, self, texts)
+        tasks = {
+            text.name: ClassifierTask(
+                f"adequacy-classifier-{text.name}",
+                text.model,
+                tuple(text.sample.shards),
+                job.config.seed,
+                text.learned is not None,
+                job.scratch / ADEQUACY / f"{text.name}.classifier",
+            )
+            for text in texts
+            if text.model is not None
+        }
+        results = yield from CLASSIFIER.run(tasks.values(), sum(text.pairs for text in texts if text.name in tasks))
+        classified = {text.name: Classified((), too_few(text)) for text in texts}
+        classified |= dict(zip(tasks, results, strict=True))
+        models: dict[str, Path | None] = {text.name: None for text in texts}
+        for name, task in tasks.items():
+            if not classified[name].left_out:
+                models[name] = task.output if task.learns else task.model
+        real = yield from scored_parts(job, ADEQUACY, texts, models, JUDGE)
+        facts = {
+            work.name: _facts(
+                self.options(work.corpus).min, text, total_bins(real.get(work.name, [])), classified[text.name]
+            )
+            for text in texts
+            for work in text.corpora
+        }
+        yield from self.drop(job, texts, facts, DROP)
+
+
+def _facts(lowest: object, text: Text, real: Bins, classified: Classified) -> TranslationFacts:
+    """Returns the facts about the rule in a corpus; ``real`` are numbers of values of its pairs in fine bins."""
+    if classified.left_out:
+        return TranslationFacts(left_out=classified.left_out)
+    defective = total_bins(classified.bins)
+    compared = Compared(SCORE_EDGES, {"real": coarse(real), "defective": coarse(defective)})
+    learned = text.pairs if text.learned else 0
+    given = None if lowest == "auto" else float(str(lowest))
+    if not defective.sum():
+        left_out = "no defective pairs can be made of so few pairs, so min: auto finds no threshold"
+        return TranslationFacts(learned, given, compared=compared, left_out=left_out if given is None else "")
+    of = incomplete_threshold(EDGES, real.tolist(), classified.bins, given)
+    return TranslationFacts(learned, of.score, of.noise, of.found, of.lost, compared)

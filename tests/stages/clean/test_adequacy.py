@@ -1,0 +1,115 @@
+"""The rule ``adequacy`` in runs, on the artificial language of ``tests/cleaning/adequacy/corpus.py``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nmt_prep.cleaning.adequacy import files, learning
+from nmt_prep.config import Config
+from nmt_prep.corpora import parts
+from nmt_prep.errors import CleaningError
+from nmt_prep.stages import learning as learning_rounds
+from nmt_prep.stages.clean import translation
+from tests.cleaning.adequacy.corpus import corpus, learned, model
+from tests.stages.cleaning import cleaned, made_in_three_ways, pairs_below, rejected, write
+from tests.stages.runs import config_of, manifest, run
+
+RULE: dict[str, Any] = {"preset": "none", "rules": {"adequacy": {}}, "rejects": "all"}
+INCOMPLETE = 40
+
+
+def halved(target: str) -> str:
+    words = target.split()
+    return " ".join([*words[: len(words) // 2], words[-1]])
+
+
+def pairs() -> list[tuple[str, str]]:
+    """The corpus, where the first targets lack half of their words."""
+    source, target = corpus()
+    return list(zip(source, [*map(halved, target[:INCOMPLETE]), *target[INCOMPLETE:]], strict=True))
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Config:
+    directory = tmp_path_factory.mktemp("judged")
+    config = config_of(directory, write(directory, "c", pairs()), clean=RULE)
+    run(config, until="clean")
+    return config
+
+
+def facts_of(config: Config) -> dict[str, Any]:
+    facts: dict[str, Any] = manifest(config, "clean").observed["adequacy"]["train"]["c"]
+    return facts
+
+
+def test_incomplete_pairs_are_dropped(judged: Config) -> None:
+    dropped = rejected(judged)
+    rows = [row for _, _, row, _, _, _ in dropped]
+    assert {rule for _, _, _, rule, _, _ in dropped} == {"adequacy"}
+    assert sum(row < INCOMPLETE for row in rows) >= 10
+    assert sum(row >= INCOMPLETE for row in rows) <= 0.01 * len(pairs())
+    kept = [(value, row) for row, value in pairs_below(judged, "cleaned", "train", "row", "score:adequacy")]
+    ranked = [*rows, *(row for _, row in sorted(kept))]
+    assert sum(row < INCOMPLETE for row in ranked[:INCOMPLETE]) >= 0.7 * INCOMPLETE
+    threshold = facts_of(judged)["threshold"]
+    assert all(value < threshold == limit for _, _, _, _, value, limit in dropped)
+    assert len(cleaned(judged)) == len(pairs()) - len(rows)
+    assert all(value >= threshold for (value,) in pairs_below(judged, "cleaned", "train", "score:adequacy"))
+
+
+def test_histograms_and_estimates(judged: Config) -> None:
+    facts = facts_of(judged)
+    assert facts["learned_from"] == len(pairs())
+    assert 0 < facts["noise"] <= 0.02
+    assert facts["found"] > 0.5
+    assert facts["lost"] <= 0.005
+    assert sum(facts["compared"]["series"]["real"]) == len(pairs())
+    assert sum(facts["compared"]["series"]["defective"]) > 1000
+
+
+def test_shards_workers_and_parts_give_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(translation, "LEAST_PAIRS", 250)
+    monkeypatch.setattr(learning, "LEAST_PAIRS", 250)
+    monkeypatch.setattr(learning_rounds, "SHARD_PAIRS", 200)
+    monkeypatch.setattr(parts, "PART_BYTES", 5_000)
+    monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 2_500)
+    corpora = [write(tmp_path, "a", pairs()[:200]), write(tmp_path, "b", pairs()[200:500])]
+    made_in_three_ways(tmp_path, *corpora, divided=lambda: None, clean={**RULE, "rejects": "sample"})
+
+
+def test_the_rule_is_left_out_without_enough_good_pairs(tmp_path: Path) -> None:
+    few = config_of(tmp_path, write(tmp_path, "c", pairs()[:200]), clean=RULE)
+    (outcome,) = [each for each in run(few, until="clean") if each.stage == "clean"]
+    assert len(cleaned(few)) == 200
+    assert "clean.rules.adequacy is left out: 200 distinct pairs are too few to learn from" in str(outcome)
+    source, target = corpus()
+    shifted = list(zip(source, [*target[:200], *target[201:], target[200]], strict=True))
+    bad = config_of(tmp_path, write(tmp_path, "d", shifted), clean=RULE)
+    (outcome,) = [each for each in run(bad, until="clean") if each.stage == "clean"]
+    assert len(cleaned(bad)) == len(shifted)
+    assert "clean.rules.adequacy is left out" in str(outcome)
+    assert "pairs translate each other well enough to learn from" in str(outcome)
+
+
+def test_a_given_classifier_judges_few_pairs(tmp_path: Path) -> None:
+    files.save(learned().classifier, tmp_path / "model")
+    lines = [(source, target) for (source, _), target in zip(pairs(), corpus()[1], strict=True)][:60]
+    lines[:6] = pairs()[:6]
+    for lowest in (0, "auto"):
+        rules = {"adequacy": {"model": "model", "min": lowest}}
+        config = config_of(tmp_path, write(tmp_path, "c", lines), clean={**RULE, "rules": rules})
+        run(config, until="clean")
+        rows = {row for _, _, row, _, _, _ in rejected(config)}
+        assert len(rows & set(range(6))) >= 4
+        assert len(rows - set(range(6))) <= 3
+
+
+def test_a_model_without_a_classifier_is_refused(tmp_path: Path) -> None:
+    model().save(tmp_path / "model")
+    rules = {"adequacy": {"model": "model"}}
+    config = config_of(tmp_path, write(tmp_path, "c", pairs()[:60]), clean={**RULE, "rules": rules})
+    with pytest.raises(CleaningError, match=r"clean\.rules\.adequacy\.model, for the corpus c: .* has no classifier"):
+        run(config, until="clean")

@@ -264,7 +264,9 @@ def extract_archive(task: ExtractTask, tick: Tick) -> ExtractedMembers:
             raise ArchiveError(f"{task.members[error.member]}: {error}") from error
         for member, matched in extracted.items():
             files = ((file_of(name), content) for name, content in matched.items())
-            found[member] = [store.note(_key(file), Stored(file, each.sha256, each.size)) for file, each in files]
+            found[member] = [
+                store.note(_key(file), Stored(file, content.sha256, content.size)) for file, content in files
+            ]
     return ExtractedMembers({member: tuple(files) for member, files in found.items()})
 
 
@@ -312,9 +314,9 @@ class Extract(Stage[ExtractOutput, ExtractOutput]):
                 digests = digest_members(archive, members, outputs.config.extract)
             except DamagedError as error:  # the stage then runs, and its error says what to do
                 return str(error)
-            for member, found in digests.items():
-                stored = [(each.sha256, each.size) for each in members[member]]
-                if stored != [(each.sha256, each.size) for each in found.values()]:
+            for member, digested in digests.items():
+                stored = [(file.sha256, file.size) for file in members[member]]
+                if stored != [(content.sha256, content.size) for content in digested.values()]:
                     return f"{outputs.directory_of(Extract) / archive.sha256} does not match {archive.path}"
         return ""
 
@@ -363,7 +365,7 @@ class Extract(Stage[ExtractOutput, ExtractOutput]):
 
 def _are_whole(directory: Path, result: ExtractedMembers) -> bool:
     """Returns True if the extracted files have the recorded sizes."""
-    return all((directory / each.file).stat().st_size == each.size for files in result.files.values() for each in files)
+    return all((directory / file.file).stat().st_size == file.size for files in result.files.values() for file in files)
 
 
 def _check_counts(config: Config, files: Mapping[str, Sequence[CorpusFile]]) -> None:

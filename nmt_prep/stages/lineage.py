@@ -136,7 +136,7 @@ class Lineage:
         rows = CorpusRows(self._outputs, self._split, found["corpus"])
         row = found.get("row")
         if row is None:
-            before = sum(each.pairs for each in self._parts[:part] if each.corpus == found["corpus"])
+            before = sum(earlier.pairs for earlier in self._parts[:part] if earlier.corpus == found["corpus"])
             row = rows.row_of(before + inside)
         return Traced(
             split=self._split,

@@ -137,7 +137,7 @@ def needed_by(split: str, corpus: Corpus) -> Iterator[Needed]:
 
 def _addresses(mirrors: Sequence[str], kind: Kind) -> tuple[str, ...]:
     """Returns addresses with each ``hf:`` id as the address of its repository."""
-    return tuple(str(repository_address(each, kind)[0]) if is_hub_id(each) else each for each in mirrors)
+    return tuple(str(repository_address(url, kind)[0]) if is_hub_id(url) else url for url in mirrors)
 
 
 MERGES = "merges"

@@ -101,10 +101,10 @@ class Compile(Stage[CompileOutput, Compiled]):
             for index, corpus in enumerate(corpora)
         ]
         steps = {
-            path: each
+            path: known
             for split, corpora in job.config.splits.items()
             for corpus in corpora
-            for path, each in file_steps(job, split, corpus).items()
+            for path, known in file_steps(job, split, corpus).items()
         }
         sliced = yield from slice_corpora(sources, job.config.languages, steps)
         tasks = [
@@ -135,9 +135,9 @@ class Compile(Stage[CompileOutput, Compiled]):
         digests: dict[str, str] = {}
         for source, slices in made.corpora:
             corpora[source.split][source.corpus.name] = check_result(source, slices)
-            parts[source.split] += tuple(part for each in slices for part in each.parts)
-            for each in slices:
-                digests |= each.digests
+            parts[source.split] += tuple(part for compiled in slices for part in compiled.parts)
+            for compiled in slices:
+                digests |= compiled.digests
         losses = tuple(_loss_warnings(corpora))
         total = reduce(add, (counts for split in corpora.values() for counts in split.values()))
         return Result(
@@ -151,8 +151,8 @@ class Compile(Stage[CompileOutput, Compiled]):
 
 def _loss_warnings(corpora: Mapping[str, Mapping[str, CorpusCounts]]) -> Iterator[HealthWarning]:
     """Yields a warning for each corpus of which most pairs cannot be used."""
-    for split, own in corpora.items():
-        for name, counts in own.items():
+    for split, counted in corpora.items():
+        for name, counts in counted.items():
             dropped = {reason: n for reason, n in counts.dropped.items() if n and reason != "vocab_only"}
             if drops_most(counts.pairs_in, dropped):
                 advice = "check the format and the columns of the corpus, for example with nmt-prep check"
@@ -189,8 +189,8 @@ def _observed_corpora(job: Job, made: Iterable[tuple[CorpusFiles, Sequence[Compi
             source.split,
             source.corpus.name,
             source.corpus.languages or job.config.languages,
-            reduce(add, (each.facts for each in slices)),
-            tuple(job.directory / part.file for each in slices for part in each.parts),
+            reduce(add, (compiled.facts for compiled in slices)),
+            tuple(job.directory / part.file for compiled in slices for part in compiled.parts),
             tuple(filter(None, (_keys_file(job, source, number) for number in range(len(slices))))),
             same.get(source.where),
         )
@@ -225,18 +225,18 @@ def corpus_files(job: Outputs, split: str, index: int, corpus: Corpus) -> Corpus
         corpus,
         # If a part is several files, the first files of all parts belong together, and so on.
         [dict(zip(parts, together, strict=True)) for together in zip(*parts.values(), strict=True)],
-        {path: file.size for each in files.values() for path, file in each.items()},
+        {path: file.size for listed in files.values() for path, file in listed.items()},
         file_names(job, split, corpus),
         {name: path for name, (path,) in scores.items()},
         _has_rows(job.config, corpus),
-        {path: file.sha256 for each in files.values() for path, file in each.items()},
+        {path: file.sha256 for listed in files.values() for path, file in listed.items()},
     )
 
 
 def file_steps(job: Outputs, split: str, corpus: Corpus) -> dict[Path, FileSteps]:
     """Returns the steps of the files of a corpus that are read in their places."""
     files = _files_by_key(job, split, corpus).values()
-    return {path: file.steps for each in files for path, file in each.items() if file.steps is not None}
+    return {path: file.steps for listed in files for path, file in listed.items() if file.steps is not None}
 
 
 def _files_by_key(job: Outputs, split: str, corpus: Corpus) -> dict[str, dict[Path, CorpusFile]]:

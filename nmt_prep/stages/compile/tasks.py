@@ -152,13 +152,13 @@ def check_result(source: CorpusFiles, slices: Sequence[CompiledSlice]) -> Corpus
     Raises:
         CorpusError: no pair is left, or no pair has one of the scores.
     """
-    counts = reduce(add, (each.counts for each in slices))
+    counts = reduce(add, (compiled.counts for compiled in slices))
     if source.corpus.role == "vocab":
         return counts
     if not counts.pairs_out:
         raise _no_pairs(source, counts)
     for name in sorted(source.corpus.scores):
-        if not sum(each.scored[name] for each in slices):
+        if not sum(compiled.scored[name] for compiled in slices):
             raise CorpusError(f"{source.where}.scores.{name}: no pair has this score; correct it in the config")
     return counts
 

@@ -44,8 +44,8 @@ def check_local(config: Config, options: ExistingVocab) -> None:
         except ConfigError as error:
             raise VocabularyError(f"{needed.key}: {error}") from error
     for key in options.keys:
-        files = {each: paths[each] for each in _keys_of(key, options) if each in paths}
-        local = {each: path for each, path in files.items() if path is not None}
+        files = {part: paths[part] for part in _keys_of(key, options) if part in paths}
+        local = {part: path for part, path in files.items() if path is not None}
         if len(local) == len(files):
             _load(local, key, config, options)
 
@@ -59,13 +59,13 @@ def install_existing(job: Job, options: ExistingVocab) -> dict[Side, DescribedVo
     """
     needed = {file.key: file for file in needed_vocabularies(job.config)}
     found = {key: downloaded_file(job, file) for key, file in needed.items()}
-    parts = {key: [each for each in _keys_of(key, options) if each in found] for key in options.keys}
+    parts = {key: [part for part in _keys_of(key, options) if part in found] for key in options.keys}
     names = {key: _name(found[key][0]) for key in options.keys}
-    digests = {tuple(found[each][1].sha256 for each in each_part) for each_part in parts.values()}
+    digests = {tuple(found[part][1].sha256 for part in listed) for listed in parts.values()}
     alike = len(set(names.values())) < len(digests)  # different files with the same name
     described: dict[Side, DescribedVocabulary] = {}
     for key, sides in options.keys.items():
-        tokenizer = _load({each: found[each][0] for each in parts[key]}, key, job.config, options)
+        tokenizer = _load({part: found[part][0] for part in parts[key]}, key, job.config, options)
         for side in sides:
             name = f"{side}.{names[key]}" if alike else names[key]
             tags = dict.fromkeys(tag for user in sides for tag in _tags(job.config, user).values())

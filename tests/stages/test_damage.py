@@ -77,7 +77,7 @@ def test_a_damaged_file_that_was_pinned(server: WebServer, tmp_path: Path) -> No
     lock = tmp_path / "t.lock"
     url = server.give("/a.tsv.gz", CUT, GOOD)
     config = config_of(tmp_path, corpus(url))
-    lock.write_text(json.dumps({"version": 1, "files": {url: {"sha256": sha256(CUT), "size": len(CUT)}}}))
+    lock.write_text(json.dumps({"files": {url: {"sha256": sha256(CUT), "size": len(CUT)}}, "version": 1}))
     with pytest.raises(ArchiveError) as caught:
         run(config, lock)
     assert str(caught.value).endswith(

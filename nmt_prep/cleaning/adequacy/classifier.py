@@ -77,7 +77,7 @@ SCORE = [name for name, _ in FEATURES].index("score")
 CLASSES = (6, 11, 21)
 """Numbers of words with which the second and later classes of lengths begin."""
 
-DIRECTIONS = np.array([direction for _, direction in FEATURES], np.int8)
+DIRECTIONS = tuple(direction for _, direction in FEATURES)
 
 
 @dataclass(frozen=True)

@@ -264,7 +264,8 @@ def trained(rows: Floats, classes: _Classes, threads: int = 1) -> Forest:
     edges = [np.unique(np.sort(column)[places]) for column in rows.T]
     bins = np.stack([np.searchsorted(edge, column) for edge, column in zip(edges, rows.T, strict=True)])
     options = (_TREES, _LEAVES, _RATE, _PENALTY, _SMALLEST)
-    arrays = train_trees(bins.astype(np.uint8), classes.astype(np.uint8), DIRECTIONS, *options, threads)
+    directions = np.array(DIRECTIONS, np.int8)
+    arrays = train_trees(bins.astype(np.uint8), classes.astype(np.uint8), directions, *options, threads)
     feature, bound, child, value, roots = arrays
     for node in np.flatnonzero(feature >= 0):
         bound[node] = edges[feature[node]][int(bound[node])]

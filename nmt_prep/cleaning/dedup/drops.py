@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from nmt_prep.artefacts import atomic_write, writing
 from nmt_prep.cleaning.dedup.grouped import GroupedWriter, Slice, slices_of
-from nmt_prep.cleaning.dedup.keys import Records, parts_of, rows_of
+from nmt_prep.cleaning.dedup.records import Records, parts_of, rows_of
 
 Dropped: TypeAlias = Mapping[str, Sequence[Path]]
 """The files with the pairs to drop, by reason."""

@@ -16,7 +16,7 @@ from typing import BinaryIO, Self
 import numpy as np
 
 from nmt_prep.artefacts import atomic_write, writing
-from nmt_prep.cleaning.dedup.keys import Records
+from nmt_prep.cleaning.dedup.records import Records
 from nmt_prep.errors import OutputError
 
 

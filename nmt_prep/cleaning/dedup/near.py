@@ -24,7 +24,7 @@ from _nmt_prep_core import band_hashes, bucket_edges, group_rows, sort_bands, ve
 
 from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES
 from nmt_prep.cleaning.dedup.grouped import GroupedWriter
-from nmt_prep.cleaning.dedup.keys import Records, descending, parts_of, places_of
+from nmt_prep.cleaning.dedup.records import Records, descending, parts_of, places_of
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import DedupSettings
 from nmt_prep.corpora.parts import scores_of

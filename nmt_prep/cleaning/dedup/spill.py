@@ -20,7 +20,7 @@ from _nmt_prep_core import drops_among, partition_records, rank_records, reduce_
 
 from nmt_prep.cleaning.dedup.drops import DropWriter, Marks
 from nmt_prep.cleaning.dedup.grouped import GroupedWriter, Slice, slices_of
-from nmt_prep.cleaning.dedup.keys import Comparison, Records, records_of
+from nmt_prep.cleaning.dedup.records import Comparison, Records, records_of
 
 RUN_ROWS = 1 << 19
 """Number of records that are held in memory before they are written."""

@@ -14,7 +14,7 @@ from typing import Any
 from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES, CORPUS_RULES
 from nmt_prep.cleaning.counts import CleanCounts
 from nmt_prep.cleaning.decontamination.leaks import Leaks, total_leaks
-from nmt_prep.cleaning.dedup.keys import Comparison
+from nmt_prep.cleaning.dedup.records import Comparison
 from nmt_prep.cleaning.dedup.spill import SpillFiles
 from nmt_prep.cleaning.presets import Cleaning, cleaning_of, effective_dedup
 from nmt_prep.cleaning.rejects import RejectNotes

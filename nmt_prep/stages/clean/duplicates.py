@@ -32,8 +32,9 @@ from nmt_prep.cleaning.dedup.drops import (
     merged_clusters,
     write_marks,
 )
-from nmt_prep.cleaning.dedup.keys import Compared, Comparison, KeyKind, comparisons_of, parts_of, places_of, rows_of
+from nmt_prep.cleaning.dedup.keys import Compared, KeyKind
 from nmt_prep.cleaning.dedup.near import Signatures
+from nmt_prep.cleaning.dedup.records import Comparison, comparisons_of, parts_of, places_of, rows_of
 from nmt_prep.cleaning.dedup.spill import Corpora, SpilledRange, decide_range, range_bytes
 from nmt_prep.cleaning.presets import effective_dedup
 from nmt_prep.cleaning.rejects import Verdict

@@ -26,7 +26,6 @@ from nmt_prep.cleaning.dedup.drops import (
     read_survivors,
 )
 from nmt_prep.cleaning.dedup.grouped import GroupedWriter, slices_of
-from nmt_prep.cleaning.dedup.keys import Records, parts_of, places_of
 from nmt_prep.cleaning.dedup.near import (
     BucketCounts,
     Signatures,
@@ -39,6 +38,7 @@ from nmt_prep.cleaning.dedup.near import (
     write_groups,
     write_texts,
 )
+from nmt_prep.cleaning.dedup.records import Records, parts_of, places_of
 from nmt_prep.cleaning.dedup.spill import Corpora
 from nmt_prep.config import DedupSettings
 from nmt_prep.corpora import iter_pairs

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES
 from nmt_prep.cleaning.decontamination.leaks import Against
 from nmt_prep.cleaning.decontamination.sets import is_decontaminated
-from nmt_prep.cleaning.dedup.keys import Comparison
+from nmt_prep.cleaning.dedup.records import Comparison
 from nmt_prep.cleaning.dedup.spill import SpillFiles
 from nmt_prep.cleaning.presets import effective_dedup
 from nmt_prep.config import Config

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nmt_prep.cleaning.dedup.grouped import GroupedWriter, slices_of
-from nmt_prep.cleaning.dedup.keys import Records
+from nmt_prep.cleaning.dedup.records import Records
 from nmt_prep.errors import OutputError
 
 

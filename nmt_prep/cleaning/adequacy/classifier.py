@@ -71,7 +71,6 @@ FEATURES = (
 """The features and their directions: 1 if a pair is never worse for a higher value, -1 if it is never better, 0 if it
 may be both. A classifier that keeps to them does not learn the defects of a corpus as marks of good pairs."""
 
-assert len(FEATURES) == ADEQUACY_FEATURES
 SCORE = [name for name, _ in FEATURES].index("score")
 
 CLASSES = (6, 11, 21)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from _nmt_prep_core import (
+    ADEQUACY_FEATURES,
     ALIGN_ONE,
     LinkEvidence,
     Trees,
@@ -20,6 +21,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nmt_prep.align.vocabulary import words_of
+from nmt_prep.cleaning.adequacy.classifier import FEATURES
 from nmt_prep.columns import TextColumn
 from tests.align.test_kernels import MODELS, OPTIONS, SHARES, WORDS, Both, numbered
 from tests.reference import adequacy as reference
@@ -163,6 +165,11 @@ def test_pairs_of_a_corpus_are_their_own_origins() -> None:
     assert features([]) != features([[-1, -1], [-1, -1], [2, -1]])
     with pytest.raises(ValueError, match="a place is not in the sample"):
         features([[0, -1], [1, 3], [2, -1]])
+
+
+def test_every_feature_has_a_direction() -> None:
+    assert len(FEATURES) == ADEQUACY_FEATURES
+    assert {direction for _, direction in FEATURES} == {-1, 0, 1}
 
 
 ROW = st.lists(st.integers(0, 5), min_size=3, max_size=3)

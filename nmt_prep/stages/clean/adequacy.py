@@ -31,9 +31,7 @@ from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
 from nmt_prep.sides import SIDES
 from nmt_prep.stages.clean.corpora import CorpusWork
-from nmt_prep.stages.clean.parts import drop_below, part_round
-from nmt_prep.stages.clean.repaired import EDGES, Bins, bins_of, total_bins
-from nmt_prep.stages.clean.translation import (
+from nmt_prep.stages.clean.learned import (
     Compared,
     LearnedRule,
     Scored,
@@ -47,6 +45,8 @@ from nmt_prep.stages.clean.translation import (
     too_few,
     write_scores,
 )
+from nmt_prep.stages.clean.parts import drop_below, part_round
+from nmt_prep.stages.clean.repaired import EDGES, Bins, bins_of, total_bins
 from nmt_prep.stages.learning import LEARNING_VERSION, SCORE_SETTINGS, LearningRounds
 from nmt_prep.stages.pair_sample import SampleRounds
 

@@ -58,6 +58,7 @@ from nmt_prep.stages.clean.leaks import (
     leaks_of,
     preset_left_out,
 )
+from nmt_prep.stages.clean.learned import TranslationFacts
 from nmt_prep.stages.clean.parts import REJECTED, REJECTS, RejectsTask
 from nmt_prep.stages.clean.passes import (
     EARLY,
@@ -70,7 +71,6 @@ from nmt_prep.stages.clean.passes import (
     work_on_corpora,
 )
 from nmt_prep.stages.clean.rules import CHECK, CLEAN, FIRST, apply_rules, loss_warnings
-from nmt_prep.stages.clean.translation import TranslationFacts
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.extract import Extract
 

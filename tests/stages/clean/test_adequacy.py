@@ -12,7 +12,7 @@ from nmt_prep.config import Config
 from nmt_prep.corpora import parts
 from nmt_prep.errors import CleaningError
 from nmt_prep.stages import learning as learning_rounds
-from nmt_prep.stages.clean import translation
+from nmt_prep.stages.clean import learned as learned_rules
 from tests.cleaning.adequacy.corpus import corpus, learned, model
 from tests.stages.cleaning import cleaned, made_in_three_ways, pairs_below, rejected, write
 from tests.stages.runs import config_of, manifest, run
@@ -71,7 +71,7 @@ def test_histograms_and_estimates(judged: Config) -> None:
 
 
 def test_shards_workers_and_parts_give_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(translation, "LEAST_PAIRS", 250)
+    monkeypatch.setattr(learned_rules, "LEAST_PAIRS", 250)
     monkeypatch.setattr(learning, "LEAST_PAIRS", 250)
     monkeypatch.setattr(learning_rounds, "SHARD_PAIRS", 200)
     monkeypatch.setattr(parts, "PART_BYTES", 5_000)

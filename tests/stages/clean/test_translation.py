@@ -22,6 +22,7 @@ from nmt_prep.errors import CleaningError
 from nmt_prep.sides import SIDES
 from nmt_prep.stages import learning
 from nmt_prep.stages.clean import Clean, translation
+from nmt_prep.stages.clean import learned as learned_rules
 from nmt_prep.stages.clean import parts as part_tasks
 from tests.corpus import tree
 from tests.stages.cleaning import cleaned, made_in_three_ways, pairs_below, rejected, write
@@ -98,7 +99,7 @@ def test_repeated_pairs_do_not_vouch_for_themselves(tmp_path: Path) -> None:
 
 def test_shares_workers_and_parts_give_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = PAIRS[:350]
-    monkeypatch.setattr(translation, "LEAST_PAIRS", 250)
+    monkeypatch.setattr(learned_rules, "LEAST_PAIRS", 250)
     monkeypatch.setattr(learning, "SHARD_PAIRS", 100)
     monkeypatch.setattr(parts, "PART_BYTES", 5_000)
     monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 2_500)
@@ -117,7 +118,7 @@ def test_too_few_pairs(tmp_path: Path) -> None:
     assert set(pairs_below(config, "cleaned", "train", "score:translation")) == {(None,)}
     text = (
         "clean.rules.translation is left out: 200 distinct pairs are too few to learn from; it takes "
-        f"{translation.LEAST_PAIRS:,} or more"
+        f"{learned_rules.LEAST_PAIRS:,} or more"
     )
     assert [str(warning) for warning in outcome.warnings if warning.code == "rule_left_out"] == [f"train/c: {text}"]
     assert facts_of(config)["threshold"] is None

@@ -1,0 +1,376 @@
+"""Rules that score pairs by a model of word alignment, which is given or learned from the corpora.
+
+The corpora of a split that share a model are one text. A model is learned from a sample of its distinct pairs
+(:mod:`~nmt_prep.stages.pair_sample`, :mod:`~nmt_prep.stages.learning`). Then the pairs of each part are scored, each
+without what the model learned from it. In the end a task per part writes it with its scores, and without the pairs
+whose scores are too low.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from nmt_prep.align.model import Model, check_known
+from nmt_prep.align.vocabulary import Integers
+from nmt_prep.artefacts import atomic_write, writing
+from nmt_prep.cleaning.corpus_rules.threshold import auto_threshold, expected
+from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES, TRANSLATION, TranslationOptions
+from nmt_prep.cleaning.counts import CleanCounts
+from nmt_prep.cleaning.dedup.keys import keys_of
+from nmt_prep.cleaning.rule import Values
+from nmt_prep.columns import TextColumn
+from nmt_prep.corpora import iter_pairs
+from nmt_prep.engines import Tick
+from nmt_prep.errors import CleaningError, NmtPrepError
+from nmt_prep.pipeline.rounds import Round, Rounds
+from nmt_prep.pipeline.stage import Job
+from nmt_prep.sides import SIDES
+from nmt_prep.stages.clean.corpora import CleanedCorpus, CorpusRule, CorpusWork, RuleBounds
+from nmt_prep.stages.clean.parts import DropBelowTask, PartResult, PartTask
+from nmt_prep.stages.clean.repaired import (
+    EDGES,
+    FINE,
+    REPAIRED_PAIRS,
+    Bins,
+    Repaired,
+    RepairTask,
+    bins_of,
+)
+from nmt_prep.stages.learning import LearningRounds, check_memory, shards_for
+from nmt_prep.stages.pair_sample import KEY, PairSample, SampleRounds, column_of
+
+LEAST_PAIRS = 1500
+"""Least number of distinct pairs that a model can be learned from."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Histograms with common edges, by what they show."""
+
+    edges: tuple[float, ...]
+    series: dict[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class TranslationFacts:
+    """Facts about the rule ``translation`` in one corpus.
+
+    Attributes:
+        learned_from: number of pairs that the model was learned from; 0 for a model that was given.
+        threshold: the lowest score that passes; None if the rule was left out.
+        noise: estimated share of misaligned pairs in the corpus.
+        found: estimated share of the misaligned pairs that the threshold finds.
+        lost: estimated share of the other pairs that it drops.
+        compared: histograms of the scores of the pairs (``real``), and of pairs with exchanged targets (``re-paired``).
+        left_out: why the rule was left out; empty if it was applied.
+    """
+
+    learned_from: int = 0
+    threshold: float | None = None
+    noise: float | None = None
+    found: float | None = None
+    lost: float | None = None
+    compared: Compared | None = None
+    left_out: str = ""
+
+
+@dataclass(frozen=True)
+class ScoreTask:
+    """A part to score.
+
+    Attributes:
+        key: name of the task.
+        part: file to read.
+        model: the model.
+        learned: files with the pairs that the model was learned from; empty for a model that was given.
+        output: file for the scores.
+    """
+
+    key: str
+    part: Path
+    model: Path
+    learned: tuple[Path, ...]
+    output: Path
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Numbers of scores in fine bins."""
+
+    bins: tuple[int, ...]
+
+
+def write_scores(
+    task: ScoreTask, model: Model, score: Callable[[TextColumn, TextColumn, Integers], Values], tick: Tick
+) -> Scored:
+    """Writes the scores of the pairs of a part. It ticks for each pair.
+
+    Args:
+        task: the task.
+        model: the model, which must know the words of the part.
+        score: returns the scores of pairs of lines, given how often the model counted each.
+        tick: callback for progress.
+
+    Raises:
+        AlignmentModelError: the model was given and knows few words of the part.
+        CorpusError: a file cannot be read.
+        OutputError: the scores cannot be written.
+    """
+    learned = _learned_keys(task.learned)
+    scores: list[Values] = [np.zeros(0)]
+    for batch in iter_pairs(task.part, columns=SIDES):
+        source, target = (TextColumn.from_arrow(batch.column(side)) for side in SIDES)
+        if not learned.size and not any(map(len, scores)):
+            check_known(model, task.part, source, target)
+        copies = np.isin(keys_of(batch, ["pair"], "normalized")["pair"][:, 0], learned).astype(np.int64)
+        scores.append(score(source, target, copies))
+        tick(len(batch))
+    values = np.concatenate(scores)
+    with atomic_write(task.output) as beside, writing(task.output), beside.open("wb") as file:
+        np.save(file, values)
+    return Scored(bins_of(values))
+
+
+def _learned_keys(shards: Sequence[Path]) -> npt.NDArray[np.uint64]:
+    keys = [column_of(batch, KEY) for path in shards for batch in iter_pairs(path, columns=[KEY])]
+    return np.concatenate([np.zeros(0, np.uint64), *keys])
+
+
+@dataclass
+class Text:
+    """The corpora that share a model. The rounds add to it what they find.
+
+    Attributes:
+        name: its name, for names of tasks.
+        corpora: the corpora.
+        options: the options of the rule, which are the same for all but the threshold.
+        given: the model that the config names; None if there is none.
+        sample: a sample of their pairs.
+        repaired: for each corpus, the task that exchanges targets, and its result; empty if the rule is left out.
+        learned: the model that was learned; None if none was.
+    """
+
+    name: str
+    corpora: Sequence[CorpusWork]
+    options: TranslationOptions
+    given: Path | None
+    sample: PairSample = field(init=False)
+    repaired: Sequence[tuple[RepairTask, Repaired]] = ()
+    learned: Path | None = None
+
+    @property
+    def pairs(self) -> int:
+        """Number of pairs in the sample."""
+        return sum(self.sample.pairs)
+
+    @property
+    def learns(self) -> bool:
+        """True if a model is to be learned and there are enough pairs."""
+        return self.options.learns and self.pairs >= LEAST_PAIRS
+
+    @property
+    def model(self) -> Path | None:
+        """The model to score with; None if there are too few pairs to learn from."""
+        return self.learned or (None if self.options.learns else self.given)
+
+
+class LearnedRule(CorpusRule):
+    """A rule with a model of word alignment that is given, or learned from the corpora.
+
+    Attributes:
+        sampling: the rounds that draw samples.
+        learning: the rounds that learn models.
+    """
+
+    sampling: SampleRounds
+    learning: LearningRounds
+
+    @staticmethod
+    @abstractmethod
+    def options_of(spec: object) -> TranslationOptions:
+        """Returns the checked options of the rule."""
+
+    @abstractmethod
+    def load(self, path: Path, *, learns: bool) -> object:
+        """Reads a model that the config names; ``learns`` is true if it is the beginning of another.
+
+        Raises:
+            AlignmentModelError: the file cannot be used.
+        """
+
+    def options(self, corpus: CleanedCorpus) -> TranslationOptions:
+        """Returns the options for a corpus."""
+        return self.options_of(corpus.cleaning.corpus_rules[self.name])
+
+    def check(self, corpus: CleanedCorpus, base_dir: Path) -> None:
+        try:
+            for path in self.files(corpus, base_dir).values():
+                self.load(path, learns=self.options(corpus).learns)
+        except NmtPrepError as error:
+            where = f"{corpus.cleaning.keys[self.name]}{self.name}.model, for the corpus {corpus.corpus.name}"
+            raise CleaningError(f"{where}: {error}") from error
+
+    def files(self, corpus: CleanedCorpus, base_dir: Path) -> dict[str, Path]:
+        options = self.options(corpus)
+        path = options.model_file(base_dir)
+        return {} if path is None else {str(options.model): path}
+
+    def learns_from(self, spec: object) -> int:
+        options = self.options_of(spec)
+        return options.pairs if options.learns else 0
+
+    def drop(
+        self,
+        job: Job,
+        texts: Sequence[Text],
+        facts: Mapping[str, TranslationFacts],
+        round_of_parts: Round[Any, PartResult],
+    ) -> Rounds[None]:
+        """Yields the round that drops pairs with low scores, and adds its results to the corpora.
+
+        Args:
+            job: the job.
+            texts: the texts.
+            facts: facts about the rule by the name of the corpus.
+            round_of_parts: the round.
+        """
+        corpora = [work for text in texts for work in text.corpora]
+        tasks: dict[str, list[DropBelowTask]] = {work.name: [] for work in corpora}
+        for work in corpora:
+            of = facts[work.name]
+            self._note(work, of)
+            for task in work.tasks(job, self.this, f"{self.this}-"):
+                scores = None if of.compared is None else scores_file(job, self.name, task)
+                given = (self.name, self.name, of.threshold, "pair", SCORE_EDGES)
+                tasks[work.name].append(
+                    DropBelowTask(task.key, task.of, task.files, *given, unscored=True, computed=scores)
+                )
+        results = yield from round_of_parts.run_groups(tasks, pairs_in(corpora))
+        for work in corpora:
+            parts = results[work.name]
+            if self.name in work.unscored:  # the rule is left out, so it counts nothing
+                parts = [replace(part, counts=CleanCounts()) for part in parts]
+            work.passed(job, self.this, parts)
+
+    def _note(self, work: CorpusWork, facts: TranslationFacts) -> None:
+        """Notes the facts about the rule in a corpus, for later passes and the report."""
+        work.facts[self.name] = facts
+        work.bounds[self.name] = {"pair": RuleBounds(facts.threshold)}
+        if facts.compared is None:
+            work.unscored.add(self.name)
+        if facts.left_out:
+            work.left_out[self.name] = facts.left_out
+
+
+def samples_of(job: Job, rule: LearnedRule, corpora: Sequence[CorpusWork]) -> Rounds[list[Text]]:
+    """Yields the rounds that draw samples; returns the texts."""
+    groups: dict[tuple[object, ...], list[CorpusWork]] = {}
+    for work in corpora:
+        options = rule.options(work.corpus)
+        groups.setdefault((work.split, options.model, options.learn, options.pairs), []).append(work)
+    texts, most, drawn = list[Text](), dict[str, int](), dict[str, int]()
+    for number, works in enumerate(groups.values()):
+        name, options = f"{works[0].split}-{number}", rule.options(works[0].corpus)
+        texts.append(Text(name, works, options, options.model_file(job.config.base_dir)))
+        most[name] = options.pairs if options.learns else REPAIRED_PAIRS * len(works)
+        drawn[name] = min(most[name], pairs_in(works))
+        if options.learns:
+            check_memory(job, drawn[name], f"clean.rules.{rule.name}", len(groups))
+    shards = {name: shards_for(job.config.engine.memory, pairs) for name, pairs in drawn.items()}
+    parts = {text.name: [part for work in text.corpora for part, _ in work.parts] for text in texts}
+    samples = yield from rule.sampling.draw(parts, most, shards, job.config.seed, job.scratch / rule.name)
+    for text in texts:
+        text.sample = samples[text.name]
+    return texts
+
+
+def learn_models(job: Job, rule: LearnedRule, texts: Sequence[Text]) -> Rounds[None]:
+    """Yields the rounds that learn models of word alignment; adds them to the texts."""
+    learning = {}
+    for text in texts:
+        if text.learns:
+            added = [(task.files_made[0], made.learned) for task, made in text.repaired if made.learned]
+            shards = [*text.sample.shards, *(path for path, _ in added)]
+            learning[text.name] = (shards, text.pairs + sum(pairs for _, pairs in added), text.given)
+    models = yield from rule.learning.learn(learning, job.scratch / rule.name)
+    for text in texts:
+        text.learned = models.get(text.name)
+
+
+def scored_parts(
+    job: Job, rule: str, texts: Sequence[Text], models: Mapping[str, Path | None], scoring: Round[ScoreTask, Scored]
+) -> Rounds[dict[str, list[tuple[int, ...]]]]:
+    """Yields a round that scores pairs; returns fine histograms of the parts by the name of the corpus.
+
+    Args:
+        job: the job.
+        rule: name of the rule.
+        texts: the texts.
+        models: the model to score each text with, by its name; None for texts that are not scored.
+        scoring: the round.
+    """
+    scored = [(text, path) for text in texts if (path := models[text.name]) is not None]
+    tasks = {
+        work.name: [
+            ScoreTask(
+                f"{rule}-scores-{task.key}" if rule != TRANSLATION else f"scores-{task.key}",
+                task.files.part.path,
+                path,
+                text.sample.shards if text.learned else (),
+                scores_file(job, rule, task),
+            )
+            for task in work.tasks(job, rule)
+        ]
+        for text, path in scored
+        for work in text.corpora
+    }
+    results = yield from scoring.run_groups(tasks, sum(pairs_in(text.corpora) for text, _ in scored))
+    return {name: [part.bins for part in parts] for name, parts in results.items()}
+
+
+def scores_file(job: Job, rule: str, task: PartTask) -> Path:
+    """Returns the file for the scores of a part."""
+    part = task.files.part.path
+    return job.scratch / rule / f"scores-{task.files.kept.parent.name}-{part.stem}.npy"
+
+
+def too_few(text: Text) -> str:
+    """Returns why a rule is left out that has too few pairs to learn from."""
+    return f"{text.pairs:,} distinct pairs are too few to learn from; it takes {LEAST_PAIRS:,} or more"
+
+
+def with_threshold(
+    facts: TranslationFacts, lowest: float | Literal["auto"], real: Bins, bad: Bins, certain: int | None = None
+) -> TranslationFacts:
+    """Returns facts with a threshold and what is expected of it; see :func:`auto_threshold`.
+
+    Args:
+        facts: the facts.
+        lowest: the lowest score that passes, as the config has it.
+        real: numbers of scores of the pairs in fine bins.
+        bad: numbers of scores of pairs with the defect that the rule finds; at least one.
+        certain: how many scores vouch for their mean and deviation.
+    """
+    histograms = real.tolist(), bad.tolist()
+    if lowest == "auto":
+        estimate = auto_threshold(EDGES, *histograms, certain)
+    else:
+        estimate = expected(EDGES, *histograms, lowest, certain)
+    return replace(facts, threshold=estimate.score, noise=estimate.noise, found=estimate.found, lost=estimate.lost)
+
+
+def coarse(bins: Bins) -> tuple[int, ...]:
+    """Returns a histogram with the bins that are reported."""
+    return tuple(bins.reshape(-1, FINE).sum(axis=1).tolist())
+
+
+def pairs_in(corpora: Sequence[CorpusWork]) -> int:
+    """Returns the number of pairs that are left in corpora."""
+    return sum(work.pairs for work in corpora)

@@ -52,7 +52,7 @@ def test_sections_without_problems(clean: Any) -> None:
     [
         (
             {"rules": {"lenght": {}}},
-            "clean.rules.lenght: there is no such rule; did you mean 'length'? (rules: alphabetic,",
+            "clean.rules.lenght: there is no such rule; did you mean 'length'? (rules: adequacy, alphabetic,",
         ),
         (
             {"rules": {"length": {"maxi": 3}}},

@@ -19,7 +19,9 @@ NMT_PREP = f"{sys.executable} -m nmt_prep"
 
 
 def environment(**changes: str) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **changes}
+    """Returns an environment that finds the command line. Python buffers its streams in it, as it does for users."""
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    return {**buffered, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **changes}
 
 
 def shell(command: str, directory: Path | bytes, **changes: str) -> subprocess.CompletedProcess[bytes]:

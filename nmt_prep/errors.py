@@ -6,7 +6,7 @@ A message says what is wrong, where (file, line, config key), and what to do abo
 
     NmtPrepError
     ├── ConfigError            the YAML file or an override is wrong
-    │   ├── ArgumentError      an argument of an input function is out of range
+    │   ├── ArgumentError      an argument of a function or of a command is out of range
     │   └── MissingPackageError  an optional package is not installed
     ├── SourceError            a corpus cannot be obtained
     │   ├── DownloadError      a download failed, or its content is not what was expected
@@ -35,7 +35,7 @@ class ConfigError(NmtPrepError):
 
 
 class ArgumentError(ConfigError, ValueError):
-    """An argument of an input function is out of range, or conflicts with another one.
+    """An argument of a function or of a command is out of range, or conflicts with another one.
 
     Also a ``ValueError``, which is what TensorFlow raises for such arguments and what existing callers catch.
     """

@@ -15,7 +15,7 @@ from nmt_prep.checks import load_config
 from nmt_prep.config import Config, DaskSettings
 from nmt_prep.engines import Engine, LocalEngine
 from nmt_prep.engines.executor import ExecutorEngine
-from nmt_prep.errors import ConfigError, HealthError
+from nmt_prep.errors import ArgumentError, ConfigError, HealthError
 from nmt_prep.pipeline.drivers import Share
 from nmt_prep.pipeline.lock import run_lock
 from nmt_prep.pipeline.measured import RunNotes, StageNotes
@@ -102,7 +102,7 @@ def run(
     """
     _check_names(force=force, renew_lock=() if isinstance(renew_lock, bool) else renew_lock)
     if not isinstance(until, str | None):
-        raise ConfigError(f"until is {until!r}; give the name of one stage")
+        raise ArgumentError(f"until is {until!r}; give the name of one stage")
     progress = progress or Progress()
     progress.stopping.clear()
     config = _loaded(config)
@@ -154,7 +154,7 @@ def run_share(
     the round and the share of its tasks, the arguments are those of :func:`run`.
 
     Raises:
-        ConfigError: there is no such round.
+        ArgumentError: there is no such round.
         OutputError: an earlier stage or round is not up to date, or the run's directory cannot be written.
         NmtPrepError: a task failed. Results of other tasks are kept.
     """
@@ -182,13 +182,13 @@ def _check_names(**arguments: Collection[str]) -> None:
     """Checks that each argument is a collection of names, and not one name, whose letters would be taken for names.
 
     Raises:
-        ConfigError: one is not.
+        ArgumentError: one is not.
     """
     for argument, names in arguments.items():
         if isinstance(names, str):
-            raise ConfigError(f"{argument} is {names!r}; give a list of names: {[names]!r}")
+            raise ArgumentError(f"{argument} is {names!r}; give a list of names: {[names]!r}")
         if not isinstance(names, Collection) or not all(isinstance(name, str) for name in names):
-            raise ConfigError(f"{argument} is {names!r}; give a list of names")
+            raise ArgumentError(f"{argument} is {names!r}; give a list of names")
 
 
 def _loaded(config: ConfigOrFile) -> Config:
@@ -205,7 +205,7 @@ def _pipeline(
     """Returns the pipeline of a config.
 
     Raises:
-        ConfigError: one of the names in ``named`` is not that of a stage of this config.
+        ArgumentError: one of the names in ``named`` is not that of a stage of this config.
     """
     lock = lock_of(config, renew=renew) if lock_file is None else LockFile(Path(lock_file), renew=renew)
     return Pipeline(_stages(config, named), config, progress, lock)
@@ -241,13 +241,13 @@ def _stages(config: Config, named: Iterable[str]) -> list[AnyStage]:
     """Returns the stages that the config needs, after checking the given names.
 
     Raises:
-        ConfigError: a name is not that of a stage of this config.
+        ArgumentError: a name is not that of a stage of this config.
     """
     stages = [stage for stage in all_stages.STAGES if stage.applies(config)]
     known = [stage.name for stage in stages]
     unknown = sorted(set(named) - set(known))
     if unknown:
-        raise ConfigError(f"this config has no stage {unknown[0]!r}; its stages are {', '.join(known)}")
+        raise ArgumentError(f"this config has no stage {unknown[0]!r}; its stages are {', '.join(known)}")
     return stages
 
 

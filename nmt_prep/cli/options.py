@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nmt_prep.cli.delayed import delayed_imports
-from nmt_prep.errors import NmtPrepError
+from nmt_prep.errors import ArgumentError, NmtPrepError
 
 with delayed_imports():
     from nmt_prep import checks, stages
@@ -25,6 +25,19 @@ ConfigArgument = Annotated[
     Path, typer.Argument(metavar="CONFIG", help="The YAML file.", exists=True, dir_okay=False, readable=False)
 ]
 """A file that does not exist is wrong usage; one that cannot be read is an error."""
+
+
+@contextmanager
+def names_as_usage() -> Iterator[None]:
+    """Makes wrong usage, with exit status 2, of the name of a stage or round that a config does not have.
+
+    Raises:
+        BadParameter: in place of an :class:`ArgumentError`.
+    """
+    try:
+        yield
+    except ArgumentError as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 def assignments(example: str) -> Callable[[list[str] | None], list[str] | None]:

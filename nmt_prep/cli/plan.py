@@ -11,7 +11,7 @@ import yaml
 from rich import filesize
 
 from nmt_prep.cli.delayed import delayed_imports
-from nmt_prep.cli.options import ConfigArgument, QuietOption, SetOption, load_config
+from nmt_prep.cli.options import ConfigArgument, QuietOption, SetOption, load_config, names_as_usage
 from nmt_prep.cli.terminal import SafeConsole, open_console, plain_table
 from nmt_prep.config import Config, DaskSettings, ExistingVocab
 from nmt_prep.errors import OutputError
@@ -80,7 +80,8 @@ def plan(
     elif estimate:
         _print_estimate(console, checked, pairs, workers, cores)
     else:
-        steps = runner.plan(checked, force=force or (), verify=verify)
+        with names_as_usage():
+            steps = runner.plan(checked, force=force or (), verify=verify)
         print_new_directory(console, checked)
         console.print(plan_table(steps))
         _print_notes(console, checked)

@@ -12,7 +12,15 @@ from rich.text import Text
 from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.events import progress_on
 from nmt_prep.cli.interrupts import interruptible
-from nmt_prep.cli.options import ConfigArgument, QuietOption, SetOption, check_outputs, files_of_run, load_config
+from nmt_prep.cli.options import (
+    ConfigArgument,
+    QuietOption,
+    SetOption,
+    check_outputs,
+    files_of_run,
+    load_config,
+    names_as_usage,
+)
 from nmt_prep.cli.plan import ForceOption, VerifyOption, print_new_directory
 from nmt_prep.cli.terminal import SafeConsole, cell, json_line, open_console, plain_table
 from nmt_prep.config import Config
@@ -91,7 +99,7 @@ def run(
         elif not quiet:
             show_summary(console, checked, outcomes, preview=preview, warnings=not strict)
 
-    with interruptible(), progress_on(console, log_json=log_json) as progress:
+    with names_as_usage(), interruptible(), progress_on(console, log_json=log_json) as progress:
         if share is not None:
             outcome = runner.run_share(checked, share, workers=workers, wait=patience, progress=progress)
             console.print(_share_line(outcome))

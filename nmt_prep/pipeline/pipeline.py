@@ -19,7 +19,7 @@ from nmt_prep.artefacts import is_partial, remove_partial, writing
 from nmt_prep.config import Config
 from nmt_prep.digests import DigestCache, digest_of
 from nmt_prep.engines import Engine, LocalEngine
-from nmt_prep.errors import ConfigError, OutputError
+from nmt_prep.errors import ArgumentError, OutputError
 from nmt_prep.pipeline.draft import Draft, drafts_of, empty_trash, empty_trash_behind, throw_away
 from nmt_prep.pipeline.drivers import (
     RoundState,
@@ -252,7 +252,7 @@ class Pipeline:
         Other members may run at the same time, even with the same share.
 
         Raises:
-            ConfigError: no stage of the config has such a round.
+            ArgumentError: no stage of the config has such a round.
             OutputError: an earlier stage or round is not up to date.
             NmtPrepError: a task failed.
         """
@@ -276,14 +276,14 @@ class Pipeline:
         """Returns the stage of a round whose tasks can be shared.
 
         Raises:
-            ConfigError: no stage of the config has such a round.
+            ArgumentError: no stage of the config has such a round.
         """
         for stage in self.stages:
             if any(round_.shareable and round_.name == round_name for round_ in stage.rounds):
                 return stage
         rounds = (round_ for stage in self.stages for round_ in stage.rounds_for(self.config))
         known = ", ".join(round_.name for round_ in rounds if round_.shareable)
-        raise ConfigError(f"there is no round {round_name!r} to share; the rounds are {known}")
+        raise ArgumentError(f"there is no round {round_name!r} to share; the rounds are {known}")
 
     def _above(self, last: AnyStage, round_name: str) -> dict[str, Manifest]:
         """Returns the manifests of the stages before the stage of a round, which must be fresh."""

@@ -64,6 +64,25 @@ def test_a_run_on_a_directory_that_is_in_use(config: Path) -> None:
     assert nmt_prep("run", config, "--no-wait", "--max-wait", "3").returncode == 2
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--until", "encod"), "this config has no stage 'encod'; its stages are download, extract, compile"),
+        (("--force", "clean"), "this config has no stage 'clean'; its stages are download, extract, compile"),
+        (
+            ("--round", "shufle", "--task-id", "0", "--num-tasks", "2"),
+            "there is no round 'shufle' to share; the rounds",
+        ),
+    ],
+)
+def test_names_that_the_config_does_not_have_are_wrong_usage(
+    config: Path, options: tuple[str, ...], message: str
+) -> None:
+    result = nmt_prep("run", config, *options)
+    assert result.returncode == 2
+    assert message in " ".join(result.stderr.split())
+
+
 def test_until_force_and_log_json(config: Path) -> None:
     log = config.parent / "logs" / "events.jsonl"
     assert nmt_prep("run", config, "--until", "sample", "--log-json", log).returncode == 0

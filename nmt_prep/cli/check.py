@@ -120,12 +120,12 @@ def _file_line(file: FileFacts) -> str:
     return ", ".join(facts)
 
 
-def _table(pairs: Sequence[tuple[str, str]], languages: Languages) -> Table:
+def _table(pairs: Sequence[tuple[str | None, str | None]], languages: Languages) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1), expand=True)
     for side in SIDES:
         table.add_column(f"{side} ({getattr(languages, side)})", ratio=1, overflow="fold")
     for pair in pairs:
-        table.add_row(*(cell(text, _CUT) for text in pair))
+        table.add_row(*("(not seen)" if text is None else cell(text, _CUT) for text in pair))
     return table
 
 

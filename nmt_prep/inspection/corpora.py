@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import islice, repeat
 from pathlib import Path
 
 from nmt_prep.archives.contents import Beginning
@@ -40,7 +41,7 @@ class CorpusFacts:
         files: the files of the corpus.
         members: the members of archives that have its text, by part, with their sizes in bytes.
         pairs: number of pairs with text on both sides; None if not all pairs were read.
-        first: the first pairs.
+        first: the first pairs; None for a side that cannot be seen.
         languages: languages of the first lines, by side.
         problems: errors that a run would end with.
         warnings: properties of the text that look wrong.
@@ -53,7 +54,7 @@ class CorpusFacts:
     files: list[FileFacts] = field(default_factory=list)
     members: dict[str, list[tuple[str, int | None]]] = field(default_factory=dict)
     pairs: int | None = None
-    first: list[tuple[str, str]] = field(default_factory=list)
+    first: list[tuple[str | None, str | None]] = field(default_factory=list)
     languages: dict[Side, SideFacts] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -201,7 +202,9 @@ class _Examined:
         """Returns the facts about the corpus, with its first pairs; ``pairs`` is their number."""
         facts = CorpusFacts(self.split, self.corpus.name, format_of(self.corpus))
         beginnings = self._beginnings(facts)
-        groups = self._groups(facts, beginnings)
+        groups, sides = self._groups(facts, beginnings), observed_sides(self.corpus)
+        if not groups and facts.unseen:
+            groups, sides = self._one_side(beginnings)
         if not groups:
             return facts
         complete = not any(map(self._unseen, self.wanted))
@@ -210,10 +213,11 @@ class _Examined:
         facts.pairs = first.pairs
         facts.problems += filter(None, [first.problem])
         facts.unseen += filter(None, [first.unseen])
-        columns = (first.lines[side][:pairs].to_pylist() for side in SIDES)
-        facts.first = list(zip(*columns, strict=True))
+        shown = sides if len(groups[0]) < len(parts_of(self.corpus)) else SIDES
+        columns = [first.lines[side].to_pylist() if side in shown else repeat(None) for side in SIDES]
+        facts.first = list(islice(zip(*columns, strict=False), pairs))
         if identifier is not None:
-            lines = {side: first.lines[side] for side in observed_sides(self.corpus)}
+            lines = {side: first.lines[side] for side in sides}
             facts.languages.update(facts_by_side(lines, identifier, self.languages))
             facts.warnings += language_warnings(facts.languages)
         return facts
@@ -265,6 +269,17 @@ class _Examined:
             dict(zip(parts, group, strict=True))
             for group in zip(*(beginnings.get(part, ()) for part in parts), strict=False)
         ]
+
+    def _one_side(
+        self, beginnings: Mapping[str, list[Beginning]]
+    ) -> tuple[list[dict[str, Beginning]], tuple[Side, ...]]:
+        """Returns the first file of the only side that was seen, and the side; none for other formats than plain."""
+        seen = [side for side in SIDES if beginnings.get(side)]
+        if len(seen) != 1 or format_of(self.corpus) != "plain":
+            return [], ()
+        [side] = seen
+        other: Side = "target" if side == "source" else "source"
+        return [{side: beginnings[side][0]}], (other if self.corpus.swap else side,)
 
     def _names(self, beginnings: Mapping[str, list[Beginning]]) -> dict[Path, str]:
         """Returns the names of the files in the config, for messages."""

@@ -290,6 +290,25 @@ def test_remote_files(tmp_path: Path, server: WebServer) -> None:
     assert all(int(headers["Range"].rpartition("-")[2]) < 4_000_000 for headers in server.headers)
 
 
+@pytest.mark.parametrize(
+    ("swap", "first"),
+    [
+        (False, ["en this is sentence number 0 of the text", None]),
+        (True, [None, "en this is sentence number 0 of the text"]),
+    ],
+)
+def test_a_tar_whose_beginning_has_one_side(tmp_path: Path, server: WebServer, swap: bool, first: list[str]) -> None:
+    members = (("a.en", ENGLISH), ("big", os.urandom(1 << 21)), ("a.de", GERMAN))
+    url = give(server, "/a.tgz", gzip.compress(tar_of(*members), 1))
+    corpus = {"url": url, "source": "a.en", "target": "a.de", "swap": swap}
+    ended = check(tmp_path, corpus, arguments=("--json", "-n", "1"))
+    [found] = facts(ended)
+    assert (ended.returncode, found["pairs"], found["first"]) == (0, None, [first])
+    assert [*found["languages"]] == ["target" if swap else "source"]
+    assert len(found["unseen"]) == 1
+    assert "(not seen)" in check(tmp_path, corpus, arguments=("-n", "1")).stdout
+
+
 def test_an_id_of_opus(tmp_path: Path, server: WebServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(SERVICE_VARIABLE, f"{server.url}/api")
     url = give(server, "/de-en.txt.zip", zip_of(("Books.de-en.de", GERMAN), ("Books.de-en.en", ENGLISH)))

@@ -8,7 +8,7 @@ task per part writes it with its values, and without the pairs whose values are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,7 +48,7 @@ from nmt_prep.stages.clean.learned import (
 from nmt_prep.stages.clean.parts import drop_below, part_round
 from nmt_prep.stages.clean.repaired import EDGES, Bins, bins_of, total_bins
 from nmt_prep.stages.learning import LEARNING_VERSION, SCORE_SETTINGS, LearningRounds
-from nmt_prep.stages.pair_sample import SampleRounds
+from nmt_prep.stages.pair_sample import ORDER, SampleRounds, column_of
 
 
 @dataclass(frozen=True)
@@ -95,17 +95,15 @@ def make_classifier(task: ClassifierTask, tick: Tick) -> Classified:
     """
     given = None if task.learns else files.shared_classifier(task.model)
     model = shared_model(task.model) if given is None else given.model
-    sums, chosen = no_words(model), [pa.record_batch([pa.array([], pa.string())] * 2, names=SIDES)]
-    for path in task.shards:
-        for batch in iter_pairs(path, columns=SIDES):
-            if given is None:
-                numbered = model.numbered(*_lines(batch))
-                count_words(model, numbered, np.ones(len(batch), np.int64), sums)
-            if sum(map(len, chosen)) < SAMPLE_PAIRS:
-                chosen.append(batch)
-            tick(len(batch))
-    (sample,) = pa.Table.from_batches(chosen).combine_chunks().to_batches(max_chunksize=None) or chosen[:1]
-    lines, copies = _lines(sample), np.full(len(sample), int(task.learns), np.int64)
+    sums = no_words(model)
+
+    def count(batch: pa.RecordBatch) -> None:
+        if given is None:
+            count_words(model, model.numbered(*_lines(batch)), np.ones(len(batch), np.int64), sums)
+        tick(len(batch))
+
+    lines = _first_pairs(task.shards, count)
+    copies = np.full(len(lines[0]), int(task.learns), np.int64)
     if given is None:
         try:
             classifier = learn(model, *lines, copies, task.seed, sums=sums).classifier
@@ -115,6 +113,28 @@ def make_classifier(task: ClassifierTask, tick: Tick) -> Classified:
     else:
         classifier = given
     return Classified(tuple(map(bins_of, defective_values(classifier, *lines, copies, task.seed))))
+
+
+def _first_pairs(shards: Sequence[Path], count: Callable[[pa.RecordBatch], None]) -> tuple[TextColumn, TextColumn]:
+    """Returns the first pairs of a sample in its order, which the number of shards does not change.
+
+    ``count`` is called with all pairs, batch by batch.
+    """
+    orders = [column_of(batch, ORDER) for path in shards for batch in iter_pairs(path, columns=[ORDER])]
+    first = np.sort(np.concatenate([np.zeros(0, np.uint64), *orders]))[:SAMPLE_PAIRS]
+    numbers = [first[:0]]
+    sides: list[list[pa.Array]] = [[pa.array([], pa.large_string())] for _ in SIDES]
+    for path in shards:
+        for batch in iter_pairs(path, columns=[*SIDES, ORDER]):
+            inside = np.isin(column_of(batch, ORDER), first)
+            chosen = batch.filter(pa.array(inside))
+            numbers.append(column_of(chosen, ORDER))
+            for arrays, side in zip(sides, SIDES, strict=True):
+                arrays.append(chosen.column(side).cast(pa.large_string()))  # a side may have more than 2 GiB
+            count(batch)
+    places = pa.array(np.argsort(np.concatenate(numbers), kind="stable"))
+    source, target = (TextColumn.from_arrow(pa.concat_arrays(arrays).take(places)) for arrays in sides)
+    return source, target
 
 
 def _lines(batch: pa.RecordBatch) -> tuple[TextColumn, TextColumn]:

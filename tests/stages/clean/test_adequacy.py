@@ -12,9 +12,10 @@ from nmt_prep.config import Config
 from nmt_prep.corpora import parts
 from nmt_prep.errors import CleaningError
 from nmt_prep.stages import learning as learning_rounds
+from nmt_prep.stages.clean import adequacy
 from nmt_prep.stages.clean import learned as learned_rules
 from tests.cleaning.adequacy.corpus import corpus, learned, model
-from tests.stages.cleaning import cleaned, made_in_three_ways, pairs_below, rejected, write
+from tests.stages.cleaning import cleaned, made_in_three_ways, pairs_below, rejected, results, write
 from tests.stages.runs import config_of, manifest, run
 
 RULE: dict[str, Any] = {"preset": "none", "rules": {"adequacy": {}}, "rejects": "all"}
@@ -78,6 +79,20 @@ def test_shards_workers_and_parts_give_the_same_bytes(tmp_path: Path, monkeypatc
     monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 2_500)
     corpora = [write(tmp_path, "a", pairs()[:200]), write(tmp_path, "b", pairs()[200:500])]
     made_in_three_ways(tmp_path, *corpora, divided=lambda: None, clean={**RULE, "rejects": "sample"})
+
+
+def test_the_memory_of_the_engine_does_not_change_the_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learning_rounds, "SHARD_PAIRS", 200)
+    monkeypatch.setattr(learning, "MOST_PAIRS", 1600)
+    monkeypatch.setattr(adequacy, "SAMPLE_PAIRS", 1900)
+    text, configs = write(tmp_path, "c", pairs()), []
+    for memory, shards in ((300_000_000, 1), (4_000_000_000, 10)):
+        assert learning_rounds.shards_for(memory, len(pairs())) == shards
+        config = config_of(tmp_path / str(shards), text, clean=RULE, engine={"memory": memory}).within(tmp_path)
+        run(config, until="clean", workers=1)
+        configs.append(config)
+    assert rejected(configs[0])
+    assert results(configs[0]) == results(configs[1])
 
 
 def test_the_rule_is_left_out_without_enough_good_pairs(tmp_path: Path) -> None:

@@ -12,7 +12,9 @@ import math
 import os
 import shlex
 import shutil
-from contextlib import suppress
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from subprocess import TimeoutExpired
 from tempfile import TemporaryFile
 from typing import IO, Annotated, Any
@@ -33,8 +35,11 @@ _SHOWN = 60
 _BYTES_A_LINE = 256
 """Limit of the output, for each pair."""
 
+_ERROR_BYTES = 1 << 26
+"""Limit of the messages on standard error, for each batch of pairs."""
+
 _SECONDS_BETWEEN_LOOKS = 0.05
-"""Time between two looks at the size of the output."""
+"""Time between two looks at the sizes of the output and the messages."""
 
 
 def _words(value: Any) -> Any:
@@ -86,29 +91,53 @@ class ProgramRule(Rule[ProgramOptions]):
         """Returns what the program writes to its standard output.
 
         Its streams are files: children that outlive it may hold them open, and it need not read its input.
+
+        Raises:
+            CleaningError: it cannot be run, fails or writes too much.
         """
         limit = (pairs + 1) * _BYTES_A_LINE
-        with TemporaryFile() as given, TemporaryFile() as output, TemporaryFile() as errors:
-            given.write(text)
-            given.seek(0)
+        with self._streams(text) as (given, output, errors):
             try:
                 with child(self._command, self._directory, given, output, errors) as process:
                     while process.poll() is None:
-                        self._check_size(output, limit, pairs)
+                        self._check_sizes(output, limit, errors, pairs)
                         with suppress(TimeoutExpired):
                             process.wait(_SECONDS_BETWEEN_LOOKS)
             except OSError as error:
                 raise CleaningError(f"cannot run {self._shown}: {error.strerror}") from error
-            self._check_size(output, limit, pairs)
+            self._check_sizes(output, limit, errors, pairs)
             if process.returncode:
                 last = _end_of(errors).decode(errors="backslashreplace").strip().rpartition("\n")[2]
                 raise CleaningError(f"{self._shown} ended with status {process.returncode}{': ' * bool(last)}{last}")
             return _end_of(output, limit)
 
-    def _check_size(self, output: IO[bytes], limit: int, pairs: int) -> None:
+    @contextmanager
+    def _streams(self, text: memoryview) -> Iterator[tuple[IO[bytes], IO[bytes], IO[bytes]]]:
+        """Yields temporary files for standard input, output and error; the first has the text.
+
+        Raises:
+            CleaningError: they cannot be made or written.
+        """
+        try:
+            with TemporaryFile() as given, TemporaryFile() as output, TemporaryFile() as errors:
+                given.write(text)
+                given.seek(0)
+                yield given, output, errors
+        except OSError as error:
+            raise CleaningError(
+                f"cannot write the pairs for {self._shown} to a temporary file: {error.strerror}; free space in "
+                f"{tempfile.tempdir or 'TMPDIR'}, or set TMPDIR to another directory"
+            ) from error
+
+    def _check_sizes(self, output: IO[bytes], limit: int, errors: IO[bytes], pairs: int) -> None:
         if (size := os.fstat(output.fileno()).st_size) > limit:
             raise CleaningError(
                 f"{self._shown} wrote {size:,} bytes or more for {pairs} pairs; it must write a line for each"
+            )
+        if (size := os.fstat(errors.fileno()).st_size) > _ERROR_BYTES:
+            raise CleaningError(
+                f"{self._shown} wrote {size:,} bytes or more to standard error for {pairs} pairs; it may write "
+                f"{_ERROR_BYTES:,}: let it write fewer messages"
             )
 
     def _value(self, number: int, line: bytes) -> float:

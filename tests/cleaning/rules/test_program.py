@@ -3,15 +3,17 @@ from __future__ import annotations
 import os
 import signal
 import stat
+import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from nmt_prep.children import end_children
 from nmt_prep.cleaning.rule import Bounds, Context, Pairs, Rule
-from nmt_prep.cleaning.rules import make_rules
+from nmt_prep.cleaning.rules import make_rules, program
 from nmt_prep.config import Languages
 from nmt_prep.errors import CleaningError
 from nmt_prep.sides import Side
@@ -83,6 +85,18 @@ def test_messages_are_not_kept_in_full(directory: Path) -> None:
     assert len(str(error.value)) < 500_000
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+def test_a_full_disk_is_an_error(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program, "TemporaryFile", partial(Path("/dev/full").open, "r+b"))
+    monkeypatch.setattr(tempfile, "tempdir", "/tmp")
+    with pytest.raises(CleaningError) as error:
+        rule(directory, command=("./equal.py",)).values(pairs(["a"], ["b"]))
+    assert str(error.value) == (
+        "cannot write the pairs for ./equal.py to a temporary file: No space left on device; free space in /tmp, or "
+        "set TMPDIR to another directory"
+    )
+
+
 def test_children_of_a_program_may_hold_its_output_open(directory: Path) -> None:
     made = rule(directory, command="sh -c 'sleep 3600 & echo $! >pid; sed s/.*/1/'")
     try:
@@ -92,11 +106,19 @@ def test_children_of_a_program_may_hold_its_output_open(directory: Path) -> None
         os.kill(int((directory / "pid").read_text()), signal.SIGKILL)
 
 
-@pytest.mark.parametrize("end", [end_children, None])
-def test_a_program_that_does_not_end_is_ended(directory: Path, end: Callable[[], None] | None) -> None:
-    """Either from another thread, or because its output is too long."""
+@pytest.mark.parametrize(
+    ("waits", "end", "message"),
+    [
+        ("sleep 3600", end_children, "ended with status -9"),
+        ("yes; sleep 3600", None, r"bytes or more for 1 pairs; it must write a line for each$"),
+        ("yes >&2; sleep 3600", None, r"bytes or more to standard error for 1 pairs; it may write 67,108,864: let it"),
+    ],
+)
+def test_a_program_that_does_not_end_is_ended(
+    directory: Path, waits: str, end: Callable[[], None] | None, message: str
+) -> None:
+    """Either from another thread, or because its output or its messages are too long."""
     os.mkfifo(directory / "alive")
-    waits = "sleep 3600" if end else "yes; sleep 3600"
     made = rule(directory, command=f"sh -c 'exec 9>alive; echo go >&9; {waits}'")
     with must_end(60), ThreadPoolExecutor(1) as pool:
         failing = pool.submit(made.values, pairs(["a"], ["b"]))
@@ -105,7 +127,6 @@ def test_a_program_that_does_not_end_is_ended(directory: Path, end: Callable[[],
             if end:
                 end()
             assert alive.read() == ""  # nobody holds the other end open
-        message = "ended with status -9" if end else r"or more for 1 pairs; it must write a line for each"
         with pytest.raises(CleaningError, match=message):
             failing.result()
 

@@ -91,6 +91,8 @@ class PythonRule(Rule[PythonOptions]):
         if isinstance(result, pa.ChunkedArray):
             result = result.combine_chunks()
         if isinstance(result, pa.Array):
+            if result.null_count:
+                raise CleaningError(f"{self._name} returned {result.null_count} nulls; return a value for each pair")
             result = result.to_numpy(zero_copy_only=False)
         try:
             values = np.asarray(result)

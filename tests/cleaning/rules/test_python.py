@@ -44,6 +44,9 @@ def words(source, target):
 def nulls(source, target):
     return pa.array([None] * len(source), pa.bool_())
 
+def gap(source, target):
+    return pa.array([1, None])
+
 def ragged(source, target):
     return [[1], [1, 2]]
 
@@ -114,9 +117,10 @@ def test_a_changed_file_is_loaded_again(directory: Path) -> None:
         ("my_rules:short", "my_rules:short returned 1 values for 2 pairs; return one value for each pair"),
         ("my_rules:square", "my_rules:square returned an array of the shape (2, 2) for 2 pairs; return one value"),
         ("my_rules:words", "my_rules:words returned values of type object; return booleans or numbers"),
-        ("my_rules:nulls", "my_rules:nulls returned values of type object; return booleans or numbers"),
+        ("my_rules:nulls", "my_rules:nulls returned 2 nulls; return a value for each pair"),
         ("my_rules:ragged", "my_rules:ragged returned no array: "),
         ("my_rules:leaves", "my_rules:leaves failed: SystemExit: 3"),
+        ({"function": "my_rules:gap", "min": 0}, "my_rules:gap returned 1 nulls; return a value for each pair"),
         ({"function": "my_rules:unknown", "min": 0}, "my_rules:unknown returned NaN for pair 2 of 2; return a number"),
         ("my_rules:length", "my_rules:length returned numbers; give the rule min or max"),
         (

@@ -60,7 +60,8 @@ def _format_problem(name: str) -> str:
     try:
         reader_of(name)
     except ValueError as error:
-        return f"{error}; allowed: {descriptions(Corpus)['format']}"
+        allowed = descriptions(Corpus).get("format")  # None in an installation without source files
+        return f"{error}; allowed: {allowed}" if allowed else str(error)
     return ""
 
 

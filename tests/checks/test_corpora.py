@@ -294,3 +294,9 @@ def test_installed_mtdata(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         "source": "*.fr",
         "target": "*.en",
     }
+
+
+def test_an_unknown_format_is_named_without_source_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmt_prep.checks.corpora.descriptions", lambda section: {})
+    with pytest.raises(ConfigError, match=r"splits\.train\.0\.format: no reader is named 'klingon'$"):
+        corpus("in.tsv", format="klingon")

@@ -27,7 +27,7 @@ from nmt_prep.typed_json import parse_json_as
 _VERSION = 1
 
 _BEGINNING = re.compile(rb'\s*(<<<<<<<[^\n]*\n\s*)?\{\s*"files"\s*:\s*\{')
-"""The beginning of each lock file, even of one in which Git left both sides of a merge."""
+"""The beginning of a damaged lock file, such as one in which Git left both sides of a merge."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,12 @@ def _require_ours(path: Path, content: bytes | None) -> None:
     """
     if content is None or not content.strip(b"\0 \r\n\t"):  # after a loss of power a file may be all zeros
         return
-    if _BEGINNING.match(content) is None or not (b'"sha256"' in content or b'"version"' in content):
+    try:
+        parsed = parse_json(content)
+        has_files = isinstance(parsed, dict) and isinstance(parsed.get("files"), dict)
+    except ValueError:
+        has_files = _BEGINNING.match(content) is not None
+    if not has_files or not (b'"sha256"' in content or b'"version"' in content):
         raise ConfigError(
             f"{path} is not a lock file of nmt_prep, which needs that name for the lock file of the config; rename the "
             f"config, or move {path.name} away"

@@ -100,6 +100,14 @@ def test_two_runs_of_one_config(tmp_path: Path) -> None:
 OURS = b'{"files": {"http://host/a": {"sha256": "0", "size": 1}}, "version": 1}'
 
 
+def test_the_order_of_keys_is_free(tmp_path: Path) -> None:
+    path = tmp_path / "a.lock"
+    path.write_text('{"version": 1, "files": {"http://host/a": {"size": 1, "sha256": "0"}}}')
+    assert LockFile(path).find(["http://host/a"]) == Locked("http://host/a", "0", 1)
+    LockFile(path, renew=True).finish()
+    assert json.loads(path.read_text()) == {"files": {}, "version": 1}
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -132,6 +140,7 @@ def test_a_damaged_lock_file_is_replaced_only_when_asked(tmp_path: Path, content
         b'{"nodes": {}, "root": "root", "version": 7}',  # flake.lock
         b'{"_meta": {"hash": {"sha256": "0"}}, "default": {}}',  # Pipfile.lock
         b'{"files": {"mine": true}}',
+        b'{"version": 1, "files": ["mine"]}',
         b"output_dir: runs\n",
         b"[]",
         b"\xff",

@@ -6,7 +6,9 @@ Consoles escape control characters, so that no text can control the terminal.
 from __future__ import annotations
 
 import json
+import os
 import re
+import select
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
@@ -93,10 +95,17 @@ def print_remark(message: str | Text) -> None:
 
 
 def show_cursor() -> None:
-    """Shows the cursor of the terminal, which progress bars hide, before the process ends without their help."""
+    """Shows the cursor of the terminal, which progress bars hide, before the process ends without their help.
+
+    Does not wait for a terminal that Ctrl-S holds, nor for a thread that writes to it.
+    """
     for stderr in (False, True):
+        console = SafeConsole(stderr=stderr)
         with suppress(OSError):
-            SafeConsole(stderr=stderr).show_cursor()
+            if console.is_terminal and not console.is_dumb_terminal:
+                descriptor = console.file.fileno()
+                if select.select([], [descriptor], [], 0)[1]:
+                    os.write(descriptor, b"\x1b[?25h")
 
 
 def plain_table(*headers: str) -> Table:

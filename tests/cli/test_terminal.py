@@ -2,6 +2,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import pty
+import sys
+import termios
 from typing import Any
 
 import pytest
@@ -9,8 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from nmt_prep.cli.events import describe
-from nmt_prep.cli.terminal import SafeConsole, cell, json_line, plain_table, printable
+from nmt_prep.cli.terminal import SafeConsole, cell, json_line, plain_table, printable, show_cursor
 from nmt_prep.progress import BarListener, LineListener, Progress
+from tests.guard import must_end
 
 HOSTILE = "a\x1b]0;owned\x07b\x9b31mc\u202ed\rfe"
 ESCAPED = r"a\x1b]0;owned\x07b\x9b31mc\u202ed\rfe".replace(r"\r", r"\x0d")
@@ -90,6 +95,24 @@ def test_texts_of_cells_are_cut_to_their_width() -> None:
     assert cell("猫" * 33, 66) == "猫" * 33
     assert cell("猫" * 34, 66) == "猫" * 32 + "…"
     assert cell("a\tb\nc\u2028\x1b", 66) == r"a\tb\nc\u2028\x1b"
+
+
+def test_a_held_terminal_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal, its_end = pty.openpty()
+    monkeypatch.setenv("TERM", "xterm")
+    with os.fdopen(terminal, "rb", buffering=0) as screen, os.fdopen(its_end, "w") as stream, must_end(60):
+        monkeypatch.setattr(sys, "stdout", stream)
+        monkeypatch.setattr(sys, "stderr", stream)
+        termios.tcflow(its_end, termios.TCOOFF)
+        show_cursor()
+        termios.tcflow(its_end, termios.TCOON)
+        os.write(its_end, b"held ")
+        show_cursor()
+        printed = b""
+        while not printed.endswith(b"\x1b[?25h" * 2):
+            printed += screen.read(100)
+        monkeypatch.undo()
+    assert printed == b"held " + b"\x1b[?25h" * 2
 
 
 def test_headers_of_numbers() -> None:

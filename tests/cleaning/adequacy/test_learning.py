@@ -74,6 +74,22 @@ def test_too_few_pairs_are_not_learned_from() -> None:
         learn(model(), source, target, np.ones(1000, np.int64))
 
 
+def test_pairs_without_defective_ones_are_not_learned_from() -> None:
+    source, target = corpus()
+    cases = [
+        ("2,000", source, target[:1] * PAIRS),
+        ("2,000", source[:1] * PAIRS, target[:1] * PAIRS),
+        ("1", source[:1], target[:1]),
+        ("0", [""] * 3, target[:3]),
+        ("0", [], []),
+    ]
+    for pairs, sources, targets in cases:
+        with pytest.raises(AlignmentModelError, match=f"^0 of {pairs} pairs translate each other well enough"):
+            learn(model(), column(sources), column(targets), np.zeros(len(sources), np.int64))
+    nothing = defective_values(learned().classifier, column(["", ""]), column(target[:2]), np.zeros(2, np.int64))
+    assert [len(of) for of in nothing] == [0] * 5
+
+
 def test_misaligned_pairs_are_not_learned_from() -> None:
     source, target = corpus()
     shifted = [*target[:1600], *target[1601:], target[1600]]

@@ -99,6 +99,16 @@ def test_a_classifier_takes_enough_pairs_or_a_model_with_one(tmp_path: Path) -> 
     assert not (tmp_path / "values").exists()
 
 
+@pytest.mark.parametrize(("distinct", "pairs"), [(2000, "2,000"), (1, "1")])
+def test_pairs_that_cannot_be_exchanged_are_too_few(tmp_path: Path, distinct: int, pairs: str) -> None:
+    sources = [line("a", number // 600, number % 600) for number in range(distinct)]
+    message = refused(
+        "".join(f"{source}\tbaa\n" for source in sources) * (2000 // distinct), "--adequacy", tmp_path / "values"
+    )
+    assert f"0 of {pairs} pairs translate each other well enough to learn from; it takes 1,500 or more" in message
+    assert not (tmp_path / "values").exists()
+
+
 def test_a_prior_helps_with_other_text(tmp_path: Path) -> None:
     aligned(TEXT, "--save", tmp_path / "model")
     text = "a small green book\tein kleines grünes Buch\n"

@@ -192,9 +192,10 @@ def _learned_classifier(
             meter.advance(len(numbers))
         table = pa.Table.from_batches(sample)
         _, places = np.unique(table.column("key").to_numpy(), return_index=True)
-        (chosen_pairs,) = table.take(pa.array(places)).combine_chunks().to_batches(max_chunksize=None)
-        source, target = (TextColumn.from_arrow(chosen_pairs.column(side)) for side in SIDES)
-        counted = chosen_pairs.column("copies").to_numpy()
+        source, target = (
+            TextColumn.from_arrow(table.column(side).take(pa.array(places)).combine_chunks()) for side in SIDES
+        )
+        counted = table.column("copies").to_numpy()[places]
         return learning.learn(model, source, target, counted, threads=threads, sums=sums).classifier
 
 

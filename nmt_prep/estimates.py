@@ -166,9 +166,9 @@ def advice(config: Config, stages: Sequence[StageEstimate], machines: Machines, 
         pairs: the number of pairs.
     """
     allowed, shards = config.engine.memory, config.shards("train")
-    learning = {stage.name: stage.learns_from(config) for stage in STAGES if stage.applies(config)}
+    applied = {stage.name: stage for stage in STAGES if stage.applies(config)}
     for stage in stages:
-        learned = min(pairs, learning[stage.stage])
+        learned = min(pairs, applied[stage.stage].learns_from(config))
         memory = BASE_MEMORY + learning_memory(int(learned))
         if stage.stage == "vocab" and stage.memory > allowed:
             yield (
@@ -180,7 +180,7 @@ def advice(config: Config, stages: Sequence[StageEstimate], machines: Machines, 
             yield (
                 f"learning word alignment from {learned:,.0f} pairs takes about {decimal(memory)} of memory, but "
                 f"engine.memory is {decimal(allowed)}: {stage.stage} stops with an error; raise engine.memory, or "
-                f"lower {'align' if stage.stage == 'align' else 'clean.rules.translation'}.pairs"
+                f"lower {' and '.join(applied[stage.stage].learning_options(config))}"
             )
         elif stage.memory > (allowed // machines.count if machines.dask else allowed):
             yield (

@@ -123,6 +123,22 @@ def test_no_advice_if_nothing_is_wrong(tmp_path: Path) -> None:
     assert list(advice(checked, found, machines, 100_000)) == []
 
 
+@pytest.mark.parametrize(
+    ("rules", "options"),
+    [
+        ({"translation": {}}, "clean.rules.translation.pairs"),
+        ({"adequacy": {}}, "clean.rules.adequacy.pairs"),
+        ({"translation": {"pairs": 100_000}, "adequacy": {"pairs": 900_000}}, "clean.rules.adequacy.pairs"),
+        ({"translation": {}, "adequacy": {}}, "clean.rules.translation.pairs and clean.rules.adequacy.pairs"),
+    ],
+)
+def test_advice_names_the_rule_that_learns(tmp_path: Path, rules: dict[str, Any], options: str) -> None:
+    clean = {"preset": "none", "rules": rules}
+    checked = corpus_config(tmp_path / "run", engine={"memory": "300MB"}, records={"shards": {"train": 4}}, clean=clean)
+    (sentence,) = advice(checked, [StageEstimate("clean")], Machines(4, 4, 300_000_000), 10**9)
+    assert sentence.endswith(f"clean stops with an error; raise engine.memory, or lower {options}")
+
+
 def test_advice(tmp_path: Path) -> None:
     checked = corpus_config(tmp_path / "run", engine={"memory": "300MB"}, records={"shards": {"train": 4}}, align={})
     found = [

@@ -174,6 +174,10 @@ class Stage(ABC, Generic[O, P]):
         """Returns the most pairs of a split that a model of word alignment is learned from; 0 if none is learned."""
         return 0
 
+    def learning_options(self, config: Config) -> list[str]:
+        """Returns the names of the options that set the number :meth:`learns_from`."""
+        return [f"{self.name}.pairs"]
+
     def rounds_for(self, config: Config) -> tuple[Round[Any, Any], ...]:
         """Returns the rounds that a run with this config has, in order."""
         return self.rounds

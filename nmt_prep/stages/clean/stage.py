@@ -176,8 +176,16 @@ class Clean(Stage[CleanOutput, Cleaned]):
         return config.clean is not None
 
     def learns_from(self, config: Config) -> int:
+        return max(self._learned_pairs(config).values(), default=0)
+
+    def learning_options(self, config: Config) -> list[str]:
+        most = self.learns_from(config)
+        return [f"clean.rules.{rule}.pairs" for rule, pairs in self._learned_pairs(config).items() if pairs == most]
+
+    def _learned_pairs(self, config: Config) -> dict[str, int]:
+        """Returns for each of the late rules in force the most pairs that it learns from."""
         rules = effective_rules(section_of(config).preset, section_of(config).rules)
-        return max((rule.learns_from(rules[rule.name]) for rule in LATE if rule.name in rules), default=0)
+        return {rule.name: rule.learns_from(rules[rule.name]) for rule in LATE if rule.name in rules}
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
         return (*self.reads, Extract) if is_active(config) else self.reads

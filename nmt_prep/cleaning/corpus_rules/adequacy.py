@@ -29,7 +29,7 @@ class AdequacyOptions(TranslationOptions):
     """The model that judges pairs, and the lowest value that passes."""
 
     min: Literal["auto"] | Annotated[float, Field(strict=False)] = "auto"
-    """a number, or auto: the lowest value that passes; auto loses about 0.5 % of the complete pairs or fewer"""
+    """a number, or auto: the lowest value that passes; auto loses about 0.5 to 1 % of the complete pairs or fewer"""
     model: str | None = Field(None, min_length=1)
     """a path, or null to learn from the corpora: a model that nmt-prep align --adequacy --save wrote; with learn: true,
     one that nmt-prep align --save wrote"""

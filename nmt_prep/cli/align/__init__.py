@@ -33,7 +33,8 @@ _MODEL = "Use this model, which --save wrote, instead of learning from the input
 _PRIOR = "Learn from the input, and start from what this model knows."
 _SCORES = "Write a line for each pair: how well its sides translate each other; higher is better."
 _ADEQUACY = (
-    "Write a line for each pair: whether a side lacks something that the other has; below 0 is 1 % of the good pairs."
+    "Write a line for each pair: whether a side lacks something that the other has; 1 % of good pairs have values "
+    "below 0."
 )
 _STEM = f"Learn words by their first N characters; 0: whole words. By default, {_DEFAULTS.stem}."
 _TABLE = f"Most pairs of words to learn; each takes about 140 bytes of memory. By default, {_DEFAULTS.table}."

@@ -196,7 +196,10 @@ def _learned_classifier(
             TextColumn.from_arrow(table.column(side).take(pa.array(places)).combine_chunks()) for side in SIDES
         )
         counted = table.column("copies").to_numpy()[places]
-        return learning.learn(model, source, target, counted, threads=threads, sums=sums).classifier
+        try:
+            return learning.learn(model, source, target, counted, threads=threads, sums=sums).classifier
+        except AlignmentModelError as error:
+            raise AlignmentModelError(f"--adequacy: {error}, or a model with a classifier (--model)") from None
 
 
 def _arrow(lines: TextColumn) -> pa.Array:

@@ -108,7 +108,7 @@ def make_classifier(task: ClassifierTask, tick: Tick) -> Classified:
         try:
             classifier = learn(model, *lines, copies, task.seed, sums=sums).classifier
         except AlignmentModelError as error:
-            return Classified((), str(error))
+            return Classified((), f"{error}, or a model with a classifier (clean.rules.adequacy.model)")
         files.save(classifier, task.output)
     else:
         classifier = given

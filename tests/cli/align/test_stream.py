@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from nmt_prep.cli.align import stream
 from nmt_prep.cli.align.stream import Spool, copies_of
 from nmt_prep.columns import TextColumn
 from tests.align.corpus import SOURCE, TARGET
@@ -106,14 +105,15 @@ def test_pairs_that_cannot_be_exchanged_are_too_few(tmp_path: Path, distinct: in
     message = refused(
         "".join(f"{source}\tbaa\n" for source in sources) * (2000 // distinct), "--adequacy", tmp_path / "values"
     )
-    assert f"0 of {pairs} pairs translate each other well enough to learn from; it takes 1,500 or more" in message
+    advice = "it takes 1,500 or more, or a model with a classifier (--model)"
+    assert f"--adequacy: 0 of {pairs} pairs translate each other well enough to learn from; {advice}" in message
     assert not (tmp_path / "values").exists()
 
 
 def test_a_sample_without_pairs_is_too_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream.learning, "SAMPLE_PAIRS", 1)
+    monkeypatch.setattr("nmt_prep.cli.align.stream.learning.SAMPLE_PAIRS", 1)
     message = refused("aaa\tbaa\n" * 2000, "--adequacy", tmp_path / "values")
-    assert "0 of 0 pairs translate each other well enough to learn from; it takes 1,500 or more" in message
+    assert "--adequacy: 0 of 0 pairs translate each other well enough to learn from; it takes 1,500 or more" in message
     assert not (tmp_path / "values").exists()
 
 

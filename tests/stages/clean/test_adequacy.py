@@ -106,7 +106,8 @@ def test_the_rule_is_left_out_without_enough_good_pairs(tmp_path: Path) -> None:
     (outcome,) = [each for each in run(bad, until="clean") if each.stage == "clean"]
     assert len(cleaned(bad)) == len(shifted)
     assert "clean.rules.adequacy is left out" in str(outcome)
-    assert "pairs translate each other well enough to learn from" in str(outcome)
+    advice = "it takes 1,500 or more, or a model with a classifier (clean.rules.adequacy.model)"
+    assert f"pairs translate each other well enough to learn from; {advice}" in str(outcome)
 
 
 def test_a_given_classifier_judges_few_pairs(tmp_path: Path) -> None:

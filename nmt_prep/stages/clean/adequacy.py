@@ -33,11 +33,11 @@ from nmt_prep.sides import SIDES
 from nmt_prep.stages.clean.corpora import CorpusWork
 from nmt_prep.stages.clean.learned import (
     Compared,
+    LearnedFacts,
     LearnedRule,
     Scored,
     ScoreTask,
     Text,
-    TranslationFacts,
     coarse,
     learn_models,
     samples_of,
@@ -218,16 +218,16 @@ class Adequacy(LearnedRule):
         yield from self.drop(job, texts, facts, DROP)
 
 
-def _facts(lowest: object, text: Text, real: Bins, classified: Classified) -> TranslationFacts:
+def _facts(lowest: object, text: Text, real: Bins, classified: Classified) -> LearnedFacts:
     """Returns the facts about the rule in a corpus; ``real`` are numbers of values of its pairs in fine bins."""
     if classified.left_out:
-        return TranslationFacts(left_out=classified.left_out)
+        return LearnedFacts(left_out=classified.left_out)
     defective = total_bins(classified.bins)
     compared = Compared(SCORE_EDGES, {"real": coarse(real), "defective": coarse(defective)})
     learned = text.pairs if text.learned else 0
     given = None if lowest == "auto" else float(str(lowest))
     if not defective.sum():
         left_out = "no defective pairs can be made of so few pairs, so min: auto finds no threshold"
-        return TranslationFacts(learned, given, compared=compared, left_out=left_out if given is None else "")
+        return LearnedFacts(learned, given, compared=compared, left_out=left_out if given is None else "")
     of = incomplete_threshold(EDGES, real.tolist(), classified.bins, given)
-    return TranslationFacts(learned, of.score, of.noise, of.found, of.lost, compared)
+    return LearnedFacts(learned, of.score, of.noise, of.found, of.lost, compared)

@@ -59,16 +59,18 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class TranslationFacts:
-    """Facts about the rule ``translation`` in one corpus.
+class LearnedFacts:
+    """Facts about a rule of this module, ``translation`` or ``adequacy``, in one corpus.
 
     Attributes:
         learned_from: number of pairs that the model was learned from; 0 for a model that was given.
         threshold: the lowest score that passes; None if the rule was left out.
-        noise: estimated share of misaligned pairs in the corpus.
-        found: estimated share of the misaligned pairs that the threshold finds.
+        noise: estimated share of bad pairs in the corpus: misaligned pairs for ``translation``, incomplete pairs for
+            ``adequacy``.
+        found: estimated share of the bad pairs that the threshold finds.
         lost: estimated share of the other pairs that it drops.
-        compared: histograms of the scores of the pairs (``real``), and of pairs with exchanged targets (``re-paired``).
+        compared: histograms of the scores of the pairs (``real``), and of pairs that are made to be bad: with exchanged
+            targets (``re-paired``) for ``translation``, with other defects (``defective``) for ``adequacy``.
         left_out: why the rule was left out; empty if it was applied.
     """
 
@@ -230,7 +232,7 @@ class LearnedRule(CorpusRule):
         self,
         job: Job,
         texts: Sequence[Text],
-        facts: Mapping[str, TranslationFacts],
+        facts: Mapping[str, LearnedFacts],
         round_of_parts: Round[Any, PartResult],
     ) -> Rounds[None]:
         """Yields the round that drops pairs with low scores, and adds its results to the corpora.
@@ -259,7 +261,7 @@ class LearnedRule(CorpusRule):
                 parts = [replace(part, counts=CleanCounts()) for part in parts]
             work.passed(job, self.this, parts)
 
-    def _note(self, work: CorpusWork, facts: TranslationFacts) -> None:
+    def _note(self, work: CorpusWork, facts: LearnedFacts) -> None:
         """Notes the facts about the rule in a corpus, for later passes and the report."""
         work.facts[self.name] = facts
         work.bounds[self.name] = {"pair": RuleBounds(facts.threshold)}
@@ -347,8 +349,8 @@ def too_few(text: Text) -> str:
 
 
 def with_threshold(
-    facts: TranslationFacts, lowest: float | Literal["auto"], real: Bins, bad: Bins, certain: int | None = None
-) -> TranslationFacts:
+    facts: LearnedFacts, lowest: float | Literal["auto"], real: Bins, bad: Bins, certain: int | None = None
+) -> LearnedFacts:
     """Returns facts with a threshold and what is expected of it; see :func:`auto_threshold`.
 
     Args:

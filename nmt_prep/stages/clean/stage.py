@@ -58,7 +58,7 @@ from nmt_prep.stages.clean.leaks import (
     leaks_of,
     preset_left_out,
 )
-from nmt_prep.stages.clean.learned import TranslationFacts
+from nmt_prep.stages.clean.learned import LearnedFacts
 from nmt_prep.stages.clean.parts import REJECTED, REJECTS, RejectsTask
 from nmt_prep.stages.clean.passes import (
     EARLY,
@@ -124,8 +124,8 @@ class CleanObserved:
     """
 
     warnings: tuple[HealthWarning, ...] = ()
-    translation: dict[str, dict[str, TranslationFacts]] = field(default_factory=dict)
-    adequacy: dict[str, dict[str, TranslationFacts]] = field(default_factory=dict)
+    translation: dict[str, dict[str, LearnedFacts]] = field(default_factory=dict)
+    adequacy: dict[str, dict[str, LearnedFacts]] = field(default_factory=dict)
     leaks: dict[str, tuple[Leak, ...]] = field(default_factory=dict)
     rejected: dict[str, dict[str, RejectNotes]] = field(default_factory=dict)
     rules: dict[str, dict[str, dict[str, RuleFacts]]] = field(default_factory=dict)
@@ -308,13 +308,13 @@ def _sample_rejects(job: Job, corpora: list[CorpusWork]) -> Rounds[None]:
 
 def _observed(job: Job, made: Cleaned) -> CleanObserved:
     """Returns what the report shows besides the counts."""
-    learned: dict[str, dict[str, dict[str, TranslationFacts]]] = {"translation": {}, "adequacy": {}}
+    learned: dict[str, dict[str, dict[str, LearnedFacts]]] = {"translation": {}, "adequacy": {}}
     rejected: dict[str, dict[str, RejectNotes]] = {}
     rules: dict[str, dict[str, dict[str, RuleFacts]]] = {}
     for work in made.corpora:
         name = work.of.corpus
         for rule, applied in learned.items():
-            if isinstance(facts := work.facts.get(rule), TranslationFacts):
+            if isinstance(facts := work.facts.get(rule), LearnedFacts):
                 applied.setdefault(work.split, {})[name] = facts
         rejected.setdefault(work.split, {})[name] = work.notes
         cleaner = build_cleaner(job.config, work.corpus)

@@ -23,11 +23,11 @@ from nmt_prep.pipeline.stage import Job
 from nmt_prep.stages.clean.corpora import CorpusWork
 from nmt_prep.stages.clean.learned import (
     Compared,
+    LearnedFacts,
     LearnedRule,
     Scored,
     ScoreTask,
     Text,
-    TranslationFacts,
     coarse,
     learn_models,
     samples_of,
@@ -160,7 +160,7 @@ def _repaired_scores(texts: Sequence[Text]) -> Rounds[dict[str, RepairedScores]]
     }
 
 
-def _facts(lowest: float | Literal["auto"], text: Text, real: Bins, scored: RepairedScores | None) -> TranslationFacts:
+def _facts(lowest: float | Literal["auto"], text: Text, real: Bins, scored: RepairedScores | None) -> LearnedFacts:
     """Returns the facts about the rule in a corpus.
 
     Args:
@@ -170,9 +170,9 @@ def _facts(lowest: float | Literal["auto"], text: Text, real: Bins, scored: Repa
         scored: scores of its re-paired pairs; None if there are none.
     """
     if text.model is None:
-        return TranslationFacts(left_out=too_few(text))
+        return LearnedFacts(left_out=too_few(text))
     repaired = total_bins([]) if scored is None else scored.bins
-    facts = TranslationFacts(
+    facts = LearnedFacts(
         text.pairs if text.learned else 0,
         compared=Compared(SCORE_EDGES, {"real": coarse(real), "re-paired": coarse(repaired)}),
     )

@@ -10,17 +10,23 @@ from contextlib import contextmanager
 import pytest
 
 
-def interruptible(command: list[str], environment: dict[str, str]) -> subprocess.Popen[str]:
-    """Starts a program that receives SIGINT as from a terminal, even if this process ignores the signal.
+@contextmanager
+def sigint_for_children() -> Iterator[None]:
+    """Lets programs that are started inside receive SIGINT as from a terminal, even if this process ignores the signal.
 
     Programs that a shell starts in the background ignore SIGINT, and so do their children.
     """
-    before = signal.getsignal(signal.SIGINT)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def interruptible(command: list[str], environment: dict[str, str]) -> subprocess.Popen[str]:
+    """Starts a program that receives SIGINT; see :func:`sigint_for_children`."""
+    with sigint_for_children():
+        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 _SIGNALS = 3

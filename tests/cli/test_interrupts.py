@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.guard import must_end
-from tests.interrupting import interruptible
+from tests.interrupting import interruptible, sigint_for_children
 
 CONFIG = """
 languages: {{source: en, target: de}}
@@ -74,6 +74,7 @@ def test_the_cursor_comes_back(tmp_path: Path, number: int) -> None:
     with (
         must_end(120),
         ThreadPoolExecutor() as pool,
+        sigint_for_children(),
         subprocess.Popen(
             command, cwd=tmp_path, env=environment, stdout=its_end, stderr=its_end, process_group=0
         ) as process,

@@ -10,10 +10,12 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias
+from threading import Lock
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +24,7 @@ from nmt_prep.artefacts import output_file, parse_json
 from nmt_prep.errors import AlignmentModelError
 
 Arrays: TypeAlias = "Mapping[str, npt.NDArray[Any]]"
+Content = TypeVar("Content")
 
 _ALIGNED = 64
 _LONGEST_HEADER = 1 << 20
@@ -135,3 +138,27 @@ def _places(listed: list[tuple[str, str, int]], at: int, size: int) -> dict[str,
         places[name] = at
         at += np.dtype(dtype).itemsize * length
     return places if at == size and len(places) == len(listed) else None
+
+
+def shared(load: Callable[[Path], Content]) -> Callable[[Path], Content]:
+    """Returns a function that loads a file, and gives the threads of a process the content that was read last.
+
+    The function raises :class:`AlignmentModelError` if the file cannot be read, and what ``load`` raises.
+    """
+    loading = Lock()
+
+    @lru_cache(maxsize=1)
+    def loaded(path: Path, size: int, changed: int) -> Content:
+        del size, changed
+        return load(path)
+
+    def load_once(path: Path) -> Content:
+        try:
+            with loading:
+                status = path.stat()
+                return loaded(path, status.st_size, status.st_mtime_ns)
+        except OSError as error:
+            what = f"cannot read the model {path}: {error.strerror or error}; check the path"
+            raise AlignmentModelError(what) from error
+
+    return load_once

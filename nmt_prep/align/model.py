@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
-from threading import Lock
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from _nmt_prep_core import ALIGN_JUMPS, LexicalTable, LinkEvidence, NativeAligner, NumberedPairs
 
-from nmt_prep.align.files import Arrays, damaged, read_arrays, write_arrays
+from nmt_prep.align.files import Arrays, damaged, read_arrays, shared, write_arrays
 from nmt_prep.align.links import SYMMETRIZATIONS, Links, Symmetrization
 from nmt_prep.align.settings import Settings, rounds
 from nmt_prep.align.vocabulary import Integers, Vocabulary, words_of
@@ -358,27 +357,8 @@ LEAST_KNOWN = 0.4
 _LEAST_WORDS = 10
 """Least number of words of a side that tell whether a model suits a text; a few names may all be unknown."""
 
-_loading = Lock()
-
-
-def shared_model(path: Path) -> Model:
-    """Returns the model in a file. The threads of a process share the model that was read last.
-
-    Raises:
-        AlignmentModelError: the file cannot be read, or is not a model.
-    """
-    try:
-        with _loading:
-            status = path.stat()
-            return _loaded(path, status.st_size, status.st_mtime_ns)
-    except OSError as error:
-        raise AlignmentModelError(f"cannot read the model {path}: {error.strerror or error}; check the path") from error
-
-
-@lru_cache(maxsize=1)
-def _loaded(path: Path, size: int, changed: int) -> Model:
-    del size, changed
-    return Model.load(path)
+shared_model = shared(Model.load)
+"""Returns the model in a file; see :func:`~nmt_prep.align.files.shared`."""
 
 
 def tells(model: Model, source: TextColumn, target: TextColumn) -> bool:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from nmt_prep.align.files import damaged
+from nmt_prep.align.files import damaged, shared
 from nmt_prep.align.model import Model
 from nmt_prep.cleaning.adequacy.classifier import CLASSES, FEATURES, Classifier, Forest, Reference
 from nmt_prep.errors import AlignmentModelError
@@ -21,8 +19,6 @@ from nmt_prep.sides import SIDES
 _ARRAYS = ("features", "bounds", "children", "values", "roots")
 _MOST = 1 << 60
 """Greatest sum of a word that a file may have; sums of sums stay below 2^63."""
-
-_loading = Lock()
 
 
 def save(classifier: Classifier, path: Path) -> None:
@@ -59,24 +55,8 @@ def load(path: Path) -> Classifier:
         raise damaged(path, error) from error
 
 
-def shared_classifier(path: Path) -> Classifier:
-    """Returns the classifier in a file. The threads of a process share the classifier that was read last.
-
-    Raises:
-        AlignmentModelError: the file cannot be read, or has no classifier.
-    """
-    try:
-        with _loading:
-            status = path.stat()
-            return _loaded(path, status.st_size, status.st_mtime_ns)
-    except OSError as error:
-        raise AlignmentModelError(f"cannot read the model {path}: {error.strerror or error}; check the path") from error
-
-
-@lru_cache(maxsize=1)
-def _loaded(path: Path, size: int, changed: int) -> Classifier:
-    del size, changed
-    return load(path)
+shared_classifier = shared(load)
+"""Returns the classifier in a file; see :func:`~nmt_prep.align.files.shared`."""
 
 
 def _restored(model: Model, facts: object, arrays: Mapping[str, npt.NDArray[Any]]) -> Classifier:

@@ -14,6 +14,7 @@ from nmt_prep.align.model import SCORE_OPTIONS, Model
 from nmt_prep.cleaning.adequacy.words import Integers, MarkedPairs
 from nmt_prep.cleaning.dedup.keys import keys_of_pairs
 from nmt_prep.columns import TextColumn
+from nmt_prep.sides import SIDES
 
 Floats: TypeAlias = "npt.NDArray[np.float64]"
 Gaps: TypeAlias = "npt.NDArray[np.int32]"
@@ -71,7 +72,8 @@ FEATURES = (
 """The features and their directions: 1 if a pair is never worse for a higher value, -1 if it is never better, 0 if it
 may be both. A classifier that keeps to them does not learn the defects of a corpus as marks of good pairs."""
 
-SCORE = [name for name, _ in FEATURES].index("score")
+_NAMES = [name for name, _ in FEATURES]
+SCORE, VALUES = _NAMES.index("score"), [_NAMES.index(f"value, {side}") for side in SIDES]
 
 CLASSES = (6, 11, 21)
 """Numbers of words with which the second and later classes of lengths begin."""

@@ -1,9 +1,10 @@
 """Learns a classifier from a corpus: from good pairs, and from defective pairs that are made of them.
 
-Good are pairs that score better than nearly all pairs with exchanged targets: without this guard, the classifier would
-learn the misaligned pairs of the corpus as good ones. The counts that pairs brought to the model of word alignment are
-left out of the features of good and of defective pairs alike. The pairs are divided into halves by their text; the
-trees learned from one half judge the other, so that no pair is judged by what learned from it.
+Good are pairs that score better than nearly all pairs with exchanged targets, as a whole and on either side: without
+this guard, the classifier would learn the misaligned and the cut pairs of the corpus as good ones. The counts that
+pairs brought to the model of word alignment are left out of the features of good and of defective pairs alike. The
+pairs are divided into halves by their text; the trees learned from one half judge the other, so that no pair is judged
+by what learned from it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from nmt_prep.cleaning.adequacy.classifier import (
     CLASSES,
     DIRECTIONS,
     SCORE,
+    VALUES,
     Classifier,
     Floats,
     Forest,
@@ -44,11 +46,12 @@ MOST_PAIRS = 15_000
 SAMPLE_PAIRS = 5 * MOST_PAIRS
 """Number of pairs among which good ones are sought; more are of no use."""
 
-ADEQUACY_VERSION = 2
+ADEQUACY_VERSION = 3
 """To be increased if the same pairs would give another classifier, or the same classifier other values."""
 
+_GUARDED = [SCORE, *VALUES]
 _GUARD = 0.98
-"""Share of the pairs with exchanged targets that good pairs score better than."""
+"""Share of the pairs with exchanged targets that good pairs exceed by score, and by the mean value of either side."""
 
 _DEFECTS = 3
 """Defective pairs made of each good pair, besides one with an exchanged target."""
@@ -241,9 +244,10 @@ def _good_rows(corpus: _Corpus, draws: Draws) -> tuple[Integers, Floats]:
     rows = np.flatnonzero((corpus.pairs.source.sizes > 0) & (corpus.pairs.target.sizes > 0))
     rows = rows[:SAMPLE_PAIRS]
     others = exchanged(corpus.pairs, rows[: 2 * MOST_PAIRS], draws, corpus.keys)
-    guard = np.sort(corpus.features(others)[:, SCORE])[int(_GUARD * len(others.pairs)) :][:1]
+    guards = np.sort(corpus.features(others)[:, _GUARDED], axis=0)[int(_GUARD * len(others.pairs)) :][:1]
     known = corpus.features(good(corpus.pairs, rows))
-    kept = np.flatnonzero(known[:, SCORE] > guard)[:MOST_PAIRS] if len(guard) else np.empty(0, np.int64)
+    better = (known[:, _GUARDED] > guards).all(axis=1) if len(guards) else np.zeros(len(rows), np.bool_)
+    kept = np.flatnonzero(better)[:MOST_PAIRS]
     if len(kept) < LEAST_PAIRS:
         raise AlignmentModelError(
             f"{len(kept):,} of {len(rows):,} pairs translate each other well enough to learn from; it takes "

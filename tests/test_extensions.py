@@ -20,7 +20,7 @@ from nmt_prep.checks import check_config
 from nmt_prep.config import Config, Section
 from nmt_prep.corpora import PairBatch, PairBuilder, Reader, format_of, iter_pairs, registry
 from nmt_prep.corpora.reader import TEXT_OPTIONS
-from nmt_prep.corpora.scores import score_of
+from nmt_prep.corpora.scores import value_of
 from nmt_prep.engines import Tick
 from nmt_prep.errors import ConfigError, CorpusError
 from nmt_prep.lines.blocks import text_of
@@ -64,17 +64,17 @@ class ScoredBarsReader(BarsReader):
     suffixes: ClassVar[tuple[str, ...]] = (".scored",)
 
     @classmethod
-    def has_score_at(cls, place: int | str) -> bool:
+    def has_column_at(cls, place: int | str) -> bool:
         return place == "middle"
 
     def pairs(self) -> Iterator[PairBatch]:
         path = self.files["both"]
-        builder = PairBuilder(self.corpus.max_line_bytes, path, self.scores)
+        builder = PairBuilder(self.corpus.max_line_bytes, path, self.columns)
         for block in self.blocks("both"):
             for number in range(len(block.starts)):
                 source, score, target = text_of(block, number).split("|")
                 where = f"{path}:{block.first_line + number}"
-                builder.add(source, target, scores={name: score_of(score, name, where) for name in self.scores})
+                builder.add(source, target, columns={key: value_of(score, key, where) for key in self.columns})
             yield from builder.full()
         yield from builder.rest()
 

@@ -16,7 +16,7 @@ from nmt_prep.config.corpus import Fields
 from nmt_prep.config.problems import Problem, problems_of
 from nmt_prep.config.section import descriptions
 from nmt_prep.config.url import is_hub_id
-from nmt_prep.corpora.registry import format_of, option_keys, reader_of, score_files
+from nmt_prep.corpora.registry import column_files, format_of, option_keys, reader_of
 from nmt_prep.errors import ConfigError
 from nmt_prep.sources.catalogues import describe_mtdata, describe_sacrebleu, ordered, parse_id
 from nmt_prep.sources.hub import repository_address
@@ -50,7 +50,7 @@ def completed(corpus: Corpus, languages: Languages | None) -> tuple[Corpus, list
     except ValidationError as error:
         problem = "; ".join(detail["msg"] for detail in error.errors())
     else:
-        problem = next(chain(_file_problems(corpus), _option_problems(corpus), _score_problems(corpus)), "")
+        problem = next(chain(_file_problems(corpus), _option_problems(corpus), _column_problems(corpus)), "")
     if problem and address is not None:
         problem = f"{address} conflicts with the other keys: {problem}"
     return corpus, [((), problem)] if problem else []
@@ -114,22 +114,26 @@ def _option_problems(corpus: Corpus) -> Iterator[str]:
         yield "; ".join(f"options.{problem}" for problem in sorted(problems_of(error, reader.section, {})))
 
 
-_SCORE_FILE = "give {url: …}, a file with one number on each line"
+_COLUMN_FILE = "give {url: …}, a file with one value on each line"
 
 
-def _score_problems(corpus: Corpus) -> Iterator[str]:
+def _column_problems(corpus: Corpus) -> Iterator[str]:
     kind = format_of(corpus)
-    for name, place in score_files(corpus).items():
-        at = corpus.scores[name].at
+    own = reader_of(kind).own_documents
+    for key, place in column_files(corpus).items():
+        at = corpus.places[key].at
         if any(map(is_hub_id, place.url or ())):
-            yield f"scores.{name}: an hf: id names a whole data set; name a file of it: hf://datasets/…"
+            yield f"{key}: an hf: id names a whole data set; name a file of it: hf://datasets/…"
         if isinstance(at, int):
-            yield f"scores.{name}: format {kind} has no columns: {_SCORE_FILE}"
+            yield f"{key}: format {kind} has no columns: {_COLUMN_FILE}"
         elif place.url is None and (corpus.url.both is None or corpus.url.hub_id is not None):
             what = "is a data set" if corpus.url.hub_id else "has one file per side"
-            yield f"scores.{name}: the corpus {what}, and no archive with a member for the scores"
+            yield f"{key}: the corpus {what}, and no archive with a member for the values"
         elif isinstance(at, str) and at.startswith("prop:"):
-            yield f"scores.{name}: only format tmx has properties: {_SCORE_FILE}"
+            yield f"{key}: only format tmx has properties: {_COLUMN_FILE}"
+        elif at in ("docid", "original"):
+            takes = f"format {kind} has its documents at {own}" if own else f"format {kind} has no documents of its own"
+            yield f"{key}: {takes}: {_COLUMN_FILE}"
 
 
 def _from_catalogue(corpus: Corpus, address: str, languages: Languages) -> Corpus:

@@ -60,28 +60,28 @@ class Tag(Section):
     """a word without spaces that is in vocab.reserved, such as <2zh>: the first piece of each target row"""
 
 
-class ScorePlace(Section):
-    """The place of a score: in the files of the corpus, or in a file with one number on each line.
+class ColumnPlace(Section):
+    """The place of a column, such as a score: in the files of the corpus, or in a file with one value on each line.
 
     A value that is not a mapping is short for ``{at: VALUE}``.
     """
 
     at: Annotated[int, Field(ge=0)] | Annotated[str, Field(min_length=1)] | None = None
     """the number of a column, counted from 0, the name of a column (tsv, csv), a path of field names (jsonl, parquet)
-    or prop:TYPE (tmx): where the score is in the files of the corpus; in other formats, the archive member with one
-    number on each line, or the address of such a file if url is one address per side"""
+    or prop:TYPE (tmx): where the value is in the files of the corpus; in other formats, the archive member with one
+    value on each line, or the address of such a file if url is one address per side"""
     url: Mirrors | None = None
-    """a URL or path, or a list of mirrors of the same file: a file with one number on each line"""
+    """a URL or path, or a list of mirrors of the same file: a file with one value on each line"""
     sha256: Sha256 | None = None
     """64 hexadecimal digits: SHA-256 of the file at url"""
     member: str | None = Field(None, min_length=1)
-    """a name, or a pattern with * and ?: the member with one number on each line, of the archive at url, or of the
+    """a name, or a pattern with * and ?: the member with one value on each line, of the archive at url, or of the
     archive of the corpus"""
 
     @model_validator(mode="after")
-    def _fits(self) -> ScorePlace:
+    def _fits(self) -> ColumnPlace:
         if (self.at is None) == (self.url is None and self.member is None):
-            raise ValueError("give either the place in the files of the corpus, or url or member of a file of numbers")
+            raise ValueError("give either the place in the files of the corpus, or url or member of a file of values")
         if self.sha256 is not None and self.url is None:
             raise ValueError("sha256 is for the file at url; give url")
         return self
@@ -89,12 +89,12 @@ class ScorePlace(Section):
 
 def _place_of(value: object) -> object:
     """Returns a value that is not a mapping as the place in the files of the corpus."""
-    return value if isinstance(value, dict | ScorePlace) else {"at": value}
+    return value if isinstance(value, dict | ColumnPlace) else {"at": value}
 
 
 _Number = Annotated[int, Field(ge=0)]
 _Text = Annotated[str, Field(min_length=1)]
-_Place = Annotated[ScorePlace, BeforeValidator(_place_of, json_schema_input_type=_Number | _Text | ScorePlace)]
+_Place = Annotated[ColumnPlace, BeforeValidator(_place_of, json_schema_input_type=_Number | _Text | ColumnPlace)]
 
 
 class Corpus(Section):
@@ -152,6 +152,9 @@ class Corpus(Section):
     """a mapping: options of the reader of an installed package, by name"""
     scores: dict[Name, _Place] = Field(default_factory=dict)
     """a mapping from names to places: numbers that come with each pair, kept beside the compiled text"""
+    document: _Place | None = None
+    """a place as in scores, docid (sgm, wmt_xml), original (xliff), or null: the name of the document of each pair;
+    consecutive pairs with the same name are a document"""
     licence: str | None = Field(None, min_length=1)
     """a text such as CC-BY-4.0, or null: the licence of the corpus, recorded in dataset.json and the report"""
     swap: bool = False
@@ -190,6 +193,12 @@ class Corpus(Section):
     def sides(self) -> tuple[Side, ...]:
         """The sides that have a file of their own."""
         return tuple(side for side in SIDES if getattr(self, side) or getattr(self.url, side))
+
+    @property
+    def places(self) -> dict[str, ColumnPlace]:
+        """The places of the columns beside the sides, sorted by their keys ``document`` and ``scores.<name>``."""
+        scores = {f"scores.{name}": place for name, place in sorted(self.scores.items())}
+        return scores if self.document is None else {"document": self.document, **scores}
 
     @property
     def tags(self) -> dict[Side, str]:

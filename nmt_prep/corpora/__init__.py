@@ -9,7 +9,7 @@ from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora.parts import iter_pairs, row_groups
 from nmt_prep.corpora.reader import PairBatch, PairBuilder, Reader, SeveralFiles, Swapped
-from nmt_prep.corpora.registry import format_of, parts_of, reader_of, score_files
+from nmt_prep.corpora.registry import column_files, format_of, parts_of, reader_of
 from nmt_prep.lines.blocks import Fault, iter_lines, strip_lines
 from nmt_prep.lines.chunks import LineSlice
 
@@ -19,6 +19,7 @@ __all__ = [
     "PairBatch",
     "PairBuilder",
     "Reader",
+    "column_files",
     "format_of",
     "iter_lines",
     "iter_pairs",
@@ -26,7 +27,6 @@ __all__ = [
     "parts_of",
     "reader_of",
     "row_groups",
-    "score_files",
     "strip_lines",
 ]
 

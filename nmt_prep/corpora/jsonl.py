@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, PairBuilder, Reader
-from nmt_prep.corpora.scores import score_of
+from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, PairBuilder, Reader, Value
+from nmt_prep.corpora.scores import value_of
 from nmt_prep.corpora.slices import line_count
 from nmt_prep.errors import CorpusError
 from nmt_prep.lines.blocks import Block, Fault, text_of
@@ -25,15 +25,15 @@ class JsonlReader(Reader):
         """Yields the pairs of all lines; a blank line is a row without a pair.
 
         Raises:
-            CorpusError: a line is not a JSON object, a field is not text, a score is not a number, or the file is not
-                text in the encoding of the corpus or cannot be read.
+            CorpusError: a line is not a JSON object, a field is not text, a value does not fit its column, or the file
+                is not text in the encoding of the corpus or cannot be read.
         """
         fields = self.corpus.fields
         if fields is None:
             raise CorpusError(f"corpus {self.corpus.name}: format jsonl needs fields in the config")
         places = [fields.source.split("."), fields.target.split(".")]
-        score_places = {name: str(at).split(".") for name, at in self.scores.items()}
-        builder = PairBuilder(self.corpus.max_line_bytes, self.files["both"], self.scores)
+        others = {key: str(at).split(".") for key, at in self.columns.items()}
+        builder = PairBuilder(self.corpus.max_line_bytes, self.files["both"], self.columns)
         for block in self.blocks("both"):
             for number in range(len(block.starts)):
                 if block.faults is not None and block.faults[number]:
@@ -45,13 +45,13 @@ class JsonlReader(Reader):
                     continue
                 line = block.first_line + number
                 source, target = (self._text(row, place, line) for place in places)
-                scores = {name: self._score(row, place, name, line) for name, place in score_places.items()}
-                builder.add(source, target, scores=scores)
+                columns = {key: self._value(row, place, key, line) for key, place in others.items()}
+                builder.add(source, target, columns=columns)
             yield from builder.full()
         yield from builder.rest()
 
     @classmethod
-    def has_score_at(cls, place: int | str) -> bool:
+    def has_column_at(cls, place: int | str) -> bool:
         """Returns True for a path of field names."""
         return isinstance(place, str)
 
@@ -91,19 +91,19 @@ class JsonlReader(Reader):
             raise self._no_text(place, "not text", line)
         return value
 
-    def _score(self, row: dict[str, Any], place: list[str], name: str, line: int) -> float | None:
-        """Returns the score at a place; None for null, and for a missing field."""
+    def _value(self, row: dict[str, Any], place: list[str], key: str, line: int) -> Value:
+        """Returns the value of a column at a place; None for null, and for a missing field."""
         value: Any = row
         for done, part in enumerate(place):
             if value is None:
                 return None
             if not isinstance(value, dict):
                 raise CorpusError(
-                    f"{self.files['both']}:{line}: scores.{name}: the field {'.'.join(place[:done])} is not an object; "
-                    "fix the line, or correct scores in the config"
+                    f"{self.files['both']}:{line}: {key}: the field {'.'.join(place[:done])} is not an object; "
+                    f"fix the line, or correct {key} in the config"
                 )
             value = value.get(part)
-        return score_of(value, name, f"{self.files['both']}:{line}")
+        return value_of(value, key, f"{self.files['both']}:{line}")
 
     def _no_text(self, place: list[str], what: str, line: int) -> CorpusError:
         return CorpusError(

@@ -146,7 +146,7 @@ class XmlReader(Reader):
             CorpusError: the document is not well-formed, or exceeds a limit.
         """
         path = self.files["both"]
-        builder = PairBuilder(self.corpus.max_line_bytes, path, self.scores)
+        builder = PairBuilder(self.corpus.max_line_bytes, path, self.columns)
         document = self.document(self.corpus, self.languages, path, builder)
         fed = 0
         try:

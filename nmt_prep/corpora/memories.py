@@ -8,8 +8,8 @@ from typing import ClassVar
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora.markup import Document, XmlReader, matches
-from nmt_prep.corpora.reader import PairBuilder
-from nmt_prep.corpora.scores import score_of
+from nmt_prep.corpora.reader import DOCUMENT, PairBuilder, Value
+from nmt_prep.corpora.scores import value_of
 from nmt_prep.errors import CorpusError
 
 _PROP = "prop:"
@@ -29,8 +29,8 @@ class _Tmx(Document):
         self._texts: list[str | None] = [None, None]
         self._faults = [0, 0]
         self._seen = False
-        self._props = TmxReader.scores_inside(corpus)
-        self._scores: dict[str, float | None] = {}
+        self._props = TmxReader.columns_inside(corpus)
+        self._columns: dict[str, Value] = {}
         self._in_variant = False
         self._prop = ""
 
@@ -47,7 +47,7 @@ class _Tmx(Document):
             tag = attributes.get("xml:lang") or attributes.get("lang", "")
             self._fit = self._fits.get(tag) or self._fit_of(tag)
         elif name == "tu":
-            self._best, self._texts, self._faults, self._scores = [0, 0], [None, None], [0, 0], {}
+            self._best, self._texts, self._faults, self._columns = [0, 0], [None, None], [0, 0], {}
 
     def end(self, name: str) -> None:
         if name == "seg":
@@ -60,15 +60,15 @@ class _Tmx(Document):
         elif name == "prop":
             if self._gathering:
                 text, where = self.gathered(), f"{self.path}:{self.parser.CurrentLineNumber}"
-                for score, place in self._props.items():
+                for key, place in self._props.items():
                     if place == self._prop:
-                        self._scores[score] = score_of(text, score, where)
+                        self._columns[key] = value_of(text, key, where)
         elif name == "tuv":
             self._fit, self._in_variant = (0, 0), False
         elif name == "tu":
             source, target = self._texts
             self._seen = self._seen or (source is not None and target is not None)
-            self.builder.add(source, target, self._faults[0] or self._faults[1], self._scores)
+            self.builder.add(source, target, self._faults[0] or self._faults[1], self._columns)
 
     def finish(self) -> None:
         if self._fits and not self._seen:
@@ -92,7 +92,7 @@ class TmxReader(XmlReader):
     document: ClassVar[type[Document]] = _Tmx
 
     @classmethod
-    def has_score_at(cls, place: int | str) -> bool:
+    def has_column_at(cls, place: int | str) -> bool:
         """Returns True for ``prop:<type>``, a property of translation units."""
         return isinstance(place, str) and place.startswith(_PROP)
 
@@ -111,6 +111,7 @@ class _Xliff(Document):
 
     def __init__(self, corpus: Corpus, languages: Languages, path: Path, builder: PairBuilder) -> None:
         super().__init__(corpus, languages, path, builder)
+        self._columns: dict[str, Value] = {}
         self._texts: dict[str, str] = {}
         self._unit_fault = 0
         self._in_unit = False
@@ -123,8 +124,11 @@ class _Xliff(Document):
         name = name.rpartition(":")[2]
         if name == "xliff" and "srcLang" in attributes:
             self._set_direction(attributes["srcLang"], attributes.get("trgLang", ""))
-        elif name == "file" and "source-language" in attributes:
-            self._set_direction(attributes["source-language"], attributes.get("target-language", ""))
+        elif name == "file":
+            where = f"{self.path}:{self.parser.CurrentLineNumber}"
+            self._columns = {DOCUMENT: value_of(attributes.get("original"), DOCUMENT, where)}
+            if "source-language" in attributes:
+                self._set_direction(attributes["source-language"], attributes.get("target-language", ""))
         elif name in _UNITS:
             self._texts, self._unit_fault, self._in_unit = {}, 0, True
         elif name in _ASIDE:
@@ -143,7 +147,7 @@ class _Xliff(Document):
             self._in_unit = False
             if self._direction:
                 source, target = (self._texts.get(side) for side in self._direction)
-                self.builder.add(source, target, self._unit_fault)
+                self.builder.add(source, target, self._unit_fault, self._columns)
                 self._seen = True
 
     def finish(self) -> None:
@@ -171,3 +175,4 @@ class XliffReader(XmlReader):
 
     suffixes: ClassVar[tuple[str, ...]] = (".xlf", ".xliff")
     document: ClassVar[type[Document]] = _Xliff
+    own_documents: ClassVar[str] = "original"

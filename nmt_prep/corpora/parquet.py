@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from nmt_prep.config.corpus import Corpus, Fields
-from nmt_prep.corpora.reader import PAIRS_PER_BATCH, PairBatch, Reader, longer, merged_faults, one_line
-from nmt_prep.corpora.scores import score_column
+from nmt_prep.corpora.reader import DOCUMENT, PAIRS_PER_BATCH, PairBatch, Reader, longer, merged_faults, one_line
+from nmt_prep.corpora.scores import column_of
 from nmt_prep.errors import CorpusError, InvalidTextError
 from nmt_prep.lines.blocks import Fault, Faults
 
@@ -31,21 +31,21 @@ class ParquetReader(Reader):
 
         Raises:
             InvalidTextError: a text is not UTF-8.
-            CorpusError: the file is damaged or lacks one of the columns, or a score is not a number.
+            CorpusError: the file is damaged or lacks one of the columns, or a value does not fit its column.
         """
         path, fields = self.files["both"], self.corpus.fields
         if fields is None:
             raise CorpusError(f"corpus {self.corpus.name}: format parquet needs fields in the config")
         try:
             with pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
-                _check_schema(file.schema_arrow, str(path), fields, self.scores)
-                columns = [fields.source, fields.target, *map(str, self.scores.values())]
+                _check_schema(file.schema_arrow, str(path), fields, self.columns)
+                columns = [fields.source, fields.target, *map(str, self.columns.values())]
                 row = 0
                 for batch in file.iter_batches(PAIRS_PER_BATCH, columns=columns, use_threads=False):
                     source, source_faults = self._column(batch, fields.source)
                     target, target_faults = self._column(batch, fields.target)
-                    scores = {name: self._score(batch, str(place), name, row) for name, place in self.scores.items()}
-                    yield PairBatch(source, target, merged_faults(source_faults, target_faults), scores=scores)
+                    others = {key: self._value(batch, str(place), key, row) for key, place in self.columns.items()}
+                    yield PairBatch(source, target, merged_faults(source_faults, target_faults), columns=others)
                     row += len(batch)
         except (OSError, pa.ArrowException) as error:
             raise _damaged(path, error) from error
@@ -59,24 +59,20 @@ class ParquetReader(Reader):
             raise _damaged(path, error) from error
 
     @classmethod
-    def has_score_at(cls, place: int | str) -> bool:
+    def has_column_at(cls, place: int | str) -> bool:
         """Returns True for a path of field names."""
         return isinstance(place, str)
 
-    def _score(self, batch: pa.RecordBatch, field: str, name: str, row: int) -> pa.Array:
+    def _value(self, batch: pa.RecordBatch, field: str, key: str, row: int) -> pa.Array:
         values = _values(batch, field)
         if pa.types.is_dictionary(values.type):
             values = values.dictionary_decode()
-        return score_column(values, name, lambda index: f"{self.files['both']}, row {row + index}")
+        return column_of(
+            _sound(values, field, self.files["both"]), key, lambda index: f"{self.files['both']}, row {row + index}"
+        )
 
     def _column(self, batch: pa.RecordBatch, field: str) -> tuple[pa.Array, Faults | None]:
-        texts = _values(batch, field).cast(pa.large_string())
-        try:
-            texts.validate(full=True)
-        except pa.ArrowInvalid as error:
-            raise InvalidTextError(
-                f"{self.files['both']}: the field {field!r} is not UTF-8 ({error}); write the file again"
-            ) from error
+        texts = _sound(_values(batch, field), field, self.files["both"]).cast(pa.large_string())
         missing = texts.is_null() if texts.null_count else None
         if missing is not None:
             texts = texts.fill_null("")
@@ -107,19 +103,31 @@ def check_fields(file: Path | BinaryIO, name: str, corpus: Corpus) -> None:
         schema = pq.read_schema(file)
     except (OSError, pa.ArrowException) as error:
         raise _damaged(name, error) from error
-    _check_schema(schema, name, corpus.fields, ParquetReader.scores_inside(corpus))
+    _check_schema(schema, name, corpus.fields, ParquetReader.columns_inside(corpus))
 
 
-def _check_schema(schema: pa.Schema, path: str, fields: Fields, scores: Mapping[str, int | str]) -> None:
+def _sound(values: pa.Array, field: str, path: Path) -> pa.Array:
+    """Returns the values of a field.
+
+    Raises:
+        InvalidTextError: a text is not UTF-8.
+    """
+    try:
+        values.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise InvalidTextError(f"{path}: the field {field!r} is not UTF-8 ({error}); write the file again") from error
+    return values
+
+
+def _check_schema(schema: pa.Schema, path: str, fields: Fields, columns: Mapping[str, int | str]) -> None:
     for field in (fields.source, fields.target):
         _check_field(schema, path, field)
-    for name, place in scores.items():
-        _check_field(schema, path, str(place), name)
+    for key, place in columns.items():
+        _check_field(schema, path, str(place), key)
 
 
-def _check_field(schema: pa.Schema, path: str, field: str, score: str = "") -> None:
-    """Checks that there is a field, with text in it, or with numbers or text if it is the field of a score."""
-    key = f"scores.{score}" if score else "fields"
+def _check_field(schema: pa.Schema, path: str, field: str, key: str = "fields") -> None:
+    """Checks that there is a field, with text in it, or with numbers or text if it is the field of another column."""
     names, kind = list(schema.names), pa.struct(list(schema))
     parents: list[str] = []
     for part in field.split("."):
@@ -136,8 +144,8 @@ def _check_field(schema: pa.Schema, path: str, field: str, score: str = "") -> N
         parents.append(part)
     value = kind.value_type if pa.types.is_dictionary(kind) else kind
     is_number = pa.types.is_integer(value) or pa.types.is_floating(value) or pa.types.is_decimal(value)
-    if not (pa.types.is_string(value) or pa.types.is_large_string(value) or (score and is_number)):
-        what = "numbers" if score else "text"
+    if not (pa.types.is_string(value) or pa.types.is_large_string(value) or (is_number and key != "fields")):
+        what = "text" if key == "fields" else "numbers" if key != DOCUMENT else "text or integers"
         raise CorpusError(f"{path}: the field {field!r} is {kind}, not {what}; correct {key} in the config")
 
 

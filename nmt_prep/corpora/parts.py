@@ -26,7 +26,8 @@ from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import LINES_PER_CHUNK
 from nmt_prep.corpora import line_parts
 from nmt_prep.corpora.line_parts import LineGroup, LinePart, TextFile
-from nmt_prep.corpora.reader import PairBatch
+from nmt_prep.corpora.reader import COLUMN_TYPES, DOCUMENT, PairBatch
+from nmt_prep.corpora.scores import joined_column
 from nmt_prep.digests import sha256_of
 from nmt_prep.errors import CorpusError
 from nmt_prep.lines.blocks import text_bytes
@@ -50,14 +51,15 @@ def score_column(name: str) -> str:
     return f"{SCORE}{name}"
 
 
-def part_schema(scores: Iterable[str] = (), *, rows: bool = True) -> pa.Schema:
+def part_schema(columns: Iterable[str] = (), *, rows: bool = True) -> pa.Schema:
     """Returns the columns of a part.
 
-    ``row`` is the position of a pair in its corpus before any pair was dropped; ``score:<name>`` are the scores that
-    came with the corpus, null for a pair without score.
+    ``row`` is the position of a pair in its corpus before any pair was dropped. ``document`` is the name of the
+    document of the pair, null for a pair without document; consecutive rows with the same name are a document, in the
+    order of ``row``. ``score:<name>`` are the scores that came with the corpus, null for a pair without score.
 
     Args:
-        scores: names of the scores, sorted.
+        columns: keys of the columns in the config, sorted.
         rows: True for a column ``row``.
     """
     return pa.schema(
@@ -66,7 +68,7 @@ def part_schema(scores: Iterable[str] = (), *, rows: bool = True) -> pa.Schema:
             pa.field("target", pa.string(), nullable=False),
             pa.field("corpus", pa.dictionary(pa.int32(), pa.string()), nullable=False),
             *([pa.field("row", pa.int64(), nullable=False)] if rows else []),
-            *(pa.field(score_column(name), pa.float64()) for name in scores),
+            *(pa.field(key.replace("scores.", SCORE), COLUMN_TYPES[key == DOCUMENT]) for key in columns),
         ]
     )
 
@@ -117,7 +119,7 @@ class PairFile:
 def write_parts(batches: Iterable[PairBatch], corpus: str, directory: Path, prefix: str) -> list[PairFile]:
     """Writes pairs to ``<directory>/<prefix>-<number, 5 digits>.parquet``, and publishes each part when it is whole.
 
-    Either all batches have rows or none has; all have the same scores.
+    Either all batches have rows or none has; all have the same columns.
 
     Raises:
         CorpusError: a line has 2 GiB or more.
@@ -235,7 +237,7 @@ def part_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
         schema,
         compression="zstd",
         compression_level=1,
-        use_dictionary=[name for name in ("corpus", "rule", "kept_corpus") if name in schema.names],
+        use_dictionary=[name for name in ("corpus", "document", "rule", "kept_corpus") if name in schema.names],
         column_encoding={"row": "DELTA_BINARY_PACKED"},
         write_statistics=False,
     )
@@ -355,10 +357,10 @@ def _joined(held: list[PairBatch], corpus: str) -> pa.RecordBatch:
     columns.append(pa.DictionaryArray.from_arrays(np.zeros(len(columns[0]), np.int32), pa.array([corpus])))
     if rows := [pairs.rows for pairs in held if pairs.rows is not None]:
         columns.append(pa.array(np.concatenate(rows)))
-    names = sorted(held[0].scores)
-    columns += [pa.concat_arrays([pairs.scores[name] for pairs in held]) for name in names]
+    keys = sorted(held[0].columns)
+    columns += [joined_column([pairs.columns[key] for pairs in held]) for key in keys]
     held.clear()
-    return pa.record_batch(columns, schema=part_schema(names, rows=bool(rows)))
+    return pa.record_batch(columns, schema=part_schema(keys, rows=bool(rows)))
 
 
 def _line_groups(held: list[PairBatch]) -> Iterator[tuple[LineGroup, int]]:

@@ -28,6 +28,15 @@ S = TypeVar("S", bound=Section)
 Rows: TypeAlias = "npt.NDArray[np.int64]"
 Places: TypeAlias = "npt.NDArray[np.int64]"
 
+Value: TypeAlias = "float | str | None"
+"""A score or the name of a document; None for a pair without it."""
+
+DOCUMENT = "document"
+"""Key and name of the column of documents."""
+
+COLUMN_TYPES = (pa.float64(), pa.dictionary(pa.int32(), pa.string()))
+"""The types of a column of scores, and of the column of documents."""
+
 TEXT_OPTIONS = frozenset({"encoding", "invalid", "crlf", "max_line_bytes"})
 """The keys of a corpus that all readers of line-based formats take."""
 
@@ -42,7 +51,9 @@ class PairBatch:
         faults: :class:`~nmt_prep.lines.blocks.Fault` or 0 for each pair, uint8, shape ``[pairs]``; None for no faults.
         rows: the row of each pair: its position in the corpus before any pair was dropped, counted from 0; int64, shape
             ``[pairs]``. None in the batches of a reader, which have all rows in order.
-        scores: the scores of each pair by name, ``float64`` arrays of the same length; null for a pair without score.
+        columns: the other columns by their keys in the config, arrays of the same length: ``scores.<name>`` is
+            ``float64``, null for a pair without score; ``document`` is ``dictionary<int32, string>``, null for a pair
+            without document.
         places: begin and end of the source's line in its file, newline included, then of the target's line; int64,
             shape ``[pairs, 4]``. Only for a file in UTF-8 for each side.
     """
@@ -51,7 +62,7 @@ class PairBatch:
     target: pa.Array
     faults: Faults | None = None
     rows: Rows | None = None
-    scores: Mapping[str, pa.Array] = field(default_factory=dict)
+    columns: Mapping[str, pa.Array] = field(default_factory=dict)
     places: Places | None = None
 
     def __len__(self) -> int:
@@ -80,7 +91,7 @@ class PairBatch:
             taken(self.target),
             None if self.faults is None else self.faults[index],
             None if self.rows is None else self.rows[index],
-            {name: taken(values) for name, values in self.scores.items()},
+            {key: taken(values) for key, values in self.columns.items()},
             None if self.places is None else self.places[index],
         )
 
@@ -96,8 +107,10 @@ class Reader(ABC):
         version: increased when the same files give different pairs than before.
         multilingual: true if the languages decide which texts of a file are read.
         lines_apart: true if each line can be read without the others, so that a large file can be read in slices.
+        own_documents: the place of the documents that the format itself has; empty if it has none.
         quote: a byte, or empty. Lines can be read apart only if every line contains the byte an even number of times.
-        scores: the scores in the batches by name, with their places in the files.
+        columns: the places in the files of the columns beside the sides, by their keys ``document`` and
+            ``scores.<name>``.
         counts: numbers of ``byte_order_marks`` and ``carriage_returns`` removed so far.
     """
 
@@ -109,6 +122,7 @@ class Reader(ABC):
     multilingual: ClassVar[bool] = False
     lines_apart: ClassVar[bool] = False
     quote: ClassVar[bytes] = b""
+    own_documents: ClassVar[str] = ""
 
     def __init__(
         self,
@@ -130,7 +144,7 @@ class Reader(ABC):
         self.slices = slices or {}
         self.languages = corpus.languages or languages
         self.policy = TextPolicy.of(corpus)
-        self.scores = self.scores_inside(corpus)
+        self.columns = self.columns_inside(corpus)
         self.counts: Counter[str] = Counter()
 
     def own_options(self, section: type[S]) -> S:
@@ -158,18 +172,18 @@ class Reader(ABC):
         return sum(map(len, self.pairs()))
 
     @classmethod
-    def has_score_at(cls, place: int | str) -> bool:
-        """Returns True if files of this format can have a score of each pair at this place, such as a column.
+    def has_column_at(cls, place: int | str) -> bool:
+        """Returns True if files of this format can have a value of each pair at this place, such as a column.
 
-        A reader that returns True yields batches with the scores of :attr:`scores`.
+        A reader that returns True yields batches with the columns of :attr:`columns`.
         """
-        return False
+        return bool(cls.own_documents) and place == cls.own_documents
 
     @classmethod
-    def scores_inside(cls, corpus: Corpus) -> dict[str, int | str]:
-        """Returns the places of scores in the files of a corpus, sorted by name, without scores in separate files."""
-        places = {name: place.at for name, place in sorted(corpus.scores.items())}
-        return {name: at for name, at in places.items() if at is not None and cls.has_score_at(at)}
+    def columns_inside(cls, corpus: Corpus) -> dict[str, int | str]:
+        """Returns the places of columns in the files of a corpus, without columns in separate files."""
+        places = {key: place.at for key, place in corpus.places.items()}
+        return {key: at for key, at in places.items() if at is not None and cls.has_column_at(at)}
 
     @classmethod
     def header_lines(cls, corpus: Corpus) -> int:
@@ -292,12 +306,12 @@ class PairBuilder:
     Args:
         max_line_bytes: a pair with a longer side gets :attr:`Fault.TOO_LONG`.
         where: the file, for messages.
-        scores: names of the scores of each pair.
+        columns: keys of the columns beside the sides.
     """
 
-    def __init__(self, max_line_bytes: int, where: object, scores: Iterable[str] = ()) -> None:
+    def __init__(self, max_line_bytes: int, where: object, columns: Iterable[str] = ()) -> None:
         self._limit = max_line_bytes
-        self._scores: dict[str, list[float | None]] = {name: [] for name in scores}
+        self._columns: dict[str, list[Value]] = {key: [] for key in columns}
         self._where = where
         self._sources: list[str] = []
         self._targets: list[str] = []
@@ -309,9 +323,9 @@ class PairBuilder:
         source: str | None,
         target: str | None,
         fault: int = 0,
-        scores: Mapping[str, float | None] = MappingProxyType({}),
+        columns: Mapping[str, Value] = MappingProxyType({}),
     ) -> None:
-        """Adds a pair; a pair of which a side is None gets :attr:`Fault.MISSING_SIDE`."""
+        """Adds a pair with its values of columns; one of which a side is None gets :attr:`Fault.MISSING_SIDE`."""
         if source is None or target is None:
             source, target, fault = source or "", target or "", fault or Fault.MISSING_SIDE
         if fault:
@@ -320,8 +334,8 @@ class PairBuilder:
         self._targets.append(one_line(target) if "\n" in target else target)
         self._faults.append(fault)
         self._characters += len(source) + len(target)
-        for name, values in self._scores.items():
-            values.append(scores.get(name))
+        for key, values in self._columns.items():
+            values.append(columns.get(key))
 
     def full(self) -> Iterator[PairBatch]:
         """Yields a batch if there are enough pairs."""
@@ -335,10 +349,10 @@ class PairBuilder:
         source, target = self._column(self._sources), self._column(self._targets)
         faults = np.array(self._faults, np.uint8)
         faults[(faults == 0) & (longer(source, self._limit) | longer(target, self._limit))] = Fault.TOO_LONG
-        scores = {name: pa.array(values, pa.float64()) for name, values in self._scores.items()}
+        columns = {key: pa.array(values, COLUMN_TYPES[key == DOCUMENT]) for key, values in self._columns.items()}
         self._sources, self._targets, self._faults, self._characters = [], [], [], 0
-        self._scores = {name: [] for name in scores}
-        yield PairBatch(source, target, faults if faults.any() else None, scores=scores)
+        self._columns = {key: [] for key in columns}
+        yield PairBatch(source, target, faults if faults.any() else None, columns=columns)
 
     def _column(self, texts: list[str]) -> pa.Array:
         try:

@@ -12,7 +12,7 @@ import re
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, cast
 
-from nmt_prep.config.corpus import ScorePlace
+from nmt_prep.config.corpus import ColumnPlace
 
 if TYPE_CHECKING:
     from nmt_prep.config import Corpus
@@ -75,16 +75,16 @@ def parts_of(corpus: Corpus) -> tuple[str, ...]:
     return parts if parts == ("both",) else corpus.sides
 
 
-def score_files(corpus: Corpus) -> dict[str, ScorePlace]:
-    """Returns the scores of a corpus in separate files, by name; a place has a ``url``, a ``member``, or both."""
-    inline = reader_of(format_of(corpus)).scores_inside(corpus)
-    files: dict[str, ScorePlace] = {}
-    for name, place in sorted(corpus.scores.items()):
+def column_files(corpus: Corpus) -> dict[str, ColumnPlace]:
+    """Returns the columns of a corpus in separate files, by key; a place has a ``url``, a ``member``, or both."""
+    inline = reader_of(format_of(corpus)).columns_inside(corpus)
+    files: dict[str, ColumnPlace] = {}
+    for key, place in corpus.places.items():
         if place.at is None:
-            files[name] = place
-        elif name not in inline:
+            files[key] = place
+        elif key not in inline:
             named = str(place.at)
-            files[name] = ScorePlace(member=named) if corpus.url.both else ScorePlace(url=(named,))
+            files[key] = ColumnPlace(member=named) if corpus.url.both else ColumnPlace(url=(named,))
     return files
 
 

@@ -1,4 +1,4 @@
-"""Scores that come with a corpus: numbers as text, and files with a number on each line."""
+"""Columns that come with a corpus, scores and documents: values as text, and files with a value on each line."""
 
 from __future__ import annotations
 
@@ -9,18 +9,107 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nmt_prep.corpora.reader import PairBatch
+from nmt_prep.corpora.reader import COLUMN_TYPES, DOCUMENT, PairBatch, Value
 from nmt_prep.corpora.slices import LineStart
 from nmt_prep.errors import AlignmentError, CorpusError
 from nmt_prep.lines.blocks import Block, TextPolicy, iter_blocks, spans
 from nmt_prep.lines.chunks import LineSlice
 
-_POLICY = TextPolicy(crlf="strip", max_line_bytes=1000, mark="strip")
+_POLICY = TextPolicy(crlf="strip", max_line_bytes=1 << 16, mark="strip")
+_LONGEST_NAME = 1000
 _WHITE_SPACE = " \t\r"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.ASCII | re.IGNORECASE)
+
+
+def value_of(value: object, key: str, where: str) -> Value:
+    """Returns a value of a column: a score, or the name of a document; None for None and for text of white space only.
+
+    Args:
+        value: a text, a number, or None.
+        key: key of the column in the config.
+        where: file and line, for messages.
+
+    Raises:
+        CorpusError: the value is not a number, or cannot be the name of a document.
+    """
+    if key != DOCUMENT:
+        return score_of(value, key.removeprefix("scores."), where)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise _no_document(value, where)
+    text = str(value).strip(_WHITE_SPACE) if isinstance(value, str) or abs(value) < 1 << 64 else ""
+    if len(text) > _LONGEST_NAME or (isinstance(value, int) and not text):
+        raise _no_document(value, where)
+    return text or None
+
+
+def column_of(values: pa.Array, key: str, where: Callable[[int], str]) -> pa.Array:
+    """Returns a column of a batch, of one of :data:`~nmt_prep.corpora.reader.COLUMN_TYPES`.
+
+    Args:
+        values: an Arrow array of strings or numbers.
+        key: key of the column in the config.
+        where: returns file and line of a value by its index, for messages.
+
+    Raises:
+        CorpusError: a value is not a number, or cannot be the name of a document.
+    """
+    if key != DOCUMENT:
+        return score_column(values, key.removeprefix("scores."), where)
+    names = pc.utf8_trim(values.cast(pa.string()), characters=_WHITE_SPACE)
+    too_long = pc.fill_null(pc.greater(pc.utf8_length(names), _LONGEST_NAME), fill_value=False)
+    if too_long.true_count:
+        index = pc.index(too_long, value=True).as_py()
+        raise _no_document(names[index].as_py(), where(index))
+    return pc.if_else(pc.equal(names, ""), pa.scalar(None, names.type), names).dictionary_encode()
+
+
+def _no_document(value: object, where: str) -> CorpusError:
+    shown = repr(value) if len(repr(value)) <= 80 else f"{repr(value)[:80]}…"
+    return CorpusError(
+        f"{where}: document: found {shown}; the name of a document is a text or an integer, of at most {_LONGEST_NAME} "
+        "characters: fix it, or name the right place of the documents"
+    )
+
+
+def in_order(batches: Iterator[PairBatch], path: Path, row: int) -> Iterator[PairBatch]:
+    """Yields batches, whose documents with numbers as names must come in ascending order.
+
+    Args:
+        batches: the pairs of all rows.
+        path: the file with the numbers, for messages.
+        row: number of the first row.
+
+    Raises:
+        CorpusError: a number is smaller than one before it.
+    """
+    last = -1
+    for batch in batches:
+        if (documents := batch.columns.get(DOCUMENT)) is not None and len(documents):
+            starts = document_starts(documents)
+            for start, name in zip(starts.tolist(), documents.take(pa.array(starts)).to_pylist(), strict=True):
+                if name is None or not (name.isascii() and name.isdecimal()):
+                    continue
+                if int(name) < last:
+                    raise CorpusError(
+                        f"{path}, row {row + start}: document: {name} comes after {last}, but the rows of a document "
+                        "are consecutive and numbers of documents ascend; sort the rows, or name the right place of "
+                        "the documents"
+                    )
+                last = int(name)
+        yield batch
+        row += len(batch)
+
+
+def document_starts(documents: pa.DictionaryArray) -> npt.NDArray[np.int64]:
+    """Returns the first pair of each run of pairs with the same document, or with none: int64, ascending."""
+    codes = documents.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return np.flatnonzero(np.diff(codes, prepend=-2))
 
 
 def score_of(value: object, name: str, where: str) -> float | None:
@@ -91,7 +180,7 @@ def _without_nan(numbers: pa.Array, name: str, where: Callable[[int], str]) -> p
     return numbers
 
 
-class ScoreLines:
+class ColumnLines:
     """Reads the numbers of a file, one on each line, for a corpus or a slice of it.
 
     Attributes:
@@ -100,31 +189,31 @@ class ScoreLines:
         line: number of the next line, counted from 0.
     """
 
-    def __init__(self, name: str, path: Path, start: LineStart | None = None) -> None:
+    def __init__(self, key: str, path: Path, start: LineStart | None = None) -> None:
         """Stores the arguments; opens no file.
 
         Args:
-            name: name of the score.
+            key: key of the column in the config.
             path: the file, in UTF-8.
             start: the first line to read; None for the first line of the file.
         """
-        self.name = name
+        self.key = key
         self.path = path
         self.line = start.line if start is not None else 0
         self._blocks = self._read(start)
-        self._ahead = pa.array([], pa.float64())
+        self._ahead = pa.array([], COLUMN_TYPES[key == DOCUMENT])
 
     def take(self, count: int) -> pa.Array:
-        """Returns the next numbers as ``float64``, null for empty lines; fewer than ``count`` if the file ends.
+        """Returns the next values, null for empty lines; fewer than ``count`` if the file ends.
 
         Raises:
-            CorpusError: a line is not a number, or the file cannot be read.
+            CorpusError: a line is not a value of the column, or the file cannot be read.
         """
         held, size = [self._ahead], len(self._ahead)
-        while size < count and (numbers := next(self._blocks, None)) is not None:
-            held.append(numbers)
-            size += len(numbers)
-        joined = pa.concat_arrays(held)
+        while size < count and (values := next(self._blocks, None)) is not None:
+            held.append(values)
+            size += len(values)
+        joined = joined_column(held)
         self._ahead = joined[count:]
         taken = joined[:count]
         self.line += len(taken)
@@ -139,22 +228,36 @@ class ScoreLines:
         if start is not None and start.line:
             lines = LineSlice(start.find(self.path), self.path.stat().st_size, start.line + 1)
         for block in iter_blocks(self.path, _POLICY, lines=lines):
-            yield self._numbers(block)
+            yield self._values(block)
 
-    def _numbers(self, block: Block) -> pa.Array:
+    def _values(self, block: Block) -> pa.Array:
         def where(index: int) -> str:
             return f"{self.path}:{block.first_line + index}"
 
         if block.faults is not None:
             raise CorpusError(
-                f"{where(int(np.argmax(block.faults)))}: scores.{self.name}: a line of more than "
-                f"{_POLICY.max_line_bytes} bytes is not a number; correct scores in the config"
+                f"{where(int(np.argmax(block.faults)))}: {self.key}: a line has more than "
+                f"{_POLICY.max_line_bytes} bytes; correct {self.key} in the config"
             )
-        return score_column(spans(block.data, block.starts, block.ends), self.name, where)
+        lines = spans(block.data, block.starts, block.ends)
+        if self.key == DOCUMENT:  # lines of OPUS's .ids are the documents of both sides and the numbers of segments
+            lines = pc.replace_substring_regex(lines, r"^([^\t]*)\t([^\t]*).*$", r"\1 \2")
+        return column_of(lines, self.key, where)
 
 
-def with_scores(batches: Iterator[PairBatch], files: Sequence[ScoreLines], *, last: bool) -> Iterator[PairBatch]:
-    """Yields batches with the scores of files, of which line i is the score of row i.
+def joined_column(arrays: Sequence[pa.Array]) -> pa.Array:
+    """Returns arrays of a column as one; a dictionary has only the names that occur, in the order of the arrays."""
+    joined = pa.concat_arrays(pa.chunked_array(arrays).unify_dictionaries().chunks)
+    if not pa.types.is_dictionary(joined.type):
+        return joined
+    codes = joined.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    used = np.unique(codes[codes >= 0])
+    indices = pa.array(np.searchsorted(used, codes).astype(np.int32), mask=codes < 0)
+    return pa.DictionaryArray.from_arrays(indices, joined.dictionary.take(pa.array(used)))
+
+
+def with_columns(batches: Iterator[PairBatch], files: Sequence[ColumnLines], *, last: bool) -> Iterator[PairBatch]:
+    """Yields batches with the columns in files, of which line i is the value of row i.
 
     Args:
         batches: the pairs of all rows, as a reader yields them.
@@ -163,25 +266,25 @@ def with_scores(batches: Iterator[PairBatch], files: Sequence[ScoreLines], *, la
 
     Raises:
         AlignmentError: a file has too few lines, or too many.
-        CorpusError: a line is not a number, or a file cannot be read.
+        CorpusError: a line is not a value of the column, or a file cannot be read.
     """
     row = files[0].line if files else 0
     for batch in batches:
         row += len(batch)
-        scores = {file.name: file.take(len(batch)) for file in files}
+        columns = {file.key: file.take(len(batch)) for file in files}
         for file in files:
             if file.line < row:
                 rows = row + sum(map(len, batches))
-                raise unequal_lines(file.name, file.path, file.line, rows)
-        yield replace(batch, scores={**batch.scores, **scores})
+                raise unequal_lines(file.key, file.path, file.line, rows)
+        yield replace(batch, columns={**batch.columns, **columns})
     for file in files:
         if last and (more := file.rest()):
-            raise unequal_lines(file.name, file.path, row + more, row)
+            raise unequal_lines(file.key, file.path, row + more, row)
 
 
-def unequal_lines(name: str, path: Path, lines: int, rows: int | str) -> AlignmentError:
-    """Returns the error for a file of scores that has more or fewer lines than the corpus has rows."""
+def unequal_lines(key: str, path: Path, lines: int, rows: int | str) -> AlignmentError:
+    """Returns the error for a file with a column that has more or fewer lines than the corpus has rows."""
     return AlignmentError(
-        f"scores.{name}: {path} has {lines} lines, but the corpus has {rows} rows; line i must be the score of row i: "
+        f"{key}: {path} has {lines} lines, but the corpus has {rows} rows; line i must be the value of row i: "
         "check that the file belongs to the corpus and is complete"
     )

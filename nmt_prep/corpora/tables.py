@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from nmt_prep.config.corpus import Columns, Corpus
-from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, PairBuilder, Reader
-from nmt_prep.corpora.scores import score_column, score_of
+from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, PairBuilder, Reader, Value
+from nmt_prep.corpora.scores import column_of, value_of
 from nmt_prep.corpora.slices import line_count
 from nmt_prep.errors import CorpusError
 from nmt_prep.lines.blocks import Block, Faults, spans, text_of
@@ -22,24 +22,24 @@ from nmt_prep.lines.blocks import Block, Faults, spans, text_of
 def _has_header(corpus: Corpus) -> bool:
     """Returns True if the first line of a table names its columns."""
     columns = corpus.columns or Columns()
-    scores = (place.at for place in corpus.scores.values())
-    return corpus.header or any(isinstance(column, str) for column in (columns.source, columns.target, *scores))
+    others = (place.at for place in corpus.places.values())
+    return corpus.header or any(isinstance(column, str) for column in (columns.source, columns.target, *others))
 
 
 class _Table:
-    """The columns of the two sides and of the scores in one file.
+    """The columns of the two sides and further ones in one file.
 
     Args:
         corpus: the corpus, which names or numbers the columns of the sides.
         path: the file, for messages.
-        scores: names or numbers of the columns of scores, by score.
+        others: names or numbers of the further columns, by key in the config.
     """
 
-    def __init__(self, corpus: Corpus, path: Path, scores: Mapping[str, int | str]) -> None:
+    def __init__(self, corpus: Corpus, path: Path, others: Mapping[str, int | str]) -> None:
         columns = corpus.columns or Columns()
         self.path = path
-        self._wanted = (columns.source, columns.target, *scores.values())
-        self._scores = tuple(scores)
+        self._wanted = (columns.source, columns.target, *others.values())
+        self._others = tuple(others)
         self.header = _has_header(corpus)
         self._numbers = [column for column in self._wanted if isinstance(column, int)]
 
@@ -56,7 +56,7 @@ class _Table:
                 what = "no column" if column not in names else "several columns"
                 raise CorpusError(
                     f"{self.path}:1: {what} named {column!r} (it has {', '.join(map(repr, near))}); "
-                    f"correct {'columns' if column in self._wanted[:2] else 'scores'} in the config"
+                    f"correct {'columns' if column in self._wanted[:2] else ' and '.join(self._others)} in the config"
                 )
             self._numbers.append(names.index(column) if isinstance(column, str) else column)
 
@@ -65,31 +65,31 @@ class _Table:
         """Returns the highest of the column numbers, counted from 0."""
         return max(self._numbers)
 
-    def row(self, line: int, fields: Sequence[str]) -> tuple[str, str, dict[str, float | None]]:
-        """Returns the two sides and the scores of a row.
+    def row(self, line: int, fields: Sequence[str]) -> tuple[str, str, dict[str, Value]]:
+        """Returns the two sides and the further columns of a row.
 
         Raises:
-            CorpusError: the row has too few columns, or a score is not a number.
+            CorpusError: the row has too few columns, or a value does not fit its column.
         """
         if len(fields) <= self.last:
             raise self.too_few(line, len(fields))
-        source, target, *scores = (fields[column] for column in self._numbers)
+        source, target, *others = (fields[column] for column in self._numbers)
         where = f"{self.path}:{line}"
-        pairs = zip(self._scores, scores, strict=True)
-        return source, target, {name: score_of(text, name, where) for name, text in pairs}
+        values = zip(self._others, others, strict=True)
+        return source, target, {key: value_of(text, key, where) for key, text in values}
 
     def too_few(self, line: int, columns: int) -> CorpusError:
         """Returns the error for a line with too few columns."""
         return CorpusError(
             f"{self.path}:{line}: {columns} column{'s' * (columns != 1)}, but column {self.last} (counted from 0) "
-            f"is needed; fix the line, or set columns{' and scores' * bool(self._scores)} in the config"
+            f"is needed; fix the line, or set {' and '.join(['columns', *self._others])} in the config"
         )
 
     def batch(self, block: Block, first: int, delimiter: int) -> PairBatch:
         """Returns the pairs of the lines of a block from line ``first`` on, none of which has quotes.
 
         Raises:
-            CorpusError: a line has too few columns, or a score is not a number.
+            CorpusError: a line has too few columns, or a value does not fit its column.
         """
         starts, ends = block.starts[first:], block.ends[first:]
         faults: Faults | None = None if block.faults is None else block.faults[first:]
@@ -110,11 +110,11 @@ class _Table:
             if faults is not None:
                 begin, end = np.where(faults, starts, begin), np.where(faults, starts, end)
             columns.append(spans(block.data, begin, end))
-        scores = {
-            name: score_column(texts, name, lambda index: f"{self.path}:{block.first_line + first + index}")
-            for name, texts in zip(self._scores, columns[2:], strict=True)
+        others = {
+            key: column_of(texts, key, lambda index: f"{self.path}:{block.first_line + first + index}")
+            for key, texts in zip(self._others, columns[2:], strict=True)
         }
-        return PairBatch(columns[0], columns[1], faults, scores=scores)
+        return PairBatch(columns[0], columns[1], faults, columns=others)
 
 
 _COMMA = ord(",")
@@ -130,8 +130,8 @@ class _TableReader(Reader):
     options: ClassVar[frozenset[str]] = TEXT_OPTIONS | {"columns", "header"}
 
     @classmethod
-    def has_score_at(cls, place: int | str) -> bool:
-        """Returns True: a score may be in any column."""
+    def has_column_at(cls, place: int | str) -> bool:
+        """Returns True: a value may be in any column."""
         return True
 
     @classmethod
@@ -152,13 +152,13 @@ class CsvReader(_TableReader):
         A block without quotation marks, as most are, is split as a whole.
 
         Raises:
-            CorpusError: a record has too few columns, a score is not a number, quotes are malformed, a named column is
-                missing, or the file is not text in the encoding of the corpus or cannot be read.
+            CorpusError: a record has too few columns, a value does not fit its column, quotes are malformed, a named
+                column is missing, or the file is not text in the encoding of the corpus or cannot be read.
         """
         path = self.files["both"]
-        table = _Table(self.corpus, path, self.scores)
+        table = _Table(self.corpus, path, self.columns)
         records = _Records(path, self.corpus.max_line_bytes)
-        builder = PairBuilder(self.corpus.max_line_bytes, path, self.scores)
+        builder = PairBuilder(self.corpus.max_line_bytes, path, self.columns)
         header = table.header
         if header and self.slices and self.slices["both"].first_line > 1:
             first = self.first_block("both")
@@ -176,8 +176,8 @@ class CsvReader(_TableReader):
                 elif record.fault:
                     builder.add("", "", record.fault)
                 else:
-                    source, target, scores = table.row(record.line, _fields(record, path))
-                    builder.add(source, target, scores=scores)
+                    source, target, others = table.row(record.line, _fields(record, path))
+                    builder.add(source, target, columns=others)
             yield from builder.full()
         records.end()
         yield from builder.rest()
@@ -271,7 +271,7 @@ class TsvReader(_TableReader):
             CorpusError: a line has too few columns, a named column is missing, or the file is not text in the encoding
                 of the corpus or cannot be read.
         """
-        table = _Table(self.corpus, self.files["both"], self.scores)
+        table = _Table(self.corpus, self.files["both"], self.columns)
         if table.header and self.slices and self.slices["both"].first_line > 1:
             table.read_header(text_of(self.first_block("both"), 0).split(_TAB))
         for block in self.blocks("both"):

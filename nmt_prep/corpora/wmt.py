@@ -6,13 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from html.entities import html5
+from itertools import groupby
 from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora.markup import Document, XmlReader, matches
-from nmt_prep.corpora.reader import PairBatch, PairBuilder, Reader, one_line
+from nmt_prep.corpora.reader import DOCUMENT, PairBatch, PairBuilder, Reader, one_line
 from nmt_prep.errors import AlignmentError, CorpusError, InvalidTextError
 from nmt_prep.lines.blocks import TextPolicy, read_text
 from nmt_prep.sides import Side
@@ -50,6 +51,7 @@ class SgmReader(Reader):
 
     suffixes: ClassVar[tuple[str, ...]] = (".sgm", ".sgml")
     parts: ClassVar[tuple[str, ...]] = ("source", "target")
+    own_documents: ClassVar[str] = "docid"
     options: ClassVar[frozenset[str]] = frozenset({"references", "encoding", "max_line_bytes"})
 
     def pairs(self) -> Iterator[PairBatch]:
@@ -64,17 +66,21 @@ class SgmReader(Reader):
         references: dict[tuple[str, str], dict[str, Segment]] = {}
         for segment in _distinct_segments(target, self.policy, self.counts):
             references.setdefault(segment[:2], {})[segment.translator] = segment
-        builder = PairBuilder(self.corpus.max_line_bytes, target)
+        builder = PairBuilder(self.corpus.max_line_bytes, target, self.columns)
         seen: set[tuple[str, str]] = set()
-        for segment in _distinct_segments(source, self.policy, self.counts):
-            if segment[:2] in seen:
-                raise _twice(source, segment)
-            seen.add(segment[:2])
-            if segment[:2] not in references:
-                raise self._missing(segment, "target", "source")
-            versions = references.pop(segment[:2])
-            for name in _chosen(versions, self.corpus.references, f"{target}: {segment.where}", "reference"):
-                builder.add(segment.text, versions[name].text)
+        segments = _distinct_segments(source, self.policy, self.counts)
+        for document, listed in groupby(segments, key=lambda segment: segment.document):
+            rows: list[_Row] = []
+            for segment in listed:
+                if segment[:2] in seen:
+                    raise _twice(source, segment)
+                seen.add(segment[:2])
+                if segment[:2] not in references:
+                    raise self._missing(segment, "target", "source")
+                versions = references.pop(segment[:2])
+                chosen = _chosen(versions, self.corpus.references, f"{target}: {segment.where}", "reference")
+                rows += [(name, segment.text, versions[name].text, 0) for name in chosen]
+            _add_document(builder, document, rows, self.columns)
             yield from builder.full()
         if references:
             [segment, *_] = next(iter(references.values())).values()
@@ -90,6 +96,20 @@ class SgmReader(Reader):
             f"{self.files[lacking]}: {segment.where} is missing, but {self.files[having]} has it ({counts[0]} and "
             f"{counts[1]} segments); check that the two files are the two sides of the same test set"
         )
+
+
+_Row: TypeAlias = "tuple[str, str, str, int]"
+"""Name of a version, source, target, and fault or 0."""
+
+
+def _add_document(builder: PairBuilder, document: str, rows: Sequence[_Row], columns: Mapping[str, object]) -> None:
+    """Adds the rows of a document; with a column of documents, each version is a document of its own."""
+    names = list(dict.fromkeys(row[0] for row in rows))
+    if DOCUMENT in columns:
+        rows = sorted(rows, key=lambda row: names.index(row[0]))
+    for name, source, target, fault in rows:
+        of_version = f"{document} {name}".rstrip() if len(names) > 1 else document
+        builder.add(source, target, fault, {DOCUMENT: of_version or None})
 
 
 def _chosen(versions: Mapping[str, object], chosen: Choice, where: str, word: str) -> Sequence[str]:
@@ -276,11 +296,18 @@ class _WmtXml(Document):
                 raise AlignmentError(
                     f"{self.path}: doc {self._doc!r}, seg {min(other)!r} is missing from {lacking}; fix the document"
                 )
-        for number, source in self._source.items():
-            for _, version in versions:
-                target = version[number]
-                self.builder.add(source.text, target.text, source.fault or target.fault)
-                self._seen = True
+        rows = [
+            (
+                name.partition(" ")[2].strip("'\""),
+                source.text,
+                version[number].text,
+                source.fault or version[number].fault,
+            )
+            for number, source in self._source.items()
+            for name, version in versions
+        ]
+        _add_document(self.builder, self._doc, rows, WmtXmlReader.columns_inside(self.corpus))
+        self._seen = self._seen or bool(rows)
 
 
 class WmtXmlReader(XmlReader):
@@ -289,3 +316,4 @@ class WmtXmlReader(XmlReader):
     suffixes: ClassVar[tuple[str, ...]] = (".xml",)
     options: ClassVar[frozenset[str]] = XmlReader.options | {"references", "systems"}
     document: ClassVar[type[Document]] = _WmtXml
+    own_documents: ClassVar[str] = "docid"

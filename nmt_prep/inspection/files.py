@@ -34,8 +34,8 @@ class FileFacts:
     """A file that the config names.
 
     Attributes:
-        part: the part of the corpus: ``both``, ``source``, ``target`` or ``scores.<name>``; for a vocabulary, its key
-            in the config.
+        part: the part of the corpus: ``both``, ``source``, ``target``, ``document`` or ``scores.<name>``; for a
+            vocabulary, its key in the config.
         address: path or address, without secrets.
         place: the place of the file; ``fetched`` for a remote file that an earlier run has fetched.
         size: size in bytes; None if it is not known.

@@ -85,7 +85,7 @@ class Download(Stage[DownloadOutput, None]):
                 settings[f"{key}.sha256"] = checksums
             for needed in needed_by(split, corpus):
                 _, _, part = needed.key.rpartition("/")
-                if part.startswith("scores."):
+                if part in corpus.places:
                     settings[f"{key}.{part}"] = [*map(shown, needed.mirrors), needed.sha256]
         for needed in needed_vocabularies(config):
             settings[needed.key] = [*map(shown, needed.mirrors)]

@@ -18,7 +18,7 @@ from nmt_prep.archives.entry import Archive, DamagedError, is_pattern, member_na
 from nmt_prep.archives.extraction import WHOLE_FILE, MissingMemberError, digest_members, extract_members
 from nmt_prep.config import Config, Corpus
 from nmt_prep.config import ExtractSettings as Limits
-from nmt_prep.corpora import format_of, parts_of, reader_of, score_files
+from nmt_prep.corpora import column_files, format_of, parts_of, reader_of
 from nmt_prep.digests import DigestCache, FileSteps, sha256_of
 from nmt_prep.engines import Tick
 from nmt_prep.errors import AlignmentError, ArchiveError
@@ -38,7 +38,7 @@ class Wanted:
     """A file that a reader needs.
 
     Attributes:
-        key: ``<split>/<corpus>/<both|source|target|scores.name>``.
+        key: ``<split>/<corpus>/<both|source|target|document|scores.name>``.
         container: the archive that contains it, or the downloaded file itself.
         member: its path in the archive, or a pattern of paths; ``WHOLE_FILE`` if the file is not an archive.
     """
@@ -66,14 +66,13 @@ class CorpusFile:
 
 
 def wanted_by(split: str, corpus: Corpus) -> Iterator[Wanted]:
-    """Yields the files that the reader of a corpus needs, one for each of its parts, and the files of scores."""
+    """Yields the files that the reader of a corpus needs, one for each of its parts, and the files of columns."""
     containers = {needed.key.rpartition("/")[2]: needed for needed in needed_by(split, corpus)}
     for part in parts_of(corpus):
         member = corpus.member if part == "both" else getattr(corpus, part)
         container = containers.get(part) or containers["both"]
         yield Wanted(f"{split}/{corpus.name}/{part}", container, member_name(member) if member else WHOLE_FILE)
-    for name, place in score_files(corpus).items():
-        key = f"scores.{name}"
+    for key, place in column_files(corpus).items():
         container = containers.get(key) or containers["both"]
         member = place.member
         yield Wanted(f"{split}/{corpus.name}/{key}", container, member_name(member) if member else WHOLE_FILE)
@@ -369,7 +368,7 @@ def _are_whole(directory: Path, result: ExtractedMembers) -> bool:
 
 
 def _check_counts(config: Config, files: Mapping[str, Sequence[CorpusFile]]) -> None:
-    """Raises if the patterns of the two sides match different numbers of files, or that of a score more than one."""
+    """Raises if the patterns of the two sides match different numbers of files, or that of a column more than one."""
     for split, corpus in fetched_corpora(config):
         counts = {part: len(files[f"{split}/{corpus.name}/{part}"]) for part in parts_of(corpus)}
         if len(set(counts.values())) > 1:
@@ -378,11 +377,11 @@ def _check_counts(config: Config, files: Mapping[str, Sequence[CorpusFile]]) -> 
                 f"{corpus.target!r} matches {counts['target']}; members are paired in the order of their names, so "
                 "both patterns must match the same number"
             )
-        for name in score_files(corpus):
-            if (count := len(files[f"{split}/{corpus.name}/scores.{name}"])) > 1:
+        for key in column_files(corpus):
+            if (count := len(files[f"{split}/{corpus.name}/{key}"])) > 1:
                 raise AlignmentError(
-                    f"splits.{split}.{corpus.name}.scores.{name}: the pattern matches {count} members, but a score "
-                    "is one file for the whole corpus: name one"
+                    f"splits.{split}.{corpus.name}.{key}: the pattern matches {count} members, but its values are in "
+                    "one file for the whole corpus: name one"
                 )
 
 

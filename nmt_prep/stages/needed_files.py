@@ -12,7 +12,7 @@ from nmt_prep.cleaning.decontamination.sets import evaluation_corpora
 from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.url import is_hub_id
-from nmt_prep.corpora.registry import score_files
+from nmt_prep.corpora.registry import column_files
 from nmt_prep.errors import ConfigError
 from nmt_prep.sides import SIDES
 from nmt_prep.sources.address import file_name, local_path
@@ -28,8 +28,8 @@ class Needed:
     A repository of the Hugging Face Hub stands for some of its files; the file itself is then the list of all of them.
 
     Attributes:
-        key: ``<split>/<corpus>/<both|source|target|scores.name>``, or the key of a vocabulary, ``vocab.from``. A file
-            of a repository adds its number, such as ``/00000``.
+        key: ``<split>/<corpus>/<both|source|target|document|scores.name>``, or the key of a vocabulary,
+            ``vocab.from``. A file of a repository adds its number, such as ``/00000``.
         mirrors: URLs and paths of the file, of which the first gives its name.
         sha256: expected SHA-256 from the config, or from the list of a repository; None without one.
         manual: instructions for fetching the file by hand; None if it can be downloaded.
@@ -124,15 +124,15 @@ def addresses_of(config: Config, names: Collection[str]) -> set[str]:
 
 
 def needed_by(split: str, corpus: Corpus) -> Iterator[Needed]:
-    """Yields the files that a corpus needs: one, or one for each side; and one for each score with a url."""
+    """Yields the files that a corpus needs: one, or one for each side; and one for each column with a url."""
     for part in ("both", "source", "target"):
         mirrors = getattr(corpus.url, part)
         if mirrors is not None:
             key = f"{split}/{corpus.name}/{part}"
             yield Needed(key, _addresses(mirrors, "datasets"), getattr(corpus.sha256, part), corpus.manual)
-    for name, place in score_files(corpus).items():
+    for column, place in column_files(corpus).items():
         if place.url is not None:
-            yield Needed(f"{split}/{corpus.name}/scores.{name}", place.url, place.sha256)
+            yield Needed(f"{split}/{corpus.name}/{column}", place.url, place.sha256)
 
 
 def _addresses(mirrors: Sequence[str], kind: Kind) -> tuple[str, ...]:

@@ -112,8 +112,9 @@ records: {shards: {train: 0}}
         ),
         (
             "  splits.train.0.sourse (line 9): unknown key; did you mean 'source'? (allowed here: columns, crlf, "
-            "encoding, fields, format, header, invalid, languages, licence, manual, max_line_bytes, member, name, "
-            "options, placeholder, references, role, scores, sha256, source, split, swap, systems, tag, target, url)"
+            "document, encoding, fields, format, header, invalid, languages, licence, manual, max_line_bytes, member, "
+            "name, options, placeholder, references, role, scores, sha256, source, split, swap, systems, tag, target, "
+            "url)"
         ),
         (
             "  splits.train.1.url (line 11): found an empty list; "

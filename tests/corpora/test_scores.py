@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_prep.corpora import PairBatch, Reader
-from nmt_prep.corpora.registry import score_files
-from nmt_prep.corpora.scores import ScoreLines, score_column, score_of, with_scores
+from nmt_prep.corpora.registry import column_files
+from nmt_prep.corpora.scores import ColumnLines, score_column, score_of, with_columns
 from nmt_prep.corpora.slices import LineStart
 from nmt_prep.errors import AlignmentError, CorpusError, InvalidTextError
 from tests.corpora.builders import corpus, reader
@@ -26,9 +26,9 @@ def scores_in(opened: Reader) -> dict[str, list[float | None]]:
     """Returns the scores of all pairs, with those that have a fault."""
     found: dict[str, list[float | None]] = {}
     for batch in opened.pairs():
-        for name, values in batch.scores.items():
+        for key, values in batch.columns.items():
             assert values.type == pa.float64()
-            found.setdefault(name, []).extend(values.to_pylist())
+            found.setdefault(key.removeprefix("scores."), []).extend(values.to_pylist())
     return found
 
 
@@ -43,7 +43,7 @@ def test_a_score_given_by_name_makes_the_first_line_the_header(tmp_path: Path) -
     scores = {"second": {"at": "b"}, "first": {"at": "a"}, "third": {"at": 2}}
     opened = reader(tmp_path, "tsv", content, scores=scores)
     assert scores_in(opened) == {"first": [2.0], "second": [1.0], "third": [1.0]}
-    assert [*next(iter(opened.pairs())).scores] == ["first", "second", "third"]
+    assert [*next(iter(opened.pairs())).columns] == ["scores.first", "scores.second", "scores.third"]
 
 
 def test_csv_with_and_without_quotes(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ TSV = b"a\tb\t1\nc\td\t0,5\n"
         ("tsv", TSV, {"at": 2}, r"a\.tsv:2: scores\.s: found '0,5', which is not a number; fix it, leave it empty"),
         ("tsv", b"a\tb\tNaN\n", {"at": 2}, r"a\.tsv:1: scores\.s: found nan, which is not a number"),
         ("tsv", b"a\tb\t1\nc\td\n", {"at": 2}, r"a\.tsv:2: 2 columns, but column 2 \(counted from 0\) is needed"),
-        ("tsv", b"x\ty\tz\n", {"at": "zz"}, r"a\.tsv:1: no column named 'zz' \(it has 'z'\); correct scores in the"),
+        ("tsv", b"x\ty\tz\n", {"at": "zz"}, r"a\.tsv:1: no column named 'zz' \(it has 'z'\); correct scores\.s in the"),
         ("csv", b'a,b,"x"\n', {"at": 2}, r"a\.csv:1: scores\.s: found 'x', which is not a number"),
         ("csv", b"a,b,1\nc,d,0x10\n", {"at": 2}, r"a\.csv:2: scores\.s: found '0x10', which is not a number"),
         ("jsonl", b'{"en": "a", "zh": "b", "s": NaN}', {"at": "s"}, r"a\.jsonl:1: scores\.s: found nan, which"),
@@ -186,8 +186,8 @@ def batches(*sizes: int) -> list[PairBatch]:
 
 
 def lines_of(path: Path, *sizes: int, start: LineStart | None = None, last: bool = True) -> list[list[float | None]]:
-    read = with_scores(iter(batches(*sizes)), [ScoreLines("s", path, start)], last=last)
-    return [batch.scores["s"].to_pylist() for batch in read]
+    read = with_columns(iter(batches(*sizes)), [ColumnLines("scores.s", path, start)], last=last)
+    return [batch.columns["scores.s"].to_pylist() for batch in read]
 
 
 def test_line_i_of_a_file_is_the_score_of_row_i(tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ def test_line_i_of_a_file_is_the_score_of_row_i(tmp_path: Path) -> None:
 def test_unequal_numbers_of_lines(tmp_path: Path, sizes: tuple[int, ...], rows: int) -> None:
     path = tmp_path / "s.txt"
     path.write_bytes(b"1\n2\n3\n4\n5\n")
-    message = rf"^scores\.s: .*s\.txt has 5 lines, but the corpus has {rows} rows; line i must be the score of row i"
+    message = rf"^scores\.s: .*s\.txt has 5 lines, but the corpus has {rows} rows; line i must be the value of row i"
     with pytest.raises(AlignmentError, match=message):
         lines_of(path, *sizes)
 
@@ -211,7 +211,7 @@ def test_unequal_numbers_of_lines(tmp_path: Path, sizes: tuple[int, ...], rows: 
     ("content", "kind", "message"),
     [
         (b"1\nx\n", CorpusError, r"s\.txt:2: scores\.s: found 'x', which is not a number"),
-        (b"1\n" + b"1" * 2000 + b"\n", CorpusError, r"s\.txt:2: scores\.s: a line of more than 1000 bytes is not a"),
+        (b"1\n" + b"1" * 70_000 + b"\n", CorpusError, r"s\.txt:2: scores\.s: a line has more than 65536 bytes; "),
         (b"1\n\xff\n", InvalidTextError, r"s\.txt:2: not UTF-8"),
     ],
 )
@@ -224,12 +224,14 @@ def test_bad_lines(tmp_path: Path, content: bytes, kind: type[Exception], messag
 
 def test_where_the_file_of_a_score_is() -> None:
     both = {"both": ("a.zip",)}
-    found = score_files(corpus("plain", url=both, source="a", target="b", scores={"s": {"at": "x.scores"}}))
-    assert found["s"].model_dump() == {"at": None, "url": None, "sha256": None, "member": "x.scores"}
-    found = score_files(corpus("plain", scores={"s": {"at": "x.scores.gz"}}))
-    assert found["s"].url == ("x.scores.gz",)
-    assert score_files(corpus("tsv", scores={"s": {"at": "x"}, "t": {"at": 3}, "u": {"member": "x"}})).keys() == {"u"}
-    assert score_files(corpus("tmx", scores={"s": {"at": "prop:x"}, "t": {"at": "x"}})).keys() == {"t"}
+    found = column_files(corpus("plain", url=both, source="a", target="b", scores={"s": {"at": "x.scores"}}))
+    assert found["scores.s"].model_dump() == {"at": None, "url": None, "sha256": None, "member": "x.scores"}
+    found = column_files(corpus("plain", scores={"s": {"at": "x.scores.gz"}}))
+    assert found["scores.s"].url == ("x.scores.gz",)
+    assert column_files(corpus("tsv", scores={"s": {"at": "x"}, "t": {"at": 3}, "u": {"member": "x"}})).keys() == {
+        "scores.u"
+    }
+    assert column_files(corpus("tmx", scores={"s": {"at": "prop:x"}, "t": {"at": "x"}})).keys() == {"scores.t"}
 
 
 def test_compressed_bytes_are_no_numbers(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from nmt_prep.columns import Ragged
 from nmt_prep.config import Config
 from nmt_prep.corpora import iter_pairs, row_groups
 from nmt_prep.corpora.parts import PairFile
+from nmt_prep.corpora.reader import DOCUMENT
 from nmt_prep.errors import ArgumentError, OutputError
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.pipeline.stage import AnyStage, Outputs
@@ -191,7 +192,8 @@ def _one_row(outputs: Outputs, parts: list[PairFile], wanted: Wanted) -> Iterato
     assert wanted.row is not None
     part, number = CorpusRows(outputs, wanted.split, corpus).find(parts, wanted.row)
     [pair] = _pairs_of_part(parts[part]).take([number])
-    yield {"corpus": corpus, "row": wanted.row, **{side: pair[side] for side in SIDES}}
+    document = {DOCUMENT: pair[DOCUMENT]} if DOCUMENT in pair else {}
+    yield {"corpus": corpus, "row": wanted.row, **{side: pair[side] for side in SIDES}, **document}
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ class CorpusFiles:
         files: of the corpus, by the names that its reader has for them.
         sizes: of the files, in bytes.
         names: of the files, as the config calls them, for messages.
-        scores: the files of scores by the names of the scores, each one file for the whole corpus.
+        columns: the files of columns by their keys in the config, each one file for the whole corpus.
         rows: the rows of its pairs are wanted.
         digests: SHA-256 of the files.
     """
@@ -49,7 +49,7 @@ class CorpusFiles:
     files: Sequence[Files]
     sizes: Mapping[Path, int]
     names: Mapping[Path, str]
-    scores: Mapping[str, Path] = field(default_factory=dict)
+    columns: Mapping[str, Path] = field(default_factory=dict)
     rows: bool = True
     digests: Mapping[Path, str] = field(default_factory=dict)
 
@@ -68,7 +68,7 @@ class CorpusFiles:
         named = [path for path in self.names if str(path) in message]
         hints: list[str] = []
         for path in named:
-            if path not in self.scores.values() and (
+            if path not in self.columns.values() and (
                 hint := mismatch(path, format_of(self.corpus), self.corpus.encoding)
             ):
                 hints.append(f"; {self.names[path]}: {hint}")
@@ -89,7 +89,7 @@ class CorpusSlice:
         bounds: the lines to read of each file, if a file is cut; empty if files are read whole.
         first_row: the number of rows of the corpus before the slice.
         last: true if no slice of the corpus follows.
-        scores: the line of the first row in each file of scores; empty for the first slice.
+        columns: the line of the first row in each file of a column; empty for the first slice.
         steps: the steps of each file to read, to check that they have not changed; empty for files that were extracted.
     """
 
@@ -97,7 +97,7 @@ class CorpusSlice:
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
     first_row: int = 0
     last: bool = True
-    scores: Mapping[str, LineStart] = field(default_factory=dict)
+    columns: Mapping[str, LineStart] = field(default_factory=dict)
     steps: Mapping[str, StepRange] = field(default_factory=dict)
 
     def lines(self) -> dict[str, LineSlice] | None:
@@ -182,7 +182,7 @@ def slice_corpora(
         steps: those of files that are read in their places, whose lines are counted already.
 
     Raises:
-        AlignmentError: the two files of a large corpus, or its files of scores, have different numbers of lines.
+        AlignmentError: the two files of a large corpus, or its files of columns, have different numbers of lines.
         CorpusError: a file cannot be read.
     """
     counting = {
@@ -243,12 +243,12 @@ def _steps_of(slice_: CorpusSlice, steps: Mapping[Path, FileSteps]) -> dict[str,
 
 
 def _counted_files(corpus: CorpusFiles) -> Iterator[tuple[int, Files]]:
-    """Yields the files whose lines are counted: the large ones, by their number, and then the scores of all files."""
+    """Yields the files whose lines are counted: the large ones, by their number, and then the columns of all files."""
     for number, files in enumerate(corpus.files):
         if _is_line_by_line(corpus.corpus) and corpus.size(files) > limits.SLICE_BYTES:
             yield number, files
-    if corpus.scores and sum(map(corpus.size, corpus.files)) >= limits.SLICE_BYTES:
-        yield len(corpus.files), {f"scores.{name}": path for name, path in corpus.scores.items()}
+    if corpus.columns and sum(map(corpus.size, corpus.files)) >= limits.SLICE_BYTES:
+        yield len(corpus.files), corpus.columns
 
 
 def _first_rows(corpus: CorpusFiles, slices: Sequence[CorpusSlice], rows: Mapping[str, int]) -> list[int]:
@@ -271,29 +271,26 @@ def _first_rows(corpus: CorpusFiles, slices: Sequence[CorpusSlice], rows: Mappin
 
 
 def _placed(
-    corpus: CorpusFiles, slices: Sequence[CorpusSlice], rows: Sequence[int], scores: Mapping[str, LineIndex]
+    corpus: CorpusFiles, slices: Sequence[CorpusSlice], rows: Sequence[int], columns: Mapping[str, LineIndex]
 ) -> list[CorpusSlice]:
-    """Returns the slices of a corpus with their first rows, and the places of these rows in the files of scores.
+    """Returns the slices of a corpus with their first rows, and the places of these rows in the files of columns.
 
     Raises:
-        AlignmentError: a file of scores has not as many lines as the corpus has rows.
+        AlignmentError: a file of a column has not as many lines as the corpus has rows.
     """
     if len(slices) < 2:
         return [*slices]
-    names = {f"scores.{name}": name for name in corpus.scores}
-    for part, lines in scores.items():
+    for key, lines in columns.items():
         exact = bool(slices[-1].bounds)
         if lines.lines < rows[-1] or (exact and lines.lines > rows[-1]):
-            name, count = names[part], f"{'' if exact else 'at least '}{rows[-1]}"
-            raise corpus.explained(unequal_lines(name, corpus.scores[name], lines.lines, count))
+            count = f"{'' if exact else 'at least '}{rows[-1]}"
+            raise corpus.explained(unequal_lines(key, corpus.columns[key], lines.lines, count))
     return [
         replace(
             slice_,
             first_row=row,
             last=number == len(slices) - 1,
-            scores={
-                names[part]: lines.start_of(row) if row < lines.lines else lines.end for part, lines in scores.items()
-            },
+            columns={key: lines.start_of(row) if row < lines.lines else lines.end for key, lines in columns.items()},
         )
         for number, (slice_, row) in enumerate(zip(slices, rows, strict=False))
     ]
@@ -304,7 +301,7 @@ def _rows_key(corpus: CorpusFiles, number: int) -> str:
 
 
 def _lines_tasks(corpus: CorpusFiles, number: int, part: str, path: Path) -> Iterator[LinesTask]:
-    size, is_text = corpus.sizes[path], path not in corpus.scores.values()
+    size, is_text = corpus.sizes[path], path not in corpus.columns.values()
     for start in range(0, size, limits.COUNT_BYTES):
         yield LinesTask(
             key=f"lines-{corpus.split}-{corpus.index:03d}-{number:05d}-{part}-{start // limits.COUNT_BYTES:05d}",

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from nmt_prep.config import Config, Corpus
 from nmt_prep.config.section import Languages
-from nmt_prep.corpora import format_of, parts_of, reader_of, score_files
+from nmt_prep.corpora import column_files, format_of, parts_of, reader_of
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.digests import FileSteps
 from nmt_prep.health.judging import drops_most, loss_warning
@@ -160,11 +160,11 @@ def _loss_warnings(corpora: Mapping[str, Mapping[str, CorpusCounts]]) -> Iterato
 
 
 def _has_rows(config: Config, corpus: Corpus) -> bool:
-    """Returns true if the parts of a corpus have the rows of its pairs, which cleaning and scores refer to.
+    """Returns true if the parts of a corpus have the rows of its pairs, which cleaning, scores and documents refer to.
 
     Other parts do not have them, so that those of a config without either keep their bytes.
     """
-    return config.clean is not None or bool(corpus.scores)
+    return config.clean is not None or bool(corpus.places)
 
 
 def _is_written(config: Config, split: str, corpus: Corpus) -> bool:
@@ -218,7 +218,7 @@ def corpus_files(job: Outputs, split: str, index: int, corpus: Corpus) -> Corpus
     """Returns a corpus with its files, for a stage that reads those of extract."""
     files = _files_by_key(job, split, corpus)
     parts = {part: files[f"{split}/{corpus.name}/{part}"] for part in parts_of(corpus)}
-    scores = {name: files[f"{split}/{corpus.name}/scores.{name}"] for name in score_files(corpus)}
+    columns = {key: files[f"{split}/{corpus.name}/{key}"] for key in column_files(corpus)}
     return CorpusFiles(
         split,
         index,
@@ -227,7 +227,7 @@ def corpus_files(job: Outputs, split: str, index: int, corpus: Corpus) -> Corpus
         [dict(zip(parts, together, strict=True)) for together in zip(*parts.values(), strict=True)],
         {path: file.size for listed in files.values() for path, file in listed.items()},
         file_names(job, split, corpus),
-        {name: path for name, (path,) in scores.items()},
+        {key: path for key, (path,) in columns.items()},
         _has_rows(job.config, corpus),
         {path: file.sha256 for listed in files.values() for path, file in listed.items()},
     )
@@ -256,9 +256,11 @@ def reading_settings(key: str, corpus: Corpus, languages: Languages) -> dict[str
     settings |= corpus.model_dump(mode="json", include=set(reader.options))
     if reader.section is not None:
         settings["options"] = reader.section.model_validate(corpus.options).model_dump(mode="json")
+    inside = reader.columns_inside(corpus)
+    if corpus.document is not None:
+        settings["document"] = inside.get("document")
     if corpus.scores:
-        inside = reader.scores_inside(corpus)
-        settings["scores"] = {name: inside.get(name) for name in sorted(corpus.scores)}
+        settings["scores"] = {name: inside.get(f"scores.{name}") for name in sorted(corpus.scores)}
     if corpus.role == "monolingual":
         settings["placeholder"] = corpus.placeholder
     if reader.multilingual:

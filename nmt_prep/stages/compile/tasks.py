@@ -20,8 +20,8 @@ from nmt_prep.corpora import Fault, PairBatch, format_of, open_corpus, reader_of
 from nmt_prep.corpora.line_parts import TextFile
 from nmt_prep.corpora.parts import PairFile, write_line_parts, write_parts
 from nmt_prep.corpora.plain import PlainReader
-from nmt_prep.corpora.reader import Rows, numbered
-from nmt_prep.corpora.scores import ScoreLines, with_scores
+from nmt_prep.corpora.reader import DOCUMENT, Rows, numbered
+from nmt_prep.corpora.scores import ColumnLines, in_order, with_columns
 from nmt_prep.digests import StepRange
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError
@@ -106,7 +106,7 @@ class CompiledSlice:
         parts: the files that it wrote.
         digests: SHA-256 of each of them, and of the files that they name.
         counts: of pairs and bytes.
-        scored: the numbers of compiled pairs with a score, by the name of the score.
+        scored: the numbers of compiled pairs with a value of a column, by the key of the column.
         facts: counts of the compiled pairs for warnings.
     """
 
@@ -150,16 +150,17 @@ def check_result(source: CorpusFiles, slices: Sequence[CompiledSlice]) -> Corpus
     """Checks the results of all slices of a corpus; returns the counts.
 
     Raises:
-        CorpusError: no pair is left, or no pair has one of the scores.
+        CorpusError: no pair is left, or no pair has a value of a column.
     """
     counts = reduce(add, (compiled.counts for compiled in slices))
     if source.corpus.role == "vocab":
         return counts
     if not counts.pairs_out:
         raise _no_pairs(source, counts)
-    for name in sorted(source.corpus.scores):
-        if not sum(compiled.scored[name] for compiled in slices):
-            raise CorpusError(f"{source.where}.scores.{name}: no pair has this score; correct it in the config")
+    for key in source.corpus.places:
+        if not sum(compiled.scored[key] for compiled in slices):
+            what = "no pair has a document" if key == DOCUMENT else "no pair has this score"
+            raise CorpusError(f"{source.where}.{key}: {what}; correct it in the config")
     return counts
 
 
@@ -176,10 +177,13 @@ def _no_pairs(source: CorpusFiles, counts: CorpusCounts) -> CorpusError:
 
 def _compile(task: CompileTask, tick: Tick) -> CompiledSlice:
     corpus = task.source.corpus
-    counts = _Counting(corpus.scores)
+    counts = _Counting(corpus.places)
     reader = open_corpus(corpus, task.slice.files, task.languages, task.slice.lines())
-    scores = [ScoreLines(name, path, task.slice.scores.get(name)) for name, path in task.source.scores.items()]
-    rows = with_scores(reader.pairs(), scores, last=task.slice.last)
+    columns = [ColumnLines(key, path, task.slice.columns.get(key)) for key, path in task.source.columns.items()]
+    rows = with_columns(reader.pairs(), columns, last=task.slice.last)
+    if corpus.document is not None and corpus.document.at != (reader_of(format_of(corpus)).own_documents or None):
+        path = task.source.columns.get(DOCUMENT) or next(iter(task.slice.files[0].values()))
+        rows = in_order(rows, path, task.slice.first_row)
     # The text of small corpora is copied: that takes no time worth saving, and other programs can read it.
     names_lines = task.written and not task.whole
     files = linked_files(task.source, task.slice, task.directory.parent) if names_lines else {}
@@ -222,8 +226,8 @@ def _write(task: CompileTask, batches: Iterator[PairBatch], files: Mapping[Side,
 class _Counting:
     """Counts of a corpus while it is read."""
 
-    def __init__(self, scores: Iterable[str]) -> None:
-        self.scored = dict.fromkeys(sorted(scores), 0)
+    def __init__(self, columns: Iterable[str]) -> None:
+        self.scored = dict.fromkeys(columns, 0)
         self.pairs_in = 0
         self.bytes = {"source": 0, "target": 0}
         self.dropped = dict.fromkeys(DROP_REASONS, 0)
@@ -258,15 +262,15 @@ def _sound(batches: Iterator[PairBatch], counts: _Counting, tick: Tick) -> Itera
         counts.dropped["empty_target"] += int(np.count_nonzero(target_empty)) - empty
         if either.any():
             pairs = pairs.filter(~either)
-        for name, values in pairs.scores.items():
-            counts.scored[name] += len(values) - values.null_count
+        for key, values in pairs.columns.items():
+            counts.scored[key] += len(values) - values.null_count
         yield pairs
         tick(sum(sizes))
 
 
 def kept_rows(batch: PairBatch) -> Rows:
     """Returns the rows of the pairs of a batch that are compiled: int64, ascending. The batch must have its rows."""
-    (kept,) = _sound(iter([batch]), _Counting(batch.scores), lambda _: None)
+    (kept,) = _sound(iter([batch]), _Counting(batch.columns), lambda _: None)
     assert kept.rows is not None
     return kept.rows
 
@@ -274,7 +278,7 @@ def kept_rows(batch: PairBatch) -> Rows:
 def drop_reason(batch: PairBatch, row: int) -> str:
     """Returns why a row of a batch is not compiled, one of :data:`DROP_REASONS` or ``blank``."""
     assert batch.rows is not None
-    counts = _Counting(batch.scores)
+    counts = _Counting(batch.columns)
     for _ in _sound(iter([batch.filter(batch.rows == row)]), counts, lambda _: None):
         pass
     return next((reason for reason, count in counts.dropped.items() if count), "blank")
@@ -309,7 +313,7 @@ class LinkedFile:
 def linked_files(source: CorpusFiles, slice_: CorpusSlice, directory: Path) -> Mapping[Side, LinkedFile]:
     """Links the files whose lines the parts of a slice can name; returns them by the side of the pairs.
 
-    There are none if the parts must hold the text, because it is not a line of a file in its place, or has scores, or
+    There are none if the parts must hold the text, because it is not a line of a file in its place, or has columns, or
     because the file system has no links.
 
     Args:
@@ -336,4 +340,4 @@ def has_lines_as_they_are(corpus: Corpus) -> bool:
     """Returns true if the pairs of a corpus are lines of its files, but for carriage returns at their ends."""
     # A reader of another package that is derived from this one may change the text.
     is_plain = reader_of(format_of(corpus)) is PlainReader and set(corpus.sides) == set(SIDES)
-    return is_plain and corpus.encoding == "utf-8" and not corpus.scores
+    return is_plain and corpus.encoding == "utf-8" and not corpus.places

@@ -112,7 +112,7 @@ def test_files_of_another_length(tmp_path: Path, count: int) -> None:
         scored(config)
     assert str(cut.value) == str(whole.value)
     assert str(whole.value).startswith(
-        f"splits.train.c: scores.s: s.txt has {count} lines, but the corpus has 60 rows; line i must be the score of "
+        f"splits.train.c: scores.s: s.txt has {count} lines, but the corpus has 60 rows; line i must be the value of "
     )
     assert not list(config.run_dir.rglob("*.parquet"))
 
@@ -183,7 +183,7 @@ def test_one_file_of_scores_for_all_files_of_a_pattern(tmp_path: Path) -> None:
 def test_patterns_of_scores_name_one_file(tmp_path: Path) -> None:
     url = archive(tmp_path, en=b"a\n", zh=b"b\n", s1=b"1\n", s2=b"1\n")
     corpus = {"name": "c", "url": url, "source": "en", "target": "zh"}
-    message = r"^splits\.train\.c\.scores\.s: the pattern matches 2 members, but a score is one file for the whole"
+    message = r"^splits\.train\.c\.scores\.s: the pattern matches 2 members, but its values are in one file for the"
     with pytest.raises(AlignmentError, match=message):
         scored(config_of(tmp_path, {**corpus, "scores": {"s": "s?"}}))
     with pytest.raises(ArchiveError, match=r"^splits\.train\.c\.scores\.s: "):

@@ -1,0 +1,91 @@
+"""The column of documents, from the files of a corpus to the cleaned parts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from nmt_prep.config import Config
+from nmt_prep.errors import AlignmentError, ConfigError, CorpusError
+from tests.stages.compile.test_scores import archive
+from tests.stages.compile.test_slices import small_slices, text
+from tests.stages.compile.test_stage import plain
+from tests.stages.runs import config_of, run
+
+NAMES = ["x", "x", "x", "y", "y", "z"]
+DEDUP = {"preset": "none", "dedup": {"pair": "exact"}}
+
+
+def rows(config: Config, directory: str = "compiled") -> list[tuple[int, str | None]]:
+    """Returns rows and documents of the parts of train."""
+    listed: list[tuple[int, str | None]] = []
+    for path in sorted((config.run_dir / directory / "train").glob("*.parquet")):
+        table = pq.read_table(path)
+        listed += zip(table["row"].to_pylist(), table["document"].to_pylist(), strict=True)
+    return listed
+
+
+def with_names(directory: Path, *lines: str, **more: Any) -> Config:
+    (directory / "d.txt").write_text("".join(f"{line}\n" for line in lines))
+    content = "".join(f"line {number % 4}\n" for number in range(len(lines))).encode()
+    return config_of(directory, {**plain(directory, "c", content, content), "document": "d.txt"}, **more)
+
+
+def test_rules_and_duplicates_keep_the_documents(tmp_path: Path) -> None:
+    config = with_names(tmp_path, *NAMES, clean=DEDUP)
+    run(config)
+    assert rows(config) == list(enumerate(NAMES))
+    assert rows(config, "cleaned") == [(0, "x"), (1, "x"), (2, "x"), (3, "y")]
+
+
+def test_slices_give_the_same_documents_as_the_whole(tmp_path: Path) -> None:
+    lines = [f"document {number // 7}" for number in range(60)]
+    sides = text("ab", times=60)
+    (tmp_path / "d.txt").write_text("\n".join(lines) + "\n")
+    config = config_of(tmp_path, {**plain(tmp_path, "c", sides, sides), "document": "d.txt"})
+    run(config, until="compile")
+    whole = rows(config)
+    assert [name for _, name in whole] == lines
+    with small_slices():
+        run(config, until="compile", force={"download", "compile"})
+    assert rows(config) == whole
+    assert len(list((config.run_dir / "compiled" / "train").iterdir())) > 1
+
+
+def test_a_member_of_an_archive(tmp_path: Path) -> None:
+    ids = b"e/1\td/1\t1\t1\ne/1\td/1\t2\t2 3\ne/2\td/2\t1\t1\n"
+    url = archive(tmp_path, **{"en": b"a\nb\nc\n", "zh": b"1\n2\n3\n", "x.ids": ids})
+    run(config := config_of(tmp_path, {"name": "c", "url": url, "source": "en", "target": "zh", "document": "*.ids"}))
+    assert rows(config) == [(0, "e/1 d/1"), (1, "e/1 d/1"), (2, "e/2 d/2")]
+
+
+def test_errors_name_key_file_and_row(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match=r"^splits\.train\.c: d\.txt, row 2: document: 1 comes after 2, but the rows"):
+        run(with_names(tmp_path, "1", "2", "1"))
+    with pytest.raises(CorpusError, match=r"^splits\.train\.c\.document: no pair has a document; correct it in the"):
+        run(with_names(tmp_path, "", ""))
+    (tmp_path / "long.txt").write_text("1\n")
+    config = with_names(tmp_path, "1", "2").splits["train"][0]
+    corpus = {**config.model_dump(exclude_unset=True), "document": "long.txt"}
+    with pytest.raises(
+        AlignmentError, match=r"document: long\.txt has 1 lines, but the corpus has 2 rows; line i must"
+    ):
+        run(config_of(tmp_path, corpus))
+
+
+@pytest.mark.parametrize(
+    ("kind", "place", "message"),
+    [
+        ("po", "docid", "document: format po has no documents of its own: give"),
+        ("wmt_xml", "original", "document: format wmt_xml has its documents at docid: give"),
+        ("jsonl", 3, "document: format jsonl has no columns: give"),
+        ("po", "prop:x", "document: only format tmx has properties: give"),
+    ],
+)
+def test_a_format_without_the_column(tmp_path: Path, kind: str, place: object, message: str) -> None:
+    fields = {"fields": {"source": "a", "target": "b"}} if kind == "jsonl" else {}
+    with pytest.raises(ConfigError, match=message):
+        config_of(tmp_path, {"name": "c", "url": "a.zip", "member": "m", "format": kind, "document": place, **fields})

@@ -55,8 +55,31 @@ void softmax(std::vector<float>& values) {
     for (float& value : values) value /= sum;
 }
 
-// Order of a heap whose first element is the least probable. Equally probable elements are ordered as in fastText.
-constexpr auto kMoreProbable = [](const auto& left, const auto& right) { return left.first > right.first; };
+// A heap whose first element is the least probable. fastText keeps and orders labels of the same probability as the
+// heaps of its standard library leave them, so the steps are those of libstdc++'s, with which its packages for Linux
+// are built.
+template <typename Heap>
+void sift_up(Heap& heap, std::size_t place) {
+    const auto moved = heap[place];
+    for (std::size_t above; place > 0 && heap[above = (place - 1) / 2].first > moved.first; place = above)
+        heap[place] = heap[above];
+    heap[place] = moved;
+}
+
+// Moves the first element to `last`, and makes a heap of the elements before it.
+template <typename Heap>
+void move_first_to(Heap& heap, std::size_t last) {
+    const auto moved = heap[last];
+    heap[last] = heap[0];
+    std::size_t hole = 0;
+    for (std::size_t below = 2; below <= last; below = 2 * hole + 2) {
+        if (below == last || heap[below].first > heap[below - 1].first) --below;  // the less probable one
+        heap[hole] = heap[below];
+        hole = below;
+    }
+    heap[hole] = moved;
+    sift_up(heap, hole);
+}
 
 }  // namespace
 
@@ -225,9 +248,9 @@ float Model::label_probability(std::uint32_t label, Scratch& scratch) const {
 void Model::keep_best(float score, std::uint32_t label, std::size_t most, Scratch& scratch) const {
     std::vector<Scored>& heap = scratch.heap;
     heap.emplace_back(score, label);
-    std::ranges::push_heap(heap, kMoreProbable);
+    sift_up(heap, heap.size() - 1);
     if (heap.size() <= most) return;
-    std::ranges::pop_heap(heap, kMoreProbable);
+    move_first_to(heap, heap.size() - 1);
     heap.pop_back();
 }
 
@@ -293,7 +316,7 @@ void Model::top(const TextView& text, std::size_t most, std::int32_t* labels, fl
             const float score = log_of(scratch.outputs[label]);
             if (heap.size() < most || !(score < heap.front().first)) keep_best(score, label, most, scratch);
         }
-        std::ranges::sort_heap(heap, kMoreProbable);
+        for (std::size_t last = heap.size(); last > 1; --last) move_first_to(heap, last - 1);
         for (std::size_t i = 0; i < most; ++i) {
             const bool found = i < heap.size();
             labels[line * most + i] = found ? static_cast<std::int32_t>(heap[i].second) : -1;

@@ -16,7 +16,8 @@ from nmt_prep.columns import TextColumn
 from nmt_prep.config import Languages
 from nmt_prep.errors import CorpusError, InvalidTextError
 from nmt_prep.lines.blocks import read_bytes
-from nmt_prep.sentences.aligner import Aligner, Beads
+from nmt_prep.sentences.aligner import align_documents
+from nmt_prep.sentences.search import Beads
 from nmt_prep.sides import SIDES
 
 Listed: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
@@ -196,7 +197,7 @@ def align_files(
     if prior is not None:
         first = [TextColumn.from_arrow(side) for side in documents[0]]
         check_known(prior, pairs[0][0], first[0], first[1])
-    beads = Aligner(documents, prior, threads).align()
+    beads = align_documents(documents, prior, threads)
     return [
         AlignedDocument(pair[0].stem, document, joints, path, read)
         for pair, document, path in zip(pairs, documents, beads, strict=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pyarrow as pa
 
-from nmt_prep.sentences.aligner import Aligner
+from nmt_prep.sentences.aligner import Aligner, Lexicon, align_documents, capped
 from tests.sentences.documents import Lines, shuffled_document
 
 
@@ -14,7 +15,7 @@ def aligned(documents: list[tuple[Lines, Lines]], threads: int = 1) -> list[list
     columns = [
         (pa.array(source, pa.large_string()), pa.array(target, pa.large_string())) for source, target in documents
     ]
-    return [beads.tolist() for beads in Aligner(columns, threads=threads).align()]
+    return [beads.tolist() for beads in align_documents(columns, threads=threads)]
 
 
 def test_joined_split_and_missing_sentences_are_found() -> None:
@@ -27,6 +28,20 @@ def test_joined_split_and_missing_sentences_are_found() -> None:
 def test_threads_do_not_change_the_beads() -> None:
     documents = [shuffled_document(random.Random(seed), 60)[0] for seed in range(4)]
     assert aligned(documents, threads=1) == aligned(documents, threads=3)
+
+
+def test_a_prior_counts_as_much_as_the_documents() -> None:
+    (source, target), _ = shuffled_document(random.Random(5), 400)
+    documents = [(pa.array(source, pa.large_string()), pa.array(target, pa.large_string()))]
+    prior = Aligner(documents, Lexicon.begun(documents, None)).learned(align_documents(documents))
+    total = int(prior.vocabularies[0].counts.sum())
+    assert capped(prior, total).vocabularies[0].counts.sum() == total
+    small = Lexicon.begun([(documents[0][0][:20], documents[0][1][:20])], prior)
+    assert small.prior is not None
+    assert 400 <= small.prior.vocabularies[0].counts.sum() <= 400 + len(prior.vocabularies[0])
+    words = Lexicon.begun([(documents[0][0][:20], documents[0][1][:20])], None)
+    known = small.model.vocabularies[0].numbers_of(words.model.vocabularies[0].hashes)
+    assert np.allclose(small.shares[0][known] / words.shares[0][1:], small.shares[0][known[0]] / words.shares[0][1])
 
 
 def test_short_documents() -> None:

@@ -1,0 +1,260 @@
+"""Finds the best path of beads through a document, by the lengths of its sentences and by what is known of their words.
+
+A first path follows from lengths alone, coarse to fine for long documents. Later paths are found within a band around
+the path before (see ``core/sentences/path.h``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from _nmt_prep_core import BeadCounts, SentenceSide, WordLinks, align_sentences
+
+from nmt_prep.align.vocabulary import Integers
+
+Lengths: TypeAlias = "npt.NDArray[np.float64]"
+Beads: TypeAlias = Integers
+"""Beads in order: int64, shape ``[beads, 4]``. Rows are ``source, source_end, target, target_end``: bead 0 joins the
+source sentences from ``source`` to before ``source_end`` with the target sentences from ``target`` to before
+``target_end``; one of the sides may be empty."""
+
+_LEAST_VARIANCE = 0.3
+_FIRST_VARIANCE = 6.8
+"""Variance of the length of a translation for each character, before anything is known (Gale and Church, 1993)."""
+
+_MEDIAN_SQUARE = 0.549
+"""Median of the square of a variable with Student's distribution of 4 degrees of freedom."""
+
+_LEAST_CALIBRATED = 20
+"""Least number of beads of one sentence a side that the variance is calibrated from."""
+
+_FEW_BEADS = 100
+_SHORTEST = 5.0
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """The sentences of one side of a document.
+
+    Attributes:
+        words: numbers of all words: int32.
+        offsets: sentence i has ``words[offsets[i]:offsets[i + 1]]``: int64, shape ``[sentences + 1]``.
+        lengths: characters of each sentence without spaces, at least 1: float64, shape ``[sentences]``.
+    """
+
+    words: npt.NDArray[np.int32]
+    offsets: Integers
+    lengths: Lengths
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def native(self) -> SentenceSide:
+        """Returns the side in the form that the native core takes."""
+        return SentenceSide(self.words, self.offsets, self.lengths)
+
+    @classmethod
+    def without_words(cls, lengths: Lengths) -> Sentences:
+        """Returns sentences that only their lengths are known of."""
+        return cls(np.zeros(0, np.int32), np.zeros(len(lengths) + 1, np.int64), lengths)
+
+    def merged(self, size: int) -> Sentences:
+        """Returns units of ``size`` consecutive sentences each; the last one may be shorter."""
+        starts = np.arange(0, len(self), size)
+        offsets = np.append(self.offsets[:-1][starts], self.offsets[-1])
+        return Sentences(self.words, offsets, np.add.reduceat(self.lengths, starts))
+
+
+Document: TypeAlias = "tuple[Sentences, Sentences]"
+"""Both sides of a document."""
+
+
+def lengths_of(lines: pa.Array) -> Lengths:
+    """Returns the characters of each sentence without spaces, at least 1: float64, shape ``[sentences]``."""
+    characters = pc.utf8_length(pc.replace_substring(lines, " ", ""))
+    lengths: Lengths = np.maximum(characters.to_numpy(zero_copy_only=False), 1).astype(np.float64)
+    return lengths
+
+
+def calibrated(
+    document: Document, beads: Beads | None
+) -> tuple[float, float, tuple[float, float], tuple[float, float]]:
+    """Returns how the lengths of translations are distributed: ratio, variance, and gamma distributions of both sides.
+
+    ``core/sentences/lengths.h`` has the model.
+
+    Args:
+        document: the document.
+        beads: an earlier path, whose beads of one sentence a side tell ratio and variance; None if there is none.
+    """
+    source, target = (side.lengths for side in document)
+    ratio, variance = float(target.sum()) / float(source.sum()), _FIRST_VARIANCE
+    if beads is not None:
+        single = beads[(beads[:, 1] - beads[:, 0] == 1) & (beads[:, 3] - beads[:, 2] == 1)]
+        if len(single) > _LEAST_CALIBRATED:
+            x, y = source[single[:, 0]], target[single[:, 2]]
+            ratio = float(np.median(y / x)) if len(single) < _FEW_BEADS else float(y.sum()) / float(x.sum())
+            squares = (y - ratio * x) ** 2 / (ratio * np.maximum(x, _SHORTEST))
+            variance = max(_LEAST_VARIANCE, float(np.median(squares)) / _MEDIAN_SQUARE)
+    return ratio, variance, _gamma(source), _gamma(target)
+
+
+def _gamma(lengths: Lengths) -> tuple[float, float]:
+    """Returns shape and scale of the gamma distribution with the mean and variance of lengths."""
+    mean = float(lengths.sum()) / len(lengths)  # sums of whole numbers are exact
+    variance = float((lengths * lengths).sum()) / len(lengths) - mean * mean + 1
+    return mean * mean / variance, variance / mean
+
+
+KINDS = ((1, 1), *((1, n) for n in range(2, 6)), *((n, 1) for n in range(2, 6)), (2, 2), (2, 3), (3, 2), (3, 3))
+"""Numbers of sentences of beads with both sides."""
+
+DELETION = -7.0
+"""Log probability of a sentence without counterpart, after one with a counterpart."""
+
+EXTENSION = -1.5
+"""Log probability of a sentence without counterpart that follows another such sentence."""
+
+_COARSE_KINDS = ((1, 1), (1, 2), (2, 1), (2, 2))
+_COARSE_DELETION = -3.0
+
+_PSEUDO_COUNT = 2.0
+"""Count of links that each word has with all words of the other side, spread by their shares."""
+
+_MIXED = 0.2
+"""Part of a word's share in the text that its probability has at least."""
+
+_WORD_WEIGHT = 0.25
+"""Weight of the log probabilities of words: words of a sentence are not independent of each other."""
+
+_FREE = -5.0
+"""Log probability that a bead is a free translation, whose words tell nothing."""
+
+_WIDTH = 40
+"""Sentences on each side of the path before that a path may pass. It exceeds most gaps."""
+
+_WIDEST = 1000
+_FULL_CELLS = 3_000_000
+"""Most cells that the first pass searches as a whole."""
+
+FULL_WORD_CELLS = 400_000
+"""Most cells that the first pass with words searches as a whole: lengths alone may misplace a long passage."""
+
+_COARSER = 4
+
+_Kinds: TypeAlias = Sequence[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class KnownWords:
+    """What is known of the words of a document.
+
+    Attributes:
+        source: links of source words, and the shares of target words.
+        target: links of target words, and the shares of source words.
+        bead_counts: what the model learned from each bead of the path before.
+    """
+
+    source: WordLinks
+    target: WordLinks
+    bead_counts: BeadCounts
+
+
+def _priors(kinds: _Kinds) -> npt.NDArray[np.float64]:
+    """Returns the log probability of each kind of bead, but for a constant: fewer sentences are more probable."""
+    return np.array([-0.15 if a + b == 2 else 0.4 - a - b for a, b in kinds])
+
+
+def path_by_lengths(source: Lengths, target: Lengths) -> Beads:
+    """Returns the best path by lengths alone, found again with the ratio and variance of the first one."""
+    document = Sentences.without_words(source), Sentences.without_words(target)
+    return path_near(document, _first_path(document))
+
+
+def path_near(document: Document, before: Beads, known: KnownWords | None = None, full_cells: int = 0) -> Beads:
+    """Returns the best path near another one; widens the band where the path touches its edge.
+
+    Args:
+        document: the document.
+        before: the other path.
+        known: what is known of the words; None to compare lengths alone.
+        full_cells: a document with no more pairs of sentences is searched as a whole.
+    """
+    n, m = map(len, document)
+    width = m if n * m <= full_cells else _WIDTH
+    while True:
+        beads, at_edge = _searched(document, _band(document, before, width), before, known)
+        if not at_edge or width >= _WIDEST:
+            return beads
+        width *= 2
+
+
+def _searched(
+    document: Document,
+    band: tuple[Integers, Integers],
+    before: Beads | None,
+    known: KnownWords | None = None,
+    kinds: _Kinds = KINDS,
+    deletion: float = DELETION,
+) -> tuple[Beads, bool]:
+    ratio, variance, source_gamma, target_gamma = calibrated(document, before)
+    source_links, target_links, bead_counts = (
+        (None, None, None) if known is None else (known.source, known.target, known.bead_counts)
+    )
+    beads, at_edge = align_sentences(
+        document[0].native(),
+        document[1].native(),
+        *band,
+        np.array(kinds, np.int32),
+        _priors(kinds),
+        deletion,
+        max(deletion, EXTENSION),
+        ratio,
+        variance,
+        source_gamma,
+        target_gamma,
+        source_links,
+        target_links,
+        bead_counts,
+        _PSEUDO_COUNT,
+        _MIXED,
+        _WORD_WEIGHT,
+        _FREE,
+    )
+    return beads.reshape(-1, 4), at_edge
+
+
+def _band(document: Document, path: Beads, width: int) -> tuple[Integers, Integers]:
+    """Returns the target sentences that may precede each place of the source side, around a path."""
+    n, m = map(len, document)
+    ends = np.concatenate([[[0, 0]], path[:, [1, 3]]])
+    centre = np.interp(np.arange(n + 1), ends[:, 0], ends[:, 1])
+    low, high = (np.clip(np.rint(centre).astype(np.int64) + by, 0, m) for by in (-width, width))
+    low[0], high[-1] = 0, m
+    low, high = np.minimum.accumulate(low[::-1])[::-1].copy(), np.maximum.accumulate(high)
+    high[:-1] = np.maximum(high[:-1], low[1:])  # where many target sentences have no counterpart
+    return low, high
+
+
+def _first_path(document: Document) -> Beads:
+    """Returns the best path by lengths alone: of merged sentences first if there are many."""
+    n, m = map(len, document)
+    size = 1
+    while -(-n // size) * -(-m // size) > _FULL_CELLS:
+        size *= _COARSER
+    whole = np.zeros(-(-n // size) + 1, np.int64), np.full(-(-n // size) + 1, -(-m // size))
+    path: Beads | None = None
+    while True:
+        units = document if size == 1 else (document[0].merged(size), document[1].merged(size))
+        band = whole if path is None else _band(units, path, 2 * _WIDTH)
+        if size == 1:
+            return _searched(units, band, None)[0]
+        path, _ = _searched(units, band, None, kinds=_COARSE_KINDS, deletion=_COARSE_DELETION)
+        size //= _COARSER
+        path = np.minimum(path * _COARSER, [-(-n // size)] * 2 + [-(-m // size)] * 2)

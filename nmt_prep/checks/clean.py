@@ -8,14 +8,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterator
 
-from pydantic_core import PydanticCustomError
-
 from nmt_prep.cleaning.decontamination.sets import against_problems
 from nmt_prep.cleaning.fixes import parse_fixes
-from nmt_prep.cleaning.presets import PRESET_AGAINST, language_pairs
+from nmt_prep.cleaning.presets import PRESET_AGAINST
 from nmt_prep.cleaning.rules import rule_problems
 from nmt_prep.config import CleanSettings, Config, CorpusCleaning, Languages
-from nmt_prep.config.languages import check_language
+from nmt_prep.config.pairs import are_languages, splits_of
 from nmt_prep.config.problems import KeyPath, Problem
 
 
@@ -30,7 +28,7 @@ def clean_problems(config: Config, settings: CleanSettings) -> Iterator[Problem]
     yield from _evaluation_problems(settings, config)
     corpora = {corpus.name for split in settings.splits for corpus in config.splits[split]}
     for name in settings.overrides:
-        if name not in corpora and not any(map(_are_languages, language_pairs(name))):
+        if name not in corpora and not any(map(are_languages, splits_of(name))):
             problem = f"neither a corpus that is cleaned nor a language pair such as en-de{_nearest(name, corpora)}"
             yield ("clean", "overrides", name), f"{problem} (corpora: {', '.join(sorted(corpora))})"
 
@@ -88,12 +86,3 @@ def _layer_problems(layer: CleanSettings | CorpusCleaning, path: KeyPath) -> Ite
 def _nearest(name: str, known: Collection[str]) -> str:
     near = difflib.get_close_matches(name, sorted(known), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
-
-
-def _are_languages(tags: tuple[str, str]) -> bool:
-    try:
-        for tag in tags:
-            check_language(tag)
-    except PydanticCustomError:
-        return False
-    return all(tags)

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from nmt_prep import stages
 from nmt_prep.checks.corpora import completed
+from nmt_prep.checks.pairs import by_pair, only_with_pairs
 from nmt_prep.config import CleanSettings, Config, Corpus, ExistingVocab, Section, Vocab
 from nmt_prep.config.file import read_file
 from nmt_prep.config.languages import ConfigLanguages
@@ -149,6 +150,8 @@ def _problems_of_valid_parts(values: Mapping[str, Any]) -> Iterator[Problem]:
     """Yields the problems of corpora, rules and vocabularies whose types are right, in a config with wrong types."""
     languages = _valid(ConfigLanguages, values.get("languages"))
     splits = values.get("splits")
+    if values.get("pairs") is not None:  # corpora are divided before they are checked
+        splits = None
     for split, corpora in splits.items() if isinstance(splits, Mapping) else ():
         for number, data in enumerate(corpora if isinstance(corpora, tuple) else ()):
             if (corpus := _valid(Corpus, data)) is not None:
@@ -171,8 +174,10 @@ def _valid(kind: Any, value: object) -> Any:
 
 def _completed(config: Config) -> tuple[Config, list[Problem]]:
     """Returns the config with completed corpora, and their problems."""
+    if config.pairs is not None:
+        return by_pair(config)
     splits: dict[str, tuple[Corpus, ...]] = {}
-    problems: list[Problem] = []
+    problems = [*only_with_pairs(config)]
     for split, corpora in config.splits.items():
         made = [completed(corpus, config.languages) for corpus in corpora]
         splits[split] = tuple(corpus for corpus, _ in made)

@@ -28,8 +28,8 @@ def section_in_full(config: Config, settings: CleanSettings) -> dict[str, Any]:
         settings: its section ``clean``.
     """
     common = cleaning_of(settings, config.languages, "")
-    names = dict.fromkeys(corpus.name for split in settings.splits for corpus in config.splits[split])
-    own = {name: cleaning_of(settings, config.languages, name) for name in names}
+    corpora = {corpus.name: corpus for split in settings.splits for corpus in config.splits[split]}
+    own = {name: cleaning_of(settings, config.languages_of(corpus), name) for name, corpus in corpora.items()}
     differences = {name: _difference(common, each) for name, each in own.items()}
     overrides = {name: each for name, each in differences.items() if each}
     return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
@@ -175,11 +175,6 @@ def overrides_of(settings: CleanSettings, languages: Languages, corpus: str) -> 
     for key in dict.fromkeys([*pairs, corpus]):
         if key in settings.overrides:
             yield key, settings.overrides[key]
-
-
-def language_pairs(key: str) -> Sequence[tuple[str, str]]:
-    """Returns all ways to split a key such as ``en-de`` or ``pt-BR-en`` at a hyphen into two language tags."""
-    return [(key[: dash.start()], key[dash.end() :]) for dash in re.finditer("-", key)]
 
 
 def _language(tag: str) -> str:

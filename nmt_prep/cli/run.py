@@ -304,7 +304,7 @@ def batch_preview(config: Config, split: str = "train") -> str:
 def _text(config: Config, split: str, side: Side, tokenizer: Tokenizer, ids: list[int]) -> str:
     """Returns the text of a row without its frame. A tag is added by name, because not every dialect decodes it."""
     description = config.vocab.frame.of(side)
-    for tag in sorted({corpus.tags[side] for corpus in config.splits[split] if side in corpus.tags}):
+    for tag in sorted({corpus.tags[side] for corpus in config.directed(split) if side in corpus.tags}):
         inside = frame.Frame.parse(tokenizer, description, tag).inside(ids)
         if inside is not None:
             return f"{tag} {tokenizer.decode(inside)}"

@@ -6,8 +6,10 @@ import codecs
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, model_validator
 
+from nmt_prep.config.languages import CheckedTag
+from nmt_prep.config.pairs import LanguagePair
 from nmt_prep.config.section import Amount, Languages, Name, Section
 from nmt_prep.config.url import Checksums, Mirrors, Sha256, Urls, one_or_more, per_side
 from nmt_prep.sides import SIDES, Side
@@ -130,7 +132,14 @@ class Corpus(Section):
     fields: Fields | None = None
     """{source: translation.en, target: translation.zh}: where the two sides are in a row (jsonl, parquet)"""
     languages: Languages | None = None
-    """{source: …, target: …}: the language tags in the files, if they differ from the config's (tmx, xliff, wmt_xml)"""
+    """{source: …, target: …}: the languages of the two sides in a config with pairs; otherwise the language tags in the
+    files, if they differ from the config's (tmx, xliff, wmt_xml)"""
+    both_directions: bool = False
+    """true or false: use the corpus in both directions, in a config with pairs; it is read, cleaned and stored once"""
+    texts: Annotated[dict[CheckedTag, _Number | _Text] | tuple[CheckedTag, ...], Field(min_length=2)] | None = None
+    """a list of languages, or a mapping from languages to places such as {en: 0, de: 1, cs: 2}, in a config with pairs:
+    the languages of a corpus of several. A place is a column (tsv, csv), a path of field names (jsonl, parquet), the
+    language tag in the file (tmx, xliff, wmt_xml) or a member of the archive (plain)"""
     references: Literal["all"] | Translators | None = None
     """a translator, a list of them, or all: the references to read, each giving its own pairs (wmt_xml, sgm)"""
     systems: Literal["all"] | Translators | None = None
@@ -160,7 +169,11 @@ class Corpus(Section):
     swap: bool = False
     """true or false: exchange the two sides after reading"""
     tag: Tag | None = None
-    """{source: <2zh>}: a piece of vocab.reserved to put before the ids of each row of a side"""
+    """{source: <2zh>}: a piece of vocab.reserved to put before the ids of each row of a side; in a config with pairs,
+    {source} and {target} in it stand for the languages of the pair"""
+
+    _pair: LanguagePair | None = PrivateAttr(None)
+    _reverse: Corpus | None = PrivateAttr(None)
 
     @model_validator(mode="after")
     def _fits(self) -> Corpus:
@@ -183,6 +196,26 @@ class Corpus(Section):
             yield "sha256 must be {source: …, target: …}, like url"
         if (self.sha256.source or self.sha256.target) and self.url.both is not None:
             yield "sha256 must be one checksum, because url is one file"
+
+    @property
+    def pair(self) -> LanguagePair | None:
+        """The languages of the two sides, in a config with pairs."""
+        return self._pair
+
+    @property
+    def reverse(self) -> Corpus | None:
+        """The corpus with exchanged sides, if both directions are used. It has no files of its own."""
+        return self._reverse
+
+    def spoken(self, languages: Languages) -> Languages:
+        """Returns the languages of the two sides, given those of the config."""
+        return self._pair.languages if self._pair else self.languages or languages
+
+    def used_as(self, pair: LanguagePair, reverse: Corpus | None) -> Corpus:
+        """Returns the corpus with the languages of its sides, and its other direction."""
+        copy = self.model_copy()
+        copy._pair, copy._reverse = pair, reverse
+        return copy
 
     @property
     def awaits_catalogue(self) -> bool:

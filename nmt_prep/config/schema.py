@@ -15,11 +15,12 @@ from pydantic import AfterValidator, Field, PrivateAttr, StringConstraints, fiel
 from pydantic_core import PydanticCustomError
 
 from nmt_prep.config.clean import CleanSettings
-from nmt_prep.config.corpus import Corpus
-from nmt_prep.config.languages import ConfigLanguages
+from nmt_prep.config.corpus import Corpus, Tag
+from nmt_prep.config.languages import CheckedTag, ConfigLanguages
 from nmt_prep.config.outputs import LAYOUT, ROW_LENGTH, AnyOutput, Layout, RowLength, Shards
+from nmt_prep.config.pairs import MULTIPLE, Pairs
 from nmt_prep.config.problems import UNKNOWN_NAME
-from nmt_prep.config.section import Amount, Count, Location, Name, Section, default_kind
+from nmt_prep.config.section import Amount, Count, Languages, Location, Name, Section, default_kind
 from nmt_prep.config.vocab import ExistingVocab, T2TVocab, Vocab
 from nmt_prep.sides import SIDES
 
@@ -67,6 +68,9 @@ class SampleSettings(Section):
     """a number of bytes >= 1: how much of each side of each corpus is sampled"""
     origin: Literal["cleaned", "raw"] = Field("cleaned", alias="from")
     """cleaned or raw: lines that cleaning left, or all lines of the corpora; the same without a section clean"""
+    temperature: Annotated[float, Field(ge=1, strict=False)] | Literal["equal"] | None = None
+    """a number >= 1, or equal, or null for all that bytes_per_corpus allows: makes the share of each language in a
+    config with pairs proportional to its bytes to the power 1 / temperature, or all shares equal"""
 
 
 class AlignSettings(Section):
@@ -200,7 +204,15 @@ class Config(Section):
     name: Name
     """letters, digits, dots, dashes and underscores: the name of the data set, part of file names"""
     languages: ConfigLanguages
-    """{source: …, target: …}: the languages of the two sides"""
+    """{source: …, target: …}: the languages of the two sides; for several pairs of languages, give pairs instead"""
+    pairs: Pairs | None = None
+    """a list of pairs such as en-de, {english-centric: [de, cs]}, all for all directions that the corpora of train
+    have, or null for the pair of languages: the directions to prepare; each corpus names its languages"""
+    tag: Tag | None = None
+    """{source: <2{target}>}: the tag of corpora without a tag of their own, if there are pairs; {source} and {target}
+    stand for the languages of a pair"""
+    codes: dict[CheckedTag, Annotated[str, StringConstraints(pattern=r"^\S+$")]] = Field(default_factory=dict)
+    """a mapping such as {en: eng_Latn}: the names of languages in tags, if they differ from the language tags"""
     output_dir: Location
     """a path, relative to the working directory, ~ for the home directory: where the run writes"""
     seed: int = Field(ge=0, lt=2**63)
@@ -229,6 +241,15 @@ class Config(Section):
     """a mapping: where tasks run, and their memory"""
     publish: PublishSettings | None = None
     """a mapping, or null for no copy: an object store that receives a copy of the outputs"""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_languages(cls, values: object) -> object:
+        if not isinstance(values, dict) or values.get("pairs") is None:
+            return values
+        if "languages" in values:
+            raise ValueError("give either languages (one pair) or pairs (several), not both")
+        return {**values, "languages": {"source": MULTIPLE, "target": MULTIPLE}}
 
     @field_validator("output_dir")
     @classmethod
@@ -301,7 +322,7 @@ class Config(Section):
         for split, corpora in self.splits.items():
             for corpus in corpora:
                 for side, tag in corpus.tags.items():
-                    if tag not in self.vocab.own_pieces:
+                    if tag not in self.vocab.own_pieces and not (self.pairs and "{" in tag):
                         raise ValueError(
                             f"splits.{split}.{corpus.name}.tag.{side} is {tag!r}, which is not in vocab.reserved; "
                             "add it there to make it a single piece"
@@ -333,6 +354,14 @@ class Config(Section):
         copy = self.model_copy()
         copy._base_dir = Path(base_dir).absolute()
         return copy
+
+    def languages_of(self, corpus: Corpus) -> Languages:
+        """Returns the languages of the two sides of a corpus."""
+        return corpus.pair.languages if corpus.pair else self.languages
+
+    def directed(self, split: str) -> tuple[Corpus, ...]:
+        """Returns the corpora of a split, each followed by its other direction if both directions are used."""
+        return tuple(each for corpus in self.splits[split] for each in (corpus, corpus.reverse) if each is not None)
 
     def shards(self, split: str) -> int:
         """Returns the number of shards of a split."""

@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -85,6 +86,7 @@ class PairFile:
         source_bytes: UTF-8 bytes of the source lines, with one byte for the end of each line.
         target_bytes: UTF-8 bytes of the target lines, with one byte for the end of each line.
         sha256: digest of the file.
+        reversed: true if the sides of its pairs are exchanged when they are read, for the other direction of a corpus.
     """
 
     file: str
@@ -94,6 +96,7 @@ class PairFile:
     source_bytes: int | None = None
     target_bytes: int | None = None
     sha256: str | None = None
+    reversed: Literal[True] | None = None
 
     @property
     def path(self) -> Path:
@@ -110,6 +113,33 @@ class PairFile:
     def below(self, directory: Path) -> PairFile:
         """Returns the file with its path below a directory."""
         return replace(self, file=str(directory / self.file))
+
+    def reverse(self, corpus: str) -> PairFile:
+        """Returns the file as one of the other direction, which is a corpus of its own."""
+        flag: Literal[True] | None = None if self.reversed else True
+        source, target = self.source_bytes, self.target_bytes
+        return replace(self, corpus=corpus, source_bytes=target, target_bytes=source, reversed=flag)
+
+    def batches(
+        self, row_groups: Iterable[int] | None = None, columns: Sequence[str] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Reads the file as :func:`iter_pairs` does, with the sides and the corpus of its direction.
+
+        Raises:
+            CorpusError: the part or a file with its lines is damaged, has changed, or cannot be read.
+        """
+        if not self.reversed:
+            yield from iter_pairs(self.path, row_groups, columns)
+            return
+        exchanged = {"source": "target", "target": "source"}
+        wanted = None if columns is None else [exchanged.get(name, name) for name in columns]
+        for batch in iter_pairs(self.path, row_groups, wanted):
+            names = [exchanged.get(name, name) for name in batch.schema.names]
+            found = dict(zip(names, batch.columns, strict=True))
+            if "corpus" in found:
+                found["corpus"] = pa.DictionaryArray.from_arrays(found["corpus"].indices, pa.array([self.corpus]))
+            names.sort(key=lambda name: SIDES.index(name) if name in SIDES else len(SIDES))
+            yield pa.record_batch([found[name] for name in names], names=names)
 
     @model_serializer(mode="wrap")
     def _known(self, as_mapping: Callable[[PairFile], dict[str, object]]) -> dict[str, object]:

@@ -162,17 +162,19 @@ class CorpusInfo(_Model):
         pairs: number of its pairs.
         tag: for each side with a tag, the piece whose id begins every row; omitted from the file if there is none.
         licence: the licence in the config; omitted from the file if there is none.
+        language_pair: such as ``en-de``, in a run with several pairs of languages; else omitted from the file.
     """
 
     name: str
     pairs: NonNegativeInt
     tag: dict[Literal["source", "target"], str] = {}
     licence: str | None = None
+    language_pair: str = ""
 
     @model_serializer(mode="wrap")
     def _without_empty_values(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
         values: dict[str, Any] = fields(self)
-        return {key: value for key, value in values.items() if key not in ("tag", "licence") or value}
+        return {key: value for key, value in values.items() if key not in ("tag", "licence", "language_pair") or value}
 
 
 class IndexInfo(_Model):
@@ -213,7 +215,10 @@ _LENGTHS = ("source_lengths", "target_lengths", "max_lengths")
 
 
 class SplitInfo(_Model):
-    """Counts of a split and its shards in order; lengths count EOS, ``max_lengths`` is of the longer side."""
+    """Counts of a split and its shards in order; lengths count EOS, ``max_lengths`` is of the longer side.
+
+    ``language_pairs`` counts the pairs of each pair of languages, if the run has several; else the file omits it.
+    """
 
     pairs: NonNegativeInt
     source_tokens: NonNegativeInt
@@ -221,7 +226,20 @@ class SplitInfo(_Model):
     source_lengths: Histogram
     target_lengths: Histogram
     max_lengths: Histogram
+    language_pairs: dict[str, NonNegativeInt] = {}
     shards: tuple[ShardInfo, ...]
+
+    @model_serializer(mode="wrap")
+    def _without_empty_values(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        values: dict[str, Any] = fields(self)
+        return {key: value for key, value in values.items() if key != "language_pairs" or value}
+
+    def with_pairs(self, corpora: Sequence[CorpusInfo]) -> Self:
+        """Returns the split with the number of pairs of each pair of languages, given its corpora."""
+        pairs = Counter[str]()
+        for corpus in corpora:
+            pairs.update({corpus.language_pair: corpus.pairs} if corpus.language_pair else {})
+        return self.model_copy(update={"language_pairs": dict(pairs)})
 
     @classmethod
     def of(cls, stats: PairStats, shards: Sequence[ShardInfo]) -> SplitInfo:

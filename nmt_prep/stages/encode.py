@@ -109,7 +109,7 @@ class Encode(Stage[EncodeOutput, Made]):
         if not link_files(records, job.directory, earlier.files.keys() - {DATASET_FILE}):
             return None
         info = load_dataset_info(records)
-        corpora = {split: _with_licences(job.config.splits[split], listed) for split, listed in info.corpora.items()}
+        corpora = {split: _with_licences(job.config.directed(split), listed) for split, listed in info.corpora.items()}
         info = info.model_copy(update={"input": _input_info(job.config), "corpora": corpora})
         write_dataset_info(job.directory, info)
         digests = {name: digest for name, digest in earlier.files.items() if name != DATASET_FILE}
@@ -162,12 +162,12 @@ def _spill_tasks(job: Job, parts: Parts, plans: Mapping[str, ShardPlan]) -> Iter
     frames = corpus_frames(job)
     for split, plan in plans.items():
         row = 0
-        corpora = {corpus.name: corpus.pairs for corpus in _corpora(job.config.splits[split], parts[split])}
+        corpora = {corpus.name: corpus.pairs for corpus in _corpora(job.config.directed(split), parts[split])}
         first_rows: dict[str, int] = {}
         for number, part in enumerate(parts[split]):
             yield SpillTask(
                 key=f"spill-{split}-{number:05d}",
-                part=part.path,
+                part=part,
                 corpus=[*corpora].index(part.corpus),
                 first_row=row,
                 plan=plan,
@@ -206,6 +206,7 @@ def _describe(job: Job, splits: Mapping[str, SplitInfo]) -> DatasetInfo:
         )
         for side, facts in job.read(Vocabulary).sides().items()
     }
+    corpora = {split: _corpora(config.directed(split), listed) for split, listed in parts.items()}
     return DatasetInfo(
         name=config.name,
         config_fingerprint=job.fingerprint,
@@ -215,8 +216,8 @@ def _describe(job: Job, splits: Mapping[str, SplitInfo]) -> DatasetInfo:
         languages=LanguageCodes(source=config.languages.source, target=config.languages.target),
         vocab=Vocabularies(**vocabularies),
         input=_input_info(config),
-        corpora={split: _corpora(config.splits[split], listed) for split, listed in parts.items()},
-        splits=dict(splits),
+        corpora=corpora,
+        splits={split: counts.with_pairs(corpora[split]) for split, counts in splits.items()},
     )
 
 
@@ -248,8 +249,11 @@ def _corpora(corpora: Sequence[Corpus], parts: Sequence[PairFile]) -> tuple[Corp
     pairs: dict[str, int] = {}
     for part in parts:
         pairs[part.corpus] = pairs.get(part.corpus, 0) + part.pairs
-    tags = {corpus.name: corpus.tags for corpus in corpora}
-    listed = tuple(CorpusInfo(name=name, pairs=count, tag=tags[name]) for name, count in pairs.items())
+    by_name = {corpus.name: corpus for corpus in corpora}
+    listed = tuple(
+        CorpusInfo(name=name, pairs=count, tag=by_name[name].tags, language_pair=str(by_name[name].pair or ""))
+        for name, count in pairs.items()
+    )
     return _with_licences(corpora, listed)
 
 
@@ -259,14 +263,22 @@ def _with_licences(corpora: Sequence[Corpus], listed: Sequence[CorpusInfo]) -> t
 
 
 def tag_settings(config: Config) -> dict[str, object]:
-    """Returns the tags and frames in the config, as settings of a stage that inserts them."""
+    """Returns the pairs of languages, tags and frames in the config, as settings of a stage that inserts them."""
     frames = config.vocab.frame.model_dump(exclude_none=True)
-    return {f"vocab.frame.{side}": text for side, text in frames.items()} | {
-        f"splits.{split}.{corpus.name}.tag.{side}": tag
-        for split, corpora in config.splits.items()
-        for corpus in corpora
-        for side, tag in corpus.tags.items()
+    pairs = {
+        f"splits.{split}.pairs": {corpus.name: str(corpus.pair) for corpus in config.directed(split)}
+        for split in (config.splits if config.pairs else ())
     }
+    return (
+        {f"vocab.frame.{side}": text for side, text in frames.items()}
+        | pairs
+        | {
+            f"splits.{split}.{corpus.name}.tag.{side}": tag
+            for split in config.splits
+            for corpus in config.directed(split)
+            for side, tag in corpus.tags.items()
+        }
+    )
 
 
 def corpus_frames(job: Job) -> dict[str, dict[str, dict[Side, Frame]]]:
@@ -304,10 +316,10 @@ def corpus_frames(job: Job) -> dict[str, dict[str, dict[Side, Frame]]]:
     return {
         split: {
             corpus.name: {side: frame(split, corpus, side) for side in SIDES}
-            for corpus in corpora
+            for corpus in job.config.directed(split)
             if corpus.role != "vocab"
         }
-        for split, corpora in job.config.splits.items()
+        for split in job.config.splits
     }
 
 
@@ -340,8 +352,8 @@ def run_facts(job: Job, records: Path) -> RunFacts:
         corpora=corpora,
         licences={
             corpus.name: corpus.licence
-            for listed in config.splits.values()
-            for corpus in listed
+            for split in config.splits
+            for corpus in config.directed(split)
             if corpus.licence is not None
         },
         fingerprint=job.fingerprint,

@@ -16,7 +16,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from nmt_prep.corpora import iter_pairs, strip_lines
+from nmt_prep.corpora import strip_lines
+from nmt_prep.corpora.parts import PairFile
 from nmt_prep.engines import Tick
 from nmt_prep.pipeline.rounds import Round
 from nmt_prep.records.dataset_json import PairStats, ShardInfo
@@ -68,7 +69,7 @@ class SpillTask:
     """
 
     key: str
-    part: Path
+    part: PairFile
     corpus: int
     first_row: int
     plan: ShardPlan
@@ -164,7 +165,7 @@ def encode_part(task: SpillTask, tick: Tick) -> PairStats:
     with SpillWriter(
         task.spill, task.plan, frames=(source, target), buffer_bytes=spill_buffer(task.memory, task.plan.buckets)
     ) as writer:
-        for batch in iter_pairs(task.part, columns=SIDES):
+        for batch in task.part.batches(columns=SIDES):
             text = {side: strip_lines(batch.column(side)) for side in SIDES}
             ids = {side: tokenizers[side].encode_batch(text[side], threads=1) for side in SIDES}
             stats = writer.add(row, ids["source"], ids["target"], task.corpus)

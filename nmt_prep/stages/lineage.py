@@ -113,7 +113,7 @@ class Lineage:
             )
         if not colon:
             return self._checked(int(number), self.pairs, f"records of {self._split}")
-        if any(corpus.name == place for corpus in self._outputs.config.splits[self._split]):
+        if any(corpus.name == place for corpus in self._outputs.config.directed(self._split)):
             part, inside = CorpusRows(self._outputs, self._split, place).find(self._parts, int(number))
             first = self._ends[part] - self._parts[part].pairs
             return int(self._plan.shuffle.positions(first + inside, 1)[0])
@@ -155,7 +155,7 @@ class Lineage:
         if name in self._shards:
             return self._shards.index(name)
         if not (name.isascii() and name.isdecimal()):
-            corpora = ", ".join(corpus.name for corpus in self._outputs.config.splits[self._split])
+            corpora = ", ".join(corpus.name for corpus in self._outputs.config.directed(self._split))
             raise ArgumentError(f"{self._split} has no shard and no corpus {name!r} (corpora: {corpora})")
         return self._checked(int(name), len(self._shards), f"shards of {self._split}")
 
@@ -174,7 +174,7 @@ def read_row(part: PairFile, number: int) -> dict[str, Any]:
     """
     for group, pairs in enumerate(row_groups(part.path)):
         if number < pairs:
-            table = pa.Table.from_batches(list(iter_pairs(part.path, [group])))
+            table = pa.Table.from_batches(list(part.batches([group])))
             (row,) = table.slice(number, 1).to_pylist()
             found: dict[str, Any] = row
             return found
@@ -203,7 +203,7 @@ class FilePlace:
 
 
 def corpus_of(config: Config, split: str, name: str) -> tuple[int, Corpus]:
-    """Returns a corpus of a split and its number in the split.
+    """Returns the corpus of a split that has a name, in one of its directions, and its number in the split.
 
     Raises:
         ArgumentError: there is no such split or corpus.
@@ -211,9 +211,9 @@ def corpus_of(config: Config, split: str, name: str) -> tuple[int, Corpus]:
     if split not in config.splits:
         raise ArgumentError(f"there is no split {split!r}; the splits are {', '.join(config.splits)}")
     for index, corpus in enumerate(config.splits[split]):
-        if corpus.name == name:
+        if name in (corpus.name, corpus.reverse and corpus.reverse.name):
             return index, corpus
-    known = ", ".join(corpus.name for corpus in config.splits[split])
+    known = ", ".join(corpus.name for corpus in config.directed(split))
     raise ArgumentError(f"there is no corpus {name!r} in {split}; its corpora are {known}")
 
 
@@ -229,6 +229,7 @@ class CorpusRows:
         index, self._corpus = corpus_of(outputs.config, split, name)
         self._outputs = outputs
         self._split = split
+        self._name = name
         self._source = corpus_files(outputs, split, index, self._corpus)
         self._steps = whole_steps(self._source.files[0], file_steps(outputs, split, self._corpus))
 
@@ -278,7 +279,7 @@ class CorpusRows:
             ArgumentError: there is no such row, or it was dropped; the message says why.
             CorpusError: a part, or the corpus, cannot be read.
         """
-        own = [number for number, part in enumerate(parts) if part.corpus == self._corpus.name]
+        own = [number for number, part in enumerate(parts) if part.corpus == self._name]
         for number in own:
             before = 0
             for batch in iter_pairs(parts[number].path):

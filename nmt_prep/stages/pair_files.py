@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from nmt_prep.config import Config
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from nmt_prep.config import Config, Corpus
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.pipeline.stage import AnyStage, Outputs
 from nmt_prep.stages.clean import Clean
@@ -15,13 +18,26 @@ def pair_stages(config: Config) -> tuple[type[AnyStage], ...]:
 
 
 def pair_files(job: Outputs) -> dict[str, list[PairFile]]:
-    """Returns the files of the pairs that go into the records, by split, in order."""
+    """Returns the files of the pairs that go into the records, by split, in order.
+
+    The files of a corpus that is used in both directions come twice, as those of two corpora.
+    """
     compiled, cleaned = compiled_files(job), {} if job.config.clean is None else job.read(Clean).parts
     directory = job.directory_of(Clean)
     for split, parts in cleaned.items():
         vocab = {corpus.name for corpus in job.config.splits[split] if corpus.role == "vocab"}
         compiled[split] = [part.below(directory) for part in parts if part.corpus not in vocab]
-    return compiled
+    return {split: list(_directed(job.config.splits[split], parts)) for split, parts in compiled.items()}
+
+
+def _directed(corpora: Sequence[Corpus], parts: Sequence[PairFile]) -> Iterator[PairFile]:
+    """Yields the files of each corpus, and those of its other direction."""
+    by_name = {corpus.name: corpus for corpus in corpora}
+    for name, listed in groupby(parts, lambda part: part.corpus):
+        files, reverse = [*listed], by_name[name].reverse
+        yield from files
+        if reverse is not None:
+            yield from (file.reverse(reverse.name) for file in files)
 
 
 def compiled_files(job: Outputs) -> dict[str, list[PairFile]]:

@@ -14,7 +14,7 @@ from functools import reduce
 from operator import add
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,7 @@ from _nmt_prep_core import LineSampler
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import joined_lines
 from nmt_prep.config import Config, ExistingVocab
+from nmt_prep.config.schema import SampleSettings
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora import open_corpus, strip_lines
 from nmt_prep.corpora.parts import iter_pairs
@@ -45,6 +46,8 @@ from nmt_prep.stages.extract import Extract
 
 READ_BYTES = 1 << 20
 
+Unit: TypeAlias = Literal["characters", "bytes"]
+
 Text: TypeAlias = "tuple[memoryview, int]"
 r"""Lines of a sample in UTF-8, each followed by ``\n``, and their number."""
 
@@ -57,7 +60,7 @@ class RawLines:
         source: the corpus.
         languages: of the config.
         side: to sample.
-        read_bytes: UTF-8 bytes of that side's lines, as compile counted them.
+        bytes: UTF-8 bytes of that side's lines, as compile counted them.
         sound: compile found no fault with any pair.
         steps: all steps of the files that are read in their places, by the names that the reader has for them.
     """
@@ -65,12 +68,12 @@ class RawLines:
     source: CorpusFiles
     languages: Languages
     side: Side
-    read_bytes: int
+    bytes: int
     sound: bool
     steps: Mapping[str, StepRange]
 
-    def sampled(self, budget: int) -> Iterator[Text]:
-        """Yields every n-th line for a budget in characters.
+    def sampled(self, budget: int, unit: Unit) -> Iterator[Text]:
+        """Yields every n-th line for a budget.
 
         Raises:
             CorpusError: the corpus cannot be read; the message begins with its key in the config.
@@ -79,13 +82,13 @@ class RawLines:
             lines = whole_lines(self.steps) if self.steps else None
             reader = open_corpus(self.source.corpus, self.source.files, self.languages, lines)
             files = reader.text_files(self.side)
-            size = self.read_bytes if files is None else sum(path.stat().st_size for path in files)
+            size = self.bytes if files is None else sum(path.stat().st_size for path in files)
             stride = stride_of(size, budget)
-            if files is not None and self.sound:
+            if files is not None and self.sound and unit == "characters":
                 steps = {self.source.files[0][part]: each for part, each in self.steps.items()}
                 yield from sampled_lines(files, stride, budget, steps)
             else:
-                yield from affordable(every(reader.lines(self.side), stride), budget)
+                yield from affordable(every(reader.lines(self.side), stride), budget, unit)
         except CorpusError as error:
             raise self.source.explained(error) from error
 
@@ -104,15 +107,15 @@ class CleanedLines:
     side: Side
     bytes: int
 
-    def sampled(self, budget: int) -> Iterator[Text]:
-        """Yields every n-th line for a budget in characters.
+    def sampled(self, budget: int, unit: Unit) -> Iterator[Text]:
+        """Yields every n-th line for a budget.
 
         Raises:
             CorpusError: a part cannot be read.
         """
         lines = (batch.column(self.side) for path in self.parts for batch in iter_pairs(path, columns=[self.side]))
         taken = every(lines, stride_of(self.bytes, budget))
-        return affordable((batch.cast(pa.large_string()) for batch in taken), budget)
+        return affordable((batch.cast(pa.large_string()) for batch in taken), budget, unit)
 
 
 @dataclass(frozen=True)
@@ -122,14 +125,25 @@ class SampleTask:
     Attributes:
         key: names the task.
         lines: of the corpus.
-        budget: in characters.
+        budget: in characters, or in bytes.
         output: file to write.
+        unit: of the budget. A text that has fewer bytes than its budget is repeated.
     """
 
     key: str
     lines: RawLines | CleanedLines
     budget: int
     output: Path
+    unit: Unit = "characters"
+
+    def sampled(self) -> Iterator[Text]:
+        """Yields the lines of the sample."""
+        budget = self.budget
+        while self.unit == "bytes" and budget > self.lines.bytes > 0:
+            yield from self.lines.sampled(self.lines.bytes, self.unit)
+            budget -= self.lines.bytes
+        if budget:
+            yield from self.lines.sampled(budget, self.unit)
 
 
 @dataclass(frozen=True)
@@ -152,7 +166,7 @@ def sample_corpus(task: SampleTask, tick: Tick) -> SampleSize:
     """
     lines = size = 0
     with atomic_write(task.output) as beside, beside.open("wb") as output:
-        for text, count in task.lines.sampled(task.budget):
+        for text, count in task.sampled():
             output.write(text)
             size += len(text)
             lines += count
@@ -201,6 +215,9 @@ class Sample(Stage[SampleOutput, Sampled]):
             "sample.bytes_per_corpus": config.sample.bytes_per_corpus,
             "splits.train": [corpus.name for corpus in corpora],
         }
+        if config.pairs is not None:
+            settings["sample.temperature"] = config.sample.temperature
+            settings["splits.train.pairs"] = sampled_sides(config)
         if _from_cleaned(config):
             return {**settings, "sample.from": config.sample.origin}
         for corpus in corpora:
@@ -208,12 +225,18 @@ class Sample(Stage[SampleOutput, Sampled]):
         return settings
 
     def work(self, job: Job) -> Rounds[Sampled]:
+        sampled = sampled_sides(job.config)
         lines = _cleaned_lines if _from_cleaned(job.config) else _raw_lines
-        budget = job.config.sample.bytes_per_corpus
+        sides: dict[Side, list[tuple[str, RawLines | CleanedLines]]] = {side: [] for side in SIDES}
+        for index, corpus in enumerate(job.config.splits["train"]):
+            for side, read, language in sampled[corpus.name]:
+                sides[side].append((language, lines(job, index, read)))
+        unit: Unit = "characters" if job.config.sample.temperature is None else "bytes"
+        budgets = _budgets(job.config.sample, [each for side in SIDES for each in sides[side]])
         tasks = {
             side: [
-                SampleTask(key := f"{side}-{index:03d}", lines(job, index, side), budget, job.scratch / key)
-                for index in range(len(job.config.splits["train"]))
+                SampleTask(key := f"{side}-{number:03d}", text, next(budgets), job.scratch / key, unit)
+                for number, (_, text) in enumerate(sides[side])
             ]
             for side in SIDES
         }
@@ -229,6 +252,53 @@ class Sample(Stage[SampleOutput, Sampled]):
         return Result(SampleOutput(**sizes), Counts(other=numbers), files=[f"{side}.txt" for side in SIDES])
 
 
+def sampled_sides(config: Config) -> dict[str, list[tuple[Side, Side, str]]]:
+    """Returns which sides of each corpus of train are sampled.
+
+    Returns:
+        By the name of the corpus: the side that the sample is for, the side of the corpus, and the language if the
+        config has pairs. The other direction of a corpus counts unless the sides share a vocabulary, and a language of
+        a corpus of several is sampled once for each side.
+    """
+    shared, seen = config.vocab.shared, set[tuple[str, ...]]()
+    sampled: dict[str, list[tuple[Side, Side, str]]] = {}
+    for corpus in config.splits["train"]:
+        pair, chosen = corpus.pair, sampled.setdefault(corpus.name, [])
+        if pair is None:
+            chosen.extend((side, side, "") for side in SIDES)
+            continue
+        base = corpus.name.removesuffix(f".{pair}")
+        for side in SIDES:
+            for read in SIDES if corpus.reverse is not None and not shared else (side,):
+                language = pair.source if read == "source" else pair.target
+                key = (base, language) if shared else (base, language, side)
+                if key not in seen:
+                    chosen.append((side, read, language))
+                seen.add(key)
+    return sampled
+
+
+def _budgets(settings: SampleSettings, texts: Sequence[tuple[str, RawLines | CleanedLines]]) -> Iterator[int]:
+    """Yields the budget of each text, given its language: the most for a corpus, or its share by temperature in bytes.
+
+    The shares of the languages add up to the text that there is. A language has more than its text if its share is
+    larger; its lines are then repeated.
+    """
+    if settings.temperature is None:
+        yield from (settings.bytes_per_corpus for _ in texts)
+        return
+    sizes = [min(settings.bytes_per_corpus, text.bytes) for _, text in texts]
+    total: dict[str, int] = {}
+    for (language, _), size in zip(texts, sizes, strict=True):
+        total[language] = total.get(language, 0) + size
+    power = 0 if settings.temperature == "equal" else 1 / settings.temperature
+    weights = {language: float(size) ** power for language, size in total.items() if size}
+    whole = sum(sizes) / sum(weights.values())
+    for (language, _), size in zip(texts, sizes, strict=True):
+        # The last digits of powers depend on the processor.
+        yield int(round(whole * weights[language] * size / total[language], 3)) if size else 0
+
+
 def _from_cleaned(config: Config) -> bool:
     """Returns true if the sample is taken from cleaned text."""
     return config.cleans("train") and config.sample.origin == "cleaned"
@@ -242,7 +312,7 @@ def _raw_lines(job: Job, index: int, side: Side) -> RawLines:
         source=source,
         languages=job.config.languages,
         side=side,
-        read_bytes=counts.source_bytes if side == "source" else counts.target_bytes,
+        bytes=counts.source_bytes if side == "source" else counts.target_bytes,
         sound=not any(counts.dropped[reason] for reason in FAULTS),
         steps=whole_steps(source.files[0], file_steps(job, "train", corpus)),
     )
@@ -260,16 +330,18 @@ def stride_of(size_in_bytes: int, budget: int) -> int:
     return int(size_in_bytes / budget / 2) + 1
 
 
-def affordable(batches: Iterator[pa.Array], budget: int) -> Iterator[Text]:
+def affordable(batches: Iterator[pa.Array], budget: int, unit: Unit = "characters") -> Iterator[Text]:
     """Yields stripped lines until they use up the budget. Reads no more of ``batches`` than needed.
 
     Args:
         batches: Arrow string arrays, none of them empty.
-        budget: in characters; upstream calls them bytes, but counts characters.
+        budget: in characters, as upstream counts, although it calls them bytes; or in bytes with the ends of lines.
+        unit: of the budget.
     """
     for batch in batches:
         lines = strip_lines(batch)
-        ends = np.cumsum(pc.utf8_length(lines).to_numpy(zero_copy_only=False), dtype=np.int64)
+        sizes = pc.utf8_length(lines) if unit == "characters" else pc.add(pc.binary_length(lines), 1)
+        ends = np.cumsum(sizes.to_numpy(zero_copy_only=False), dtype=np.int64)
         taken = lines[: int(np.searchsorted(ends, budget)) + 1]  # includes the line that uses up the budget
         yield joined_lines(taken), len(taken)
         budget -= int(ends[-1])

@@ -54,7 +54,7 @@ class TextTask:
     """
 
     key: str
-    part: Path
+    part: PairFile
     corpus: int
     first_row: int
     plan: ShardPlan
@@ -74,7 +74,7 @@ def spill_text(task: TextTask, tick: Tick) -> int:
     row = task.first_row
     links = iter(()) if task.linking is None else task.linking.batches()
     with SpillWriter(task.spill, task.plan, buffer_bytes=spill_buffer(task.memory, task.plan.buckets)) as writer:
-        for batch in iter_pairs(task.part, columns=SIDES):
+        for batch in task.part.batches(columns=SIDES):
             text: dict[Side, pa.Array] = {side: strip_lines(batch.column(side)) for side in SIDES}
             if task.linking is None:
                 source, target = (tagged(text[side], task.tags.get(side)) for side in SIDES)
@@ -155,12 +155,12 @@ def _spill_tasks(
     job: Job, want: Wanted, plan: ShardPlan, parts: Sequence[PairFile], linkings: Linkings | None
 ) -> Iterator[TextTask]:
     row = 0
-    tags = {corpus.name: corpus.tags for corpus in job.config.splits[want.split]}
+    tags = {corpus.name: corpus.tags for corpus in job.config.directed(want.split)}
     numbers: dict[str, int] = {}
     for number, part in enumerate(parts):
         yield TextTask(
             key=f"{want.name}-{number:05d}",
-            part=part.path,
+            part=part,
             corpus=numbers.setdefault(part.corpus, len(numbers)),
             first_row=row,
             plan=plan,

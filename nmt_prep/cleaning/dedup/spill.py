@@ -56,12 +56,14 @@ class SpillFiles:
         part: number of the part in its split.
         comparisons: the contents of the records, for each file.
         bits: number of leading bits of a key that are the number of its range.
+        salt: number that keys are mixed with; pairs with different ones are never equal.
     """
 
     directory: Path
     part: int
     comparisons: tuple[Comparison, ...]
     bits: int
+    salt: int = 0
 
     @property
     def paths(self) -> list[Path]:
@@ -103,6 +105,7 @@ class SpillWriter(ExitStack):
             found = records_of(batch, self._files.part, self._files.comparisons)
             for buffer, records in zip(self._buffers, found, strict=True):
                 buffer[self._rows : self._rows + len(batch)] = records
+                buffer[self._rows : self._rows + len(batch), :2] ^= np.uint64(self._files.salt)
             self._rows += len(batch)
             done += len(batch)
             if self._rows == RUN_ROWS:

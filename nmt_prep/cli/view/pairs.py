@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from nmt_prep.cli.plan import check_current
 from nmt_prep.columns import Ragged
 from nmt_prep.config import Config
-from nmt_prep.corpora import iter_pairs, row_groups
+from nmt_prep.corpora import row_groups
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.corpora.reader import DOCUMENT
 from nmt_prep.errors import ArgumentError, OutputError
@@ -226,7 +226,7 @@ def _pairs_of_part(part: PairFile, first: int = 0) -> _Pairs:
     """Returns the pairs of a part: a batch is a row group. ``first`` is the number of its first pair in its corpus."""
 
     def read(batch: int) -> pa.Table:
-        table = pa.Table.from_batches(list(iter_pairs(part.path, [batch])))
+        table = pa.Table.from_batches(list(part.batches([batch])))
         named = {name: table[name] for name in table.schema.names}
         columns = {"corpus": named.pop("corpus").cast(pa.string())}
         if "row" in named:

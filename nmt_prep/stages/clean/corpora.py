@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -73,9 +74,15 @@ class CleanedCorpus:
         """The sides to clean."""
         return sides_of(self.corpus)
 
+    @property
+    def salt(self) -> int:
+        """A number that the keys of its pairs are mixed with, so that only pairs of the same languages are equal."""
+        pair = self.corpus.pair
+        return 0 if pair is None else int.from_bytes(hashlib.sha256(str(pair).encode()).digest()[:8], "little")
+
     def context(self, config: Config) -> Context:
         """Returns the context that rules are built for."""
-        return Context(config.languages, self.sides, config.base_dir)
+        return Context(config.languages_of(self.corpus), self.sides, config.base_dir)
 
     def has_rule(self, name: str) -> bool:
         """Returns true if a rule that needs the whole corpus applies to the corpus."""
@@ -101,7 +108,7 @@ def cleaned_corpora(config: Config) -> Iterator[CleanedCorpus]:
     clean = section_of(config)
     for split in clean.splits:
         for index, corpus in enumerate(config.splits[split]):
-            yield CleanedCorpus(split, index, corpus, cleaning_of(clean, config.languages, corpus.name))
+            yield CleanedCorpus(split, index, corpus, cleaning_of(clean, config.languages_of(corpus), corpus.name))
 
 
 def differently_cleaned(config: Config) -> Iterator[CleanedCorpus]:
@@ -109,7 +116,14 @@ def differently_cleaned(config: Config) -> Iterator[CleanedCorpus]:
     seen = set()
     for corpus in cleaned_corpora(config):
         cleaning = corpus.cleaning
-        distinct = [cleaning.fix, cleaning.rules, cleaning.corpus_rules, corpus.sides, sorted(corpus.corpus.scores)]
+        distinct = [
+            cleaning.fix,
+            cleaning.rules,
+            cleaning.corpus_rules,
+            corpus.sides,
+            sorted(corpus.corpus.scores),
+            corpus.corpus.pair,
+        ]
         if (text := json.dumps(distinct, default=str)) not in seen:
             seen.add(text)
             yield corpus

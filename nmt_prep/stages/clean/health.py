@@ -116,7 +116,7 @@ def look_again(job: Job, cleaned: Sequence[CorpusWork]) -> Rounds[tuple[HealthWa
         corpora.append(
             ObservedCorpus(
                 *place,
-                suspect.corpus.languages or job.config.languages,
+                suspect.corpus.spoken(job.config.languages),
                 facts if suspect.judged else PairFacts(facts.pairs),
                 suspect.parts,
                 tuple(task.keys for task in tasks[place] if task.keys is not None),
@@ -161,4 +161,4 @@ def _suspects(job: Job, cleaned: Sequence[CorpusWork]) -> Iterator[_Suspect]:
 def _task(job: Job, suspect: _Suspect, part: Path, *, keys: bool) -> LookTask:
     key, corpus = f"look-{suspect.split}-{part.stem}", suspect.corpus
     written = job.scratch / "look" / key if keys and corpus.role == "parallel" else None
-    return LookTask(key, part, corpus.languages or job.config.languages, observed_sides(corpus), written)
+    return LookTask(key, part, corpus.spoken(job.config.languages), observed_sides(corpus), written)

@@ -276,7 +276,9 @@ def samples_of(job: Job, rule: LearnedRule, corpora: Sequence[CorpusWork]) -> Ro
     groups: dict[tuple[object, ...], list[CorpusWork]] = {}
     for work in corpora:
         options = rule.options(work.corpus)
-        groups.setdefault((work.split, options.model, options.learn, options.pairs), []).append(work)
+        groups.setdefault(
+            (work.split, work.corpus.corpus.pair, options.model, options.learn, options.pairs), []
+        ).append(work)
     texts, most, drawn = list[Text](), dict[str, int](), dict[str, int]()
     for number, works in enumerate(groups.values()):
         name, options = f"{works[0].split}-{number}", rule.options(works[0].corpus)

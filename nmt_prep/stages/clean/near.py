@@ -119,6 +119,7 @@ class NearTask:
         part: the part; None for ranges and shares.
         hashed: the two sides of the part that are hashed; the same one twice for a part of a corpus of one side.
         shares: number of shares of the clusters.
+        salt: number that the hashes of the part are mixed with, as in the records of its keys.
     """
 
     key: str
@@ -127,6 +128,7 @@ class NearTask:
     part: PairFile | None = None
     hashed: tuple[Side, Side] = SIDES
     shares: int = 1
+    salt: int = 0
 
     def batches(self, columns: Sequence[str] = (*SIDES, "row")) -> Iterator[tuple[pa.RecordBatch, Records]]:
         """Yields the batches of the part with the places of their pairs.
@@ -172,6 +174,7 @@ def write_bands(task: NearTask, tick: Tick) -> Written:
             dropped = marks.among(places)
             chosen = batch.filter(pa.array(~dropped)) if dropped.any() else batch
             held.append(split.signatures.records(chosen, task.number, task.hashed))
+            held[-1][:, 0] ^= np.uint64(task.salt)
             size, rows = size + held[-1].nbytes, rows + len(held[-1])
             if size >= split.plan.buffer:
                 write()
@@ -391,7 +394,9 @@ def _part_tasks(
     """Returns a task for each part of each split."""
     return {
         split.name: [
-            NearTask(f"{which}-{part.stem}", common[split.name], part.number, part.file, part.hashed)
+            NearTask(
+                f"{which}-{part.stem}", common[split.name], part.number, part.file, part.hashed, salt=part.task.of.salt
+            )
             for part in split.parts
         ]
         for split in splits

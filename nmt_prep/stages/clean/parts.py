@@ -45,6 +45,7 @@ class CorpusTask:
         context: the languages and sides of the corpus.
         rejects: the rejected pairs to write: none, a sample, or all.
         seed: seed of the sample.
+        salt: number that the keys of its pairs are mixed with when they are compared with others.
         against: the evaluation sets that its pairs are compared with; None for none.
     """
 
@@ -54,6 +55,7 @@ class CorpusTask:
     context: Context
     rejects: Literal["none", "sample", "all"]
     seed: int
+    salt: int = 0
     against: Against | None = None
 
 

@@ -78,13 +78,14 @@ def work_on_corpora(job: Job, keys: Mapping[str, Ranges], against: Against | Non
             context=corpus.context(config),
             rejects=clean.rejects,
             seed=config.seed,
+            salt=corpus.salt,
             against=against if is_decontaminated(config, split, corpus.corpus) else None,
         )
         comparisons = _comparisons(config, corpus)
         spills: list[SpillFiles | None] = [None] * len(parts)
         if comparisons:
             place = spill_directory(job, split)
-            spills = [SpillFiles(place, next(numbers[split]), (), keys[split].bits) for _ in parts]
+            spills = [SpillFiles(place, next(numbers[split]), (), keys[split].bits, corpus.salt) for _ in parts]
         early, late = ([rule.this for rule in rules if rule.applies(corpus)] for rules in (EARLY, LATE))
         dedup, limits = ([this] if this in comparisons else [] for this in PASSES)
         passes = ("rules", *early, *dedup, *late, *limits)

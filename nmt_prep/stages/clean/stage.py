@@ -221,6 +221,8 @@ class Clean(Stage[CleanOutput, Cleaned]):
         settings |= decontamination_settings(config)
         for corpus in cleaned_corpora(config):
             cleaning, key = corpus.cleaning, corpus.name
+            if corpus.corpus.pair is not None:
+                settings[f"{key}.languages"] = [*corpus.corpus.pair]
             settings[f"{key}.sides"] = [*corpus.sides]
             settings[f"{key}.fix"] = [*cleaning.fix]
             settings[f"{key}.rules"] = [*cleaning.rules]

@@ -188,7 +188,7 @@ def _observed_corpora(job: Job, made: Iterable[tuple[CorpusFiles, Sequence[Compi
         ObservedCorpus(
             source.split,
             source.corpus.name,
-            source.corpus.languages or job.config.languages,
+            source.corpus.spoken(job.config.languages),
             reduce(add, (compiled.facts for compiled in slices)),
             tuple(job.directory / part.file for compiled in slices for part in compiled.parts),
             tuple(filter(None, (_keys_file(job, source, number) for number in range(len(slices))))),

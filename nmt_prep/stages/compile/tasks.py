@@ -189,7 +189,7 @@ def _compile(task: CompileTask, tick: Tick) -> CompiledSlice:
     files = linked_files(task.source, task.slice, task.directory.parent) if names_lines else {}
     batches = _sound(numbered(rows, task.slice.first_row) if task.source.rows or files else rows, counts, tick)
     parts: list[PairFile] = []
-    observer = PairObserver(corpus.languages or task.languages, observed_sides(corpus))
+    observer = PairObserver(corpus.spoken(task.languages), observed_sides(corpus))
     if not task.written:
         counts.dropped["vocab_only"] = sum(len(batch) for batch in batches)
     else:

@@ -175,7 +175,7 @@ def _tags(config: Config, side: Side) -> dict[str, str]:
     """Returns the tags of a side by their keys in the config."""
     return {
         f"splits.{split}.{corpus.name}.tag.{side}": corpus.tags[side]
-        for split, corpora in config.splits.items()
-        for corpus in corpora
+        for split in config.splits
+        for corpus in config.directed(split)
         if side in corpus.tags
     }

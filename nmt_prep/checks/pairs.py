@@ -1,0 +1,208 @@
+"""Divides the corpora of a config with ``pairs`` into corpora of one pair of languages each.
+
+Each has the languages of its sides, and with them its tags, rules and thresholds. A corpus that is used in both
+directions stays one corpus: its files, compiled and cleaned parts have one direction, and the records both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from pydantic import ValidationError
+
+from nmt_prep.checks.corpora import completed
+from nmt_prep.config import Config, Corpus, ExistingVocab, Languages
+from nmt_prep.config.pairs import MULTIPLE, LanguagePair, asked_pairs
+from nmt_prep.config.problems import KeyPath, Problem
+from nmt_prep.corpora.registry import format_of, reader_of
+from nmt_prep.sides import SIDES
+
+
+def by_pair(config: Config) -> tuple[Config, list[Problem]]:
+    """Returns a config whose corpora have one pair of languages each and are completed, and its problems."""
+    assert config.pairs is not None
+    train = config.splits["train"]
+    asked = asked_pairs(config.pairs) or tuple(
+        dict.fromkeys(way for corpus in train for pair in _pairs_of(corpus) for way in _directions(corpus, pair))
+    )
+    problems: list[Problem] = []
+    splits: dict[str, tuple[Corpus, ...]] = {}
+    for split in sorted(config.splits, key=lambda split: split != "train"):
+        made: list[Corpus] = []
+        for number, corpus in enumerate(config.splits[split]):
+            for pair, both, single in _divided(corpus, asked, problems, ("splits", split, number)):
+                whole, wrong = completed(single, _languages_in_files(single, pair))
+                problems += [(("splits", split, number, *path), problem) for path, problem in wrong]
+                made.append(_used(whole, pair, config, both=both))
+        splits[split] = tuple(made)
+        used = [used for one in made for used in (one.pair, one.pair and one.pair.reverse if one.reverse else None)]
+        if not problems:
+            problems += _lacking(split, asked, [*filter(None, used)])
+    config = config.model_copy(
+        update={"splits": {split: splits[split] for split in config.splits}, "languages": _common(asked)}
+    )
+    return _with_tags(config, problems), [*problems, *_repeated(config)]
+
+
+def only_with_pairs(config: Config) -> Iterator[Problem]:
+    """Yields the keys that have no meaning in a config of one pair."""
+    for key in ("tag", "codes"):
+        if getattr(config, key):
+            yield (key,), "is for a config with pairs; give tag to each corpus, or pairs instead of languages"
+    for split, corpora in config.splits.items():
+        for number, corpus in enumerate(corpora):
+            for key in ("both_directions", "texts"):
+                if getattr(corpus, key):
+                    yield ("splits", split, number, key), "is for a config with pairs; give pairs instead of languages"
+
+
+def _divided(
+    corpus: Corpus, asked: Sequence[LanguagePair], problems: list[Problem], path: KeyPath
+) -> Iterator[tuple[LanguagePair, bool, Corpus]]:
+    """Yields the pairs of languages of a corpus, whether both directions are used, and the corpus of each.
+
+    Args:
+        corpus: the corpus.
+        asked: the directions to prepare.
+        problems: receives the problems of the corpus.
+        path: its key.
+    """
+    if (corpus.languages is None) == (corpus.texts is None):
+        problems.append(
+            (path, "in a config with pairs, give languages ({source: …, target: …}), or texts for several languages")
+        )
+        return
+    used = 0
+    for pair in _pairs_of(corpus):
+        wanted = [way for way in asked if way in _directions(corpus, pair)]
+        if not wanted:
+            continue
+        used += 1
+        try:
+            yield wanted[0], len(wanted) > 1, _of_pair(corpus, wanted[0], swapped=wanted[0] != pair)
+        except (ValueError, ValidationError) as error:
+            problems.append((path, str(error) if not isinstance(error, ValidationError) else error.errors()[0]["msg"]))
+            return
+    if not used:
+        known = ", ".join(map(str, _pairs_of(corpus)))
+        problems.append((path, f"the corpus has {known}, which is not in pairs; add it there, or remove the corpus"))
+
+
+def _pairs_of(corpus: Corpus) -> list[LanguagePair]:
+    """Returns the pairs of languages of a corpus, each in one direction."""
+    if corpus.texts is not None:
+        return [LanguagePair(*two) for two in combinations(corpus.texts, 2)]
+    return [] if corpus.languages is None else [LanguagePair.of(corpus.languages)]
+
+
+def _directions(corpus: Corpus, pair: LanguagePair) -> tuple[LanguagePair, ...]:
+    """Returns the directions in which a corpus may use a pair of languages."""
+    return (pair, pair.reverse) if corpus.texts or corpus.both_directions else (pair,)
+
+
+def _of_pair(corpus: Corpus, pair: LanguagePair, *, swapped: bool) -> Corpus:
+    """Returns the corpus with the text of one pair of languages; ``swapped`` exchanges the sides of its files.
+
+    Raises:
+        ValueError: its format has no places for several texts.
+    """
+    given = corpus.model_dump(exclude_unset=True, exclude={"languages", "texts", "both_directions"})
+    kind = format_of(corpus)
+    multilingual = reader_of(kind).multilingual
+    if corpus.texts is None:
+        if swapped:
+            given["swap"] = not corpus.swap
+        if multilingual:
+            given["languages"] = _languages_in_files(corpus.model_copy(update=given), pair).model_dump()
+        return Corpus.model_validate(given)
+    places = corpus.texts if isinstance(corpus.texts, dict) else dict.fromkeys(corpus.texts)
+    source, target = (places[language] for language in pair)
+    name = f"{corpus.name}.{pair}"
+    if multilingual:
+        tags = {side: str(places[tag] or tag) for side, tag in zip(SIDES, pair, strict=True)}
+        return Corpus.model_validate({**given, "name": name, "languages": tags})
+    if kind in ("jsonl", "parquet") and source is None:
+        source, target = (f"translation.{language}" for language in pair)
+    key = {"tsv": "columns", "csv": "columns", "jsonl": "fields", "parquet": "fields"}.get(kind)
+    if source is None or (key is None and kind != "plain"):
+        raise ValueError(
+            f"texts of format {kind} must be a mapping from languages to places"
+            if kind in ("tsv", "csv", "plain")
+            else f"format {kind} has no places for several languages"
+        )
+    sides = {"source": source, "target": target}
+    return Corpus.model_validate({**given, "name": name, **({key: sides} if key else sides)})
+
+
+def _languages_in_files(corpus: Corpus, pair: LanguagePair) -> Languages:
+    return pair.reverse.languages if corpus.swap else pair.languages
+
+
+def _used(corpus: Corpus, pair: LanguagePair, config: Config, *, both: bool) -> Corpus:
+    """Returns a corpus with its languages, its tags, and its other direction."""
+    tag = corpus.tag or config.tag
+
+    def tagged(used: LanguagePair) -> dict[str, object]:
+        texts: dict[str, str] = {} if tag is None else tag.model_dump(exclude_none=True)
+        for name, language in used._asdict().items():
+            code = config.codes.get(language) or language
+            texts = {side: text.replace(f"{{{name}}}", code) for side, text in texts.items()}
+        return {"tag": None if tag is None else tag.model_copy(update=texts)}
+
+    reverse = None
+    if both:
+        base = corpus.name.removesuffix(f".{pair}")
+        named = {"name": f"{base}.{pair.reverse}", **tagged(pair.reverse)}
+        reverse = corpus.model_copy(update=named).used_as(pair.reverse, None)
+    return corpus.model_copy(update=tagged(pair)).used_as(pair, reverse)
+
+
+def _lacking(split: str, asked: Sequence[LanguagePair], used: Sequence[LanguagePair]) -> Iterator[Problem]:
+    """Yields the pairs that no corpus of train has, and the languages that another split lacks."""
+    if split == "train":
+        for pair in asked:
+            if pair not in used:
+                yield ("pairs",), f"no corpus of splits.train has the pair {pair}; add one, or remove the pair"
+        return
+    for language in dict.fromkeys(language for pair in asked for language in pair):
+        if not any(language in pair for pair in used):
+            yield ("splits", split), f"no corpus has the language {language} of pairs; add one with it"
+
+
+def _common(asked: Sequence[LanguagePair]) -> Languages:
+    """Returns the language of each side, ``mul`` if there are several."""
+    sides = [{pair[side] for pair in asked} for side in (0, 1)]
+    source, target = (side.pop() if len(side) == 1 else MULTIPLE for side in sides)
+    return Languages(source=source, target=target)
+
+
+def _repeated(config: Config) -> Iterator[Problem]:
+    for split in config.splits:
+        names = [corpus.name for corpus in config.directed(split)]
+        for name in sorted({name for name in names if names.count(name) > 1}):
+            yield ("splits", split), f"two corpora are named {name!r}; names must differ"
+
+
+def _with_tags(config: Config, problems: list[Problem]) -> Config:
+    """Returns a config whose vocabularies have the tags of all pairs, if they are trained."""
+    tags = {
+        tag: (side, f"splits.{split}.{corpus.name}.tag.{side}")
+        for split in config.splits
+        for corpus in config.directed(split)
+        for side, tag in corpus.tags.items()
+    }
+    for side, where in sorted(set(tags.values())):
+        if config.vocab.frame.lacks_tag(side):
+            problems.append((("vocab", "frame", side), f"has no place for {where}; put {{tag}} into the frame"))
+            break
+    vocab = config.vocab
+    if isinstance(vocab, ExistingVocab) or not tags:
+        return config
+    missing = [tag for tag in tags if tag not in vocab.own_pieces]
+    given = {key: getattr(vocab, key) for key in vocab.model_fields_set}
+    try:
+        vocab = type(vocab).model_validate({**given, "reserved": (*vocab.reserved, *missing)})
+    except ValidationError as error:
+        problems.append((("tag",), error.errors()[0]["msg"]))
+    return config.model_copy(update={"vocab": vocab})

@@ -1,0 +1,98 @@
+"""The pairs of languages of a config with several: the key ``pairs``, and the names of pairs."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal, NamedTuple, Self, TypeAlias
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+from nmt_prep.config.languages import CheckedTag, check_language, suggestion
+from nmt_prep.config.section import Languages, Section
+
+MULTIPLE = "mul"
+"""The language tag of a side with several languages."""
+
+
+class LanguagePair(NamedTuple):
+    """The languages of a direction. Its text is ``en-de``."""
+
+    source: str
+    target: str
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Returns the pair that a text such as ``en-de`` or ``pt-BR-en`` names.
+
+        Raises:
+            ValueError: it is not two different language tags with a hyphen between them.
+        """
+        pairs = [pair for pair in splits_of(text) if are_languages(pair)]
+        if len(pairs) > 1:
+            pairs = [pair for pair in pairs if (*map(suggestion, pair),) == pair]  # en-pt-BR: with the usual capitals
+        if len(pairs) != 1 or pairs[0][0] == pairs[0][1]:
+            raise ValueError(f"found the text {text!r}, which is not a pair of different languages such as en-de")
+        return cls(*pairs[0])
+
+    @classmethod
+    def of(cls, languages: Languages) -> Self:
+        """Returns the pair of the two sides."""
+        return cls(languages.source, languages.target)
+
+    @property
+    def reverse(self) -> LanguagePair:
+        """The other direction."""
+        return LanguagePair(self.target, self.source)
+
+    @property
+    def languages(self) -> Languages:
+        """The languages of the two sides."""
+        return Languages(source=self.source, target=self.target)
+
+    def __str__(self) -> str:
+        return f"{self.source}-{self.target}"
+
+
+def splits_of(text: str) -> list[tuple[str, str]]:
+    """Returns all ways to split a text such as ``en-de`` or ``pt-BR-en`` at a hyphen into two parts."""
+    return [(text[: dash.start()], text[dash.end() :]) for dash in re.finditer("-", text)]
+
+
+def are_languages(tags: tuple[str, str]) -> bool:
+    """Returns true if both are language tags."""
+    try:
+        for tag in tags:
+            check_language(tag)
+    except PydanticCustomError:
+        return False
+    return all(tags)
+
+
+def _checked(text: str) -> str:
+    LanguagePair.parse(text)
+    return text
+
+
+class EnglishCentric(Section):
+    """Both directions between English and each of some languages."""
+
+    others: Annotated[tuple[CheckedTag, ...], Field(min_length=1)] = Field(alias="english-centric")
+    """a list of language tags: the languages that are paired with English"""
+
+
+Pairs: TypeAlias = (
+    Literal["all"]
+    | Annotated[tuple[Annotated[str, AfterValidator(_checked)], ...], Field(min_length=1)]
+    | EnglishCentric
+)
+
+
+def asked_pairs(pairs: Pairs) -> tuple[LanguagePair, ...]:
+    """Returns the directions that ``pairs`` lists, in order and each once; none for ``all``."""
+    if pairs == "all":
+        return ()
+    if isinstance(pairs, EnglishCentric):
+        directions = (LanguagePair("en", other) for other in pairs.others)
+        return tuple(dict.fromkeys(pair for one in directions for pair in (one, one.reverse)))
+    return tuple(dict.fromkeys(map(LanguagePair.parse, pairs)))

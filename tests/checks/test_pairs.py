@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nmt_prep.checks.load import check_config
+from nmt_prep.config import Config
+from nmt_prep.errors import ConfigError
+
+NEWS = {"name": "news", "url": "news.tsv", "format": "tsv", "texts": {"en": 0, "de": 1, "pt-BR": 2}}
+BOOKS = {"name": "books", "url": {"source": "b.en", "target": "b.de"}, "languages": {"source": "en", "target": "de"}}
+BOTH = {**BOOKS, "both_directions": True}
+
+
+def check(pairs: object, *corpora: dict[str, Any], **others: Any) -> Config:
+    given = {"name": "x", "output_dir": "x", "seed": 1, "splits": {"train": list(corpora)}, **others}
+    return check_config({**given, **({} if pairs is None else {"pairs": pairs})}, "c.yaml")
+
+
+def directions(config: Config) -> dict[str, str]:
+    return {corpus.name: str(corpus.pair) for corpus in config.directed("train")}
+
+
+def test_a_corpus_of_several_languages_gives_the_pairs_that_are_asked_for() -> None:
+    config = check(["de-en", "en-pt-BR"], NEWS)
+    assert directions(config) == {"news.de-en": "de-en", "news.en-pt-BR": "en-pt-BR"}
+    columns = [corpus.columns for corpus in config.splits["train"]]
+    assert [(c.source, c.target) for c in columns if c] == [(1, 0), (0, 2)]
+
+
+def test_both_directions_are_one_corpus_in_files_and_two_in_records() -> None:
+    config = check(["de-en", "en-de"], BOTH)
+    [stored] = config.splits["train"]
+    assert (stored.name, str(stored.pair), stored.swap) == ("books", "de-en", True)
+    assert directions(config) == {"books": "de-en", "books.en-de": "en-de"}
+    assert directions(check(["de-en"], BOTH)) == {"books": "de-en"}
+
+
+def test_all_pairs_are_those_of_the_corpora() -> None:
+    assert directions(check("all", BOOKS)) == {"books": "en-de"}
+    assert len(directions(check("all", NEWS))) == 6
+    centred = directions(check({"english-centric": ["de", "pt-BR"]}, NEWS))
+    assert [*centred.values()] == ["en-de", "de-en", "en-pt-BR", "pt-BR-en"]
+
+
+def test_languages_are_those_of_a_side_or_mul() -> None:
+    assert check(["en-de", "en-pt-BR"], NEWS).languages.model_dump() == {"source": "en", "target": "mul"}
+
+
+def test_tags_follow_from_the_pair_and_become_pieces() -> None:
+    codes = {"en": "eng_Latn", "de": "deu_Latn"}
+    config = check("all", BOTH, tag={"source": "<2{target}>", "target": "{target}"}, codes=codes)
+    tags = [corpus.tags for corpus in config.directed("train")]
+    assert tags == [
+        {"source": "<2deu_Latn>", "target": "deu_Latn"},
+        {"source": "<2eng_Latn>", "target": "eng_Latn"},
+    ]
+    assert getattr(config.vocab, "reserved", ()) == ("<2deu_Latn>", "deu_Latn", "<2eng_Latn>", "eng_Latn")
+
+
+TMX = {"name": "memory", "url": "m.tmx", "texts": {"en": "en-US", "de": "de"}}
+
+
+def test_places_are_what_the_format_has() -> None:
+    [memory] = check(["de-en"], TMX).splits["train"]
+    assert memory.languages is not None
+    assert memory.languages.model_dump() == {"source": "de", "target": "en-US"}
+    [rows] = check(["de-en"], {"name": "rows", "url": "r.jsonl", "texts": ["en", "de"]}).splits["train"]
+    assert rows.fields is not None
+    assert rows.fields.model_dump() == {"source": "translation.de", "target": "translation.en"}
+    archive = {"name": "a", "url": "a.zip", "format": "plain", "texts": {"en": "a.en", "de": "a.de"}}
+    [files] = check(["de-en"], archive).splits["train"]
+    assert (files.source, files.target) == ("a.de", "a.en")
+
+
+@pytest.mark.parametrize(
+    ("pairs", "corpora", "others", "problem"),
+    [
+        (["en-de", "en-fr"], [BOOKS], {}, "pairs: no corpus of splits.train has the pair en-fr; add one"),
+        (["en-fr"], [BOOKS], {}, "splits.train.0: the corpus has en-de, which is not in pairs; add it there"),
+        (["en-xx-yy"], [BOOKS], {}, "pairs: found the text 'en-xx-yy'"),
+        (["en-de"], [{**BOOKS, "languages": None}], {}, "splits.train.0: in a config with pairs, give languages"),
+        (["en-de"], [BOOKS], {"languages": {"source": "en", "target": "de"}}, "give either languages (one pair) or"),
+        ("all", [{**NEWS, "texts": ["en", "de"]}], {}, "texts of format tsv must be a mapping from languages to"),
+        ("all", [{"name": "p", "url": "a.po", "texts": ["en", "de"]}], {}, "format po has no places for several"),
+        ("all", [BOTH, {**BOOKS, "name": "books.de-en"}], {}, "two corpora are named 'books.de-en'"),
+        ("all", [BOOKS, {**BOTH, "name": "b"}], {"splits": {"train": [NEWS], "test": [BOOKS]}}, "language pt-BR of"),
+        (None, [BOTH], {"languages": {"source": "en", "target": "de"}}, "both_directions: is for a config with pairs"),
+        (None, [BOOKS], {"languages": {"source": "en", "target": "de"}, "codes": {"en": "e"}}, "codes: is for a"),
+    ],
+)
+def test_what_does_not_fit_is_an_error(pairs: object, corpora: list[Any], others: Any, problem: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        check(pairs, *corpora, **others)
+    assert problem in str(caught.value)

@@ -1,0 +1,83 @@
+"""A run with several pairs of languages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from nmt_prep.checks import check_config
+from nmt_prep.config import Config
+from nmt_prep.records.dataset_json import load_dataset_info
+from nmt_prep.runner import run
+from tests.stages.runs import manifest
+
+LANGUAGES = ("en", "de", "cs")
+NEWS = {"name": "news", "url": "news.tsv", "format": "tsv", "texts": dict(zip(LANGUAGES, range(3), strict=True))}
+BOOKS = {"name": "books", "url": "books.tsv", "languages": {"source": "de", "target": "en"}, "both_directions": True}
+
+
+def sentences(first: int, count: int) -> list[list[str]]:
+    return [[f"{tag} word {tag}{n % 7} and number {tag}{n}" for tag in LANGUAGES] for n in range(first, first + count)]
+
+
+def write(path: Path, rows: list[list[str]]) -> None:
+    path.write_text("".join("\t".join(row) + "\n" for row in rows))
+
+
+def config_in(path: Path, **more: Any) -> Config:
+    news = sentences(0, 60)
+    write(path / "news.tsv", [*news, *news[:5]])
+    leak = ["the quick brown fox jumps over", "der flinke Fuchs springt weit", "liška skáče přes plot"]
+    books = [*news[:10], *sentences(100, 19), [leak[0], "ein anderer Satz steht hier", ""]]
+    write(path / "books.tsv", [[row[1], row[0]] for row in books])
+    write(path / "test.tsv", [leak, ["once upon a time there was", "es war einmal eine Zeit", "byl jednou jeden král"]])
+    data: dict[str, Any] = {
+        "name": "t",
+        "seed": 1,
+        "output_dir": str(path / "run"),
+        "pairs": "all",
+        "tag": {"source": "<2{target}>"},
+        "splits": {"train": [NEWS, BOOKS], "test": [{**NEWS, "url": "test.tsv"}]},
+        "vocab": {"kind": "byte_bpe", "size": 400, "shared": True},
+        "records": {"shards": {"train": 2}},
+    }
+    return check_config({**data, **more}, "test config").within(path)
+
+
+def test_each_direction_is_in_the_records_with_its_tag(tmp_path: Path) -> None:
+    config = config_in(tmp_path)
+    run(config)
+    info = load_dataset_info(tmp_path / "run" / "records")
+    assert info.splits["train"].language_pairs == {
+        "en-de": 65 + 30,
+        "de-en": 65 + 30,
+        "en-cs": 65,
+        "cs-en": 65,
+        "de-cs": 65,
+        "cs-de": 65,
+    }
+    assert (info.languages.source, info.languages.target) == ("mul", "mul")
+    assert len(list((tmp_path / "run" / "compiled" / "train").iterdir())) == 4
+
+
+def test_pairs_are_cleaned_by_their_languages(tmp_path: Path) -> None:
+    clean = {
+        "preset": "none",
+        "dedup": {"pair": "exact"},
+        "decontaminate": {"against": ["test"]},
+        "overrides": {"en-cs": {"rules": {"length": {"unit": "char", "min": 1, "max": 26}}}},
+    }
+    config = config_in(tmp_path, clean=clean)
+    run(config)
+    dropped = {
+        name: dict(counts["dropped"]) for name, counts in manifest(config, "clean").details["corpora"]["train"].items()
+    }
+    # Equal sources and targets of other languages are no duplicates, but those of another corpus are.
+    assert {name: counts["duplicate_pair"] for name, counts in dropped.items()} == {
+        "news.en-de": 5,
+        "news.en-cs": 5,
+        "news.de-cs": 5,
+        "books": 10,
+    }
+    assert dropped["books"]["in_test_set:test"] == 1  # its English side alone
+    assert {name: counts["length"] for name, counts in dropped.items() if "length" in counts} == {"news.en-cs": 50}

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ import numpy.typing as npt
 from nmt_prep.batches.options import Options
 from nmt_prep.batches.vectors import Int64s, Vector, Vectors
 from nmt_prep.errors import ArgumentError, ConfigError
+from nmt_prep.records.columns import Column
 from nmt_prep.records.dataset_json import CorpusInfo, DatasetInfo
 from nmt_prep.records.index import ShardIndex
 from nmt_prep.records.plan import GlobalShuffle
@@ -40,11 +41,13 @@ class SplitIndex:
         paths: the shards.
         shards: their indexes.
         packed: True if windows are counted in rows of packed pairs.
+        columns: the columns of pairs beside their ids, by name.
     """
 
     paths: tuple[Path, ...]
     shards: tuple[ShardIndex, ...]
     packed: bool
+    columns: Mapping[str, Column] = field(default_factory=dict)
 
     @classmethod
     def load(cls, records_dir: Path, info: DatasetInfo, split: str) -> SplitIndex:
@@ -54,7 +57,9 @@ class SplitIndex:
             RecordsError: an index cannot be read.
         """
         paths = tuple(records_dir / shard.file for shard in info.splits[split].shards)
-        return cls(paths, tuple(map(ShardIndex.load, paths)), info.layout == "packed")
+        sized = [(path, shard.pairs) for path, shard in zip(paths, info.splits[split].shards, strict=True)]
+        columns = {name: Column(sized, name) for name in info.columns}
+        return cls(paths, tuple(map(ShardIndex.load, paths)), info.layout == "packed", columns)
 
     @cached_property
     def runs(self) -> Runs:
@@ -86,6 +91,17 @@ class SplitIndex:
         )
         parts = [self.shards[shard].pairs[first : first + pairs] for shard, first, pairs in spans]
         return np.concatenate([np.empty((0, 3), np.uint16), *parts])
+
+    def column_of(self, name: str, runs: Int64s) -> npt.NDArray[Any]:
+        """Returns a column of the pairs of some runs: shape ``[pairs]``.
+
+        Raises:
+            RecordsError: a file of the column cannot be read.
+        """
+        before = np.cumsum([0, *(len(shard.pairs) for shard in self.shards)])
+        starts = before[self.runs.shard[runs]] + self.runs.first_pair[runs]
+        column, ends = self.columns[name], starts + self.runs.pairs[runs]
+        return np.concatenate([column.values(*span) for span in zip(starts.tolist(), ends.tolist(), strict=True)])
 
 
 class Runs(NamedTuple):

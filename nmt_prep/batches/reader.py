@@ -38,6 +38,7 @@ class IdBatch:
             ``source`` and ``target``; None if pairs are not packed.
         width: length to which both sides are to be padded; None for the longest row of each side.
         corpora: int32, shape ``[pairs]``: number of each pair's corpus in ``dataset.json``; None unless asked for.
+        weights: float32, shape ``[pairs]``: weight of each pair; None if the records have no weights.
     """
 
     source: Ragged
@@ -45,6 +46,7 @@ class IdBatch:
     row_pairs: Int64s | None = None
     width: int | None = None
     corpora: npt.NDArray[np.int32] | None = None
+    weights: npt.NDArray[np.float32] | None = None
 
     def __iter__(self) -> Iterator[Ragged]:
         return iter((self.source, self.target))
@@ -113,6 +115,7 @@ class _Batch(NamedTuple):
     width: int | None
     max_length: int | None
     corpora: npt.NDArray[np.int32] | None
+    weights: npt.NDArray[np.float32] | None
 
     def read(self) -> IdBatch:
         """Copies the ids."""
@@ -120,7 +123,8 @@ class _Batch(NamedTuple):
             _rows(side, self.pairs, self.max_length) for side in (self.window.inputs, self.window.targets)
         )
         corpora = None if self.corpora is None else self.corpora[self.pairs]
-        return IdBatch(source, target, self.row_pairs, self.width, corpora)
+        weights = None if self.weights is None else self.weights[self.pairs]
+        return IdBatch(source, target, self.row_pairs, self.width, corpora, weights)
 
 
 def _batches_of_window(plan: BatchPlan, window: PlannedWindow, corpus_ids: bool) -> Iterator[_Batch]:
@@ -131,6 +135,7 @@ def _batches_of_window(plan: BatchPlan, window: PlannedWindow, corpus_ids: bool)
     if corpus_ids:  # records of layout example have them in their index
         index = plan.order.index
         corpora = index.pairs_of(window.runs)[:, 2].astype(np.int32) if pairs.corpora is None else pairs.corpora
+    weights = plan.order.index.column_of("weight", window.runs) if "weight" in plan.info.columns else None
     pair = row = 0
     for batch, size in enumerate(cut.sizes.tolist()):
         rows = None if cut.row_pairs is None else cut.row_pairs[row : row + size]
@@ -139,7 +144,7 @@ def _batches_of_window(plan: BatchPlan, window: PlannedWindow, corpus_ids: bool)
         chosen = cut.pairs[pair : pair + count]
         pair += count
         width = plan.rule.row_length if cut.widths is None else int(cut.widths[batch])
-        yield _Batch(pairs, chosen, rows, width, plan.rule.max_length, corpora)
+        yield _Batch(pairs, chosen, rows, width, plan.rule.max_length, corpora, weights)
 
 
 def _read(plan: BatchPlan, window: PlannedWindow) -> PairColumns:

@@ -198,6 +198,15 @@ def _secret_keys(options: object) -> set[str]:
     return set().union(*map(_secret_keys, options)) if isinstance(options, tuple | list) else set()
 
 
+class WeightSettings(Section):
+    """The weight of each pair in the loss, from one of its scores."""
+
+    origin: str = Field(alias="from", pattern=r"^score:.+$")
+    """score:NAME, where NAME is a score of a corpus, or one that a rule of cleaning computes: numbers of at least 0"""
+    default: float = Field(1.0, ge=0, allow_inf_nan=False)
+    """a number of at least 0: the weight of pairs without this score"""
+
+
 class Config(Section):
     """The whole config."""
 
@@ -233,6 +242,8 @@ class Config(Section):
     """a mapping: the dialect of the vocabularies, and their size"""
     records: Records = Field(default_factory=lambda: Records())
     """a mapping: how the shards are written"""
+    weight: WeightSettings | None = None
+    """a mapping, or null for no weights: the weight of each pair in the loss"""
     outputs: tuple[AnyOutput, ...] = ()
     """a list of mappings with the key kind: files for other trainers, beside the records"""
     input: Input = Field(default_factory=lambda: Input())
@@ -293,6 +304,23 @@ class Config(Section):
         unknown = sorted(set(self.records.shards) - set(self.splits))
         if unknown:
             raise ValueError(f"records.shards names the split {unknown[0]!r}; the splits are {', '.join(self.splits)}")
+        return self
+
+    @model_validator(mode="after")
+    def _weights_fit(self) -> Config:
+        if self.weight is None:
+            return self
+        name = self.weight.origin.removeprefix("score:")
+        known = {score for corpora in self.splits.values() for corpus in corpora for score in corpus.scores}
+        if self.clean is not None:
+            known |= {"translation", "adequacy"}
+        if name not in known:
+            raise ValueError(
+                f"weight.from: no corpus has the score {name!r} (there is {', '.join(sorted(known)) or 'none'}); name "
+                "one of scores of a corpus"
+            )
+        if self.records.layout == "packed":
+            raise ValueError("weight: records of layout packed hold no weights; set records.layout to chunk")
         return self
 
     @model_validator(mode="after")

@@ -32,6 +32,9 @@ from nmt_prep.sides import SIDES
 CORPUS = "corpus"
 """Name of the column with the name of each pair's corpus."""
 
+WEIGHT = "weight"
+"""Name of the column with the weight of each pair."""
+
 Sized: TypeAlias = "tuple[pa.RecordBatch, npt.NDArray[np.int64]]"
 """Rows, and the approximate bytes of each."""
 
@@ -104,7 +107,7 @@ class IdRows:
     def __init__(self, task: ShardTask[Any]) -> None:
         self._task = task
         ids = pa.list_(pa.int32())
-        self.schema = pa.schema([("input_ids", ids), ("labels", ids), ("length", pa.int32()), *_corpus_field(task)])
+        self.schema = pa.schema([("input_ids", ids), ("labels", ids), ("length", pa.int32()), *_other_fields(task)])
 
     def batches(self) -> Iterator[Sized]:
         """Yields the rows of the shard.
@@ -113,10 +116,12 @@ class IdRows:
             RecordsError: the records cannot be read.
         """
         assert isinstance(self._task.pairs, IdPairs)
+        position = 0
         for batch in self._task.pairs.batches():
             lengths = batch.sources.lengths
             columns = [_lists(batch.sources), _lists(batch.targets), pa.array(lengths.astype(np.int32))]
-            columns += _corpus_column(self._task, batch.corpora)
+            columns += _other_columns(self._task, batch.corpora, position)
+            position += len(batch)
             sizes = 4 * (lengths + batch.targets.lengths) + _ROW_BYTES
             yield pa.record_batch(columns, schema=self.schema), sizes
 
@@ -142,10 +147,10 @@ class TextRows:
         """
         pairs = self._task.pairs
         assert isinstance(pairs, TextPairs)
-        position = pairs.plan.shard_range(pairs.shard).start
+        first = position = pairs.plan.shard_range(pairs.shard).start
         for batch in pairs.batches(self._task.directory / f"{self._task.label}.parquet"):
             column = self._messages(batch, position) if len(self._before) else self._translations(batch)
-            columns = [column, *_corpus_column(self._task, batch.corpora)]
+            columns = [column, *_other_columns(self._task, batch.corpora, position - first)]
             bytes_of = pc.add(pc.binary_length(batch.sources), pc.binary_length(batch.targets))
             sizes = np.asarray(bytes_of.to_numpy(zero_copy_only=False), np.int64) + _ROW_BYTES
             yield pa.record_batch(columns, schema=self.schema), sizes
@@ -153,15 +158,15 @@ class TextRows:
 
     def _translation_schema(self) -> pa.Schema:
         features: dict[str, object] = {"translation": {"languages": self._codes, "_type": "Translation"}}
-        if self._task.options.corpus:
-            features[CORPUS] = {"dtype": "string", "_type": "Value"}
+        for name, kind in _other_fields(self._task):
+            features[name] = {"dtype": "string" if pa.types.is_string(kind) else "float32", "_type": "Value"}
         metadata = json.dumps({"info": {"features": features}})
         kind = pa.struct([(code, pa.string()) for code in self._codes])
-        return pa.schema([("translation", kind), *_corpus_field(self._task)], {"huggingface": metadata})
+        return pa.schema([("translation", kind), *_other_fields(self._task)], {"huggingface": metadata})
 
     def _messages_schema(self) -> pa.Schema:
         kind = pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))
-        return pa.schema([("messages", kind), *_corpus_field(self._task)])
+        return pa.schema([("messages", kind), *_other_fields(self._task)])
 
     def _translations(self, batch: TextBatch) -> pa.Array:
         return pa.StructArray.from_arrays(
@@ -201,12 +206,15 @@ def _lists(rows: Ragged) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(rows.offsets.astype(np.int32)), pa.array(rows.values))
 
 
-def _corpus_field(task: ShardTask[Any]) -> list[tuple[str, pa.DataType]]:
-    return [(CORPUS, pa.string())] if task.options.corpus else []
+def _other_fields(task: ShardTask[Any]) -> list[tuple[str, pa.DataType]]:
+    fields = [(CORPUS, pa.string())] if task.options.corpus else []
+    return [*fields, (WEIGHT, pa.float32())] if task.weights else fields
 
 
-def _corpus_column(task: ShardTask[Any], corpora: npt.NDArray[np.int32]) -> list[pa.Array]:
-    return [corpus_lines(task.run, task.split, corpora).cast(pa.string())] if task.options.corpus else []
+def _other_columns(task: ShardTask[Any], corpora: npt.NDArray[np.int32], first: int) -> list[pa.Array]:
+    columns = [corpus_lines(task.run, task.split, corpora).cast(pa.string())] if task.options.corpus else []
+    weights = task.weights_of(first, len(corpora))
+    return columns if weights is None else [*columns, pa.array(weights)]
 
 
 class HuggingFace(Output[HuggingFaceOptions]):
@@ -276,6 +284,7 @@ def _card(made: Made[HuggingFaceOptions]) -> str:
         },
     }[made.options.rows]
     columns |= {CORPUS: "name of the pair's corpus"} if made.options.corpus else {}
+    columns |= {WEIGHT: "weight of the pair in the loss"} if made.run.weighted else {}
     signature = f"nmt_prep|{run.name}|{source}-{target}|seed:{run.seed}|rows:{made.options.rows}|{run.fingerprint[:16]}"
     return dataset_card(run, {split: made.pairs(split) for split in made.shards}, columns, signature)
 

@@ -49,6 +49,11 @@ def unlinked(batch: TextBatch) -> int:
     return 0 if batch.links is None else pc.sum(pc.equal(pc.binary_length(batch.links), 0)).as_py() or 0
 
 
+def weight_lines(weights: npt.NDArray[np.float32]) -> pa.Array:
+    """Returns weights as numbers in text, the shortest that stand for them, as a ``large_string`` array."""
+    return pa.array(weights, pa.float32()).cast(pa.large_string())
+
+
 class Pieces:
     """Converts rows of ids to lines of pieces, natively."""
 

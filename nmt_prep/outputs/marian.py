@@ -1,8 +1,8 @@
 """marian: TSV files with both sides of a pair on a line, and the vocabularies that Marian reads.
 
 Marian segments text itself, with a SentencePiece model. With other vocabularies the lines are pieces, and the
-vocabulary is a plain list. A tab in the text would start another column, so that tabs become spaces. A third column may
-have the links of pieces, for guided alignment.
+vocabulary is a plain list. A tab in the text would start another column, so that tabs become spaces. Further columns
+may have the links of pieces, for guided alignment, and the weights of pairs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nmt_prep.config import Config, Vocab
 from nmt_prep.config.outputs import MarianOptions
 from nmt_prep.engines import Tick
 from nmt_prep.outputs.files import output_file
-from nmt_prep.outputs.lines import line_batches, link_problems, piece_rows, task_pieces, unlinked
+from nmt_prep.outputs.lines import line_batches, link_problems, piece_rows, task_pieces, unlinked, weight_lines
 from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
 from nmt_prep.outputs.pairs import IdPairs
 from nmt_prep.outputs.vocabulary import check_frames, copy_file, headed_list, without_spm, write_text
@@ -55,7 +55,8 @@ class Marian(Output[MarianOptions]):
     def write(self, task: ShardTask[MarianOptions], tick: Tick) -> ShardMade:
         counts: Counter[str] = Counter()
         with output_file(task.directory, f"{task.label}.tsv") as file:
-            for rows, pairs in _pieces(task) if isinstance(task.pairs, IdPairs) else _lines(task, counts):
+            only_pieces = isinstance(task.pairs, IdPairs) and not task.weights
+            for rows, pairs in _pieces(task) if only_pieces else _lines(task, counts):
                 file.write(rows)
                 counts["pairs"] += pairs
                 tick(pairs)
@@ -96,11 +97,16 @@ def _pieces(task: ShardTask[MarianOptions]) -> Iterator[tuple[memoryview, int]]:
 
 def _lines(task: ShardTask[MarianOptions], counts: Counter[str]) -> Iterator[tuple[memoryview, int]]:
     """Yields pairs of text as lines, and their number; counts replaced tabs, and pairs without links."""
+    first = 0
     for batch in line_batches(task):
-        (source, more), (target, others) = _without_tabs(batch.sources), _without_tabs(batch.targets)
-        counts["tabs_replaced"] += more + others
+        (source, more), (target, more_of_target) = _without_tabs(batch.sources), _without_tabs(batch.targets)
+        counts["tabs_replaced"] += more + more_of_target
         counts["without_links"] += unlinked(batch)
-        yield _table(source, target, *([] if batch.links is None else [batch.links])), len(batch)
+        others = [] if batch.links is None else [batch.links]
+        weights = task.weights_of(first, len(batch))
+        others += [] if weights is None else [weight_lines(weights)]
+        yield _table(source, target, *others), len(batch)
+        first += len(batch)
 
 
 def _without_tabs(lines: pa.Array) -> tuple[pa.Array, int]:

@@ -12,11 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Generic, Literal, TypeAlias, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
 from nmt_prep.config import Config, Vocab
 from nmt_prep.config.outputs import OutputOptions
 from nmt_prep.engines import Tick
 from nmt_prep.outputs.files import OutputFile
 from nmt_prep.outputs.pairs import IdPairs, TextPairs
+from nmt_prep.records.columns import Column
 from nmt_prep.sides import Side
 from nmt_prep.subwords.facts import BuiltVocabulary
 
@@ -45,6 +49,7 @@ class RunFacts:
         licences: the licences that the config states, by name of the corpus.
         fingerprint: fingerprint of the stage.
         records: directory of the records.
+        weighted: True if the pairs have weights.
     """
 
     name: str
@@ -57,6 +62,7 @@ class RunFacts:
     licences: Mapping[str, str]
     fingerprint: str
     records: Path
+    weighted: bool = False
 
     @property
     def codes(self) -> Mapping[Side, str]:
@@ -78,6 +84,8 @@ class ShardTask(Generic[Options]):
         shards: number of shards of the split.
         count: number of pairs of the shard.
         pairs: the pairs, in the form of the output.
+        weights: the shards with the weights of the split and their numbers of pairs; empty if there are no weights.
+        start: number of the first pair in the split.
         directory: directory of the output.
         scratch: start of the paths of files that only :meth:`Output.finish` reads.
     """
@@ -92,6 +100,18 @@ class ShardTask(Generic[Options]):
     pairs: IdPairs | TextPairs
     directory: Path
     scratch: Path
+    weights: tuple[tuple[Path, int], ...] = ()
+    start: int = 0
+
+    def weights_of(self, first: int, count: int) -> npt.NDArray[np.float32] | None:
+        """Returns the weights of consecutive pairs of the shard: float32; None if there are no weights.
+
+        Raises:
+            RecordsError: a file of weights cannot be read.
+        """
+        if not self.weights:
+            return None
+        return Column(self.weights, "weight").values(self.start + first, self.start + first + count)
 
     @property
     def label(self) -> str:

@@ -10,7 +10,15 @@ from nmt_prep.config import Config, Vocab
 from nmt_prep.config.outputs import TextOptions
 from nmt_prep.engines import Tick
 from nmt_prep.outputs.files import output_file
-from nmt_prep.outputs.lines import corpus_lines, line_batches, link_problems, piece_rows, task_pieces, unlinked
+from nmt_prep.outputs.lines import (
+    corpus_lines,
+    line_batches,
+    link_problems,
+    piece_rows,
+    task_pieces,
+    unlinked,
+    weight_lines,
+)
 from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
 from nmt_prep.outputs.pairs import IdBatch, IdPairs, TextBatch, TextPairs
 from nmt_prep.outputs.vocabulary import check_frames, without_spm, write_lists
@@ -45,12 +53,15 @@ class Text(Output[TextOptions]):
     def write(self, task: ShardTask[TextOptions], tick: Tick) -> ShardMade:
         linked = isinstance(task.pairs, TextPairs) and task.pairs.linked
         suffixes = [*(task.run.codes[side] for side in SIDES), *(["align"] if linked else [])]
+        suffixes += ["weight"] if task.weights else []
         suffixes += ["corpus"] if task.options.corpus else []
         pairs = without = 0
         with ExitStack() as stack:
             files = [stack.enter_context(output_file(task.directory, f"{task.label}.{end}")) for end in suffixes]
             for batch in task.pairs.batches() if isinstance(task.pairs, IdPairs) else line_batches(task):
                 columns = _columns(task, batch)
+                weights = task.weights_of(pairs, len(batch))
+                columns += [] if weights is None else [joined_lines(weight_lines(weights))]
                 columns += (
                     [joined_lines(corpus_lines(task.run, task.split, batch.corpora))] if task.options.corpus else []
                 )

@@ -65,6 +65,7 @@ class TFRecord(Output[TFRecordOptions]):
             "config_fingerprint": made.run.fingerprint,
             "vocab": info.vocab.model_copy(update=vocab),
             "splits": splits,
+            "columns": (),
         }
         write_dataset_info(made.directory, info.model_copy(update=changed))
 

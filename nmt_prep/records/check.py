@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from nmt_prep.digests import DigestCache, sha256_of
 from nmt_prep.errors import RecordsError
+from nmt_prep.records.columns import column_path
 from nmt_prep.records.dataset_json import DATASET_FILE, DatasetInfo, ShardInfo, VocabularyInfo, load_dataset_info
 from nmt_prep.records.index import index_path
 from nmt_prep.records.plan import Layout
@@ -103,6 +104,8 @@ def _files_of(directory: Path, shard: ShardInfo, layout: Layout) -> Iterator[_Fi
     path = directory / shard.file
     yield _File(path, shard.bytes, shard.sha256, lambda: _describe(path, shard, layout))
     yield _File(index_path(path), shard.index.bytes, shard.index.sha256, lambda: f"the index of {shard.file}")
+    for name, column in shard.columns.items():
+        yield _File(column_path(path, name), column.bytes, column.sha256, lambda: f"a column of {shard.file}")
 
 
 def _check_size(file: _File) -> None:

@@ -178,7 +178,7 @@ class CorpusInfo(_Model):
 
 
 class IndexInfo(_Model):
-    """The file ``index/<shard>.index``, see :mod:`nmt_prep.records.index`."""
+    """A file beside a shard: its index, see :mod:`nmt_prep.records.index`, or a column of its pairs."""
 
     bytes: NonNegativeInt
     sha256: Sha256
@@ -197,6 +197,7 @@ class ShardInfo(_Model):
         bytes: size of the file.
         sha256: digest of the file.
         index: size and digest of the shard's index.
+        columns: size and digest of the file of each column, see :mod:`nmt_prep.records.columns`; omitted if empty.
     """
 
     file: FileName
@@ -208,6 +209,12 @@ class ShardInfo(_Model):
     bytes: NonNegativeInt
     sha256: Sha256
     index: IndexInfo
+    columns: dict[str, IndexInfo] = {}
+
+    @model_serializer(mode="wrap")
+    def _without_no_columns(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        values: dict[str, Any] = fields(self)
+        return {key: value for key, value in values.items() if key != "columns" or value}
 
 
 _COUNTS = ("pairs", "source_tokens", "target_tokens")
@@ -291,6 +298,7 @@ class DatasetInfo(_Model):
         input: the config's ``input`` section.
         corpora: for each split its corpora in the config's order.
         splits: for each split its counts and shards.
+        columns: names of the columns of pairs beside their ids; omitted from the file if there are none.
     """
 
     format: Literal[1] = 1
@@ -304,6 +312,12 @@ class DatasetInfo(_Model):
     input: InputInfo
     corpora: dict[str, tuple[CorpusInfo, ...]]
     splits: dict[str, SplitInfo]
+    columns: tuple[str, ...] = ()
+
+    @model_serializer(mode="wrap")
+    def _without_no_columns(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        values: dict[str, Any] = fields(self)
+        return {key: value for key, value in values.items() if key != "columns" or value}
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:

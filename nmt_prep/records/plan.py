@@ -102,6 +102,7 @@ class ShardPlan:
         buckets_per_shard: at least 1.
         layout: format of the records; ``text`` if pairs are shuffled as text.
         row_length: length of a row on either side, 1 to 1024, in layout ``packed``.
+        columns: names of the columns beside the ids, see :mod:`nmt_prep.records.columns`.
 
     Raises:
         ValueError: more than 99,999 shards or 2**20 buckets, or fewer than one.
@@ -112,6 +113,7 @@ class ShardPlan:
     buckets_per_shard: int = 1
     layout: Layout | Literal["text"] = "example"
     row_length: int = 256
+    columns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not 1 <= self.shards <= MAX_SHARDS:

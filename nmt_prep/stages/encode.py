@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -22,6 +22,7 @@ from nmt_prep.outputs import RunFacts, kind_of, wanted_outputs
 from nmt_prep.pipeline.manifest import Counts, Manifest, differences
 from nmt_prep.pipeline.rounds import Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
+from nmt_prep.records.columns import column_path
 from nmt_prep.records.dataset_json import (
     DATASET_FILE,
     CorpusInfo,
@@ -97,6 +98,7 @@ class Encode(Stage[EncodeOutput, Made]):
             "records.row_length": _row_length(config),
             "records.shards": {split: config.shards(split) for split in config.splits},
             **tag_settings(config),
+            **({} if config.weight is None else {"weight": config.weight.model_dump(by_alias=True)}),
         }
 
     def outdated(self, manifest: Manifest, config: Config, lock: LockFile) -> str:
@@ -144,6 +146,7 @@ class Encode(Stage[EncodeOutput, Made]):
         for shard in (shard for split in splits.values() for shard in split.shards):
             digests[shard.file] = shard.sha256
             digests[str(index_path(shard.file))] = shard.index.sha256
+            digests |= {str(column_path(shard.file, name)): info.sha256 for name, info in shard.columns.items()}
         total = Counts(pairs_in=pairs, pairs_out=pairs, other=tokens)
         profile = profile_of(encoded, built_vocabularies(job))
         return Result(EncodeOutput(_recorded_settings(job.config)), total, digests=digests, observed=profile)
@@ -153,7 +156,8 @@ def shard_plan(config: Config, split: str, parts: Sequence[PairFile]) -> ShardPl
     """Returns the plan of a split, given its parts."""
     records = config.records
     shuffle = GlobalShuffle(sum(part.pairs for part in parts), config.seed, split)
-    plan = ShardPlan(shuffle, config.shards(split), 1, records.layout, records.row_length)
+    columns = () if config.weight is None else ("weight",)
+    plan = ShardPlan(shuffle, config.shards(split), 1, records.layout, records.row_length, columns)
     return in_buckets(plan, sum(part.text_bytes for part in parts), config.engine.memory)
 
 
@@ -177,6 +181,7 @@ def _spill_tasks(job: Job, parts: Parts, plans: Mapping[str, ShardPlan]) -> Iter
                 memory=memory,
                 sample=CorpusSample(corpora[part.corpus], job.config.seed, split, part.corpus),
                 first_pair=row - first_rows.setdefault(part.corpus, row),
+                weight=job.config.weight,
             )
             row += part.pairs
 
@@ -184,6 +189,7 @@ def _spill_tasks(job: Job, parts: Parts, plans: Mapping[str, ShardPlan]) -> Iter
 def _shard_tasks(job: Job, split: str, plan: ShardPlan, parts: Sequence[PairFile]) -> Iterator[ShardTask]:
     together = shards_per_task(plan.shards, sum(part.text_bytes for part in parts))
     names = [shard_name(job.config.name, split, number, plan.shards) for number in range(plan.shards)]
+    ends = tuple(accumulate(part.pairs for part in parts))
     for first in range(0, plan.shards, together):
         yield ShardTask(
             key=f"shard-{split}-{first:05d}",
@@ -192,6 +198,7 @@ def _shard_tasks(job: Job, split: str, plan: ShardPlan, parts: Sequence[PairFile
             spills=job.scratch,
             parts=len(parts),
             outputs=tuple(job.directory / name for name in names[first : first + together]),
+            first_rows=(0, *ends[:-1]) if plan.columns else (),
         )
 
 
@@ -218,6 +225,7 @@ def _describe(job: Job, splits: Mapping[str, SplitInfo]) -> DatasetInfo:
         input=_input_info(config),
         corpora=corpora,
         splits={split: counts.with_pairs(corpora[split]) for split, counts in splits.items()},
+        columns=() if config.weight is None else ("weight",),
     )
 
 
@@ -358,6 +366,7 @@ def run_facts(job: Job, records: Path) -> RunFacts:
         },
         fingerprint=job.fingerprint,
         records=records,
+        weighted=config.weight is not None,
     )
 
 

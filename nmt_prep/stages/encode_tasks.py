@@ -7,7 +7,7 @@ follows.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -15,11 +15,17 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
+from nmt_prep.artefacts import atomic_write
+from nmt_prep.config.schema import WeightSettings
 from nmt_prep.corpora import strip_lines
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.engines import Tick
+from nmt_prep.errors import CorpusError
 from nmt_prep.pipeline.rounds import Round
+from nmt_prep.records.columns import column_path, note_path, with_columns
 from nmt_prep.records.dataset_json import PairStats, ShardInfo
 from nmt_prep.records.index import index_path
 from nmt_prep.records.plan import ShardPlan
@@ -66,6 +72,7 @@ class SpillTask:
         memory: bytes of memory that the task may use.
         sample: the choice of the sample of the corpus.
         first_pair: number of the first pair in the corpus.
+        weight: where the weights of pairs come from; None for no weights.
     """
 
     key: str
@@ -79,6 +86,7 @@ class SpillTask:
     memory: int
     sample: CorpusSample
     first_pair: int
+    weight: WeightSettings | None = None
 
     @property
     def sampled(self) -> Path:
@@ -97,6 +105,7 @@ class ShardTask:
         spills: directory of the spill files.
         parts: number of spill files of the split.
         outputs: the file to write for each shard.
+        first_rows: number of the first row of each spill file, if there are columns.
     """
 
     key: str
@@ -105,6 +114,7 @@ class ShardTask:
     spills: Path
     parts: int
     outputs: tuple[Path, ...]
+    first_rows: tuple[int, ...] = ()
 
 
 def spill_name(split: str, plan: ShardPlan, part: int) -> str:
@@ -162,18 +172,43 @@ def encode_part(task: SpillTask, tick: Tick) -> PairStats:
     sizes = {side: len(tokenizers[side]) for side in SIDES}
     collector = SampleCollector(task.sample, task.first_pair, sizes, task.frames)
     source, target = ((task.frames[side].before, task.frames[side].after) for side in SIDES)
+    weights: list[npt.NDArray[np.float32]] = []
     with SpillWriter(
         task.spill, task.plan, frames=(source, target), buffer_bytes=spill_buffer(task.memory, task.plan.buckets)
     ) as writer:
-        for batch in task.part.batches(columns=SIDES):
+        for batch in task.part.batches(columns=None if task.weight is not None else SIDES):
             text = {side: strip_lines(batch.column(side)) for side in SIDES}
             ids = {side: tokenizers[side].encode_batch(text[side], threads=1) for side in SIDES}
             stats = writer.add(row, ids["source"], ids["target"], task.corpus)
             collector.add(text, ids, max(stats.max_lengths, default=0))
+            if task.weight is not None:
+                weights.append(weights_of(batch, task.weight))
             row += len(batch)
             tick(len(batch))
         collector.result().save(task.sampled)
+        if task.weight is not None:
+            with atomic_write(note_path(task.spill, "weight")) as beside:
+                np.concatenate([np.empty(0, "<f4"), *weights]).tofile(beside)
         return writer.close()
+
+
+def weights_of(batch: pa.RecordBatch, weight: WeightSettings) -> npt.NDArray[np.float32]:
+    """Returns the weights of the pairs of a part: float32, shape ``[pairs]``.
+
+    Raises:
+        CorpusError: a weight is negative or not finite.
+    """
+    if weight.origin not in batch.schema.names:
+        return np.full(len(batch), weight.default, np.float32)
+    scores = batch.column(weight.origin).to_numpy(zero_copy_only=False)
+    wrong = np.flatnonzero((scores < 0) | np.isinf(scores))
+    if len(wrong):
+        corpus, row = (batch.column(name)[int(wrong[0])].as_py() for name in ("corpus", "row"))
+        raise CorpusError(
+            f"weight.from: {weight.origin} of {corpus}, row {row}, is {scores[wrong[0]]:g}; a weight is a finite "
+            "number of at least 0: correct the scores, or name others"
+        )
+    return np.where(np.isnan(scores), weight.default, scores).astype(np.float32)
 
 
 def order_shards(task: ShardTask, tick: Tick) -> tuple[ShardInfo, ...]:
@@ -185,19 +220,33 @@ def order_shards(task: ShardTask, tick: Tick) -> tuple[ShardInfo, ...]:
     """
     spills = [task.spills / spill_name(task.plan.shuffle.split, task.plan, part) for part in range(task.parts)]
     shards = write_shards(task.outputs, task.plan, task.first, spills)
+    if task.plan.columns:
+        shards = [
+            with_columns(shard, path, task.plan, number, spills, task.first_rows)
+            for number, (shard, path) in enumerate(zip(shards, task.outputs, strict=True), task.first)
+        ]
     tick(sum(shard.pairs for shard in shards))
     return tuple(shards)
 
 
+def shard_files(shard: Path, columns: Sequence[str]) -> list[Path]:
+    """Returns the files of a shard: itself, its index and its columns."""
+    return [shard, index_path(shard), *(column_path(shard, name) for name in columns)]
+
+
 ENCODE = Round(
-    "encode", encode_part, PairStats, made=lambda task, _: [task.spill, task.sampled], words="encoding pairs"
+    "encode",
+    encode_part,
+    PairStats,
+    words="encoding pairs",
+    made=lambda task, _: [task.spill, task.sampled, *(note_path(task.spill, name) for name in task.plan.columns)],
 )
 SHUFFLE = Round(
     "shuffle",
     order_shards,
     tuple[ShardInfo, ...],
     words="shuffling pairs",
-    made=lambda task, _: [path for output in task.outputs for path in (output, index_path(output))],
+    made=lambda task, _: [path for output in task.outputs for path in shard_files(output, task.plan.columns)],
 )
 
 

@@ -114,7 +114,7 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
             *pair_stages(config),
             *((Align,) if linked else ()),
             Vocabulary,
-            *((Encode,) if "ids" in _forms(config) else ()),
+            *((Encode,) if _reads_records(config) else ()),
         )
 
     def settings(self, config: Config) -> dict[str, object]:
@@ -157,7 +157,7 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
             if (form := form_of(options, job.config, split)) != "ids"
         ]
         shuffled = yield from shuffled_text(job, parts, texts)
-        records = load_dataset_info(job.directory_of(Encode)) if "ids" in _forms(job.config) else None
+        records = load_dataset_info(job.directory_of(Encode)) if _reads_records(job.config) else None
         tasks = [
             task
             for name, options in wanted.items()
@@ -208,6 +208,11 @@ def _forms(config: Config) -> set[Form]:
     return {form_of(options, config, split) for options in wanted_outputs(config).values() for split in config.splits}
 
 
+def _reads_records(config: Config) -> bool:
+    """Returns true if outputs hold ids or columns of the records."""
+    return "ids" in _forms(config) or config.weight is not None
+
+
 def _settings(options: OutputOptions, config: Config) -> dict[str, object]:
     kind = kind_of(options)
     shards = {split: kind.shards(options, config, split) for split in config.splits}
@@ -248,6 +253,8 @@ def _shard_tasks(
                 pairs=pairs,
                 directory=job.directory / name,
                 scratch=job.scratch / f"output-{name}",
+                weights=() if job.config.weight is None else tuple(held),
+                start=start,
             )
 
 

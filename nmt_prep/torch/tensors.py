@@ -29,6 +29,7 @@ class BatchedInput(NamedTuple):
         source_sequence_length: shape ``[rows]``.
         target_sequence_length: length of each row of ``target_input`` and of ``target_output``, shape ``[rows]``.
         corpora: number of each pair's corpus in ``dataset.json``, shape ``[rows]``; None unless asked for.
+        weights: weight of each pair, float32, shape ``[rows]``; None if the records have no weights.
     """
 
     source: torch.Tensor
@@ -37,6 +38,7 @@ class BatchedInput(NamedTuple):
     source_sequence_length: torch.Tensor
     target_sequence_length: torch.Tensor
     corpora: torch.Tensor | None = None
+    weights: torch.Tensor | None = None
 
 
 TensorBatch: TypeAlias = BatchedInput | dict[str, torch.Tensor]
@@ -78,6 +80,8 @@ class Converter:
         fields = self._hf(batch) if self.features == "hf" else self._t2t(batch)
         if batch.corpora is not None:
             fields["corpora"] = self._corpora(batch)
+        if batch.weights is not None:
+            fields["weights"] = self._weights(batch)
         return fields
 
     def _hf(self, batch: IdBatch) -> dict[str, torch.Tensor]:
@@ -111,12 +115,13 @@ class Converter:
         source, target = batch
         lengths = self._copied(source.lengths), self._copied(target.lengths)
         corpora = None if batch.corpora is None else self._corpora(batch)
+        last = corpora, None if batch.weights is None else self._weights(batch)
         if self.nested:
             shifted = Ragged(_shifted_right(target, self.sos), target.offsets)
-            return BatchedInput(self._jagged(source), self._jagged(shifted), self._jagged(target), *lengths, corpora)
+            return BatchedInput(self._jagged(source), self._jagged(shifted), self._jagged(target), *lengths, *last)
         outputs = self._matrix(batch, target, padding=self.paddings[1])
         inputs = self._matrix(batch, source, padding=self.paddings[0])
-        return BatchedInput(inputs, self._shifted(batch), outputs, *lengths, corpora)
+        return BatchedInput(inputs, self._shifted(batch), outputs, *lengths, *last)
 
     def _shifted(self, batch: IdBatch) -> torch.Tensor:
         return self._matrix(batch, batch.target, Cells.SHIFTED, self.paddings[1])
@@ -148,6 +153,15 @@ class Converter:
         )
         pad_into(matrix.numpy(), rows, padding=-1)
         return matrix
+
+    def _weights(self, batch: IdBatch) -> torch.Tensor:
+        """Returns the weights; of packed rows as a matrix, padded with 0."""
+        sizes = batch.row_pairs
+        if sizes is None:
+            return torch.from_numpy(np.array(batch.weights, np.float32))
+        weights = torch.zeros((len(sizes), int(sizes.max(initial=0))), pin_memory=self.pin_memory)
+        weights.numpy()[np.arange(weights.shape[1]) < sizes[:, np.newaxis]] = batch.weights
+        return weights
 
     def _copied(self, values: np.ndarray) -> torch.Tensor:
         copy = torch.empty(len(values), dtype=torch.int64, pin_memory=self.pin_memory)

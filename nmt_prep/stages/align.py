@@ -6,13 +6,14 @@ writes the links of its pairs. Corpora of one side have no links.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+from pydantic import model_serializer
 
 from nmt_prep.align.links import Links
 from nmt_prep.align.model import Model, check_known, shared_model
@@ -89,6 +90,8 @@ class AlignedPart:
         corpus: name of the corpus.
         pairs: number of pairs.
         links: number of their links.
+        reversed: true for the other direction of a corpus, which exchanges the sides of text and links; else omitted
+            in JSON.
     """
 
     file: str
@@ -96,6 +99,30 @@ class AlignedPart:
     corpus: str
     pairs: int
     links: int
+    reversed: Literal[True] | None = None
+
+    @model_serializer(mode="wrap")
+    def _known(self, as_mapping: Callable[[AlignedPart], dict[str, object]]) -> dict[str, object]:
+        return {name: value for name, value in as_mapping(self).items() if name != "reversed" or value}
+
+    def texts(self, run: Path) -> Iterator[pa.RecordBatch]:
+        """Yields the text of the pairs, given the directory of the run.
+
+        Raises:
+            CorpusError: the part cannot be read.
+        """
+        part = PairFile(str(run / self.text), self.pairs, self.corpus, reversed=self.reversed)
+        return part.batches(columns=SIDES)
+
+    def linked(self, directory: Path) -> Iterator[Links]:
+        """Yields the links of batches of pairs, given the directory of the stage.
+
+        Raises:
+            CorpusError: the file cannot be read.
+        """
+        for batch in iter_pairs(directory / self.file):
+            found = links_of(batch)
+            yield replace(found, links=np.ascontiguousarray(found.links[:, ::-1])) if self.reversed else found
 
 
 @dataclass(frozen=True)
@@ -152,8 +179,9 @@ SAMPLE, LEARN = SampleRounds("align"), LearningRounds("align", SETTINGS)
 LINK = Round("align", link_part, Linked, made=lambda task, _: [task.output], words="linking words")
 
 
-Aligned: TypeAlias = "tuple[dict[str, list[tuple[PairFile, LinkTask, Linked]]], Path | None]"
-"""The parts of each split with their tasks and results, and the model; None if nothing could be learned."""
+Aligned: TypeAlias = "tuple[dict[str, list[tuple[PairFile, LinkTask, Linked]]], dict[str, Path | None]]"
+"""The parts of each split with their tasks and results, and the models by pair of languages; None if nothing could be
+learned. The parts of both directions of a corpus have one task."""
 
 
 class Align(Stage[AlignOutput, Aligned]):
@@ -192,6 +220,11 @@ class Align(Stage[AlignOutput, Aligned]):
                 for split in aligned_splits(config)
                 for corpus in config.splits[split]
             },
+            **{
+                f"splits.{split}.{corpus.name}.pair": str(corpus.pair)
+                for split in (aligned_splits(config) if config.pairs else ())
+                for corpus in config.directed(split)
+            },
         }
 
     def check(self, config: Config) -> None:
@@ -208,38 +241,47 @@ class Align(Stage[AlignOutput, Aligned]):
         one_sided = {
             (split, corpus.name) for split in parts for corpus in job.config.splits[split] if corpus.role != "parallel"
         }
-        model = _given(job.config)
+        stored = {split: [part for part in listed if not part.reversed] for split, listed in parts.items()}
+        pair_of = {
+            (split, corpus.name): str(corpus.pair or "") for split in parts for corpus in job.config.splits[split]
+        }
+        given = _given(job.config)
+        models: dict[str, Path | None] = dict.fromkeys(pair_of.values(), given)
         if settings.learns:
-            text = [
-                replace(part, corpus=f"{split}.{part.corpus}")
-                for split, listed in parts.items()
-                for part in listed
-                if (split, part.corpus) not in one_sided
-            ]
-            model = yield from _learned(job, settings, text, model)
+            texts: dict[str, list[PairFile]] = {pair: [] for pair in models}
+            for split, listed in stored.items():
+                for part in listed:
+                    if (split, part.corpus) not in one_sided:
+                        texts[pair_of[split, part.corpus]].append(replace(part, corpus=f"{split}.{part.corpus}"))
+            models = yield from _learned(job, settings, texts, models)
         tasks = {
             split: [
                 LinkTask(
                     f"links-{split}-{part.path.stem}",
                     part.path,
-                    None if (split, part.corpus) in one_sided else model,
+                    None if (split, part.corpus) in one_sided else models[pair_of[split, part.corpus]],
                     not settings.learns,
                     settings.symmetrize,
                     job.directory / split / f"{part.path.stem}.parquet",
                 )
                 for part in listed
             ]
-            for split, listed in parts.items()
+            for split, listed in stored.items()
         }
-        linked = yield from LINK.run_groups(tasks, sum(part.pairs for listed in parts.values() for part in listed))
-        return {split: list(zip(parts[split], tasks[split], linked[split], strict=True)) for split in parts}, model
+        linked = yield from LINK.run_groups(tasks, sum(part.pairs for listed in stored.values() for part in listed))
+        made = {
+            split: {task.part: (task, result) for task, result in zip(tasks[split], linked[split], strict=True)}
+            for split in parts
+        }
+        return {split: [(part, *made[split][part.path]) for part in parts[split]] for split in parts}, models
 
     def finish(self, job: Job, made: Aligned) -> Result[AlignOutput]:
-        splits, model = made
-        if model is not None and model.is_relative_to(job.scratch):  # it was learned
-            with atomic_write(job.directory / MODEL_FILE) as beside:
-                link_or_copy(model, beside)
-        every = [linked for listed in splits.values() for linked in listed]
+        splits, models = made
+        for pair, model in models.items():
+            if model is not None and model.is_relative_to(job.scratch):  # it was learned
+                with atomic_write(job.directory / (f"{MODEL_FILE}.{pair}" if pair else MODEL_FILE)) as beside:
+                    link_or_copy(model, beside)
+        every = [linked for listed in splits.values() for linked in listed if not linked[0].reversed]
         pairs, links, without, too_long = (
             sum(getattr(result, name) for _, _, result in every) for name in ("pairs", "links", "without", "too_long")
         )
@@ -251,6 +293,7 @@ class Align(Stage[AlignOutput, Aligned]):
                     part.corpus,
                     result.pairs,
                     result.links,
+                    part.reversed,
                 )
                 for part, task, result in listed
             )
@@ -261,19 +304,28 @@ class Align(Stage[AlignOutput, Aligned]):
         return Result(AlignOutput(parts), counts, digests=digests)
 
 
-def _learned(job: Job, settings: AlignSettings, text: list[PairFile], prior: Path | None) -> Rounds[Path | None]:
-    """Yields the rounds that learn the model; returns its file, or the given one if there are no pairs."""
-    pairs = min(settings.pairs, sum(part.pairs for part in text))
-    check_memory(job, pairs, "align")
-    shards = shards_for(job.config.engine.memory, pairs)
-    name = "pairs"
-    samples = yield from SAMPLE.draw({name: text}, {name: settings.pairs}, {name: shards}, job.config.seed, job.scratch)
-    drawn = samples[name]
-    learning: Mapping[str, tuple[tuple[Path, ...], int, Path | None]] = (
-        {name: (drawn.shards, sum(drawn.pairs), prior)} if drawn.shards else {}
+def _learned(
+    job: Job, settings: AlignSettings, texts: Mapping[str, list[PairFile]], priors: dict[str, Path | None]
+) -> Rounds[dict[str, Path | None]]:
+    """Yields the rounds that learn a model for each text; returns their files, or the given ones of empty texts."""
+    names = {pair: f"pairs-{pair}" if pair else "pairs" for pair in texts}
+    drawn = {pair: min(settings.pairs, sum(part.pairs for part in text)) for pair, text in texts.items()}
+    for pairs in drawn.values():
+        check_memory(job, pairs, "align", len(texts))
+    samples = yield from SAMPLE.draw(
+        {names[pair]: text for pair, text in texts.items()},
+        dict.fromkeys(names.values(), settings.pairs),
+        {names[pair]: shards_for(job.config.engine.memory, pairs) for pair, pairs in drawn.items()},
+        job.config.seed,
+        job.scratch,
     )
+    learning = {
+        name: (sample.shards, sum(sample.pairs), priors[pair])
+        for pair, name in names.items()
+        if (sample := samples[name]).shards
+    }
     models = yield from LEARN.learn(learning, job.scratch)
-    return models.get(name, prior)
+    return {pair: models.get(name, priors[pair]) for pair, name in names.items()}
 
 
 def check_words(model: Model, path: Path) -> None:

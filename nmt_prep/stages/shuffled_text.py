@@ -19,7 +19,7 @@ from nmt_prep.align.links import Links, pharaoh, piece_links, pieces_of
 from nmt_prep.align.vocabulary import Words, words_of
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import Config
-from nmt_prep.corpora import iter_pairs, strip_lines
+from nmt_prep.corpora import strip_lines
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.engines import Tick
 from nmt_prep.outputs import Form
@@ -30,7 +30,7 @@ from nmt_prep.pipeline.stage import Job
 from nmt_prep.records.plan import GlobalShuffle, ShardPlan
 from nmt_prep.records.writer import SpillWriter
 from nmt_prep.sides import SIDES, Side
-from nmt_prep.stages.align import Align, links_of
+from nmt_prep.stages.align import Align, AlignedPart
 from nmt_prep.stages.encode import corpus_frames
 from nmt_prep.stages.encode_tasks import in_buckets, spill_buffer, spill_name
 from nmt_prep.stages.vocab import BuiltVocabulary, built_vocabularies
@@ -181,13 +181,15 @@ class Linking:
 
     Attributes:
         form: the form of the lines.
-        links: file with the links of the words of the part.
+        links: the links of the words of the part.
+        directory: directory of the stage align.
         vocabularies: vocabulary of each side.
         frames: for each side, the special pieces around the ids of each row.
     """
 
     form: LinkedForm
-    links: Path
+    links: AlignedPart
+    directory: Path
     vocabularies: Mapping[Side, BuiltVocabulary]
     frames: Mapping[Side, Frame]
 
@@ -197,7 +199,7 @@ class Linking:
         Raises:
             CorpusError: the file cannot be read.
         """
-        return map(links_of, iter_pairs(self.links))
+        return self.links.linked(self.directory)
 
     def linked(
         self, links: Links, text: Mapping[Side, pa.Array], tags: Mapping[Side, str]
@@ -253,8 +255,7 @@ class Linkings:
     def of_part(self, split: str, number: int, corpus: str) -> Linking:
         """Returns the linking of a part, given its number and its corpus."""
         frames = self._frames[split][corpus] if self._frames else {}
-        links = self._directory / self._aligned[split][number].file
-        return Linking(self._form, links, self._vocabularies, frames)
+        return Linking(self._form, self._aligned[split][number], self._directory, self._vocabularies, frames)
 
 
 def tagged(lines: pa.Array, tag: str | None) -> pa.Array:

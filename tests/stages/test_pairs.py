@@ -9,6 +9,8 @@ from nmt_prep.checks import check_config
 from nmt_prep.config import Config
 from nmt_prep.records.dataset_json import load_dataset_info
 from nmt_prep.runner import run
+from nmt_prep.stages.align import AlignOutput
+from nmt_prep.typed_json import parse_json_as
 from tests.stages.runs import manifest
 
 LANGUAGES = ("en", "de", "cs")
@@ -81,3 +83,19 @@ def test_pairs_are_cleaned_by_their_languages(tmp_path: Path) -> None:
     }
     assert dropped["books"]["in_test_set:test"] == 1  # its English side alone
     assert {name: counts["length"] for name, counts in dropped.items() if "length" in counts} == {"news.en-cs": 50}
+
+
+def test_words_are_linked_by_pair_and_the_other_direction_has_the_same_links(tmp_path: Path) -> None:
+    config = config_in(tmp_path, align={"symmetrize": "intersection", "pairs": 1000}, outputs=[{"kind": "marian"}])
+    run(config)
+    parts = parse_json_as(AlignOutput, manifest(config, "align").details).parts["train"]
+    assert [part.corpus for part in parts] == [
+        *("news.en-de", "news.de-en", "news.en-cs", "news.cs-en", "news.de-cs", "news.cs-de", "books", "books.de-en")
+    ]
+    models = {path.name for path in (tmp_path / "run" / "aligned").iterdir() if path.is_file()}
+    assert models == {"model.en-de", "model.en-cs", "model.de-cs"}
+    forward, backward = (next(part.linked(tmp_path / "run" / "aligned")) for part in parts[:2])
+    assert forward.links[:, ::-1].tolist() == backward.links.tolist()
+    assert forward.links.size
+    texts = [next(part.texts(tmp_path / "run")) for part in parts[:2]]
+    assert texts[0].column("source").equals(texts[1].column("target"))

@@ -20,13 +20,13 @@ from nmt_prep.cli.options import STANDARD_OUTPUT, check_outputs, files_of_run
 from nmt_prep.cli.plan import check_current
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.columns import Ragged, TextColumn
-from nmt_prep.corpora import iter_pairs, strip_lines
+from nmt_prep.corpora import strip_lines
 from nmt_prep.errors import ArgumentError, OutputError
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.progress import Progress
 from nmt_prep.sides import SIDES
 from nmt_prep.stages import STAGES
-from nmt_prep.stages.align import Align, AlignedPart, AlignOutput, links_of
+from nmt_prep.stages.align import Align, AlignedPart, AlignOutput
 from nmt_prep.stages.vocab import BuiltVocabulary, VocabOutput, Vocabulary
 from nmt_prep.subwords.piece_text import PieceText
 from nmt_prep.subwords.tokenizer import Tokenizer
@@ -60,8 +60,8 @@ def write_links(config: Path, overrides: Iterable[str], split: str, output: Path
             file = stack.enter_context(output_file(output))
         stack.enter_context(writing(output or Path("standard output")))
         for part in parts:
-            for batch in iter_pairs(run / Align.directory / part.file):
-                file.write(pharaoh_text(links_of(batch)))
+            for links in part.linked(run / Align.directory):
+                file.write(pharaoh_text(links))
 
 
 def write_shortlists(
@@ -90,11 +90,8 @@ def write_shortlists(
     skipped = 0
     with progress.meter("counting links", sum(part.pairs for part in parts), "pairs") as meter:
         for part in parts:
-            batches = zip(
-                iter_pairs(run / part.text, columns=SIDES), iter_pairs(run / Align.directory / part.file), strict=True
-            )
-            for text, aligned in batches:
-                skipped += _count(counts, text, links_of(aligned), tokenizers)
+            for text, links in zip(part.texts(run), part.linked(run / Align.directory), strict=True):
+                skipped += _count(counts, text, links, tokenizers)
                 meter.advance(len(text))
     place = directory or run / "shortlist"
     with writing(place):

@@ -1,0 +1,91 @@
+"""The section ``training``: the pairs of each stage of training, and what changes them while they are read."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import Field, model_validator
+
+from nmt_prep.config.section import Name, Section
+
+Weight: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=False)]
+Epochs: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=False)] | Literal["inf"]
+Modifier: TypeAlias = Annotated[dict[str, Any], Field(min_length=1)]
+
+ROWS = "rows"
+"""The key of ``until`` that is no corpus."""
+
+
+class StageSettings(Section):
+    """A stage of training."""
+
+    name: Name
+    """letters, digits, dots, dashes and underscores: the name of the stage"""
+    mix: Annotated[dict[Name, Weight], Field(min_length=1)]
+    """a mapping from corpora and groups to numbers >= 0: their shares of the pairs; they need not sum to 1"""
+    until: dict[Name, Epochs] = Field(default_factory=dict)
+    """{NAME: EPOCHS}, {rows: NUMBER}, or nothing in the last stage: when the stage ends; after epochs of a corpus or
+    group, or after a number of pairs; EPOCHS is a number > 0, or inf in the last stage"""
+    modifiers: tuple[Modifier, ...] | None = None
+    """a list like training.modifiers, or null for that list: the modifiers of the stage"""
+
+    @model_validator(mode="after")
+    def _ends(self) -> StageSettings:
+        if len(self.until) > 1:
+            raise ValueError("until has several keys; give one corpus, group or rows")
+        if not sum(self.mix.values()):
+            raise ValueError("the weights of mix sum to nothing; give one of them a weight above 0")
+        for name, amount in self.until.items():
+            if name == ROWS and (amount == "inf" or float(amount) != int(amount)):
+                raise ValueError(f"until.rows is {amount}; it must be a whole number")
+            if name != ROWS and not self.mix.get(name):
+                raise ValueError(f"until names {name!r}, which the stage does not read; give it a weight in mix")
+        return self
+
+    @property
+    def endless(self) -> bool:
+        """True if the stage has no end."""
+        return "inf" in (self.until or {"": "inf"}).values()
+
+
+class TrainingSettings(Section):
+    """How training reads the pairs. No key of it changes the files of a run."""
+
+    groups: dict[Name, Annotated[tuple[Name, ...], Field(min_length=1)]] = Field(default_factory=dict)
+    """a mapping from names to lists of corpora: corpora that stages name together"""
+    stages: tuple[StageSettings, ...] = ()
+    """a list of mappings: the stages of training, in order; without stages all pairs are read in each epoch"""
+    modifiers: tuple[Modifier, ...] = ()
+    """a list of mappings such as {UpperCase: 0.1}: modifiers with their probabilities and options, in order"""
+
+    @model_validator(mode="after")
+    def _stages_end(self) -> TrainingSettings:
+        names = [stage.name for stage in self.stages]
+        for number, stage in enumerate(self.stages):
+            if stage.endless and number + 1 < len(names):
+                raise ValueError(f"stages.{number} ({stage.name}) never ends, but another stage follows; give it until")
+            if stage.name in names[:number]:
+                raise ValueError(f"two stages are named {stage.name!r}; rename one")
+            unended = next((name for name, members in self.groups.items() if len(set(members)) < len(members)), None)
+            if unended is not None:
+                raise ValueError(f"groups.{unended} names a corpus twice; name it once")
+        return self
+
+    def members(self, name: str) -> tuple[str, ...]:
+        """Returns the corpora of a group; a corpus is one by itself."""
+        return self.groups.get(name, (name,))
+
+    def problem(self, corpora: set[str]) -> str | None:
+        """Returns what is wrong with the names of corpora, given those that there are; None if nothing is."""
+        for group, members in self.groups.items():
+            if group in corpora or group == ROWS:
+                return f"groups.{group} has the name of a corpus, or is rows; rename it"
+            for member in members:
+                if member not in corpora:
+                    return f"groups.{group} names {member!r}; the corpora are {', '.join(sorted(corpora))}"
+        known = {*corpora, *self.groups}
+        for number, stage in enumerate(self.stages):
+            for name in stage.mix:
+                if name not in known:
+                    return f"stages.{number}.mix names {name!r}; the corpora and groups are {', '.join(sorted(known))}"
+        return None

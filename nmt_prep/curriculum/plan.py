@@ -1,0 +1,260 @@
+"""The plan of stages: which pair of which corpus each row of a stream is, computed without the rows before it.
+
+Each stage is divided into blocks of :data:`BLOCK_ROWS` rows. How many pairs of each corpus the blocks up to a given one
+have follows from the weights, exactly; a keyed permutation mixes the pairs of a block. The pairs of a corpus are
+numbered through all epochs and stages, so a stage goes on where the one before it ended.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from nmt_prep.config.training import ROWS, StageSettings, TrainingSettings
+from nmt_prep.errors import ConfigError
+from nmt_prep.modifiers import Modifiers, read_modifiers
+from nmt_prep.modifiers.draws import Keys, mixed
+from nmt_prep.records.plan import GlobalShuffle
+
+BLOCK_ROWS = 16_384
+"""Rows of a block: modifiers that join pairs do so within it."""
+
+_MAX_ROWS = 1 << 60
+
+
+@dataclass(frozen=True)
+class PlannedBlock:
+    """The rows of a block.
+
+    Attributes:
+        stage: number of the stage.
+        first: number of its first row in the stream.
+        corpora: number of the corpus of each row: int64, shape ``[rows]``.
+        epochs: epoch of that corpus, from 0 on: int64, shape ``[rows]``.
+        pairs: number of the pair in the order of that epoch: int64, shape ``[rows]``.
+        keys: keys of the draws of each row: uint64, shape ``[rows]``.
+    """
+
+    stage: int
+    first: int
+    corpora: npt.NDArray[np.int64]
+    epochs: npt.NDArray[np.int64]
+    pairs: npt.NDArray[np.int64]
+    keys: Keys
+
+    def __len__(self) -> int:
+        return len(self.corpora)
+
+
+@dataclass(frozen=True)
+class PlannedStage:
+    """A stage.
+
+    Attributes:
+        name: its name.
+        shares: share of each corpus of the stream among the rows; they sum to 1.
+        before: number of pairs of each corpus in the stages before it.
+        first: number of its first row in the stream.
+        rows: number of its rows; None if it never ends.
+        modifiers: the modifiers of its rows.
+        until: numbers of the corpora whose epochs end the stage; all that it reads, if a number of rows ends it.
+        key: key of the permutations.
+    """
+
+    name: str
+    shares: tuple[Fraction, ...]
+    before: tuple[int, ...]
+    first: int
+    rows: int | None
+    modifiers: Modifiers
+    until: tuple[int, ...]
+    key: str
+
+    def pairs_in(self, rows: int) -> tuple[int, ...]:
+        """Returns the number of pairs of each corpus in the first rows of the stage, up to the end of a block."""
+        # Each corpus takes its share of what those before it leave: these numbers never fall as rows grow.
+        counts, left, share = list[int](), rows, Fraction(1)
+        for wanted in self.shares:
+            counts.append(int(left * wanted / share) if share else 0)
+            left, share = left - counts[-1], share - wanted
+        return tuple(counts)
+
+    def corpora_of(self, block: int) -> npt.NDArray[np.int64]:
+        """Returns the number of the corpus of each row of a block that the end of the stage does not cut: int64."""
+        begin, end = self.pairs_in(block * BLOCK_ROWS), self.pairs_in((block + 1) * BLOCK_ROWS)
+        counts = np.subtract(end, begin)
+        order = GlobalShuffle(BLOCK_ROWS, block, self.key).rows_at(np.arange(BLOCK_ROWS))
+        return np.repeat(np.arange(len(counts)), counts)[order]
+
+    def rows_until(self, pairs: int) -> int:
+        """Returns the number of rows after which the corpora of ``until`` have had so many pairs, at least 1, together."""
+
+        def had(block: int) -> int:
+            counts = self.pairs_in(block * BLOCK_ROWS)
+            return sum(counts[corpus] for corpus in self.until)
+
+        low, high = 0, 1  # blocks before which not enough pairs are read, and before which enough are
+        while had(high) < pairs:
+            low, high = high, high * 2
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if had(middle) < pairs else (low, middle)
+        places = np.flatnonzero(np.isin(self.corpora_of(low), self.until))
+        return low * BLOCK_ROWS + int(places[pairs - had(low) - 1]) + 1
+
+    def pairs_before(self, rows: int) -> tuple[int, ...]:
+        """Returns the number of pairs of each corpus in the first rows of the stage."""
+        block, rest = divmod(rows, BLOCK_ROWS)
+        whole = np.array(self.pairs_in(block * BLOCK_ROWS), np.int64)
+        if rest:
+            whole += np.bincount(self.corpora_of(block)[:rest], minlength=len(whole))
+        return tuple(whole.tolist())
+
+
+@dataclass(frozen=True)
+class Curriculum:
+    """The rows of all stages: a stream that any row can begin.
+
+    Attributes:
+        corpora: names of the corpora.
+        sizes: numbers of their pairs.
+        seed: decides the order and the draws of modifiers.
+        stages: the stages, at least one.
+    """
+
+    corpora: tuple[str, ...]
+    sizes: tuple[int, ...]
+    seed: int
+    stages: tuple[PlannedStage, ...]
+
+    @property
+    def rows(self) -> int | None:
+        """Number of rows of the stream; None if it never ends."""
+        last = self.stages[-1]
+        return None if last.rows is None else last.first + last.rows
+
+    def stage_at(self, row: int) -> int:
+        """Returns the number of the stage of a row."""
+        return bisect_right([stage.first for stage in self.stages], row) - 1
+
+    def blocks(self, row: int = 0, step: int = 1) -> Iterator[PlannedBlock]:
+        """Yields the blocks from that with a row on, whole ones; every ``step``-th of them.
+
+        Readers that share a stream begin at the rows of different blocks and have their number as the step.
+        """
+        waiting = 0
+        while self.rows is None or row < self.rows:
+            if not waiting:
+                yield self.block_at(row)
+            waiting = (waiting + 1) % step
+            row = self.end_of_block(row)
+
+    def end_of_block(self, row: int) -> int:
+        """Returns the first row after the block of a row."""
+        stage = self.stages[self.stage_at(row)]
+        end = stage.first + ((row - stage.first) // BLOCK_ROWS + 1) * BLOCK_ROWS
+        return end if stage.rows is None else min(end, stage.first + stage.rows)
+
+    def block_at(self, row: int) -> PlannedBlock:
+        """Returns the whole block that has a row."""
+        number = self.stage_at(row)
+        stage = self.stages[number]
+        block = (row - stage.first) // BLOCK_ROWS
+        first = stage.first + block * BLOCK_ROWS
+        corpora = stage.corpora_of(block)
+        order = np.argsort(corpora, kind="stable")
+        rank = np.empty(BLOCK_ROWS, np.int64)
+        rank[order] = np.arange(BLOCK_ROWS)
+        counts = np.bincount(corpora, minlength=len(self.sizes))
+        begin = np.add(stage.before, stage.pairs_in(block * BLOCK_ROWS)) - (np.cumsum(counts) - counts)
+        rows = self.end_of_block(row) - first
+        corpora, drawn = corpora[:rows], (rank + begin[corpora])[:rows]
+        epochs, pairs = np.divmod(drawn, np.array(self.sizes, np.int64)[corpora])
+        keys = mixed(mixed(self._keys[corpora], epochs), pairs)
+        return PlannedBlock(number, first, corpora, epochs, pairs, mixed(keys, number))
+
+    @cached_property
+    def _keys(self) -> Keys:
+        digests = [hashlib.sha256(f"{self.seed}\nmodifiers of {name}".encode()).digest()[:8] for name in self.corpora]
+        return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
+
+    def epochs_of(self, number: int) -> dict[str, float]:
+        """Returns the number of epochs of each corpus in a stage that ends."""
+        stage = self.stages[number]
+        pairs = stage.pairs_before(stage.rows or 0)
+        return {name: count / size for name, size, count in zip(self.corpora, self.sizes, pairs, strict=True) if count}
+
+
+def plan_stages(
+    training: TrainingSettings, sizes: Mapping[str, int], seed: int, base_dir: Path, key: str = "training"
+) -> Curriculum:
+    """Returns the plan of the stages of a config; without stages one that reads all corpora by their sizes.
+
+    Args:
+        training: the settings.
+        sizes: number of pairs of each corpus of the stream.
+        seed: decides the order and the draws of modifiers.
+        base_dir: the directory that paths in options of modifiers are relative to.
+        key: place of the settings, for messages.
+
+    Raises:
+        ConfigError: a name is unknown, a stage reads nothing or never ends, or a modifier is wrong.
+    """
+    if problem := training.problem(set(sizes)):
+        raise ConfigError(f"{key}.{problem}")
+    settings = training.stages or (StageSettings(name="all", mix={name: float(size) for name, size in sizes.items()}),)
+    names = tuple(sizes)
+    stages = list[PlannedStage]()
+    before, first = (0,) * len(names), 0
+    shared = read_modifiers(training.modifiers, f"{key}.modifiers", base_dir)
+    for number, stage in enumerate(settings):
+        place = f"{key}.stages.{number}"
+        modifiers = (
+            shared if stage.modifiers is None else read_modifiers(stage.modifiers, f"{place}.modifiers", base_dir)
+        )
+        until = next(iter(stage.until), None)
+        ending = [name for name in stage.mix if stage.mix[name]] if until in (None, ROWS) else [until or ""]
+        members = tuple(names.index(member) for name in ending for member in training.members(name) if sizes[member])
+        shares = _shares(stage, training, sizes, place)
+        planned = PlannedStage(stage.name, shares, before, first, None, modifiers, members, f"stage {number} of {seed}")
+        if not stage.endless:
+            amount = Fraction(stage.until[until or ""])
+            pairs = sum(sizes[names[member]] for member in members)
+            rows = int(amount) if until == ROWS else planned.rows_until(max(int(amount * pairs), 1))
+            if first + rows > _MAX_ROWS:
+                raise ConfigError(f"{place}.until: the stage has more than 2**60 rows; lower it")
+            planned = PlannedStage(stage.name, shares, before, first, rows, modifiers, members, planned.key)
+            before = tuple(np.add(before, planned.pairs_before(rows)).tolist())
+            first += rows
+        stages.append(planned)
+    return Curriculum(names, tuple(sizes.values()), seed, tuple(stages))
+
+
+def _shares(
+    stage: StageSettings, training: TrainingSettings, sizes: Mapping[str, int], place: str
+) -> tuple[Fraction, ...]:
+    """Returns the share of each corpus; that of a group is divided by the sizes of its corpora.
+
+    Raises:
+        ConfigError: a corpus with a weight has no pairs.
+    """
+    weights = dict.fromkeys(sizes, Fraction(0))
+    for name, weight in stage.mix.items():
+        members = training.members(name)
+        pairs = sum(sizes[member] for member in members)
+        if weight and not pairs:
+            raise ConfigError(f"{place}.mix.{name} has no pairs; leave it out, or look at what cleaning drops")
+        for member in members:
+            weights[member] += Fraction(weight).limit_denominator(10**9) * sizes[member] / max(pairs, 1)
+    total = sum(weights.values())
+    if not total:
+        raise ConfigError(f"{place}.mix: the weights sum to nothing; raise them")
+    return tuple(weight / total for weight in weights.values())

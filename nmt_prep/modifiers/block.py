@@ -1,0 +1,176 @@
+"""Blocks of pairs, as modifiers get and return them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from _nmt_prep_core import word_spans
+
+from nmt_prep.columns import TextColumn
+from nmt_prep.modifiers.draws import Draws, Keys, mixed, uniform
+
+Rows: TypeAlias = "npt.NDArray[np.int64]"
+Units: TypeAlias = Literal["words", "spaced", "pieces"]
+
+NEXT_KEY = 1 << 40
+"""Number of the draw that is the key of a row for the next modifier."""
+
+ADDED_KEY = NEXT_KEY + 1
+"""Number of the draw that is the key of a row that a modifier adds."""
+
+
+class Line(NamedTuple):
+    """A pair, and its links such as ``0-0 1-2``; None without links."""
+
+    source: str
+    target: str
+    links: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Consecutive pairs of a stream.
+
+    Attributes:
+        source: lines without line ends: ``large_string``.
+        target: the same of the other side.
+        links: links of each pair, numbers of words from 0, such as ``0-0 1-2``: ``large_string``; None without links.
+        keys: key of the draws of each pair: uint64, shape ``[pairs]``.
+        rows: number of each pair in the stream, ascending: int64, shape ``[pairs]``. A pair that a modifier adds has
+            the number of the pair after it, and merged pairs have that of the first one; other columns follow by it.
+        units: what links count: ``words`` of :func:`nmt_prep.align.vocabulary.words_of`, words between white space
+            (``spaced``), or ``pieces`` of the vocabularies.
+    """
+
+    source: pa.LargeStringArray
+    target: pa.LargeStringArray
+    links: pa.LargeStringArray | None
+    keys: Keys
+    rows: Rows
+    units: Units = "words"
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def for_next(self) -> Block:
+        """Returns the block with keys for the next modifier."""
+        return replace(self, keys=mixed(self.keys, NEXT_KEY))
+
+    def drawn(self, probability: float) -> Rows:
+        """Returns the places of the pairs whose first draw is below the probability."""
+        return np.flatnonzero(uniform(self.keys, 0) < probability)
+
+    def draws(self, place: int) -> Draws:
+        """Returns the draws of a pair after the first one, which :meth:`drawn` takes."""
+        return Draws(int(self.keys[place]), 1)
+
+    def lines(self, places: Rows) -> list[Line]:
+        """Returns some pairs."""
+        sides = [column.take(pa.array(places)).to_pylist() for column in (self.source, self.target)]
+        links = [None] * len(places) if self.links is None else self.links.take(pa.array(places)).to_pylist()
+        return [Line(*line) for line in zip(*sides, links, strict=True)]
+
+    def word_counts(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Returns the number of words of each source and target: int64, shape ``[pairs]``.
+
+        Raises:
+            ValueError: the links count pieces.
+        """
+        if self.units == "pieces":
+            raise ValueError("the links count pieces; put the modifier before the one that makes pieces")
+        source, target = (TextColumn.from_arrow(side) for side in (self.source, self.target))
+        spaced = self.units == "spaced"
+        return (
+            np.diff(word_spans(source.data, source.offsets, spaced)[2]),
+            np.diff(word_spans(target.data, target.offsets, spaced)[2]),
+        )
+
+    def taken(self, places: Rows) -> Block:
+        """Returns the block of the pairs at some places, in their order."""
+        wanted = pa.array(places)
+        links = None if self.links is None else self.links.take(wanted)
+        return Block(
+            self.source.take(wanted), self.target.take(wanted), links, self.keys[places], self.rows[places], self.units
+        )
+
+    def edited(self, places: Rows, lines: Sequence[Line]) -> Block:
+        """Returns the block with other pairs at some places, which ascend."""
+        if not len(places):
+            return self
+        mask = np.zeros(len(self), np.bool_)
+        mask[places] = True
+        sources, targets, links = (list(column) for column in zip(*lines, strict=True))
+        return replace(
+            self,
+            source=_replaced(self.source, mask, sources),
+            target=_replaced(self.target, mask, targets),
+            links=None if self.links is None else _replaced(self.links, mask, links),
+        )
+
+
+def _replaced(column: pa.LargeStringArray, mask: npt.NDArray[np.bool_], lines: list[str]) -> pa.LargeStringArray:
+    return pc.replace_with_mask(column, pa.array(mask), pa.array(lines, pa.large_string()))
+
+
+class LineModifier:
+    """Base class of modifiers that change single pairs.
+
+    Args:
+        probability: share of the pairs to change.
+
+    Raises:
+        ValueError: an option is out of range.
+    """
+
+    scripts: ClassVar[str] = "all"
+    """The scripts that the modifier works on; it leaves text of others alone."""
+
+    needs_links: ClassVar[bool] = False
+
+    def __init__(self, probability: float) -> None:
+        check_share(probability=probability)
+        self.probability = probability
+
+    def __call__(self, block: Block) -> Block:
+        """Returns the modified block."""
+        places = block.drawn(self.probability)
+        keys = block.keys[places].tolist()
+        edits = [
+            self.edit(line, Draws(key, 1), block.units) for key, line in zip(keys, block.lines(places), strict=True)
+        ]
+        return block.edited(places, edits)
+
+    def edit(self, line: Line, draws: Draws, units: Units) -> Line:
+        """Returns the modified pair; the same one if the modifier cannot work on it."""
+        raise NotImplementedError
+
+
+def check_share(**shares: object) -> None:
+    """Checks that each keyword argument is a number from 0 to 1.
+
+    Raises:
+        ValueError: one is not.
+    """
+    for name, share in shares.items():
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
+            raise ValueError(f"{name} is {share!r}; it must be a number from 0 to 1")
+
+
+def check_range(**bounds: object) -> None:
+    """Checks that two keyword arguments are whole numbers, the first at least 1 and the second at least the first.
+
+    Raises:
+        ValueError: they are not.
+    """
+    (low_name, low), (high_name, high) = bounds.items()
+    if type(low) is not int or type(high) is not int or not 1 <= low <= high:
+        raise ValueError(
+            f"{low_name} is {low!r} and {high_name} is {high!r}; they must be whole numbers of "
+            f"at least 1, and {high_name} not below {low_name}"
+        )

@@ -1,0 +1,69 @@
+"""Random numbers that depend on the key of a row and on their number alone: SplitMix64 (Steele et al., 2014)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+Keys: TypeAlias = "npt.NDArray[np.uint64]"
+T = TypeVar("T")
+
+_STEP = 0x9E3779B97F4A7C15
+_FACTORS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+_MASK = (1 << 64) - 1
+
+
+def mixed(keys: Keys, number: int | npt.NDArray[np.integer]) -> Keys:
+    """Returns keys that depend on the given keys and a number (or one per key) from 0: uint64, shape ``[keys]``."""
+    if isinstance(number, int):
+        x = keys + np.uint64((number + 1) * _STEP & _MASK)
+    else:
+        x = keys + (number.astype(np.uint64) + np.uint64(1)) * np.uint64(_STEP)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(_FACTORS[0])
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(_FACTORS[1])
+    return np.asarray(x ^ (x >> np.uint64(31)), np.uint64)
+
+
+def uniform(keys: Keys, number: int | npt.NDArray[np.integer]) -> npt.NDArray[np.float64]:
+    """Returns the draw of a number of each key, from 0 to 1, as :meth:`Draws.random` gives it."""
+    return np.asarray((mixed(keys, number) >> np.uint64(11)) * 2.0**-53, np.float64)
+
+
+class Draws:
+    """The draws of one row, one after another; the methods are named as in Python's ``random``.
+
+    Args:
+        key: key of the row.
+        taken: number of draws that were taken before.
+    """
+
+    __slots__ = ("_state",)
+
+    def __init__(self, key: int, taken: int = 0) -> None:
+        self._state = (key + taken * _STEP) & _MASK
+
+    def _next(self) -> int:
+        self._state = x = (self._state + _STEP) & _MASK
+        x = ((x ^ (x >> 30)) * _FACTORS[0]) & _MASK
+        x = ((x ^ (x >> 27)) * _FACTORS[1]) & _MASK
+        return x ^ (x >> 31)
+
+    def random(self) -> float:
+        """Returns a number from 0 to 1, without 1."""
+        return (self._next() >> 11) * 2.0**-53
+
+    def randrange(self, start: int, stop: int | None = None) -> int:
+        """Returns an integer from ``start`` to below ``stop``; from 0 to below ``start`` without ``stop``."""
+        low, high = (0, start) if stop is None else (start, stop)
+        return low + ((self._next() * (high - low)) >> 64)
+
+    def randint(self, low: int, high: int) -> int:
+        """Returns an integer from ``low`` to ``high``."""
+        return self.randrange(low, high + 1)
+
+    def choice(self, items: Sequence[T]) -> T:
+        """Returns one of the items."""
+        return items[self.randrange(len(items))]

@@ -1,0 +1,51 @@
+"""Noise: additional pairs of random characters, the same on both sides."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nmt_prep.modifiers.block import ADDED_KEY, Block, Line, LineModifier, check_range
+from nmt_prep.modifiers.draws import Draws, mixed
+from nmt_prep.modifiers.words import formatted, spans_of
+
+_RANGES = (
+    (0x0020, 0x007F), (0x00A0, 0x00FF), (0x0370, 0x03FF), (0x0400, 0x04FF), (0x0530, 0x058F), (0x0590, 0x05FF),
+    (0x0600, 0x06FF), (0x0900, 0x097F), (0x0980, 0x09FF), (0x0A80, 0x0AFF), (0x0E00, 0x0E7F), (0x1000, 0x109F),
+    (0x10A0, 0x10FF), (0x1780, 0x17FF), (0x3040, 0x309F), (0x30A0, 0x30FF), (0x4E00, 0x9FFF), (0xAC00, 0xD7AF),
+    (0x1F600, 0x1F64F),
+)  # fmt: skip
+"""Blocks of Unicode, the last character exclusive."""
+
+
+def random_words(draws: Draws, shortest: int, longest: int, most: int) -> list[str]:
+    """Returns up to ``most`` words of equal length, of characters of one block of Unicode."""
+    length, (first, last) = draws.randint(shortest, longest), draws.choice(_RANGES)
+    return ["".join(chr(draws.randrange(first, last)) for _ in range(length)) for _ in range(draws.randint(1, most))]
+
+
+class Noise(LineModifier):
+    """Adds a pair of random words before a pair."""
+
+    def __init__(
+        self, probability: float, min_word_length: int = 2, max_word_length: int = 5, max_words: int = 6
+    ) -> None:
+        super().__init__(probability)
+        check_range(min_word_length=min_word_length, max_word_length=max_word_length)
+        check_range(min_words=1, max_words=max_words)
+        self.lengths, self.most = (min_word_length, max_word_length), max_words
+
+    def __call__(self, block: Block) -> Block:
+        """Returns the block with additional pairs."""
+        places = block.drawn(self.probability)
+        if not len(places):
+            return block
+        texts = [" ".join(random_words(block.draws(place), *self.lengths, self.most)) for place in places]
+        links = [
+            None if block.links is None else formatted((n, n) for n in range(len(spans_of(text, block.units))))
+            for text in texts
+        ]
+        widened = block.taken(np.repeat(np.arange(len(block)), np.bincount(places, minlength=len(block)) + 1))
+        lines = [Line(text, text, linked) for text, linked in zip(texts, links, strict=True)]
+        added = places + np.arange(len(places))
+        widened.keys[added] = mixed(widened.keys[added], ADDED_KEY)
+        return widened.edited(added, lines)

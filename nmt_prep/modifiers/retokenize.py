@@ -1,0 +1,175 @@
+"""Retokenize: text instead of tokens, and links of its words or of the pieces of vocabularies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import _nmt_prep_core as core
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nmt_prep.columns import TextColumn
+from nmt_prep.modifiers.block import Block, Line
+from nmt_prep.modifiers.words import followed, parsed, words_by_label
+from nmt_prep.subwords import Tokenizer, load_tokenizer
+
+_LINKS = r"^(\d{1,7}-\d{1,7}( \d{1,7}-\d{1,7})*)?$"
+
+
+@dataclass(frozen=True)
+class Side:
+    """How the tokens of a side become text.
+
+    Attributes:
+        detokenizer: ``spaces``, ``icu`` or ``moses``.
+        detokenize: returns the text of tokens; None for ``spaces``.
+        vocabulary: the vocabulary whose pieces links count; None for words.
+    """
+
+    detokenizer: str
+    detokenize: Callable[[list[str]], str] | None
+    vocabulary: Tokenizer | None
+
+    @classmethod
+    def of(cls, detokenize: str | None, tokenize: str | None, base_dir: Path) -> Side:
+        """Reads names such as ``moses:de`` and ``spm:vocab.spm``.
+
+        Raises:
+            ValueError: a name is unknown, or the package sacremoses is missing.
+        """
+        name, _, language = (detokenize or "spaces").partition(":")
+        if name not in ("spaces", "icu", "moses"):
+            raise ValueError(f"no detokenizer is named {name!r}; they are spaces, icu:LANGUAGE and moses:LANGUAGE")
+        kind, _, path = (tokenize or "spaces").partition(":")
+        if kind not in ("spaces", "spm"):
+            raise ValueError(f"tokenize is {tokenize!r}; it can be spaces or spm:PATH")
+        vocabulary = load_tokenizer(base_dir / path) if kind == "spm" else None
+        made = {"spaces": None, "icu": _join_icu}.get(name) or (_moses(language) if name == "moses" else None)
+        return cls(name, made, vocabulary)
+
+
+def _join_icu(tokens: list[str]) -> str:
+    return "".join(tokens).replace("▁", " ")
+
+
+def _moses(language: str) -> Callable[[list[str]], str]:
+    try:
+        import sacremoses  # type: ignore[import-untyped,import-not-found,unused-ignore]  # noqa: PLC0415
+    except ImportError as error:
+        raise ValueError(f"moses:{language} needs the package sacremoses; pip install sacremoses") from error
+    detokenizer: Any = sacremoses.MosesDetokenizer(language)
+    return lambda tokens: str(detokenizer.detokenize(tokens))
+
+
+class Retokenize:
+    """Makes text of the tokens of all pairs.
+
+    Args:
+        probability: not used.
+        src: ``detokenize`` (spaces, icu:LANGUAGE or moses:LANGUAGE) and ``tokenize`` (spaces or spm:PATH)
+        trg: the same of the target.
+        base_dir: the directory that paths are relative to.
+    """
+
+    needs_links = True
+
+    def __init__(
+        self,
+        probability: float = 0,
+        src: dict[str, str] | None = None,
+        trg: dict[str, str] | None = None,
+        base_dir: Path = Path(),
+    ) -> None:
+        sides = [src or {}, trg or {}]
+        if unknown := sorted({*sides[0], *sides[1]} - {"detokenize", "tokenize"}):
+            raise ValueError(f"src and trg have no key {unknown[0]!r}; their keys are detokenize and tokenize")
+        self.sides = [Side.of(side.get("detokenize"), side.get("tokenize"), base_dir) for side in sides]
+        self.makes_pieces = any(side.vocabulary for side in self.sides)
+
+    def __call__(self, block: Block) -> Block:
+        """Returns the block as text."""
+        return retokenized(block, self.sides[0], self.sides[1])
+
+
+def retokenized(block: Block, source: Side, target: Side) -> Block:
+    """Returns the block as text, with links of pieces where a side has a vocabulary.
+
+    Links that no words have are removed from their pair, all of them. Text of corpora that are no tokens stays.
+    """
+    if block.units == "spaced" and (source.detokenize or target.detokenize):
+        places = np.arange(len(block))
+        block = block.edited(places, [_detokenized(line, source, target) for line in block.lines(places)])
+    if block.links is None or (source.vocabulary is None and target.vocabulary is None):
+        return block
+    texts = [TextColumn.from_arrow(column) for column in (block.source, block.target)]
+    words = [core.word_spans(text.data, text.offsets, block.units == "spaced") for text in texts]
+    numbers, offsets = _numbers(block.links, words)
+    pieces = [
+        spans if side.vocabulary is None else _pieces(text, side.vocabulary)
+        for side, text, spans in zip((source, target), texts, words, strict=True)
+    ]
+    linked, linked_offsets = core.piece_links(numbers, offsets, *words, *pieces)
+    data, line_offsets = core.link_lines(linked, linked_offsets, "", 1)
+    links = pa.LargeStringArray.from_buffers(len(block), pa.py_buffer(line_offsets), pa.py_buffer(data))
+    return replace(block, links=links, units="pieces")
+
+
+def _detokenized(line: Line, source: Side, target: Side) -> Line:
+    """Returns a pair as text; a side stays as it is if its tokens are not all in the text of the detokenizer."""
+    texts, places = [], []
+    for text, side in zip(line[:2], (source, target), strict=True):
+        tokens = text.split()
+        made = " ".join(tokens) if side.detokenize is None else side.detokenize(tokens)
+        labels = _labels(tokens, made)
+        if labels is None:
+            made = text
+            labels = _labels(tokens, made) or []
+        texts.append(made)
+        places.append(words_by_label(made, labels, "spaced"))
+    return Line(texts[0], texts[1], None if line.links is None else followed(parsed(line.links), *places))
+
+
+def _labels(tokens: Sequence[str], text: str) -> list[int] | None:
+    """Returns the number of the token of each character of a text; None if a token is not in it."""
+    labels, done = [-1] * len(text), 0
+    for number, word in enumerate(tokens):
+        if word == "▁":
+            continue
+        wanted = word if word in text[done:] else word.replace("▁", " ")
+        begin = text.find(wanted, done)
+        if begin < 0:
+            return None
+        done = begin + len(wanted)
+        labels[begin:done] = [number] * len(wanted)
+    return labels
+
+
+def _numbers(
+    links: pa.LargeStringArray, words: Sequence[tuple[npt.NDArray[Any], ...]]
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    """Returns the links as numbers, two for each, and their offsets by pair; without those of pairs with wrong ones."""
+    good = pc.match_substring_regex(links, _LINKS)
+    if not pc.all(good).as_py():
+        links = pc.if_else(good, links, "")
+    counts = pc.count_substring(links, "-").to_numpy(zero_copy_only=False).astype(np.int64)
+    column = TextColumn.from_arrow(pc.binary_join_element_wise(links, "", " "))
+    text = column.data[column.offsets[0] : column.offsets[-1]].tobytes().replace(b"-", b" ")
+    numbers = np.array(text.split(), np.int32) if len(text) < 64 else np.fromstring(text, np.int32, sep=" ")
+    line = np.repeat(np.arange(len(counts)), counts)
+    most = [np.diff(spans[2])[line] for spans in words]
+    wrong = np.unique(line[(numbers[::2] >= most[0]) | (numbers[1::2] >= most[1])])
+    if len(wrong):
+        numbers = numbers[np.repeat(~np.isin(line, wrong), 2)]
+        counts[wrong] = 0
+    return numbers, np.concatenate([[0], np.cumsum(counts)])
+
+
+def _pieces(text: TextColumn, vocabulary: Tokenizer) -> tuple[npt.NDArray[Any], ...]:
+    rows = vocabulary.encode_batch(text)
+    spans = vocabulary.piece_spans(text, rows)
+    return spans.begins, spans.ends, rows.offsets

@@ -1,0 +1,47 @@
+"""UpperCase, LowerCase and TitleCase: the case of both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from nmt_prep.modifiers.block import Block, Line, LineModifier
+
+
+class _CaseModifier(LineModifier):
+    scripts = "scripts with case, such as Latin, Greek and Cyrillic"
+    change: ClassVar[Callable[[str], str]]
+
+    def __call__(self, block: Block) -> Block:
+        """Returns the block with some pairs changed."""
+        places = block.drawn(self.probability)
+        lines = block.lines(places)
+        change = type(self).change
+        # One call for all lines: case never depends on text across a line end.
+        sides = [change("\n".join(side)).split("\n") for side in zip(*[line[:2] for line in lines], strict=True)]
+        return block.edited(places, [Line(*pair) for pair in zip(*sides, [line.links for line in lines], strict=True)])
+
+
+class UpperCase(_CaseModifier):
+    """Makes all letters of both sides upper case."""
+
+    change = str.upper
+
+
+class LowerCase(_CaseModifier):
+    """Makes all letters of both sides lower case."""
+
+    change = str.lower
+
+
+def _title(lines: str) -> str:
+    return "\n".join(
+        " ".join([word[0].upper() + word[1:] for word in line.split()]) if line.upper() != line.lower() else line
+        for line in lines.split("\n")
+    )
+
+
+class TitleCase(_CaseModifier):
+    """Makes the first letter of each word upper case, with one space between words."""
+
+    change = _title

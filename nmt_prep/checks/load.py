@@ -19,6 +19,7 @@ from nmt_prep.config.problems import KeyPath, Problem, problems_of, worded, wron
 from nmt_prep.config.section import descriptions
 from nmt_prep.config.url import is_hub_id
 from nmt_prep.errors import ConfigError, NmtPrepError
+from nmt_prep.modifiers import read_modifiers
 from nmt_prep.outputs import kind_of
 from nmt_prep.publishing.hub import hub_url_problem
 from nmt_prep.sources.hub import repository_address
@@ -97,7 +98,7 @@ def _checked(config: Config, *, known_vocab: bool = True) -> tuple[Config, list[
     """
     config, problems = _completed(config)
     wrong_vocab = [*_vocab_problems(config.vocab)]
-    problems += [*wrong_vocab, *_clean_problems(config), *_publish_problems(config)]
+    problems += [*wrong_vocab, *_clean_problems(config), *_publish_problems(config), *_training_problems(config)]
     problems += _output_problems(config, with_vocab=known_vocab and not wrong_vocab)
     return config, problems
 
@@ -242,6 +243,24 @@ def _output_problems(config: Config, *, with_vocab: bool) -> Iterator[Problem]:
             yield (*path, key), problem
         for key, problem in kind.vocab_problems(options, config.vocab) if with_vocab else ():
             yield (*path, key), problem
+
+
+def _training_problems(config: Config) -> Iterator[Problem]:
+    """Yields the problems of modifiers."""
+    training = config.training
+    lists: dict[KeyPath, tuple[dict[str, Any], ...]] = {("training", "modifiers"): training.modifiers}
+    for number, stage in enumerate(training.stages):
+        lists["training", "stages", number, "modifiers"] = stage.modifiers or ()
+    for path, entries in lists.items():
+        if not entries:
+            continue
+        try:
+            modifiers = read_modifiers(entries, ".".join(map(str, path)), config.base_dir)
+        except NmtPrepError as error:
+            yield path, str(error)
+            continue
+        if modifiers.needing_links and (config.align is None or "train" not in (config.align.splits or ("train",))):
+            yield path, f"{modifiers.needing_links} needs links; add the section align, for the split train too"
 
 
 def _publish_problems(config: Config) -> Iterator[Problem]:

@@ -21,6 +21,7 @@ from nmt_prep.config.outputs import LAYOUT, ROW_LENGTH, AnyOutput, Layout, RowLe
 from nmt_prep.config.pairs import MULTIPLE, Pairs
 from nmt_prep.config.problems import UNKNOWN_NAME
 from nmt_prep.config.section import Amount, Count, Languages, Location, Name, Section, default_kind
+from nmt_prep.config.training import TrainingSettings
 from nmt_prep.config.vocab import ExistingVocab, T2TVocab, Vocab
 from nmt_prep.sides import SIDES
 
@@ -248,6 +249,8 @@ class Config(Section):
     """a list of mappings with the key kind: files for other trainers, beside the records"""
     input: Input = Field(default_factory=lambda: Input())
     """a mapping: how pairs become batches"""
+    training: TrainingSettings = Field(default_factory=lambda: TrainingSettings())
+    """a mapping: stages of training, and modifiers of the pairs that it reads"""
     engine: EngineSettings = Field(default_factory=lambda: LocalSettings())
     """a mapping: where tasks run, and their memory"""
     publish: PublishSettings | None = None
@@ -321,6 +324,13 @@ class Config(Section):
             )
         if self.records.layout == "packed":
             raise ValueError("weight: records of layout packed hold no weights; set records.layout to chunk")
+        return self
+
+    @model_validator(mode="after")
+    def _training_fits(self) -> Config:
+        corpora = {corpus.name for corpus in self.splits.get("train", ()) if corpus.role != "vocab"}
+        if problem := self.training.problem(corpora):
+            raise ValueError(f"training.{problem}")
         return self
 
     @model_validator(mode="after")

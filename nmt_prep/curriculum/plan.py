@@ -95,7 +95,7 @@ class PlannedStage:
         return np.repeat(np.arange(len(counts)), counts)[order]
 
     def rows_until(self, pairs: int) -> int:
-        """Returns the number of rows after which the corpora of ``until`` have had so many pairs, at least 1, together."""
+        """Returns the number of rows after which the corpora of ``until`` have had so many pairs, at least 1."""
 
         def had(block: int) -> int:
             counts = self.pairs_in(block * BLOCK_ROWS)

@@ -42,9 +42,8 @@ _PLACES_WITH_LINKS = {
     **_PLACES,
     "missing_char": re.compile(r"\S"),
     "skipped_space": re.compile(r"(?<!^)\s(?!$)"),
-    "random_space": re.compile(r"(?<!^)(?<=.)\S"),
 }
-"""Places with spaces and other characters that the package changes in pairs with links."""
+"""The places in pairs with links, as in OpusTrainer."""
 
 Change: TypeAlias = tuple[int, str]
 """Number of characters that are replaced, and what replaces them."""
@@ -119,6 +118,8 @@ class Typos(LineModifier):
                 continue
             table = _PLACES if links is None else _PLACES_WITH_LINKS
             places = [match.start() for match in table[kind].finditer(source)]
+            if kind == "random_space" and links is not None:
+                places = places[1:]  # not before the text
             if len(places) <= (kind == "missing_char"):
                 continue
             at = draws.choice(places)

@@ -6,30 +6,38 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
-from nmt_prep.cleaning.corpus_rules.threshold import AutoThreshold
+from nmt_prep.cleaning.corpus_rules.threshold import AutoThreshold, Shares, Tail, shares_below
 from nmt_prep.cleaning.corpus_rules.translation import TranslationOptions
 
 ADEQUACY = "adequacy"
 """The name of the rule, and of its score."""
 
-_FEWEST = 5
-"""Fewest pairs below an edge that tell the share of incomplete pairs."""
+_TAIL = 0.5
+"""Share of the pairs to whose values the shares of complete and of incomplete pairs are fitted: the lowest ones."""
 
-_FEWEST_DEFECTIVE = 50
-"""Fewest pairs with a defect that tell how frequent it is."""
+_MERGED = 5
+"""Fine bins that are fitted as one."""
 
-_LOST = 0.004
-"""Greatest share of the complete pairs that the threshold may lose, by estimate; really, it is a little more."""
+_FIRST_SHARE, _ITERATIONS = 0.02, 150
+
+_CLEARLY = 2
+"""The threshold drops values at which this many incomplete pairs are expected for each complete one."""
+
+_LOST = 0.01
+"""Greatest share of the complete pairs that the threshold may lose, by estimate."""
+
+_LOST_ANYWAY = 0.001
+"""Share of the complete pairs, by estimate, that may be lost whatever else is dropped: the lowest are incomplete."""
 
 
 class AdequacyOptions(TranslationOptions):
     """The model that judges pairs, and the lowest value that passes."""
 
     min: Literal["auto"] | Annotated[float, Field(strict=False)] = "auto"
-    """a number, or auto: the lowest value that passes; auto loses about 0.5 to 1 % of the complete pairs or fewer"""
+    """a number, or auto: the lowest value that passes; auto drops what is incomplete rather than complete by the values
+    of the corpus, and loses about 1 % of the complete pairs or fewer"""
     model: str | None = Field(None, min_length=1)
     """a path, or null to learn from the corpora: a model that nmt-prep align --adequacy --save wrote; with learn: true,
     one that nmt-prep align --save wrote"""
@@ -38,36 +46,43 @@ class AdequacyOptions(TranslationOptions):
 def incomplete_threshold(
     edges: Sequence[float], real: Sequence[int], defective: Sequence[Sequence[int]], score: float | None = None
 ) -> AutoThreshold:
-    """Returns the highest threshold that loses few complete pairs, with estimates.
+    """Returns the highest threshold below which pairs are incomplete rather than complete, with estimates.
 
-    The share of pairs with a defect is at most the number of pairs below an edge, divided by the share of the pairs
-    made with this defect below it. The least of these bounds counts, and of the defects the most frequent one. The
-    other pairs below an edge are complete, and at most :data:`_LOST` of the complete pairs may be lost. Where the
-    incomplete pairs of a corpus are many, the classifier took them for good ones; then they are less clear than those
-    that were made, their share is estimated too low, and the threshold is lower than it could be.
+    The values of a corpus are a mixture: of the values of complete pairs, whose lower tail is that of
+    :class:`~nmt_prep.cleaning.corpus_rules.threshold.Tail`, and for each defect of values like those of the pairs that
+    were made with it. Expectation maximization finds the shares and the tail that make the lower half of the values
+    most likely.
 
     Args:
-        edges: ascending edges of the bins of all histograms.
+        edges: ascending edges of the bins of all histograms, all of the same width; 5 bins are fitted as one.
         real: number of pairs of the corpus in each bin.
         defective: for each defect the number of pairs in each bin that were made with it; at least one pair in all.
         score: a given threshold, for which the estimates are; None to find it.
     """
-    counts, pairs = _sums(real), max(sum(real), 1)
-    noise, bad = 0.0, _sums([sum(bins) for bins in zip(*defective, strict=True)])
-    bad /= bad[-1]
-    for bins in defective:
-        shares = _sums(bins) / max(sum(bins), 1)
-        known = (counts >= _FEWEST) & (shares > 0)
-        if sum(bins) >= _FEWEST_DEFECTIVE and known.any():
-            bound = min(float((counts[known] / pairs / shares[known]).min()), 1.0)
-            noise, bad = max((noise, bad), (bound, shares), key=lambda found: found[0])
-    lost = np.clip(np.maximum.accumulate(counts / pairs - noise * bad), 0, 1) / max(1 - noise, 1 / pairs)
-    place = int(np.flatnonzero(lost <= _LOST)[-1]) if score is None else int(np.searchsorted(edges, score))
-    place = min(place, len(edges) - 1)
-    estimates = (round(float(value), 6) for value in (noise, bad[place], min(lost[place], 1.0)))
-    return AutoThreshold(float(edges[place]) if score is None else score, *estimates)
+    counts = _merged(real)
+    pairs = max(float(counts.sum()), 1.0)
+    shapes = np.array([bins / bins.sum() for bins in map(_merged, defective) if bins.sum()])
+    end = min(max(int(np.searchsorted(shares_below(counts), _TAIL)), 3), len(counts))
+    scores = (edges[_MERGED] - edges[0]) * np.arange(1 - end, 1, dtype=np.float64)
+    tail = Tail(scores, max(float(counts[max(end - 10, 0) : end].mean()), 1e-3))
+    shares, unseen = np.full(len(shapes), _FIRST_SHARE / len(shapes)), 1 - shapes[:, :end].sum(axis=1)
+    for _ in range(_ITERATIONS):
+        incomplete = pairs * (shares[:, None] * shapes[:, :end]).sum(axis=0)
+        tail.improve(counts[:end], incomplete, 0)
+        of_expected = counts[:end] / (tail.expected + incomplete + 1e-12)
+        shares *= (shapes[:, :end] * of_expected).sum(axis=1) + unseen
+    noise = min(float(shares.sum()), 1.0)
+    bad = shares_below((shares[:, None] * shapes).sum(axis=0))
+    complete = tail.expected
+    lost = np.minimum(np.cumsum(np.append(0.0, complete)) / max((1 - noise) * pairs, 1.0), 1.0)
+    clear = np.append(True, pairs * np.diff(noise * bad)[:end] >= _CLEARLY * complete)
+    place = int(np.flatnonzero((lost <= _LOST_ANYWAY) | (clear & (lost <= _LOST)))[-1])
+    if score is not None:
+        place = min(int(np.searchsorted(edges[::_MERGED], score)), len(bad) - 1)
+    gone = lost[place] if place <= end else shares_below(counts)[place]
+    estimates = (round(float(value), 6) for value in (noise, bad[place], gone))
+    return AutoThreshold(edges[place * _MERGED] if score is None else score, *estimates)
 
 
-def _sums(bins: Sequence[int]) -> npt.NDArray[np.float64]:
-    """Returns the number of values below each edge."""
-    return np.concatenate([[0.0], np.cumsum(np.asarray(bins, np.float64))])
+def _merged(bins: Sequence[int]) -> Shares:
+    return np.asarray(np.reshape(bins, (-1, _MERGED)).sum(axis=1), np.float64)

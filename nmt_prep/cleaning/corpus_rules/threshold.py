@@ -112,12 +112,12 @@ class _Mixture:
         width = (edges[-1] - edges[0]) / (len(edges) - 1)
         counts, shape = np.asarray(real, np.float64), np.asarray(repaired, np.float64)
         misaligned = _Misaligned(_smoothed(shape, _SMOOTHED / width), sum(repaired) if certain is None else certain)
-        pairs, below = max(float(counts.sum()), 1.0), _below(counts)
+        pairs, below = max(float(counts.sum()), 1.0), shares_below(counts)
         middle = int(np.argmax(misaligned.below >= 0.5))
         noise = min(below[middle] / misaligned.below[middle], 1.0)
         end = min(int(np.searchsorted(below, noise + (1 - noise) * _TAIL)) + 1, len(counts))
         end = max(end, _LEAST_FITTED_BINS)
-        tail = _Tail(width * np.arange(1 - end, 1, dtype=np.float64), max((1 - noise) * pairs * _TAIL * width, 1e-9))
+        tail = Tail(width * np.arange(1 - end, 1, dtype=np.float64), max((1 - noise) * pairs * _TAIL * width, 1e-9))
         for _ in range(_ITERATIONS):
             begin = min(int(np.searchsorted(misaligned.below, _BELOW_FIT)), end - _LEAST_FITTED_BINS)
             noisy = noise * pairs * misaligned.density
@@ -152,7 +152,7 @@ class _Misaligned:
         self._shape = shape / max(float(shape.sum()), 1e-9)
         self._mean, self._variance = self._moments(self._shape)
         self._certain = certain
-        self.density, self.below = self._shape, _below(self._shape)
+        self.density, self.below = self._shape, shares_below(self._shape)
 
     def refit(self, counts: Shares) -> None:
         """Moves and stretches the distribution.
@@ -170,7 +170,7 @@ class _Misaligned:
         stretched = np.sqrt(max(self._variance, 1e-9) / max(spread, 1e-9))
         edges = np.arange(len(self._shape) + 1) - 0.5
         at = (edges - center) * stretched + self._mean
-        self.below = np.interp(at, edges, _below(self._shape), left=0.0, right=1.0)
+        self.below = np.interp(at, edges, shares_below(self._shape), left=0.0, right=1.0)
         self.below[0], self.below[-1] = 0.0, 1.0
         self.density = np.diff(self.below)
 
@@ -181,7 +181,7 @@ class _Misaligned:
         return mean, float((counts * (self._places - mean) ** 2).sum()) / total
 
 
-class _Tail:
+class Tail:
     """The numbers of clean pairs in the lower bins: exp(a + b x + c x²), where c is not positive."""
 
     def __init__(self, scores: Shares, highest: float) -> None:
@@ -229,7 +229,7 @@ def _smoothed(shares: Shares, deviation: float) -> Shares:
     return inner
 
 
-def _below(counts: Shares) -> Shares:
+def shares_below(counts: Shares) -> Shares:
     """Returns the share of the counts below each edge."""
     sums = _sums(counts)
     return sums / max(float(sums[-1]), 1e-9)

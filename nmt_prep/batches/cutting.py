@@ -98,6 +98,7 @@ class PlannedWindow(NamedTuple):
         split: how the batches are split.
         key: key of the random numbers of the window's epoch; 0 if nothing is shuffled.
         shift: int64, shape ``[corpora]``: offsets of the mix of the window's epoch; empty if corpora are not mixed.
+        epoch: number of the epoch.
     """
 
     number: Scalar
@@ -108,6 +109,7 @@ class PlannedWindow(NamedTuple):
     split: Split
     key: Scalar
     shift: Vector
+    epoch: Scalar
 
 
 class WindowPairs(NamedTuple):

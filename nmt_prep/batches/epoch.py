@@ -13,6 +13,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -73,6 +74,11 @@ class SplitIndex:
                 begins = np.cumsum(sums[:, 1]) - sums[:, 1]
                 columns.append(np.column_stack([np.full(len(first), number), shard.blocks[first, 0], sums, begins]))
         return Runs(*np.concatenate(columns).T)
+
+    @cached_property
+    def pairs_before(self) -> list[int]:
+        """Number of pairs in the shards before each one."""
+        return list(accumulate((len(shard.pairs) for shard in self.shards), initial=0))
 
     @cached_property
     def run_ends(self) -> Int64s:
@@ -266,9 +272,10 @@ def corpus_mix(info: DatasetInfo, split: str, index: SplitIndex, options: Option
     """
     if options.weights is None and options.temperature is None:
         return None
-    if info.layout != "chunk":
+    if info.layout not in ("chunk", "text"):
         raise ArgumentError(
-            f"records of layout {info.layout} cannot be mixed by corpus; set records.layout to chunk and run again"
+            f"records of layout {info.layout} cannot be mixed by corpus; set records.layout to chunk or text and run "
+            "again"
         )
     corpora = info.corpora[split]
     draws = (

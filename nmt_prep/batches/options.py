@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Literal, TypeAlias, TypedDict, get_args
+from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from nmt_prep.errors import ArgumentError
 
@@ -100,6 +100,7 @@ class Keywords(TypedDict, total=False):
     packed: bool | None
     weights: Mapping[str, float] | None
     temperature: float | None
+    subwords: Mapping[Any, Mapping[str, float]] | None
     shuffle: bool
     seed: int
     epoch: int
@@ -131,9 +132,12 @@ class Options:
         packed: pack several pairs into each row of ``max_length`` ids. None packs only if the records hold packed rows
             (layout ``packed``), and returns those rows; False reads such records as single pairs.
         weights: number of copies of each pair in an epoch, by name of its corpus; 1 for corpora not named. Needs layout
-            ``chunk``.
+            ``chunk`` or ``text``.
         temperature: instead of ``weights``: makes the share of each corpus proportional to its size to the power
             1 / temperature, in an epoch of as many pairs as the split has.
+        subwords: draws other subwords of each pair in each epoch, by side, such as
+            ``{"source": {"alpha": 0.5}, "target": {"dropout": 0.1}}``: ``alpha`` and ``nbest`` for unigram models,
+            ``dropout`` for BPE. For split ``train`` of records of layout ``text``.
         shuffle: False reads the shards in order, and returns the longest batches of each window first.
         seed: decides the order, together with ``epoch``.
         epoch: number of the epoch; each epoch has a different order.
@@ -159,6 +163,7 @@ class Options:
     packed: bool | None = None
     weights: Mapping[str, float] | None = None
     temperature: float | None = None
+    subwords: Mapping[Any, Mapping[str, float]] | None = None
     shuffle: bool = True
     seed: int = 0
     epoch: int = 0

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from _nmt_prep_core import pack_rounds
 
 from nmt_prep.batches import vectors
@@ -26,6 +27,8 @@ from nmt_prep.errors import ArgumentError, RecordsError
 from nmt_prep.records.check import check_records
 from nmt_prep.records.dataset_json import DatasetInfo, records_in
 from nmt_prep.records.index import SATURATED
+from nmt_prep.records.reader import PairColumns, read_span
+from nmt_prep.records.text import TextEncoder, read_text
 
 
 class Place(NamedTuple):
@@ -44,6 +47,7 @@ class BatchPlan:
         order: the order of the epoch, and the part of the process of it.
         rule: limits of a batch.
         mix: number of copies of each pair in the epoch; None if each occurs once.
+        encoder: makes the ids of records of layout ``text``; None for other layouts.
         pad_to_limits: True if batches are padded to the limits of their buckets.
         skip_batches: number of batches to skip at the start.
         equal_batches: whether and how all processes get the same number of batches, see :class:`Options`.
@@ -55,6 +59,7 @@ class BatchPlan:
     order: EpochOrder
     rule: BatchRule
     mix: CorpusMix | None = None
+    encoder: TextEncoder | None = None
     pad_to_limits: bool = False
     skip_batches: int = 0
     equal_batches: EqualBatches = False
@@ -65,13 +70,41 @@ class BatchPlan:
         mix = None if self.mix is None else self.mix.after(epoch - self.order.epoch)
         return replace(self, order=replace(self.order, epoch=epoch), mix=mix)
 
+    @property
+    def fresh(self) -> bool:
+        """True if the ids of a pair differ from epoch to epoch, so that only reading them tells their number."""
+        return self.encoder is not None and bool(self.encoder.subwords)
+
     @cached_property
     def windows(self) -> tuple[Window, ...]:
         """The windows, none of them empty."""
         return tuple(self.order.windows())
 
+    def read(self, runs: Int64s, epoch: int) -> PairColumns:
+        """Returns the pairs of some runs, in order, as they are in an epoch.
+
+        Raises:
+            RecordsError: a shard is damaged.
+        """
+        index, table = self.order.index, self.order.index.runs
+        parts = []
+        for run in runs.tolist():
+            shard, start, first, pairs = (
+                int(column[run]) for column in (table.shard, table.start, table.first_pair, table.pairs)
+            )
+            path = index.paths[shard]
+            if self.encoder is None:
+                parts.append(read_span(path, start, int(index.run_ends[run]), self.info.layout))
+            else:
+                text = read_text(path, first, pairs)
+                parts.append(self.encoder.pairs(text, index.pairs_before[shard] + first, epoch))
+        return PairColumns.joined(parts)
+
     def batches(self) -> Iterator[int]:
-        """Returns the number of batches of each window; reads the indexes, about a second for 100 million pairs."""
+        """Returns the number of batches of each window; reads the indexes, about a second for 100 million pairs.
+
+        Subwords that are drawn anew have other lengths than those in the indexes: the windows are encoded for it.
+        """
         counts = map(self._batches, self.windows)
         return (count + self._splits.get(number, (0, WHOLE))[0] for number, count in enumerate(counts))
 
@@ -106,7 +139,8 @@ class BatchPlan:
         shift = np.empty(0, np.int64) if self.mix is None else self.mix.shift
         for number, window in enumerate(self.windows[first:], first):
             split = self._splits.get(number, (0, WHOLE))[1]
-            yield PlannedWindow(number, *window, done, split, np.int64(self.order.key or 0), shift)
+            key, epoch = np.int64(self.order.key or 0), np.int64(self.order.epoch)
+            yield PlannedWindow(number, *window, done, split, key, shift, epoch)
             done = 0
 
     @cached_property
@@ -179,7 +213,7 @@ class BatchPlan:
         if index.packed:
             return np.array([window.take])
         mine = slice(window.skip, window.skip + window.take)
-        pairs = index.pairs_of(window.runs)
+        pairs = self._entries(window.runs)
         copies = None
         if self.mix is not None:
             copies = self.mix.copies(pairs[:, 2], window.runs, index.runs.pairs[window.runs], vectors)[mine]
@@ -193,6 +227,16 @@ class BatchPlan:
         if self.rule.row_length is None:
             return self.rule.admitted(longer, copies)
         return np.array([self._packed_rows(source, target, longer, copies)])
+
+    def _entries(self, runs: Int64s) -> npt.NDArray[np.uint16]:
+        """Returns the lengths and corpora of the pairs of some runs in the epoch, as in the index."""
+        if not self.fresh:
+            return self.order.index.pairs_of(runs)
+        pairs = self.read(runs, self.order.epoch)
+        assert pairs.corpora is not None
+        columns = np.column_stack([pairs.inputs.lengths, pairs.targets.lengths, pairs.corpora])
+        entries: npt.NDArray[np.uint16] = np.minimum(columns, SATURATED).astype(np.uint16)
+        return entries
 
     def _packed_rows(self, source: Int64s, target: Int64s, longer: Int64s, copies: Int64s | None) -> int:
         kept = np.arange(len(longer)) if copies is None else np.repeat(np.arange(len(longer)), copies)
@@ -233,7 +277,22 @@ def plan_batches(
         EpochOrder(index, seed, options.epoch, options.rank, options.world_size, WINDOW_PAIRS),
         rule,
         corpus_mix(info, split, index, options),
+        _encoder(records_dir, info, split, options),
         options.pad_to is not None,
         options.skip_batches,
         options.equal_batches,
     )
+
+
+def _encoder(records_dir: Path, info: DatasetInfo, split: str, options: Options) -> TextEncoder | None:
+    """Returns what makes the ids of records of layout ``text``; None for other layouts.
+
+    Raises:
+        ArgumentError: subwords cannot be drawn for this split, these records or these vocabularies.
+    """
+    if options.subwords and (info.layout != "text" or split != "train"):
+        what = f"split {split}" if split != "train" else f"records of layout {info.layout}"
+        raise ArgumentError(f"subwords are drawn for split train of records of layout text, not for {what}")
+    if info.layout != "text":
+        return None
+    return TextEncoder.of(records_dir, info, split, options.subwords, options.seed)

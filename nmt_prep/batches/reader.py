@@ -21,7 +21,7 @@ from nmt_prep.batches.options import Keywords, Options
 from nmt_prep.batches.plan import BatchPlan, plan_batches
 from nmt_prep.batches.vectors import Int64s
 from nmt_prep.columns import Ragged
-from nmt_prep.records.reader import PairColumns, read_span
+from nmt_prep.records.reader import PairColumns
 
 _NO_LIMIT = (1 << 63) - 1
 _WINDOWS_AHEAD = 1
@@ -128,7 +128,7 @@ class _Batch(NamedTuple):
 
 
 def _batches_of_window(plan: BatchPlan, window: PlannedWindow, corpus_ids: bool) -> Iterator[_Batch]:
-    pairs = _read(plan, window)
+    pairs = plan.read(window.runs, int(window.epoch))
     contents = WindowPairs(pairs.inputs.lengths, pairs.targets.lengths, pairs.corpora, pairs.row_pairs)
     cut = cut_window(plan, window, contents, vectors)
     corpora = None
@@ -145,16 +145,6 @@ def _batches_of_window(plan: BatchPlan, window: PlannedWindow, corpus_ids: bool)
         pair += count
         width = plan.rule.row_length if cut.widths is None else int(cut.widths[batch])
         yield _Batch(pairs, chosen, rows, width, plan.rule.max_length, corpora, weights)
-
-
-def _read(plan: BatchPlan, window: PlannedWindow) -> PairColumns:
-    index = plan.order.index
-    table = index.runs
-    parts = []
-    for run in window.runs.tolist():
-        path, start = index.paths[int(table.shard[run])], int(table.start[run])
-        parts.append(read_span(path, start, int(index.run_ends[run]), plan.info.layout))
-    return PairColumns.joined(parts)
 
 
 def _rows(side: Ragged, rows: Int64s, max_length: int | None) -> Ragged:

@@ -184,6 +184,7 @@ class BatchSource:
             "row_length": rule.row_length,
             "weights": None if options.weights is None else dict(options.weights),
             "temperature": options.temperature,
+            "subwords": None if options.subwords is None else {k: dict(v) for k, v in options.subwords.items()},
             "shuffle": options.shuffle,
             "seed": options.seed,
             "world_size": options.world_size,

@@ -8,13 +8,18 @@ from pydantic import Field
 
 from nmt_prep.config.section import Count, Name, Section
 
-Layout: TypeAlias = Literal["example", "chunk", "packed"]
+IdLayout: TypeAlias = Literal["example", "chunk", "packed"]
+Layout: TypeAlias = Literal["example", "chunk", "packed", "text"]
 RowLength = Annotated[Count, Field(ge=1, le=1024)]
 Shards = dict[str, Annotated[Count, Field(ge=1, le=99_999)]]
 
-LAYOUT = (
+ID_LAYOUT = (
     "example, chunk or packed: a record is a tf.train.Example of one pair, about 256 pairs, or about 256 pairs packed "
     "into rows"
+)
+LAYOUT = (
+    "example, chunk, packed or text: a record is a tf.train.Example of one pair, about 256 pairs, about 256 pairs "
+    "packed into rows, or the text of 256 pairs, of which loaders make ids"
 )
 ROW_LENGTH = "an integer from 1 to 1024: ids of a row on either side, for layout packed"
 
@@ -44,7 +49,7 @@ class TFRecordOptions(OutputOptions):
 
     kind: Literal["tfrecord"]
     """tfrecord: the kind of output"""
-    layout: Layout = Field("example", description=LAYOUT)
+    layout: IdLayout = Field("example", description=ID_LAYOUT)
     row_length: RowLength = Field(256, description=ROW_LENGTH)
 
 

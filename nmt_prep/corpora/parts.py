@@ -316,6 +316,24 @@ def iter_pairs(
         raise _damaged(path, error) from error
 
 
+def other_columns(path: Path) -> dict[str, pa.DataType]:
+    """Returns the names and types of the columns of a part beside text, corpus and row; the values of dictionaries.
+
+    Raises:
+        CorpusError: the part is damaged.
+    """
+    if path.suffix == line_parts.SUFFIX:
+        return {}
+    try:
+        schema = pq.read_schema(path)
+    except (OSError, pa.ArrowException) as error:
+        raise _damaged(path, error) from error
+    others = [column for column in schema if column.name not in (*SIDES, "corpus", "row")]
+    return {
+        column.name: column.type.value_type if pa.types.is_dictionary(column.type) else column.type for column in others
+    }
+
+
 def _line_part(path: Path) -> LinePart:
     try:
         return LinePart.load(path)

@@ -240,7 +240,7 @@ def plan_passes(plan: BatchPlan, epochs: int | None) -> tuple[int, Callable[[int
 def _batches_of_any(plan: BatchPlan, leave_out: bool) -> int:
     """Returns a number of batches for all epochs: that of the first, and some to spare unless none can differ."""
     total, processes = plan.total, plan.order.world_size
-    if len(plan.windows) == 1 and plan.mix is None and processes == 1:
+    if len(plan.windows) == 1 and plan.mix is None and processes == 1 and not plan.fresh:
         return total
     # The same for all processes, whose windows can differ by one.
     windows = 2 + int(plan.order.index.runs.pairs.sum()) // (processes * plan.order.window_pairs)

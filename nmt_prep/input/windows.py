@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -12,6 +13,7 @@ import tensorflow as tf
 from nmt_prep.batches import BatchPlan
 from nmt_prep.batches.cutting import PlannedWindow, Split
 from nmt_prep.batches.epoch import SplitIndex
+from nmt_prep.batches.vectors import Int64s
 from nmt_prep.input import tensors
 from nmt_prep.input.batching import Column, packed_column
 from nmt_prep.records.index import PAIR_BYTES, index_path
@@ -37,8 +39,10 @@ class Pairs(NamedTuple):
     row_pairs: tf.Tensor
 
 
-def parse(serialized: tf.Tensor, layout: Layout) -> Pairs:
-    """Parses the pairs of records: strings, shape ``[records]``."""
+def parse(serialized: tf.Tensor | Pairs, layout: Layout) -> Pairs:
+    """Parses the pairs of records: strings, shape ``[records]``; pairs of text have been encoded before."""
+    if isinstance(serialized, Pairs):
+        return serialized
     return _examples(serialized) if layout == "example" else _chunks(serialized)
 
 
@@ -80,7 +84,7 @@ def _chunks(serialized: tf.Tensor) -> Pairs:
 
 
 _SCALAR, _VECTOR = tf.TensorSpec([], tf.int64), tf.TensorSpec([None], tf.int64)
-_SPECS = PlannedWindow(_SCALAR, _VECTOR, _SCALAR, _SCALAR, _SCALAR, Split(_SCALAR, _SCALAR), _SCALAR, _VECTOR)
+_SPECS = PlannedWindow(_SCALAR, _VECTOR, _SCALAR, _SCALAR, _SCALAR, Split(_SCALAR, _SCALAR), _SCALAR, _VECTOR, _SCALAR)
 
 
 def windows_of_epoch(plan: BatchPlan) -> tf.data.Dataset:
@@ -90,7 +94,7 @@ def windows_of_epoch(plan: BatchPlan) -> tf.data.Dataset:
     ends = np.cumsum([0, *(len(window.runs) for window in windows)])
     scalars = [[window.number, window.skip, window.take, window.done, *window.split] for window in windows]
     columns = np.array(scalars, np.int64).reshape(-1, 6)
-    constants = windows[0][-2:] if windows else (np.int64(0), np.empty(0, np.int64))
+    constants = windows[0][-3:] if windows else (np.int64(0), np.empty(0, np.int64), np.int64(0))
 
     def window(begin: tf.Tensor, end: tf.Tensor, scalars: tf.Tensor) -> PlannedWindow:
         number, skip, take, done, parts, more = tf.unstack(scalars)
@@ -119,12 +123,12 @@ class WindowRecords(NamedTuple):
 
     Attributes:
         window: the window.
-        records: its records as strings, shape ``[records]``.
+        records: its records as strings, shape ``[records]``; the pairs themselves in layout ``text``.
         entries: the entries of their pairs in the indexes, as strings, shape ``[runs]``; None unless asked for.
     """
 
     window: PlannedWindow
-    records: tf.Tensor
+    records: tf.Tensor | Pairs
     entries: tf.Tensor | None
 
 
@@ -136,6 +140,8 @@ def read_windows(plan: BatchPlan, windows: tf.data.Dataset, with_entries: bool =
         windows: the windows to read, :class:`PlannedWindow`.
         with_entries: also read the entries of the indexes.
     """
+    if plan.encoder is not None:
+        return windows.map(partial(_encoded, plan), num_parallel_calls=_WINDOWS_READ, deterministic=True)
     index = plan.order.index
     paths, table = tf.constant([str(path) for path in index.paths], tf.string), index.runs
     shards, starts, records = (tf.constant(column, tf.int64) for column in (table.shard, table.start, table.records))
@@ -164,6 +170,21 @@ def read_windows(plan: BatchPlan, windows: tf.data.Dataset, with_entries: bool =
     return windows.interleave(
         window_records, cycle_length=_WINDOWS_READ, num_parallel_calls=_WINDOWS_READ, deterministic=True
     )
+
+
+def _encoded(plan: BatchPlan, window: PlannedWindow) -> WindowRecords:
+    """Encodes the text of a window: a step in this process, outside of the graph."""
+
+    def encode(runs: Int64s, epoch: Int64s) -> tuple[Any, ...]:
+        pairs = plan.read(runs, int(epoch))
+        return pairs.inputs.values, pairs.inputs.lengths, pairs.targets.values, pairs.targets.lengths, pairs.corpora
+
+    kinds = [tf.int32, tf.int64, tf.int32, tf.int64, tf.int32]
+    read = tf.numpy_function(encode, [window.runs, window.epoch], kinds)
+    for column in read:
+        column.set_shape([None])
+    source, target = packed_column(*read[:2]), packed_column(*read[2:4])
+    return WindowRecords(window, Pairs(source, target, tf.cast(read[4], tf.int64), tf.zeros([0], tf.int64)), None)
 
 
 def _entries_of(index: SplitIndex) -> Callable[[tf.Tensor], tf.data.Dataset]:

@@ -15,6 +15,7 @@ from nmt_prep.columns import Ragged
 from nmt_prep.records.index import ShardIndex
 from nmt_prep.records.plan import Layout, ShardPlan
 from nmt_prep.records.reader import read_span
+from nmt_prep.records.text import TextEncoder, read_text
 from nmt_prep.records.writer import shard_buckets
 
 _READ_BYTES = 2 << 20
@@ -68,12 +69,14 @@ class IdPairs:
         records: the shards of the records with the range, and their numbers of pairs.
         start: number of the first pair, counted from the start of the first of these shards.
         count: number of pairs.
+        encoder: makes the ids of records of layout ``text``; None for other layouts.
     """
 
     layout: Layout
     records: tuple[tuple[Path, int], ...]
     start: int
     count: int
+    encoder: TextEncoder | None = None
 
     def batches(self) -> Iterator[IdBatch]:
         """Yields the pairs in batches of a few MiB.
@@ -85,7 +88,7 @@ class IdPairs:
         for path, pairs in self.records:
             low, high = max(self.start - before, 0), min(self.start + self.count - before, pairs)
             if low < high:
-                yield from _range_of(path, self.layout, low, high)
+                yield from _range_of(path, self.layout, low, high, self.encoder)
             before += pairs
 
 
@@ -122,7 +125,9 @@ class TextPairs:
                 first += len(corpora)
 
 
-def id_pairs(layout: Layout, records: Sequence[tuple[Path, int]], start: int, stop: int) -> IdPairs:
+def id_pairs(
+    layout: Layout, records: Sequence[tuple[Path, int]], start: int, stop: int, encoder: TextEncoder | None = None
+) -> IdPairs:
     """Returns a range of the pairs of a split, given all shards of the records and their numbers of pairs."""
     held: list[tuple[Path, int]] = []
     before = first = 0
@@ -131,7 +136,7 @@ def id_pairs(layout: Layout, records: Sequence[tuple[Path, int]], start: int, st
             first = first if held else before
             held.append((path, pairs))
         before += pairs
-    return IdPairs(layout, tuple(held), start - first, stop - start)
+    return IdPairs(layout, tuple(held), start - first, stop - start, encoder)
 
 
 def with_links(lines: pa.Array, links: pa.Array) -> pa.Array:
@@ -151,7 +156,7 @@ def arrow_lines(data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> 
     return pa.LargeStringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(data))
 
 
-def _range_of(path: Path, layout: Layout, start: int, stop: int) -> Iterator[IdBatch]:
+def _range_of(path: Path, layout: Layout, start: int, stop: int, encoder: TextEncoder | None) -> Iterator[IdBatch]:
     """Yields the pairs of a shard of the records from number ``start`` to before ``stop``."""
     index = ShardIndex.load(path)
     offsets, pairs_of = index.blocks[:, 0], index.blocks[:, 2]
@@ -161,7 +166,10 @@ def _range_of(path: Path, layout: Layout, start: int, stop: int) -> Iterator[IdB
     while block < len(offsets) and last_pairs[block] - pairs_of[block] < stop:
         until = max(int(np.searchsorted(ends, offsets[block] + _READ_BYTES, side="right")), block + 1)
         first = int(last_pairs[block] - pairs_of[block])
-        columns = read_span(path, int(offsets[block]), int(ends[until - 1]), layout)
+        if encoder is None:
+            columns = read_span(path, int(offsets[block]), int(ends[until - 1]), layout)
+        else:
+            columns = encoder.pairs(read_text(path, first, int(last_pairs[until - 1]) - first), 0, 0, threads=1)
         low, high = max(start - first, 0), min(stop - first, len(columns))
         yield IdBatch(
             _rows(columns.inputs, low, high),

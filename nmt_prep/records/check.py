@@ -16,6 +16,7 @@ from nmt_prep.records.dataset_json import DATASET_FILE, DatasetInfo, ShardInfo, 
 from nmt_prep.records.index import index_path
 from nmt_prep.records.plan import Layout
 from nmt_prep.records.reader import iter_records
+from nmt_prep.records.text import pairs_in
 
 
 def check_records(
@@ -139,7 +140,8 @@ def _same(file: _File, expected: object, measure: Callable[[], object], message:
 
 def _describe(path: Path, shard: ShardInfo, layout: Layout) -> str:
     try:
-        actual = sum(len(inputs) for inputs, _ in iter_records(path, layout=layout))
+        counts = (len(inputs) for inputs, _ in iter_records(path, layout=layout))
+        actual = pairs_in(path) if layout == "text" else sum(counts)
     except RecordsError as error:
         return str(error).removeprefix(f"{path}: ").partition(";")[0]
     if actual != shard.pairs:

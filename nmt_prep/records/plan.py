@@ -69,8 +69,9 @@ class GlobalShuffle:
         return shuffle_rows_at(self.keys, self.rows, np.ascontiguousarray(positions, np.int64))
 
 
-Layout: TypeAlias = Literal["example", "chunk", "packed"]
-"""Content of a record: one pair as a ``tf.train.Example``, about 256 pairs, or about 256 pairs packed into rows."""
+Layout: TypeAlias = Literal["example", "chunk", "packed", "text"]
+"""Content of a record: one pair as a ``tf.train.Example``, about 256 pairs, about 256 pairs packed into rows, or the
+text of 256 pairs."""
 
 Payload: TypeAlias = Literal["example", "ids", "text"]
 """Content of a spilled record, of both sides: the ids as in an Example, the ids, or the text as UTF-8."""
@@ -103,6 +104,7 @@ class ShardPlan:
         layout: format of the records; ``text`` if pairs are shuffled as text.
         row_length: length of a row on either side, 1 to 1024, in layout ``packed``.
         columns: names of the columns beside the ids, see :mod:`nmt_prep.records.columns`.
+        text_columns: names and Arrow types of the other columns of records of layout ``text``.
 
     Raises:
         ValueError: more than 99,999 shards or 2**20 buckets, or fewer than one.
@@ -111,9 +113,10 @@ class ShardPlan:
     shuffle: GlobalShuffle
     shards: int
     buckets_per_shard: int = 1
-    layout: Layout | Literal["text"] = "example"
+    layout: Layout = "example"
     row_length: int = 256
     columns: tuple[str, ...] = ()
+    text_columns: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if not 1 <= self.shards <= MAX_SHARDS:

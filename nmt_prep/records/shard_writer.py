@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+import io
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from _nmt_prep_core import Bucket, ChunkWriter
 
 from nmt_prep.artefacts import atomic_writes, writing
 from nmt_prep.records.dataset_json import IndexInfo, ShardInfo
-from nmt_prep.records.index import IndexWriter, index_path
+from nmt_prep.records.index import SATURATED, IndexWriter, index_path
 from nmt_prep.records.plan import PAIRS_PER_BLOCK, Layout, ShardPlan
+from nmt_prep.records.text import Columns, blocks_of, text_schema
 from nmt_prep.records.writer import shard_buckets
 
 _COPY_BYTES = 4 << 20
@@ -62,12 +65,10 @@ def write_shards(
         OutputError: a shard or an index cannot be written.
     """
     buckets = [shard_buckets(path, plan, shard, spills) for shard, path in enumerate(paths, first)]
-    return _write_all(list(map(Path, paths)), buckets, plan.layout, plan.row_length)
+    return _write_all(list(map(Path, paths)), buckets, plan.layout, plan.row_length, plan.text_columns)
 
 
-def write_buckets(
-    path: str | Path, buckets: Iterable[Bucket], layout: Layout | Literal["text"], row_length: int
-) -> ShardInfo:
+def write_buckets(path: str | Path, buckets: Iterable[Bucket], layout: Layout, row_length: int) -> ShardInfo:
     """Writes the pairs of buckets, in their order, as a shard with its index; see :func:`write_shard`.
 
     Args:
@@ -83,7 +84,11 @@ def write_buckets(
 
 
 def _write_all(
-    paths: Sequence[Path], shards: Sequence[Iterable[Bucket]], layout: Layout | Literal["text"], row_length: int
+    paths: Sequence[Path],
+    shards: Sequence[Iterable[Bucket]],
+    layout: Layout,
+    row_length: int,
+    columns: Columns = (),
 ) -> list[ShardInfo]:
     outputs = [_Output() for _ in paths]
     with atomic_writes([*map(index_path, paths), *paths]) as unfinished:
@@ -93,10 +98,26 @@ def _write_all(
                 output.open(shard_file, index_file)
                 if layout == "example":
                     output.write_examples(buckets)
+                elif layout == "text":
+                    output.write_text(buckets, columns)
                 else:
                     output.write_chunks(buckets, row_length if layout == "packed" else 0)
                 output.close()
     return [output.info(path) for output, path in zip(outputs, paths, strict=True)]
+
+
+class _Sink(io.RawIOBase):
+    """A file that passes on what is written to it."""
+
+    def __init__(self, write: Callable[[npt.NDArray[np.uint8]], None]) -> None:
+        self._write = write
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._write(np.frombuffer(data, np.uint8))
+        return len(data)
 
 
 class _Output:
@@ -153,6 +174,18 @@ class _Output:
             self._take(writer)
         writer.finish()
         self._take(writer)
+
+    def write_text(self, buckets: Iterable[Bucket], columns: Columns) -> None:
+        """Writes an Arrow IPC file, whose record batches of 256 pairs are the blocks of the index."""
+        with pa.ipc.new_file(pa.PythonFile(_Sink(self._write), mode="w"), text_schema(columns)) as writer:
+            for block, pairs in blocks_of(buckets, columns):
+                self._index.add_pairs(np.minimum(pairs, SATURATED).astype(np.uint16).ravel())
+                self._index.add_blocks(np.array([[self.size, 1, len(block), 0]], np.int64))
+                writer.write_batch(block)
+                self.records += 1
+                self.pairs += len(block)
+                self.source_tokens += int(pairs[:, 0].sum())
+                self.target_tokens += int(pairs[:, 1].sum())
 
     def _take(self, writer: ChunkWriter) -> None:
         frames, flat, pairs = writer.take()

@@ -98,21 +98,24 @@ class SpillWriter:
         self._flush_if_full()
         return stats
 
-    def add_text(self, first_row: int, inputs: pa.Array, targets: pa.Array, corpus: int = 0) -> None:
-        """Adds pairs of consecutive rows of one corpus as text, for a plan of layout ``text``; only pairs are counted.
+    def add_text(
+        self, first_row: int, inputs: pa.Array, targets: pa.Array, corpus: int = 0, stats: PairStats | None = None
+    ) -> None:
+        """Adds pairs of consecutive rows of one corpus as text, for a plan of layout ``text``.
 
         Args:
             first_row: number of the first pair in the whole split.
             inputs: lines of the source side, an Arrow array of strings.
             targets: lines of the target side, as many.
             corpus: number of their corpus among those of the split.
+            stats: their counts; None counts only pairs.
 
         Raises:
             ValueError: as :meth:`add`.
         """
         source, target = TextColumn.from_arrow(inputs), TextColumn.from_arrow(targets)
         self._buffer.add_text(first_row, source.data, source.offsets, target.data, target.offsets, corpus)
-        self._stats += PairStats(pairs=len(inputs))
+        self._stats += PairStats(pairs=len(inputs)) if stats is None else stats
         self._flush_if_full()
 
     def _flush_if_full(self) -> None:

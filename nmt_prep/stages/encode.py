@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from nmt_prep.artefacts import link_files
 from nmt_prep.config import Config, Corpus
-from nmt_prep.corpora.parts import PairFile
+from nmt_prep.corpora.parts import PairFile, other_columns
 from nmt_prep.errors import VocabularyError
 from nmt_prep.outputs import RunFacts, kind_of, wanted_outputs
 from nmt_prep.pipeline.manifest import Counts, Manifest, differences
@@ -39,10 +39,12 @@ from nmt_prep.records.dataset_json import (
 )
 from nmt_prep.records.index import index_path
 from nmt_prep.records.plan import GlobalShuffle, ShardPlan, shard_name
+from nmt_prep.records.text import LINKS, Columns
 from nmt_prep.reporting.profile import TextProfile
 from nmt_prep.reporting.sample import CorpusSample
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.sources.lockfile import LockFile
+from nmt_prep.stages.align import Align, aligned_splits
 from nmt_prep.stages.encode_tasks import (
     ENCODE,
     SHUFFLE,
@@ -86,7 +88,7 @@ class Encode(Stage[EncodeOutput, Made]):
     version = 2
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
-        return (*pair_stages(config), Vocabulary)
+        return (*pair_stages(config), Vocabulary, *([Align] if _linked(config) else []))
 
     def settings(self, config: Config) -> dict[str, object]:
         return {
@@ -122,7 +124,10 @@ class Encode(Stage[EncodeOutput, Made]):
     def work(self, job: Job) -> Rounds[Made]:
         parts = pair_files(job)
         check_outputs(job.config, run_facts(job, job.directory))  # before the work, which would be of no use
-        plans = {split: shard_plan(job.config, split, listed) for split, listed in parts.items()}
+        plans = {
+            split: replace(shard_plan(job.config, split, listed), text_columns=_columns(job.config, split, listed))
+            for split, listed in parts.items()
+        }
         total = sum(plan.rows for plan in plans.values())
         spills = list(_spill_tasks(job, parts, plans))
         encoded = yield from ENCODE.run(spills, total)
@@ -163,6 +168,7 @@ def shard_plan(config: Config, split: str, parts: Sequence[PairFile]) -> ShardPl
 
 def _spill_tasks(job: Job, parts: Parts, plans: Mapping[str, ShardPlan]) -> Iterator[SpillTask]:
     vocabularies, memory = built_vocabularies(job), job.task_memory
+    aligned = job.read(Align).parts if _linked(job.config) else {}
     frames = corpus_frames(job)
     for split, plan in plans.items():
         row = 0
@@ -178,6 +184,7 @@ def _spill_tasks(job: Job, parts: Parts, plans: Mapping[str, ShardPlan]) -> Iter
                 spill=job.scratch / spill_name(split, plan, number),
                 vocabularies=vocabularies,
                 frames=frames[split][part.corpus],
+                links=job.directory_of(Align) / aligned[split][number].file if split in aligned else None,
                 memory=memory,
                 sample=CorpusSample(corpora[part.corpus], job.config.seed, split, part.corpus),
                 first_pair=row - first_rows.setdefault(part.corpus, row),
@@ -247,6 +254,21 @@ def licence_settings(config: Config) -> dict[str, object]:
 
 def _input_info(config: Config) -> InputInfo:
     return InputInfo(batch_tokens=config.input.batch_tokens, max_length=config.input.max_length)
+
+
+def _linked(config: Config) -> bool:
+    """Returns True if the records hold links of words."""
+    return config.records.layout == "text" and config.align is not None
+
+
+def _columns(config: Config, split: str, parts: Sequence[PairFile]) -> Columns:
+    """Returns the columns of records of text: links, and what the parts have beside the text."""
+    if config.records.layout != "text":
+        return ()
+    columns = {LINKS: "string"} if _linked(config) and split in aligned_splits(config) else {}
+    for part in parts:
+        columns |= {name: str(kind) for name, kind in other_columns(part.path).items()}
+    return tuple(columns.items())
 
 
 def _row_length(config: Config) -> int | None:

@@ -7,7 +7,7 @@ follows.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -18,9 +18,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from nmt_prep.align.links import Links, pharaoh
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.config.schema import WeightSettings
-from nmt_prep.corpora import strip_lines
+from nmt_prep.corpora import iter_pairs, strip_lines
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError
@@ -30,10 +31,12 @@ from nmt_prep.records.dataset_json import PairStats, ShardInfo
 from nmt_prep.records.index import index_path
 from nmt_prep.records.plan import ShardPlan
 from nmt_prep.records.shard_writer import write_shards
+from nmt_prep.records.text import LINKS, joined_columns
 from nmt_prep.records.writer import SpillWriter
 from nmt_prep.reporting.profile import CorpusProfile, TextProfile, VocabularyUse, corpus_profile, vocabulary_use
 from nmt_prep.reporting.sample import CorpusSample, PairSample, SampleCollector
 from nmt_prep.sides import SIDES, Side
+from nmt_prep.stages.align import links_of
 from nmt_prep.stages.vocab import BuiltVocabulary
 from nmt_prep.subwords.frame import Frame
 
@@ -69,6 +72,7 @@ class SpillTask:
         spill: the file to write.
         vocabularies: vocabulary of each side.
         frames: for each side, the special pieces around the ids of each row.
+        links: file with the links of the words of the part, for records of text; None for records without links.
         memory: bytes of memory that the task may use.
         sample: the choice of the sample of the corpus.
         first_pair: number of the first pair in the corpus.
@@ -83,6 +87,7 @@ class SpillTask:
     spill: Path
     vocabularies: dict[Side, BuiltVocabulary]
     frames: dict[Side, Frame]
+    links: Path | None
     memory: int
     sample: CorpusSample
     first_pair: int
@@ -176,10 +181,24 @@ def encode_part(task: SpillTask, tick: Tick) -> PairStats:
     with SpillWriter(
         task.spill, task.plan, frames=(source, target), buffer_bytes=spill_buffer(task.memory, task.plan.buckets)
     ) as writer:
-        for batch in task.part.batches(columns=None if task.weight is not None else SIDES):
+        links = iter(()) if task.links is None else map(links_of, iter_pairs(task.links))
+        all_columns = task.weight is not None or bool(task.plan.text_columns)
+        for batch in task.part.batches(columns=None if all_columns else SIDES):
             text = {side: strip_lines(batch.column(side)) for side in SIDES}
             ids = {side: tokenizers[side].encode_batch(text[side], threads=1) for side in SIDES}
-            stats = writer.add(row, ids["source"], ids["target"], task.corpus)
+            if task.plan.layout == "text":
+                lengths = [ids[side].lengths + task.frames[side].size for side in SIDES]
+                columns = [*lengths, *_columns(batch, task, links)]
+                stats = PairStats.of(*lengths)
+                writer.add_text(
+                    row,
+                    text["source"],
+                    joined_columns(text["target"], map(pa.array, columns)),
+                    task.corpus,
+                    stats,
+                )
+            else:
+                stats = writer.add(row, ids["source"], ids["target"], task.corpus)
             collector.add(text, ids, max(stats.max_lengths, default=0))
             if task.weight is not None:
                 weights.append(weights_of(batch, task.weight))
@@ -190,6 +209,15 @@ def encode_part(task: SpillTask, tick: Tick) -> PairStats:
             with atomic_write(note_path(task.spill, "weight")) as beside:
                 np.concatenate([np.empty(0, "<f4"), *weights]).tofile(beside)
         return writer.close()
+
+
+def _columns(batch: pa.RecordBatch, task: SpillTask, links: Iterator[Links]) -> Iterator[pa.Array]:
+    """Yields the other columns of pairs in records of text; those that the part lacks are null."""
+    for name, kind in task.plan.text_columns:
+        if name == LINKS:
+            yield pharaoh(next(links)) if task.links is not None else pa.nulls(len(batch))
+        else:
+            yield batch.column(name).cast(kind) if name in batch.schema.names else pa.nulls(len(batch))
 
 
 def weights_of(batch: pa.RecordBatch, weight: WeightSettings) -> npt.NDArray[np.float32]:

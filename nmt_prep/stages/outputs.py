@@ -23,6 +23,7 @@ from nmt_prep.pipeline.manifest import Counts, Manifest, differences
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
 from nmt_prep.records.dataset_json import DATASET_FILE, DatasetInfo, load_dataset_info
+from nmt_prep.records.text import TextEncoder
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.align import Align, aligned_splits
 from nmt_prep.stages.encode import Encode, check_outputs, licence_settings, run_facts, tag_settings
@@ -234,12 +235,15 @@ def _shard_tasks(
         shards, rows = kind.shards(options, job.config, split), sum(part.pairs for part in listed)
         form = form_of(options, job.config, split)
         recorded = () if records is None else records.splits[split].shards
+        encoder = (
+            TextEncoder.of(directory, records, split) if records is not None and records.layout == "text" else None
+        )
         held = [(directory / shard.file, shard.pairs) for shard in recorded]
         for number in range(shards):
             start, stop = number * rows // shards, (number + 1) * rows // shards
             pairs: IdPairs | TextPairs
             if records is not None and form == "ids":
-                pairs = id_pairs(records.layout, held, start, stop)
+                pairs = id_pairs(records.layout, held, start, stop, encoder)
             else:
                 pairs = shuffled[Wanted(split, shards, form)][number]
             yield ShardTask(

@@ -27,6 +27,7 @@ from nmt_prep.pipeline.stage import AnyStage, Outputs
 from nmt_prep.records.dataset_json import DatasetInfo, load_dataset_info
 from nmt_prep.records.index import ShardIndex
 from nmt_prep.records.reader import read_span
+from nmt_prep.records.text import TextEncoder, read_text
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages import STAGES
 from nmt_prep.stages.clean import Clean
@@ -246,8 +247,11 @@ def _pairs_of_shard(path: Path, before: int, decoder: _Decoder) -> _Pairs:
 
     def read(batch: int) -> pa.Table:
         starts = [*index.blocks[:, 0].tolist(), path.stat().st_size]
-        pairs = read_span(path, starts[batch], starts[batch + 1], decoder.layout)
         first = sum(sizes[:batch])
+        if decoder.encoder is None:
+            pairs = read_span(path, starts[batch], starts[batch + 1], decoder.layout)
+        else:
+            pairs = decoder.encoder.pairs(read_text(path, first, sizes[batch]), 0, 0)
         corpora = index.pairs[first : first + len(pairs), 2]
         return decoder.table(path.name, before, first, corpora, pairs.inputs, pairs.targets)
 
@@ -259,6 +263,8 @@ class _Decoder:
 
     def __init__(self, outputs: Outputs, info: DatasetInfo, wanted: Wanted) -> None:
         self.layout = info.layout
+        directory = outputs.directory_of(Encode)
+        self.encoder = TextEncoder.of(directory, info, wanted.split) if info.layout == "text" else None
         self._frames: dict[Side, str | None] = {"source": info.vocab.source.frame, "target": info.vocab.target.frame}
         self._names = np.array([corpus.name for corpus in info.corpora[wanted.split]], object)
         self._wanted = wanted

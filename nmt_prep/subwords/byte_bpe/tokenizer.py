@@ -200,7 +200,13 @@ class ByteBPETokenizer(Tokenizer):
         return self._encode_column(TextColumn.from_strings([text]), 1, dropout, key, allowed).to_lists()[0]
 
     def encode_batch(
-        self, lines: Lines, threads: int | None = None, *, dropout: float = 0.0, seed: int | None = None
+        self,
+        lines: Lines,
+        threads: int | None = None,
+        *,
+        dropout: float = 0.0,
+        seed: int | None = None,
+        first_line: int = 0,
     ) -> Ragged:
         """Returns the ids of many lines, without bos or eos, in order; the same for any number of threads.
 
@@ -214,12 +220,14 @@ class ByteBPETokenizer(Tokenizer):
             seed: seed of the dropout; required with ``dropout``. The ids of a line depend on the seed and the text of
                 the line (of the pretoken, with a custom pattern), not on the line's number: use another seed for each
                 epoch.
+            first_line: not used; SentencePiece models draw by the number of a line.
 
         Raises:
             InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8.
             EncodeError: a line contains a byte that the vocabulary lacks.
             ValueError: the dropout is not between 0 and 1, or has no seed.
         """
+        del first_line
         key = self._dropout_key(dropout, seed)
         parts = [self._encode_column(column, threads, dropout, key) for column in text_columns(lines)]
         return Ragged.joined(parts)

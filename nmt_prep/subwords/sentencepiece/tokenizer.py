@@ -219,6 +219,7 @@ class SentencePieceTokenizer(Tokenizer):
         nbest: int | None = None,
         dropout: float | None = None,
         seed: int | None = None,
+        first_line: int = 0,
     ) -> Ragged:
         """Returns the ids of many lines, without bos or eos, in order; the same for any number of threads.
 
@@ -236,6 +237,7 @@ class SentencePieceTokenizer(Tokenizer):
             nbest: unigram models, with ``alpha``: sample only from this many best segmentations; None for all.
             dropout: BPE models: probability of skipping a merge, from 0 to 1; 0.1 is usual.
             seed: seed of the sampling, 0 or more; required with ``alpha`` and ``dropout``.
+            first_line: number of the first line, on which its sample depends.
 
         Raises:
             InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8.
@@ -244,7 +246,7 @@ class SentencePieceTokenizer(Tokenizer):
         sampling = Sampling.checked(self.model_type, alpha, nbest, dropout, seed)
         count = threads or available_cores()
         parts: list[Ragged] = []
-        first = 0
+        first = first_line
         for column in text_columns(lines):
             if sampling is None:
                 parts.append(self._engine.encode(column, count))

@@ -47,23 +47,23 @@ class BatchPlan:
         order: the order of the epoch, and the part of the process of it.
         rule: limits of a batch.
         mix: number of copies of each pair in the epoch; None if each occurs once.
-        encoder: makes the ids of records of layout ``text``; None for other layouts.
         pad_to_limits: True if batches are padded to the limits of their buckets.
         skip_batches: number of batches to skip at the start.
         equal_batches: whether and how all processes get the same number of batches, see :class:`Options`.
         batches_wanted: this number of batches, if ``equal_batches`` is not False; None for the number that fits all
             processes in this epoch.
+        encoder: makes the ids of records of layout ``text``; None for other layouts.
     """
 
     info: DatasetInfo
     order: EpochOrder
     rule: BatchRule
     mix: CorpusMix | None = None
-    encoder: TextEncoder | None = None
     pad_to_limits: bool = False
     skip_batches: int = 0
     equal_batches: EqualBatches = False
     batches_wanted: int | None = None
+    encoder: TextEncoder | None = None
 
     def at_epoch(self, epoch: int) -> BatchPlan:
         """Returns the plan of another epoch."""
@@ -277,10 +277,10 @@ def plan_batches(
         EpochOrder(index, seed, options.epoch, options.rank, options.world_size, WINDOW_PAIRS),
         rule,
         corpus_mix(info, split, index, options),
-        _encoder(records_dir, info, split, options),
         options.pad_to is not None,
         options.skip_batches,
         options.equal_batches,
+        encoder=_encoder(records_dir, info, split, options),
     )
 
 

@@ -39,7 +39,7 @@ def cut(
     source, target = np.array(lengths, np.int64).reshape(-1, 2).T
     row_pairs = np.array(rows or [], np.int64)
     take = len(lengths) if rows is None else len(rows)
-    window = PlannedWindow(3, np.array([0]), 0, take, done, WHOLE, plan.order.key or 0, np.empty(0, np.int64))
+    window = PlannedWindow(3, np.array([0]), 0, take, done, WHOLE, plan.order.key or 0, np.empty(0, np.int64), 0)
     return cut_window(plan, window, WindowPairs(source, target, None, row_pairs), vectors)
 
 

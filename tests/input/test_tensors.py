@@ -115,7 +115,7 @@ def test_graph_and_numpy_divide_windows_alike(
     cases += [(rule, SplitIndex((), (), packed=True), None, len(rows)) for rule in rules[3:]]
     rule, own, mix_of, take = cases[case]
     plan = BatchPlan(DatasetInfo.model_construct(), EpochOrder(own, seed), rule, mix_of, rule.buckets is not None)
-    window = PlannedWindow(5, np.array([0]), 0, take, done, split, plan.order.key or 0, mix.shift)
+    window = PlannedWindow(5, np.array([0]), 0, take, done, split, plan.order.key or 0, mix.shift, 0)
     contents = WindowPairs(source, target, corpora, rows)
     in_graph = tf.nest.map_structure(lambda field: tf.constant(field, tf.int64), (window, contents))
     for one, other in zip(

@@ -108,7 +108,7 @@ class Cleaner:
         altered: Counter[str] = Counter()
         for result in results.values():
             altered.update(result.altered)
-        filled = _filled(fixed)
+        filled = filled_pairs(fixed)
         reasons = np.zeros(len(filled), np.int16)
         pairs = _pairs(fixed, scores or {}, filled)
         chosen = np.flatnonzero(filled)
@@ -162,7 +162,7 @@ def _first_reasons(failed: Mask) -> npt.NDArray[np.int16]:
     return reasons
 
 
-def _filled(text: Mapping[Side, pa.Array]) -> Mask:
+def filled_pairs(text: Mapping[Side, pa.Array]) -> Mask:
     """Returns true for each pair that has more than white space on all sides."""
     filled = np.ones(len(next(iter(text.values()))), np.bool_)
     for lines in text.values():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from keyword import iskeyword
 from types import ModuleType
 from typing import Annotated, Any, cast
 
@@ -29,6 +30,7 @@ with delayed_imports():
         report,
         run,
         sentences,
+        try_,
         view,
         vocab,
     )
@@ -36,6 +38,7 @@ with delayed_imports():
 COMMANDS: dict[str, ModuleType] = {
     "init": init,
     "check": check,
+    "try": try_,
     "download": download,
     "lock": download,
     "fetch": download,
@@ -55,7 +58,9 @@ COMMANDS: dict[str, ModuleType] = {
     "plan": plan,
     "schema": plan,
 }
-"""The commands in the order of the help text. Each is a function of this name in the module."""
+"""The commands in the order of the help text. Each is a function of this name in the module.
+
+A name that is a keyword of Python has ``_`` at its end."""
 
 UNHEALTHY = 3
 """Exit status of a strict run that ended with warnings about its data."""
@@ -82,7 +87,7 @@ class CommandGroup(TyperGroup):
         if cmd_name not in COMMANDS:
             return None
         alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-        alone.command(cmd_name)(getattr(COMMANDS[cmd_name], cmd_name))
+        alone.command(cmd_name)(getattr(COMMANDS[cmd_name], cmd_name + "_" * iskeyword(cmd_name)))
         return typer.main.get_command(alone)
 
 

@@ -123,6 +123,11 @@ class Looker:
             faults += looked.problems
         return Looked(address, "remote", problems=faults)
 
+    def here(self, needed: Needed) -> Path | None:
+        """Returns the path of a local file, or of a remote file that was fetched before; None if there is neither."""
+        path = needed.local(self.config.base_dir)
+        return path or (None if needed.is_repository else self._fetched(needed))
+
     def _fetched(self, needed: Needed) -> Path | None:
         """Returns the path of a remote file that was fetched before, if its digest is known."""
         locked = self.lock.find(needed.mirrors)

@@ -80,17 +80,29 @@ def _page(summary: Json, contents: Mapping[str, Markup]) -> str:
             id="content",
         ),
         el("footer", el("p", "Every number of this page is in summary.json, beside it.")),
-        el("script", Markup(_resource("page.js"))),
     ]
+    return document(f"{summary['name']}: {languages}", body, _resource("page.js"))
+
+
+def document(title: str, body: Content, script: str, style: str = "") -> str:
+    """Returns a page without anything from outside of the file, in the style of the report.
+
+    Args:
+        title: title of the page.
+        body: content of the page.
+        script: JavaScript to run at the end.
+        style: CSS to add.
+    """
     head = [
         el("meta", charset="utf-8"),
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
         el("meta", name="color-scheme", content="light dark"),
         el("meta", http_equiv="Content-Security-Policy", content=_POLICY),
-        el("title", f"{summary['name']}: {languages}"),
-        el("style", Markup(_resource("page.css"))),
+        el("title", title),
+        el("style", Markup(_resource("page.css") + style)),
     ]
-    return f"<!DOCTYPE html>\n{el('html', el('head', head), el('body', body), lang='en')}\n"
+    whole = el("body", body, el("script", Markup(script)))
+    return f"<!DOCTYPE html>\n{el('html', el('head', head), whole, lang='en')}\n"
 
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"

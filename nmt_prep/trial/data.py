@@ -1,0 +1,376 @@
+"""The data of the page: the pairs of the sample, the values of all rules, and the rules of the config and presets."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from nmt_prep.align.vocabulary import words_of
+from nmt_prep.cleaning.cleaner import Cleaner, filled_pairs
+from nmt_prep.cleaning.corpus_rules import CORPUS_RULES
+from nmt_prep.cleaning.corpus_rules.adequacy import ADEQUACY
+from nmt_prep.cleaning.corpus_rules.top import TOP, TopOptions
+from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES, TRANSLATION
+from nmt_prep.cleaning.fixes import Fixer
+from nmt_prep.cleaning.presets import PRESET_FIXES, PRESETS, is_off, overrides_of
+from nmt_prep.cleaning.rule import Bounds, Pairs, Values, checked_options
+from nmt_prep.columns import TextColumn
+from nmt_prep.config import CleanSettings, Config
+from nmt_prep.errors import CleaningError
+from nmt_prep.sides import SIDES, Side
+from nmt_prep.stages.clean import Clean
+from nmt_prep.stages.clean.corpora import section_of
+from nmt_prep.trial.controls import Control, Limit, Part, control_of, spec_key
+from nmt_prep.trial.learned import Translations, known_from, learn
+from nmt_prep.trial.sample import Drawn, Run, draw, run_of
+
+Json: TypeAlias = "dict[str, Any]"
+
+_LEAST_FOR_LINKS = 50
+_MOST_WORDS = 200
+_FIRST_CHARACTER, _LARGEST = 40, 50_000
+
+
+def trial_data(config: Config, number: int, asked: Mapping[str, Collection[int]] | None = None) -> Json:
+    """Returns the data of the page.
+
+    Args:
+        config: a checked config; without a section ``clean``, no rule applies until a preset is chosen.
+        number: number of pairs of the sample, about.
+        asked: rows to add to the sample, by split and name of the corpus.
+
+    Raises:
+        ArgumentError: there is nothing to sample.
+        CleaningError: a rule cannot be built, or fails.
+        CorpusError: a corpus cannot be read.
+        NmtPrepError: a file is missing or unusable.
+    """
+    if config.clean is None:
+        config = config.model_copy(update={"clean": CleanSettings(preset="none")})
+    Clean().check(config)
+    run = run_of(config)
+    return _Trial(config, run, draw(config, run, number, asked)).data()
+
+
+class _Trial:
+    """The sample, fixed, and what is known of it."""
+
+    def __init__(self, config: Config, run: Run, drawn: Sequence[Drawn]) -> None:
+        self._config, self._clean, self._run, self._drawn = config, section_of(config), run, drawn
+        self._firsts = np.cumsum([0, *(len(corpus.rows) for corpus in drawn)]).tolist()
+        self._size: int = self._firsts[-1]
+        self._controls: dict[str, int] = {}
+        self._made: list[Control] = []
+        self._notes: list[str] = []
+        self._known = [known_from(run, corpus) if run.cleaned else None for corpus in drawn]
+        fixed = [self._fixed(corpus, first) for corpus, first in zip(drawn, self._firsts, strict=False)]
+        self._parts = [part for _, part, _ in fixed]
+        self._source, self._target = (pa.concat_arrays([text[side] for text, _, _ in fixed]) for side in SIDES)
+        self._learned = list(self._learn(np.concatenate([chosen for _, _, chosen in fixed])))
+
+    def _learn(self, good: npt.NDArray[np.bool_]) -> Iterator[tuple[npt.NDArray[np.int64], Translations]]:
+        """Yields a model for each pair of languages, with the places of its pairs; ``good`` are those to learn from."""
+        numbers = self._numbers()
+        spoken = [str(part.context.languages) for part in self._parts]
+        for languages in dict.fromkeys(spoken):
+            places = np.flatnonzero(np.isin(numbers, [n for n, own in enumerate(spoken) if own == languages]))
+            if np.count_nonzero(good[places]) >= _LEAST_FOR_LINKS:
+                chosen = pa.array(places)
+                yield places, learn(self._source.take(chosen), self._target.take(chosen), good[places])
+
+    def _numbers(self) -> npt.NDArray[np.int64]:
+        """Returns the number of the corpus of each pair."""
+        return np.repeat(np.arange(len(self._drawn)), [len(corpus.rows) for corpus in self._drawn])
+
+    def _fixed(self, corpus: Drawn, first: int) -> tuple[dict[Side, pa.Array], Part, npt.NDArray[np.bool_]]:
+        """Returns the fixed lines of a corpus, its pairs with text, and true for each pair to learn from."""
+        context, cleaning = corpus.of.context(self._config), corpus.of.cleaning
+        raw: dict[Side, pa.Array] = {"source": corpus.source, "target": corpus.target}
+        fixed = {side: Fixer(cleaning.fix, context.language(side)).apply(raw[side]).lines for side in context.sides}
+        filled = filled_pairs(fixed)
+        pairs = Pairs(
+            {side: lines.filter(pa.array(filled)) for side, lines in fixed.items()},
+            {name: values[filled] for name, values in corpus.scores.items()},
+        )
+        kept = Cleaner(cleaning, context, corpus.name).clean(raw, corpus.scores).kept
+        good = kept & (context.sides == SIDES and corpus.of.corpus.role == "parallel")
+        return {**raw, **fixed}, Part(pairs, first + np.flatnonzero(filled), context), good
+
+    def data(self) -> Json:
+        """Returns the data of the page."""
+        base = self._layer(self._clean.rules, range(len(self._drawn)))
+        presets = {name: self._layer(rules, range(len(self._drawn)), preset=name) for name, rules in PRESETS.items()}
+        overrides = {
+            key: self._layer(layer.rules, [n for n, corpus in enumerate(self._drawn) if key in self._overrides(corpus)])
+            for key, layer in self._clean.overrides.items()
+        }
+        columns: list[list[Any]] = []
+        places: dict[bytes, int] = {}
+        return {
+            "name": self._config.name,
+            "notes": list(dict.fromkeys([*self._remarks(), *self._notes])),
+            "corpora": [
+                {
+                    "name": corpus.name,
+                    "size": corpus.size,
+                    "languages": [corpus.of.context(self._config).language(side) for side in SIDES],
+                    "overrides": self._overrides(corpus),
+                    "thresholds": {} if known is None else known.thresholds,
+                }
+                for corpus, known in zip(self._drawn, self._known, strict=True)
+            ],
+            "preset": self._clean.preset,
+            "fix": list(self._fixes(self._clean.preset)),
+            "fixes": {} if self._clean.fix is not None else {name: list(self._fixes(name)) for name in PRESETS},
+            "rules": base,
+            "presets": presets,
+            "overrides": overrides,
+            "controls": [_control(control, columns, places) for control in self._made],
+            "values": columns,
+            "pairs": self._pairs(),
+        }
+
+    def _fixes(self, preset: str) -> Sequence[object]:
+        return PRESET_FIXES[preset]  # type: ignore[index]
+
+    def _overrides(self, corpus: Drawn) -> list[str]:
+        return [
+            key
+            for key, _ in overrides_of(self._clean, corpus.of.context(self._config).languages, corpus.of.corpus.name)
+        ]
+
+    def _remarks(self) -> Iterator[str]:
+        """Yields what a reader must know about the sample."""
+        for corpus in self._drawn:
+            if corpus.note:
+                yield f"{corpus.name}: {corpus.note}."
+        if not self._run.cleaned:
+            yield (
+                "There is no run of this config yet: duplicates, near duplicates and leaks of test sets are unknown, "
+                "and are in no count."
+            )
+        elif not self._run.current:
+            yield "The run was cleaned with other settings: scores, duplicates and leaks are those of that run."
+        else:
+            yield "Duplicates and leaks are those of the run, and unknown for pairs that it dropped by a rule."
+
+    def _layer(
+        self, rules: Mapping[str, Any], corpora: Sequence[int], preset: str | None = None
+    ) -> list[tuple[str, int | None]]:
+        """Returns the rules of a layer of the config with the numbers of their controls; None if a rule is off."""
+        layer: list[tuple[str, int | None]] = []
+        for key, spec in rules.items():
+            if is_off(spec):
+                layer.append((key, None))
+                continue
+            identity = f"{spec_key(key, spec)} {sorted(corpora)}"
+            if identity not in self._controls:
+                try:
+                    control = self._whole(key, spec) if key in CORPUS_RULES else self._single(key, spec, corpora)
+                except CleaningError as error:
+                    if preset in (None, self._clean.preset) and key not in self._clean.rules:
+                        raise
+                    self._notes.append(f"The preset {preset} is shown without {key}: {error}.")
+                    continue
+                if control is None:
+                    continue
+                self._controls[identity] = len(self._made)
+                self._made.append(control)
+            layer.append((key, self._controls[identity]))
+        return layer
+
+    def _single(self, key: str, spec: object, corpora: Sequence[int]) -> Control | None:
+        return control_of(key, spec, [self._parts[number] for number in corpora], self._size)
+
+    def _whole(self, key: str, spec: object) -> Control:
+        """Returns a rule that needs the whole corpus, with values of the run or of the model of the sample."""
+        options = dict(spec) if isinstance(spec, Mapping) else {}
+        score = str(options["score"]) if key == TOP else key
+        values, judged, note = self._scores(score)
+        control = Control(
+            key, options, ("pair",), (Bounds(),), (), (), values[np.newaxis], judged[np.newaxis], note=note
+        )
+        control.edges = (
+            tuple(map(float, SCORE_EDGES[::10])) if score in CORPUS_RULES else _edges(values[np.isfinite(values)])
+        )
+        if key == TOP:
+            keep = checked_options(TOP, TopOptions, spec).keep
+            control.limits = (Limit(("keep",), keep, False, (), (), 0.01, 1),)
+            return control
+        low = options.get("min", "auto")
+        control.limits = (Limit(("min",), low, False, ((0, "low"),)),)
+        if low != "auto":
+            control.bounds = (Bounds(low=float(low)),)
+            return control
+        for corpus, known, first in zip(self._drawn, self._known, self._firsts, strict=False):
+            learned = next((model for places, model in self._learned if first in places), None)
+            if known is not None and key in known.thresholds:
+                control.thresholds[corpus.name] = known.thresholds[key]
+            elif key == TRANSLATION and learned is not None and learned.threshold is not None:
+                control.thresholds[corpus.name] = learned.threshold
+        return control
+
+    def _scores(self, name: str) -> tuple[Values, npt.NDArray[np.bool_], str]:
+        """Returns a score of all pairs, true where it is known or known to be missing, and where it comes from."""
+        values, judged = np.full(self._size, np.nan), np.zeros(self._size, np.bool_)
+        note = "scores of the corpus"
+        for corpus, known, first in zip(self._drawn, self._known, self._firsts, strict=False):
+            inside = slice(first, first + len(corpus.rows))
+            if name in corpus.scores:
+                values[inside], judged[inside] = corpus.scores[name], True
+            elif known is not None and name in known.scores:
+                values[inside] = known.scores[name]
+                judged[inside] = ~np.isnan(values[inside])
+                note = "values of the run; pairs that it did not score pass"
+        if judged.any():
+            return values, judged & self._filled(both=False), note
+        if name == TRANSLATION and self._learned:
+            for places, learned in self._learned:
+                values[places], judged[places] = learned.scores, True
+            pairs = sum(learned.pairs for _, learned in self._learned)
+            note = f"values of a model that was learned from {pairs:,} pairs of the sample"
+            return values, judged & self._filled(both=True), note
+        what = "incomplete pairs are" if name == ADEQUACY else "scores are"
+        return values, judged, f"{what} not known before a run, so all pairs pass"
+
+    def _filled(self, *, both: bool) -> npt.NDArray[np.bool_]:
+        """Returns true for the pairs that have text; only for those with two sides to compare if ``both`` is true."""
+        filled = np.zeros(self._size, np.bool_)
+        for part in self._parts:
+            filled[part.places] = part.context.sides == SIDES or not both
+        return filled
+
+    def _pairs(self) -> Json:
+        """Returns the pairs in columns."""
+        raw = [pa.concat_arrays([getattr(corpus, side) for corpus in self._drawn]).to_pylist() for side in SIDES]
+        fixed = [lines.to_pylist() for lines in (self._source, self._target)]
+        reasons = {
+            first + place: reason
+            for first, known in zip(self._firsts, self._known, strict=False)
+            if known is not None
+            for place, reason in known.reasons.items()
+        }
+        return {
+            "corpus": self._numbers().tolist(),
+            "row": np.concatenate([corpus.rows for corpus in self._drawn]).tolist(),
+            "source": fixed[0],
+            "target": fixed[1],
+            "raw": {
+                place: [first, second]
+                for place, (first, second, *now) in enumerate(zip(*raw, *fixed, strict=True))
+                if [first, second] != now
+            },
+            "key": [text_key(*sides) for sides in zip(*raw, strict=True)],
+            "empty": np.flatnonzero(~self._filled(both=False)).tolist(),
+            "added": np.flatnonzero(np.concatenate([corpus.added for corpus in self._drawn])).tolist(),
+            "run": dict(sorted(reasons.items())),
+            **self._links(),
+        }
+
+    def _links(self) -> Json:
+        """Returns the places of the words, and the links between them, where a model was learned."""
+        if not self._learned:
+            return {}
+        linked = [""] * self._size
+        for places, learned in self._learned:
+            chosen = pa.array(places)
+            source, target = (TextColumn.from_arrow(lines.take(chosen)) for lines in (self._source, self._target))
+            links = learned.model.align(source, target)
+            for number, place in enumerate(places.tolist()):
+                own = links.links[links.offsets[number] : links.offsets[number + 1]]
+                linked[place] = _packed(own[(own < _MOST_WORDS).all(axis=1)].ravel().tolist())
+        return {"words": [_word_places(lines) for lines in (self._source, self._target)], "links": linked}
+
+
+def text_key(source: str, target: str) -> str:
+    """Returns a key of the text of a pair, which tells whether a judgement is about this pair."""
+    return hashlib.sha256(f"{source}\t{target}".encode()).hexdigest()[:12]
+
+
+def _word_places(lines: pa.Array) -> list[str]:
+    """Returns for each line the gaps before its words and their lengths, in UTF-16 units, up to :data:`_MOST_WORDS`."""
+    words = words_of(TextColumn.from_arrow(lines))
+    bounds = np.stack([words.begins, words.ends], axis=1)
+    places = []
+    for number, text in enumerate(lines.to_pylist()):
+        data, first = text.encode(), int(words.offsets[number])
+        own = bounds[first : min(int(words.offsets[number + 1]), first + _MOST_WORDS)]
+        cuts = [0, *own.ravel().tolist()]
+        places.append(_packed(_units(data[begin:end]) for begin, end in pairwise(cuts)))
+    return places
+
+
+def _packed(numbers: Iterable[int]) -> str:
+    """Returns small numbers as a text with a character for each, which is shorter than numbers in JSON."""
+    return "".join(chr(_FIRST_CHARACTER + min(number, _LARGEST)) for number in numbers)
+
+
+def _units(data: bytes) -> int:
+    """Returns the number of UTF-16 units of a text in UTF-8, as JavaScript counts them."""
+    return len(data.decode().encode("utf-16-le")) // 2
+
+
+def _edges(values: Values) -> tuple[float, ...]:
+    """Returns edges of a histogram of the values."""
+    if not len(values):
+        return (0.0, 1.0)
+    low, high = float(values.min()), float(values.max())
+    return tuple(np.linspace(low, high if high > low else low + 1, 21).tolist())
+
+
+def _control(control: Control, columns: list[list[Any]], places: dict[bytes, int]) -> Json:
+    """Returns a control for the page; equal columns of values are stored once, in ``columns``."""
+    shown = []
+    for name, values, judged, bounds in zip(
+        control.columns, control.values, control.judged, control.bounds, strict=True
+    ):
+        identity = values.tobytes() + judged.tobytes()
+        if identity not in places:
+            places[identity] = len(columns)
+            known = zip(values.tolist(), judged.tolist(), strict=True)
+            columns.append([_number(value) if there else None for value, there in known])
+        shown.append(
+            {
+                "name": name,
+                "values": places[identity],
+                "low": None if math.isinf(bounds.low) else bounds.low,
+                "high": None if math.isinf(bounds.high) else bounds.high,
+                "above": bounds.above,
+                "below": bounds.below,
+            }
+        )
+    return {
+        "key": control.key,
+        "spec": control.spec,
+        "columns": shown,
+        "edges": control.edges,
+        "limits": [
+            {
+                "path": limit.path,
+                "value": limit.value,
+                "integer": limit.integer,
+                "targets": limit.targets,
+                "grid": limit.grid,
+                "least": limit.least,
+                "most": limit.most,
+            }
+            for limit in control.limits
+        ],
+        "thresholds": control.thresholds,
+        "whole": control.key in CORPUS_RULES,
+        "note": control.note,
+    }
+
+
+def _number(value: float) -> float | int | str:
+    """Returns a number for JSON, which has no NaN and no infinity."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value

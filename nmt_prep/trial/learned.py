@@ -1,0 +1,159 @@
+"""What a run or a model knows of the pairs of a sample: the rules that need the whole corpus, and links of words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nmt_prep.align.model import Model
+from nmt_prep.align.training import count, updated
+from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES, CORPUS_RULES
+from nmt_prep.cleaning.corpus_rules.translation import other_targets
+from nmt_prep.cleaning.dedup.keys import keys_of
+from nmt_prep.cleaning.rejects import sample_keys
+from nmt_prep.cleaning.rule import Values
+from nmt_prep.columns import TextColumn
+from nmt_prep.corpora import iter_pairs
+from nmt_prep.corpora.parts import SCORE, score_column
+from nmt_prep.sides import SIDES
+from nmt_prep.stages.clean import Clean
+from nmt_prep.stages.clean.learned import LEAST_PAIRS, LearnedFacts, with_threshold
+from nmt_prep.stages.clean.parts import REJECTED
+from nmt_prep.stages.clean.repaired import NullScores, bins_of, moved_scores, total_bins
+from nmt_prep.stages.learning import SCORE_SETTINGS
+from nmt_prep.trial.sample import Drawn, Run
+
+Places: TypeAlias = "npt.NDArray[np.int64]"
+
+_LEARNED_SHARE = 0.05
+"""Share of the pairs with exchanged targets that a model also learns from."""
+
+
+@dataclass
+class Known:
+    """What a run says of the pairs of a corpus.
+
+    Attributes:
+        reasons: why it dropped a pair, by the place of the pair; None for a reason that it did not write down.
+        scores: scores that it computed, by name: float64, shape ``[pairs]``; NaN for none.
+        thresholds: the lowest score that passes, by the rule.
+    """
+
+    reasons: dict[int, str | None] = field(default_factory=dict)
+    scores: dict[str, Values] = field(default_factory=dict)
+    thresholds: dict[str, float] = field(default_factory=dict)
+
+    def scores_of(self, name: str, pairs: int) -> Values:
+        """Returns the scores of a name, which can be changed; NaN at first."""
+        return self.scores.setdefault(name, np.full(pairs, np.nan))
+
+
+def known_from(run: Run, drawn: Drawn) -> Known:
+    """Returns what a run that has cleaned says of the pairs of a corpus.
+
+    Raises:
+        CorpusError: a file of the run cannot be read.
+    """
+    known = Known(dict.fromkeys(range(len(drawn.rows))))
+    for batch, here, places in _batches_of(run, drawn):
+        for at, place in zip(here.tolist(), places.tolist(), strict=True):
+            if "rule" not in batch.schema.names:
+                known.reasons.pop(place)
+                continue
+            rule, value = batch.column("rule")[at].as_py(), batch.column("value")[at].as_py()
+            known.reasons[place] = rule
+            if rule in COMPUTED_SCORES and value is not None:
+                known.scores_of(rule, len(drawn.rows))[place] = value
+        for name in COMPUTED_SCORES & {column.removeprefix(SCORE) for column in batch.schema.names}:
+            scores = np.asarray(batch.column(score_column(name)).to_numpy(zero_copy_only=False), np.float64)
+            known.scores_of(name, len(drawn.rows))[places] = scores[here]
+    for rule, facts in run.outputs.observed(Clean).rules.get(drawn.of.split, {}).get(drawn.of.corpus.name, {}).items():
+        bounds = facts.columns.get("pair")
+        if rule in CORPUS_RULES and bounds is not None and bounds.low is not None:
+            known.thresholds[rule] = bounds.low
+    return known
+
+
+def _batches_of(run: Run, drawn: Drawn) -> Iterator[tuple[pa.RecordBatch, Places, Places]]:
+    """Yields cleaned and rejected pairs of a corpus, with the places of drawn pairs in the batch and in the sample."""
+    outputs, split, corpus = run.outputs, drawn.of.split, drawn.of.corpus.name
+    for part in outputs.read(Clean).parts.get(split, ()):
+        if part.corpus == corpus:
+            columns = ["row", *map(score_column, sorted(COMPUTED_SCORES))]
+            for batch in iter_pairs(outputs.directory_of(Clean) / part.file, columns=columns):
+                yield batch, *_places(batch, drawn.rows)
+    for file in outputs.manifest(Clean).files_in(REJECTED):
+        if file.partition("/")[0] == split:
+            for batch in iter_pairs(outputs.root / REJECTED / file, columns=["row", "corpus", "rule", "value"]):
+                own = batch.filter(pc.equal(batch.column("corpus").cast(pa.string()), corpus))
+                yield own, *_places(own, drawn.rows)
+
+
+def _places(batch: pa.RecordBatch, rows: Places) -> tuple[Places, Places]:
+    """Returns the rows of a batch that are among ascending rows, as places in the batch and among the rows."""
+    numbers = np.asarray(batch.column("row").to_numpy(zero_copy_only=False), np.int64)
+    here = np.flatnonzero(np.isin(numbers, rows))
+    return here, np.searchsorted(rows, numbers[here])
+
+
+@dataclass(frozen=True)
+class Translations:
+    """A model that was learned from a sample, and its scores.
+
+    Attributes:
+        model: the model.
+        scores: the score of each pair of the sample.
+        threshold: the lowest score that passes by ``min: auto``; None if the pairs are too few.
+        pairs: number of pairs that it was learned from.
+    """
+
+    model: Model
+    scores: Values
+    threshold: float | None
+    pairs: int
+
+
+def learn(source: pa.Array, target: pa.Array, good: npt.NDArray[np.bool_]) -> Translations:
+    """Learns a model as the rule ``translation`` does, and scores all pairs.
+
+    Args:
+        source: the source lines: Arrow ``large_string`` array.
+        target: the target lines.
+        good: true for the pairs to learn from, at least one: bool, shape ``[pairs]``.
+    """
+    columns = TextColumn.from_arrow(source), TextColumn.from_arrow(target)
+    hashes = keys_of(pa.record_batch([source, target], names=SIDES), ["pair", *SIDES], "normalized")
+    keys = hashes["pair"][:, 0]
+    _, first = np.unique(np.where(good, keys, 0), return_index=True)
+    chosen = first[good[first]]
+
+    def taken(sources: npt.NDArray[np.int64], targets: npt.NDArray[np.int64]) -> tuple[TextColumn, TextColumn]:
+        lines = source.take(pa.array(sources)), target.take(pa.array(targets))
+        return TextColumn.from_arrow(lines[0]), TextColumn.from_arrow(lines[1])
+
+    lengths = pc.utf8_length(target).to_numpy(zero_copy_only=False).astype(np.int64)[chosen]
+    order = sample_keys(keys[chosen].view(np.int64), 0, "key")
+    sources, targets = other_targets(lengths, order, *(hashes[side][chosen, 0] for side in SIDES))
+    mixed = np.argsort(order[sources])
+    sources, targets = chosen[sources[mixed]], chosen[targets[mixed]]
+    few = int(_LEARNED_SHARE * len(sources))
+    model = Model.start(SCORE_SETTINGS)
+    text = taken(np.concatenate([chosen, sources[:few]]), np.concatenate([chosen, targets[:few]]))
+    while not model.finished:
+        model = updated(model, count(model, *text))
+    scores = model.score(*columns, np.isin(keys, keys[chosen]).astype(np.int64))
+    threshold = None
+    if len(chosen) >= LEAST_PAIRS and few:
+        learned = model.score(*taken(sources[:few], targets[:few]), 1)
+        others = model.score(*taken(sources[few:], targets[few:]))
+        null = NullScores(bins_of(others), float(np.nanmean(others)), few, float(np.nanmean(learned)))
+        [moved] = moved_scores([null])
+        real = total_bins([bins_of(scores[good])])
+        threshold = with_threshold(LearnedFacts(), "auto", real, moved.bins, moved.certain).threshold
+    return Translations(model, scores, threshold, len(chosen))

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
+from nmt_prep.cleaning.rejects import unanswered_text
 from nmt_prep.config import Config, Corpus
 from nmt_prep.corpora import PairBatch, format_of, iter_pairs, open_corpus, reader_of, row_groups
 from nmt_prep.corpora.parts import PairFile
@@ -350,10 +351,11 @@ class CorpusRows:
         return "its rule is not recorded (clean.rejects: all would record those of all pairs)"
 
 
-def _reason(rejected: dict[str, object]) -> str:
+def _reason(rejected: dict[str, Any]) -> str:
     if rejected["kept_corpus"] is not None:
         return f"{rejected['rule']}; row {rejected['kept_row']} of {rejected['kept_corpus']} was kept instead"
     if rejected["value"] is None:
         return str(rejected["rule"])
     numbers = f"value {rejected['value']:.4g}, threshold {rejected['threshold']:.4g}"
-    return ", ".join(filter(None, [f"{rejected['rule']}", f"{rejected['column'] or ''}", numbers]))
+    column, unanswered = rejected["column"], unanswered_text(rejected["column"], rejected["unanswered"])
+    return ", ".join(filter(None, [rejected["rule"], column, numbers, unanswered]))

@@ -61,6 +61,14 @@ def test_incomplete_pairs_are_dropped(judged: Config) -> None:
     assert all(value >= threshold for (value,) in pairs_below(judged, "cleaned", "train", "score:adequacy"))
 
 
+def test_dropped_pairs_tell_what_is_not_answered(judged: Config) -> None:
+    dropped = pairs_below(judged, "rejected", "train", "row", "source", "column", "unanswered")
+    told = [(row, source, words) for row, source, column, words in dropped if column == "source" and row < INCOMPLETE]
+    assert len(told) >= 10
+    gone = [set(words.split()) & set(source.split()[len(source.split()) // 2 : -1]) for _, source, words in told]
+    assert sum(map(bool, gone)) >= 0.9 * len(told)
+
+
 def test_histograms_and_estimates(judged: Config) -> None:
     facts = facts_of(judged)
     assert facts["learned_from"] == len(pairs())

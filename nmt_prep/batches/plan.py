@@ -19,7 +19,7 @@ from _nmt_prep_core import pack_rounds
 
 from nmt_prep.batches import vectors
 from nmt_prep.batches.cutting import WHOLE, PlannedWindow, Split, sizes_of_batches, split_into
-from nmt_prep.batches.epoch import WINDOW_PAIRS, CorpusMix, EpochOrder, SplitIndex, Window, corpus_mix
+from nmt_prep.batches.epoch import WINDOW_PAIRS, CorpusMix, EpochOrder, SplitIndex, Window, corpus_mix, pair_groups
 from nmt_prep.batches.options import EqualBatches, Options
 from nmt_prep.batches.rules import BatchRule
 from nmt_prep.batches.vectors import Int64s
@@ -53,6 +53,8 @@ class BatchPlan:
         batches_wanted: this number of batches, if ``equal_batches`` is not False; None for the number that fits all
             processes in this epoch.
         encoder: makes the ids of records of layout ``text``; None for other layouts.
+        groups: int64, shape ``[corpora]``: number of the pair of languages of each corpus, if a batch has only one;
+            else None.
     """
 
     info: DatasetInfo
@@ -64,6 +66,7 @@ class BatchPlan:
     equal_batches: EqualBatches = False
     batches_wanted: int | None = None
     encoder: TextEncoder | None = None
+    groups: Int64s | None = None
 
     def at_epoch(self, epoch: int) -> BatchPlan:
         """Returns the plan of another epoch."""
@@ -208,7 +211,10 @@ class BatchPlan:
         return len(sizes_of_batches(self._lengths(window), self.rule))
 
     def _lengths(self, window: Window) -> Int64s:
-        """Returns the number of pairs of each length in a window; rows, if packed, all count as of length 0."""
+        """Returns the number of pairs of each length in a window; rows, if packed, all count as of length 0.
+
+        If a batch has one pair of languages, the result has a row for each of these: shape ``[groups, lengths]``.
+        """
         index = self.order.index
         if index.packed:
             return np.array([window.take])
@@ -225,7 +231,13 @@ class BatchPlan:
                 "set max_length"
             )
         if self.rule.row_length is None:
-            return self.rule.admitted(longer, copies)
+            if self.groups is None:
+                return self.rule.admitted(longer, copies)
+            groups, lengths = self.groups[pairs[mine, 2]], int(longer.max(initial=0)) + 1
+            numbers = groups * lengths + longer
+            count = (int(self.groups.max()) + 1) * lengths
+            table = np.bincount(numbers, copies, minlength=count).astype(np.int64).reshape(-1, lengths)
+            return np.array([self.rule.limited(row) for row in table])
         return np.array([self._packed_rows(source, target, longer, copies)])
 
     def _entries(self, runs: Int64s) -> npt.NDArray[np.uint16]:
@@ -281,6 +293,7 @@ def plan_batches(
         options.skip_batches,
         options.equal_batches,
         encoder=_encoder(records_dir, info, split, options),
+        groups=pair_groups(info, split, options, packed=rule.row_length is not None),
     )
 
 

@@ -469,7 +469,7 @@
       border = keyed.filter(([, fails]) => !fails).length;
     }
     state.shown = found;
-    state.from = border === null ? 0 : Math.max(border - PAGE / 2, 0);
+    state.from = border === null ? 0 : Math.max(border - PAGE / 4, 0);
     state.to = Math.min(state.from + PAGE + (border === null ? PAGE : 0), found.length);
     state.current = -1;
     shownCount.textContent = `${grouped(found.length)} pairs` + (focus ? `, around ${pathOf(limit)} of ${named(focus.id)}` : "");
@@ -499,6 +499,7 @@
   };
 
   // A pair.
+  const LONG = 500, opened = new Set();
   const unpacked = (text) => Array.from(text, (character) => character.charCodeAt(0) - 40);
   const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff\ud800-\udfff]|[\u{e0000}-\u{e007f}]/u;
   const SCRIPTS = { Jpan: ["Han", "Hira", "Kana"], Kore: ["Hang", "Han"], Hans: ["Han"], Hant: ["Han"] };
@@ -568,11 +569,12 @@
     }
     return [...parts, run].filter((part) => part !== "");
   };
-  const textOf = (pair, number, marked) => {
-    const text = pairs[sides[number]][pair], words = wordsOf(pair, number);
+  const textOf = (pair, number, marked, divided) => {
+    const whole = pairs[sides[number]][pair], text = opened.has(pair) ? whole : whole.slice(0, LONG);
+    const words = !divided ? [] : wordsOf(pair, number).filter(([, end]) => end <= text.length);
     const at = new Array(text.length + 1).fill(0), cuts = new Set([0, text.length]);
     for (const [begin, end] of [...words, ...marked]) { cuts.add(Math.min(begin, text.length)); cuts.add(Math.min(end, text.length)); }
-    for (const [begin, end] of marked) for (let place = begin; place < end; place++) at[place] = 1;
+    for (const [begin, end] of marked) at.fill(1, begin, Math.min(end, text.length));
     const wordAt = new Map(words.map(([begin], word) => [begin, word])), ends = words.map(([, end]) => end);
     const nodes = [], places = [...cuts].sort((a, b) => a - b);
     let word = null;
@@ -584,8 +586,8 @@
       if (element && word !== null) { element.className = "w"; element.dataset.word = word; element.dataset.side = number; }
       nodes.push(...(element ? [element] : children));
     });
-    const paragraph = make("p", { lang: languagesOf(pair)[number], dir: "auto" }, ...nodes);
-    return paragraph;
+    if (text.length < whole.length) nodes.push(` … ${grouped(whole.length - LONG)} more characters`);
+    return make("p", { lang: languagesOf(pair)[number], dir: "auto" }, ...nodes);
   };
   const repaired = (pair) => {
     const raw = pairs.raw[pair];
@@ -600,9 +602,11 @@
       return [make("p", { className: "fix" }, `${name} repaired: …`, ...plain(around[0]), make("del", {}, ...plain(cut(before))), make("ins", {}, ...plain(cut(after))), ...plain(around[1]), "…")];
     }) : [];
   };
+  const ruleOf = (pair) => state.focus?.rule ?? allRules().find((of) => idOf(of.layer, of.key) === now.reasons[pair]) ?? null;
+  const textsOf = (pair, rule, spec, divided) =>
+    sides.map((_, number) => textOf(pair, number, rule ? rangesOf(rule.key, spec, pair, number) : [], divided));
   const itemOf = (pair) => {
-    const reason = now.reasons[pair], kept = reason === null;
-    const rule = state.focus?.rule ?? (kept ? null : allRules().find((of) => idOf(of.layer, of.key) === reason));
+    const reason = now.reasons[pair], kept = reason === null, rule = ruleOf(pair);
     const spec = rule ? changedSpec(rule) : {};
     const verdict = judged.get(judgementKey(pair));
     const right = verdict ? (verdict === "good") === kept : null;
@@ -613,14 +617,17 @@
       return made;
     };
     const value = rule ? valuesText(rule, pair) : "";
+    const open = make("button", { type: "button", className: "plain", textContent: "whole text", tabIndex: -1 });
+    open.addEventListener("click", () => { opened.add(pair); showPair(pair); });
+    open.hidden = opened.has(pair) || sides.every((name) => pairs[name][pair].length <= LONG);
     const item = make("li", { className: `item ${kept ? "kept" : "dropped"}`, tabIndex: state.current === pair ? 0 : -1 },
       make("div", { className: "meta" },
         make("span", { className: "state", textContent: kept ? "kept" : `dropped: ${named(reason)}` }),
         value ? make("span", { textContent: value }) : null,
         configured[pair] !== reason ? make("span", { textContent: `config: ${named(configured[pair])}` }) : null,
         make("span", { className: "where", textContent: `${corpora[pairs.corpus[pair]].name}, row ${grouped(pairs.row[pair])}` }),
-        button(`rightly ${kept ? "kept" : "dropped"}`, true), button("wrongly", false)),
-      make("div", { className: "sides" }, ...sides.map((_, number) => textOf(pair, number, rule ? rangesOf(rule.key, spec, pair, number) : []))),
+        open, button(`rightly ${kept ? "kept" : "dropped"}`, true), button("wrongly", false)),
+      make("div", { className: "sides" }, ...textsOf(pair, rule, spec, false)),
       ...repaired(pair));
     item.dataset.pair = pair;
     return item;
@@ -669,6 +676,14 @@
       for (const other of item.querySelectorAll(`.w[data-side="${1 - number}"][data-word="${links[place + 1 - number]}"]`)) other.classList.toggle("linked", on);
     }
   };
+  // The text of a pair is divided into words when it is first pointed at.
+  items.addEventListener("pointerover", (event) => {
+    const item = event.target.closest(".item");
+    if (!item || item.dataset.divided || !pairs.links) return;
+    item.dataset.divided = "yes";
+    const pair = Number(item.dataset.pair), rule = ruleOf(pair);
+    item.querySelector(".sides").replaceChildren(...textsOf(pair, rule, rule ? changedSpec(rule) : {}, true));
+  });
   items.addEventListener("mouseover", (event) => light(event, true));
   items.addEventListener("mouseout", (event) => light(event, false));
 

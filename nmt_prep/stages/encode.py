@@ -184,7 +184,7 @@ def _spill_tasks(job: Job, parts: Parts, plans: Mapping[str, ShardPlan]) -> Iter
                 spill=job.scratch / spill_name(split, plan, number),
                 vocabularies=vocabularies,
                 frames=frames[split][part.corpus],
-                links=job.directory_of(Align) / aligned[split][number].file if split in aligned else None,
+                links=aligned[split][number].below(job.directory_of(Align)) if split in aligned else None,
                 memory=memory,
                 sample=CorpusSample(corpora[part.corpus], job.config.seed, split, part.corpus),
                 first_pair=row - first_rows.setdefault(part.corpus, row),

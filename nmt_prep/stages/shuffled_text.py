@@ -182,14 +182,12 @@ class Linking:
     Attributes:
         form: the form of the lines.
         links: the links of the words of the part.
-        directory: directory of the stage align.
         vocabularies: vocabulary of each side.
         frames: for each side, the special pieces around the ids of each row.
     """
 
     form: LinkedForm
     links: AlignedPart
-    directory: Path
     vocabularies: Mapping[Side, BuiltVocabulary]
     frames: Mapping[Side, Frame]
 
@@ -199,7 +197,7 @@ class Linking:
         Raises:
             CorpusError: the file cannot be read.
         """
-        return self.links.linked(self.directory)
+        return self.links.linked()
 
     def linked(
         self, links: Links, text: Mapping[Side, pa.Array], tags: Mapping[Side, str]
@@ -255,7 +253,7 @@ class Linkings:
     def of_part(self, split: str, number: int, corpus: str) -> Linking:
         """Returns the linking of a part, given its number and its corpus."""
         frames = self._frames[split][corpus] if self._frames else {}
-        return Linking(self._form, self._aligned[split][number], self._directory, self._vocabularies, frames)
+        return Linking(self._form, self._aligned[split][number].below(self._directory), self._vocabularies, frames)
 
 
 def tagged(lines: pa.Array, tag: str | None) -> pa.Array:

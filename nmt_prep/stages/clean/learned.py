@@ -258,10 +258,11 @@ class LearnedRule(CorpusRule):
         tasks: dict[str, list[DropBelowTask]] = {work.name: [] for work in corpora}
         for work in corpora:
             of = facts[work.name]
-            self._note(work, of)
+            lowest = of.threshold if self.options(work.corpus).action == "drop" else None
+            self._note(work, of, lowest)
             for task in work.tasks(job, self.this, f"{self.this}-"):
                 scores = None if of.compared is None else scores_file(job, self.name, task)
-                given = (self.name, self.name, of.threshold, "pair", SCORE_EDGES)
+                given = (self.name, self.name, lowest, "pair", SCORE_EDGES)
                 tasks[work.name].append(
                     DropBelowTask(
                         task.key,
@@ -280,10 +281,10 @@ class LearnedRule(CorpusRule):
                 parts = [replace(part, counts=CleanCounts()) for part in parts]
             work.passed(job, self.this, parts)
 
-    def _note(self, work: CorpusWork, facts: LearnedFacts) -> None:
-        """Notes the facts about the rule in a corpus, for later passes and the report."""
+    def _note(self, work: CorpusWork, facts: LearnedFacts, lowest: float | None) -> None:
+        """Notes the facts about the rule in a corpus, for later passes and the report, and the lowest score to keep."""
         work.facts[self.name] = facts
-        work.bounds[self.name] = {"pair": RuleBounds(facts.threshold)}
+        work.bounds[self.name] = {"pair": RuleBounds(lowest)}
         if facts.compared is None:
             work.unscored.add(self.name)
         if facts.left_out:

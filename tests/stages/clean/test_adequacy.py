@@ -118,6 +118,16 @@ def test_the_rule_is_left_out_without_enough_good_pairs(tmp_path: Path) -> None:
     assert f"pairs translate each other well enough to learn from; {advice}" in str(outcome)
 
 
+def test_a_rule_that_reports_drops_nothing(judged: Config, tmp_path: Path) -> None:
+    rules = {"adequacy": {"action": "report"}}
+    config = config_of(tmp_path, write(tmp_path, "c", pairs()), clean={**RULE, "rules": rules})
+    run(config, until="clean")
+    assert rejected(config) == []
+    assert facts_of(config) == facts_of(judged)
+    values = dict(pairs_below(config, "cleaned", "train", "row", "score:adequacy"))
+    assert {row: value for _, _, row, _, value, _ in rejected(judged)}.items() <= values.items()
+
+
 def test_a_given_classifier_judges_few_pairs(tmp_path: Path) -> None:
     files.save(learned().classifier, tmp_path / "model")
     lines = [(source, target) for (source, _), target in zip(pairs(), corpus()[1], strict=True)][:60]

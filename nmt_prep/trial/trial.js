@@ -291,7 +291,7 @@
     const name = make("button", { type: "button", className: "name", textContent: named(id), title: "Show the pairs that this rule drops" });
     const count = make("span", { className: "count" }), precision = make("p", { className: "note" });
     const card = make("div", { className: "rule" }, make("div", { className: "head" }, box, name, count));
-    const shows = [];
+    const shows = [], advice = make("p", { className: "note" });
     control.limits.forEach((limit, number) => {
       const scale = scaleOf(rule, limit), label = `${pathOf(limit)} of ${named(id)}`;
       const range = make("input", { type: "range", min: 0, max: scale.last, step: 1 });
@@ -317,17 +317,23 @@
         const value = limit.grid.length ? scale.valueAt(scale.placeOf(Number(exact.value))) : Number(exact.value);
         if (exact.value !== "" && Number.isFinite(value)) move(limit.integer ? Math.round(value) : value);
       });
-      shows.push(() => {
+      shows.push((verdicts) => {
         const value = limitOf(rule, limit, 0);
         range.value = scale.placeOf(value);
         range.setAttribute("aria-valuetext", short(value));
         if (document.activeElement !== exact) exact.value = Number.isFinite(value) ? short(value) : "";
         row.classList.toggle("moved", state.edits.get(id)?.limits[pathOf(limit)] !== undefined);
         if (shade) shade();
+        const better = verdicts.length ? suggestion(rule, limit, verdicts) : null;
+        if (better) {
+          const use = make("button", { type: "button", className: "plain", textContent: `${pathOf(limit)} ${short(better.value)}` });
+          use.addEventListener("click", () => move(better.value));
+          advice.append(use, ` is wrong about ${better.wrong} of ${better.of} judged pairs instead of ${better.instead}. `);
+        }
       });
     });
     if (control.note) card.append(make("p", { className: "note", textContent: control.note }));
-    card.append(precision);
+    card.append(precision, advice);
     box.addEventListener("change", () => { editOf(id).on = box.checked === rule.on ? null : box.checked; changed(); });
     name.addEventListener("click", () => { controls[rule.control].limits.length ? focusOn(rule, 0) : onlyReason(id); changed(); });
     return { rule, id, card, show: (verdicts) => {
@@ -338,10 +344,37 @@
       const own = verdicts.filter(([pair]) => now.reasons[pair] === id);
       precision.hidden = !own.length;
       precision.textContent = interval(own.filter(([, value]) => value === "bad").length, own.length);
-      for (const show of shows) show();
+      advice.replaceChildren();
+      for (const show of shows) show(verdicts);
     } };
   };
   const showCards = () => { const verdicts = judgedPairs(); for (const card of cards) card.show(verdicts); };
+  // The limit with the fewest wrong decisions about the judged pairs that no other rule drops; null if none is better.
+  const suggestion = (rule, limit, verdicts) => {
+    const id = idOf(rule.layer, rule.key), end = endOf(limit), value = worst(rule, limit), present = limitOf(rule, limit, 0);
+    if (!limit.targets.length || !isOn(rule)) return null;
+    const bound = { low: -Infinity, high: Infinity, ...(({ above, below }) => ({ above, below }))(controls[rule.control].columns[limit.targets[0][0]]) };
+    const own = verdicts.filter(([pair]) => (now.reasons[pair] === null || now.reasons[pair] === id) && value(pair) !== null)
+      .map(([pair, verdict]) => [value(pair), verdict === "good"]);
+    const wrong = (at) => own.filter(([of, good]) => passes(of, { ...bound, [end]: at }) !== good).length;
+    const places = [...new Set(own.map(([of]) => of).filter(Number.isFinite))].sort((a, b) => a - b);
+    const between = places.slice(1).map((place, number) => nice(places[number], place));
+    const candidates = limit.grid.length ? limit.grid : [...places, ...between];
+    let best = present, fewest = wrong(present);
+    for (const candidate of candidates) {
+      if (candidate < limit.least || candidate > limit.most || (limit.integer && !Number.isInteger(candidate))) continue;
+      const count = wrong(candidate);
+      if (count < fewest || (count === fewest && Math.abs(candidate - present) < Math.abs(best - present))) [best, fewest] = [candidate, count];
+    }
+    return best === present || own.length < 5 ? null : { value: best, wrong: fewest, instead: wrong(present), of: own.length };
+  };
+  const nice = (low, high) => { // the shortest number above low, up to high
+    for (let digits = 0; digits < 16; digits++) {
+      const rounded = Math.floor(high * 10 ** digits) / 10 ** digits;
+      if (rounded > low) return rounded;
+    }
+    return high;
+  };
   const buildCards = () => {
     cards = allRules().map(cardOf);
     const [on, off] = [cards.filter(({ rule }) => isOn(rule)), cards.filter(({ rule }) => !isOn(rule))];

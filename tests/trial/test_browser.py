@@ -123,6 +123,26 @@ def test_keys_and_judgements(tmp_path: Path) -> None:
     assert search == "search"
 
 
+SUGGESTED = """(() => {
+  const found = [...view.document.querySelectorAll(".rule")].flatMap((rule) =>
+    [...rule.querySelectorAll("p.note button")].map((use) => [use.parentNode.textContent.trim(), use]));
+  const before = found.map(([text]) => text);
+  found[0][1].click();
+  return [before, view.trial.differences()];
+})()"""
+
+
+def test_suggested_limits(tmp_path: Path) -> None:
+    lines = [f"{'word ' * (n + 1)}\t{'Wort ' * (n + 1)}\n" for n in range(20)]
+    (tmp_path / "a.tsv").write_text("".join(lines), "utf-8")
+    config = config_of(tmp_path, [{"name": "a", "url": "a.tsv"}], rules={"length": {"unit": "word", "max": 15}})
+    data = trial_data(config, 500)
+    data["judged"] = [(row, "good" if row < 8 else "bad") for row in range(20)]
+    before, yaml = browser.values(render(data), SUGGESTED, 1200, tmp_path)
+    assert before == ["max 8 is wrong about 0 of 20 judged pairs instead of 7."]
+    assert yaml == "clean:\n  rules:\n    length: {unit: word, max: 8}\n"
+
+
 LINKS = """(() => {
   const page = view.document, item = page.querySelector("#list .item");
   item.dispatchEvent(new view.Event("pointerover", { bubbles: true }));

@@ -52,18 +52,19 @@ class RecordPairs:
         index: the indexes of the split.
         corpora: names of its corpora.
         seed: decides the order of each epoch.
+        together: take the pairs of all corpora as those of one.
     """
 
-    def __init__(self, index: SplitIndex, corpora: Sequence[str], seed: int) -> None:
-        self._index, self._seed = index, seed
+    def __init__(self, index: SplitIndex, corpora: Sequence[str], seed: int, *, together: bool = False) -> None:
+        self._index, self._seed, self._together = index, seed, together or len(corpora) == 1
         self._names = pa.array(list(corpora), pa.string())
         self.columns = (*(name for name in _columns_of(index) if name not in ("source", "target")), *index.columns)
 
     @cached_property
     def _counts(self) -> Int64s:
-        """Number of pairs of each corpus in each run: int64, shape ``[runs, corpora]``."""
+        """Number of pairs of each corpus of the plan in each run: int64, shape ``[runs, corpora]``."""
         runs, corpora = self._index.runs, len(self._names)
-        if corpora == 1:
+        if self._together:
             return runs.pairs[:, np.newaxis]
         rows = [np.bincount(self._corpora(run), minlength=corpora) for run in range(len(runs.pairs))]
         return np.array(rows, np.int64).reshape(-1, corpora)
@@ -274,7 +275,8 @@ class TextStream:
             small = self.curriculum.sizes[corpus] <= _WINDOW  # held from epoch to epoch
             window = self._window(corpus, 0 if small else epoch, number)
             shuffle = GlobalShuffle(len(window), self.seed, f"window {number} of corpus {corpus} in epoch {epoch}")
-            parts.append(window.take(pa.array(shuffle.rows_at(ranks[places]))))
+            first, last = ranks[places[0]], ranks[places[-1]]  # with all numbers between them
+            parts.append(window.take(pa.array(shuffle.positions(int(first), int(last - first) + 1))))
         if len(parts) == 1:
             return (
                 parts[0] if np.array_equal(order, np.arange(len(order))) else parts[0].take(pa.array(np.argsort(order)))

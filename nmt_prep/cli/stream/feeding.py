@@ -21,7 +21,6 @@ from nmt_prep.batches.text_stream import StreamBlock
 from nmt_prep.cli.stream.opening import Opened
 from nmt_prep.cli.streams import INTERRUPTED, READER_GONE
 from nmt_prep.cli.terminal import print_remark
-from nmt_prep.columns import joined_lines
 from nmt_prep.errors import ArgumentError, OutputError
 from nmt_prep.outputs.lines import pieces_of
 from nmt_prep.sides import SIDES, Side
@@ -73,8 +72,13 @@ class Reader:
             stop = len(block.pairs) if self.end is None else block.since(self.end)
             chosen = slice(block.since(row), stop)
             columns = [self._column(block, name)[chosen.start : stop] for name in self.columns]
-            lines = columns[0] if len(columns) == 1 else pc.binary_join_element_wise(*columns, _text("\t"))
-            yield joined_lines(lines), block, chosen
+            pieces = [piece for column in columns for piece in (column, _text("\t"))]
+            whole = pc.binary_join_element_wise(*pieces[:-1], _text("\n"), _text(""))
+            yield (
+                memoryview(whole.buffers()[2] or b"")[: int(np.frombuffer(whole.buffers()[1], np.int64)[len(whole)])],
+                block,
+                chosen,
+            )
             if self.end is not None and block.end >= self.end:
                 return
 

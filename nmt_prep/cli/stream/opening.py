@@ -83,8 +83,11 @@ def open_stream(
     seed, key = info.seed, "training"
     if file is not None and opustrainer is not None:
         training, seed, key, base = _renamed(file, sizes, opustrainer), file.seed, str(opustrainer), opustrainer.parent
-    curriculum = plan_stages(training, sizes, seed, base, key)
-    pairs = RecordPairs(SplitIndex.load(records, info, split), list(sizes), seed)
+    together = not training.stages  # or else an epoch would not end for all corpora at once
+    if together:
+        training, planned = training.model_copy(update={"groups": {}}), {"all": sum(sizes.values())}
+    curriculum = plan_stages(training, planned if together else sizes, seed, base, key)
+    pairs = RecordPairs(SplitIndex.load(records, info, split), list(sizes), seed, together=together)
     encoder = TextEncoder.of(records, info, split, seed=seed) if form == "pieces" else None
     return Opened(
         TextStream(curriculum, pairs, seed),

@@ -101,7 +101,7 @@ class Keywords(TypedDict, total=False):
     weights: Mapping[str, float] | None
     temperature: float | None
     subwords: Mapping[Any, Mapping[str, float]] | None
-    one_pair: bool
+    documents: bool
     shuffle: bool
     seed: int
     epoch: int
@@ -135,10 +135,8 @@ class Options:
         weights: number of copies of each pair in an epoch, by name of its corpus; 1 for corpora not named. Needs layout
             ``chunk`` or ``text``.
         temperature: instead of ``weights``: makes the share of each corpus proportional to its size to the power
-            1 / temperature, in an epoch of as many pairs as the split has. In a run with several pairs of languages,
-            the share of each pair of languages instead.
-        one_pair: the pairs of a batch have the same languages, in a run with several pairs of languages. Needs layout
-            ``chunk`` or ``text``, and pairs that are not packed.
+            1 / temperature, in an epoch of as many pairs as the split has.
+        documents: False gives single segments, although the records have documents whose segments are to be joined.
         subwords: draws other subwords of each pair in each epoch, by side, such as
             ``{"source": {"alpha": 0.5}, "target": {"dropout": 0.1}}``: ``alpha`` and ``nbest`` for unigram models,
             ``dropout`` for BPE. For split ``train`` of records of layout ``text``.
@@ -168,7 +166,7 @@ class Options:
     weights: Mapping[str, float] | None = None
     temperature: float | None = None
     subwords: Mapping[Any, Mapping[str, float]] | None = None
-    one_pair: bool = False
+    documents: bool = True
     shuffle: bool = True
     seed: int = 0
     epoch: int = 0

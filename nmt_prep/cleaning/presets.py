@@ -65,7 +65,6 @@ PRESETS: Mapping[Preset, RuleSpecs] = MappingProxyType(
             "currency": {"min": 0.5},
             "brackets": {"max": 2},
             "translation": {},
-            "adequacy": {},
         },
     }
 )

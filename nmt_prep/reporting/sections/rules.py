@@ -307,7 +307,6 @@ def _nearest(summary: Json, rules: Sequence[str]) -> Iterator[Content]:
         near = sorted(
             by_reason[reason], key=lambda entry: (entry[1]["distance"] is None, entry[1]["distance"] or 0, entry[0])
         )[:_EXAMPLES]
-        told = any(pair["unanswered"] for _, pair in near)
         rows = (
             table_row(
                 [
@@ -317,13 +316,12 @@ def _nearest(summary: Json, rules: Sequence[str]) -> Iterator[Content]:
                     "" if pair["threshold"] is None else number(pair["threshold"]),
                     corpus_text(pair["source"], languages["source"]),
                     corpus_text(pair["target"], languages["target"]),
-                    *([pair["unanswered"]] if told else []),
                 ],
                 corpus=where,
             )
             for where, pair in near
         )
-        head = ["corpus", "row", "value", "limit", "source", "target", *(["unanswered"] if told else [])]
+        head = ["corpus", "row", "value", "limit", "source", "target"]
         yield el(
             "details",
             el("summary", reason),

@@ -161,15 +161,26 @@ def cut_window(plan: BatchPlan, window: PlannedWindow, contents: WindowPairs, on
 
 def _batches_of_pairs(plan: BatchPlan, window: PlannedWindow, contents: WindowPairs, on: Vectors) -> Batches:
     pairs, source, target = _admitted(plan, window, contents, on)
-    order = _order(on.size(pairs), plan, window, 0, on)
-    if plan.rule.buckets is None:
+    order, rule, groups, group = _order(on.size(pairs), plan, window, 0, on), plan.rule, 1, None
+    buckets = rule.buckets
+    if plan.groups is not None:
+        groups, group = int(plan.groups.max()) + 1, on.take(plan.groups, on.take(contents.corpora, pairs))
+    if buckets is None:
         order = on.take(order, longest_first(on.take(source, order), on.take(target, order), on))
-        sizes = batch_sizes(on.take(on.maximum(source, target), order), plan.rule, on)
+        if group is not None:
+            order = on.take(order, on.argsort(on.take(group, order)))
+            buckets = None if rule.pairs is None else Buckets((0,), (rule.pairs,))
+    if buckets is None:
+        left = None if group is None else _left_in_group(on.counts(group, groups), on)
+        sizes = batch_sizes(on.take(on.maximum(source, target), order), rule, on, left)
         starts, limits = on.sums_before(sizes), None
     else:
-        bucket = on.first_at_least(np.array(plan.rule.buckets.limits), on.take(on.maximum(source, target), order))
-        order = on.take(order, on.argsort(bucket))
-        starts, sizes, limits = _batches_of_buckets(bucket, plan.rule.buckets, plan.rule.drop_remainder, on)
+        bucket = on.take(group, order) * len(buckets.limits) if group is not None else 0
+        if rule.buckets is not None:
+            bucket += on.first_at_least(np.array(buckets.limits), on.take(on.maximum(source, target), order))
+            order = on.take(order, on.argsort(bucket))
+        of_groups = Buckets(buckets.limits * groups, buckets.capacities * groups)
+        starts, sizes, limits = _batches_of_buckets(bucket, of_groups, rule.drop_remainder, on)
     batches = _order(on.size(sizes), plan, window, 1, on)
     batch, before, sizes = (part[window.done :] for part in split_batches(on.take(sizes, batches), window.split, on))
     batches = on.take(batches, batch)
@@ -227,16 +238,24 @@ def longest_first(source: Vector, target: Vector, on: Vectors) -> Vector:
     return on.argsort(-key)
 
 
-def batch_sizes(longer: Vector, rule: BatchRule, on: Vectors) -> Vector:
+def _left_in_group(counts: Vector, on: Vectors) -> Vector:
+    """Returns for each place how many pairs of its group there are from there on, given the sizes of the groups."""
+    ends = on.sums_before(counts) + counts
+    return on.repeat(ends, counts) - on.span(0, on.total(counts))
+
+
+def batch_sizes(longer: Vector, rule: BatchRule, on: Vectors, left: Vector | None = None) -> Vector:
     """Returns the number of pairs of each batch; all but the last are as large as the rule allows.
 
     Args:
         longer: length of each pair's longer side, descending; for packed rows only the number of elements matters.
         rule: limits of a batch, without buckets.
         on: the operations on vectors.
+        left: for each pair the number of pairs from there on that may be in its batch; None for all.
     """
     if rule.pairs is None:
-        return on.jumps(on.maximum(rule.tokens // on.maximum(longer, 1), 1))
+        most = on.maximum(rule.tokens // on.maximum(longer, 1), 1)
+        return on.jumps(most if left is None else on.minimum(most, left))
     count = on.size(longer)
     sizes = on.minimum(count - on.span(0, count, rule.pairs), rule.pairs)
     return sizes[: count // rule.pairs] if rule.drop_remainder else sizes
@@ -247,8 +266,11 @@ def sizes_of_batches(histogram: Int64s, rule: BatchRule) -> Int64s:
 
     Args:
         histogram: int64, number of pairs of each length of the longer side, from 0 on; of rows, all at 0, if packed.
+            With two dimensions, a row for each group of pairs that have batches of their own.
         rule: limits of a batch.
     """
+    if histogram.ndim == 2:
+        return np.concatenate([sizes_of_batches(row, rule) for row in histogram])
     longer = np.repeat(np.arange(len(histogram))[::-1], histogram[::-1])
     if rule.buckets is None:
         return np.asarray(batch_sizes(longer, rule, vectors))

@@ -104,14 +104,10 @@ class SplitIndex:
         Raises:
             RecordsError: a file of the column cannot be read.
         """
-        starts, column = self.starts_of(runs), self.columns[name]
-        ends = starts + self.runs.pairs[runs]
-        spans = zip(starts.tolist(), ends.tolist(), strict=True)
-        return np.concatenate([column.values(0, 0), *(column.values(*span) for span in spans)])
-
-    def starts_of(self, runs: Int64s) -> Int64s:
-        """Returns the numbers of the first pairs of some runs in the split, int64."""
-        return np.array(self.pairs_before, np.int64)[self.runs.shard[runs]] + self.runs.first_pair[runs]
+        before = np.cumsum([0, *(len(shard.pairs) for shard in self.shards)])
+        starts = before[self.runs.shard[runs]] + self.runs.first_pair[runs]
+        column, ends = self.columns[name], starts + self.runs.pairs[runs]
+        return np.concatenate([column.values(*span) for span in zip(starts.tolist(), ends.tolist(), strict=True)])
 
 
 class Runs(NamedTuple):
@@ -290,6 +286,25 @@ def corpus_mix(info: DatasetInfo, split: str, index: SplitIndex, options: Option
     return CorpusMix.of(index, corpora, draws, options.seed, options.epoch)
 
 
+def pair_groups(info: DatasetInfo, split: str, options: Options, *, packed: bool) -> Int64s | None:
+    """Returns the number of the pair of languages of each corpus, if a batch has only one: int64, shape ``[corpora]``.
+
+    Raises:
+        ArgumentError: the records do not tell, or pairs are packed.
+    """
+    if not options.one_pair:
+        return None
+    pairs = [corpus.language_pair for corpus in info.corpora[split]]
+    if not all(pairs):
+        raise ArgumentError("one_pair is for a run with several pairs of languages, and this one has one")
+    if packed or info.layout not in ("chunk", "text"):
+        raise ArgumentError(
+            f"one_pair needs pairs that are not packed, in records of layout chunk or text, not {info.layout}"
+        )
+    known = list(dict.fromkeys(pairs))
+    return np.array([known.index(pair) for pair in pairs], np.int64)
+
+
 def weighted_draws(corpora: Sequence[CorpusInfo], weights: Mapping[str, float]) -> list[int]:
     """Returns the number of pairs of each corpus in an epoch: its size times its weight (1 if it has none).
 
@@ -310,24 +325,36 @@ def weighted_draws(corpora: Sequence[CorpusInfo], weights: Mapping[str, float]) 
 def tempered_draws(corpora: Sequence[CorpusInfo], temperature: float) -> list[int]:
     """Returns the number of pairs of each corpus in an epoch, proportional to its size ** (1 / temperature).
 
-    The numbers sum to the size of all corpora; they are rounded by largest remainder, and for equal remainders the
-    earlier corpus comes first.
+    If the run has several pairs of languages, this holds for the pairs of languages; each is divided among its corpora
+    by their sizes. The numbers sum to the size of all corpora.
 
     Raises:
         ConfigError: the temperature is not positive.
     """
     if not temperature > 0:
         raise ConfigError(f"temperature is {temperature}; it must be above 0, and values above 1 even out the sizes")
-    sizes = np.array([corpus.pairs for corpus in corpora], np.float64)
-    total = int(sizes.sum())
+    groups: dict[str, list[int]] = {}
+    for number, corpus in enumerate(corpora):
+        groups.setdefault(corpus.language_pair or corpus.name, []).append(number)
+    sizes = np.array([sum(corpora[number].pairs for number in group) for group in groups.values()], np.float64)
+    powers = np.where(sizes > 0, (sizes / max(sizes.max(), 1)) ** (1 / temperature), 0)
+    draws = [0] * len(corpora)
+    for group, drawn in zip(groups.values(), _divided(int(sizes.sum()), powers), strict=True):
+        own = np.array([corpora[number].pairs for number in group], np.float64)
+        for number, count in zip(group, _divided(drawn, own), strict=True):
+            draws[number] = count
+    return draws
+
+
+def _divided(total: int, weights: npt.NDArray[np.float64]) -> list[int]:
+    """Divides a number by weights; rounds by largest remainder, where the earlier of equal remainders comes first."""
     if not total:
-        return [0] * len(corpora)
-    powers = np.where(sizes > 0, (sizes / sizes.max()) ** (1 / temperature), 0)
-    shares = np.round(total * powers / powers.sum(), 6)  # the last digits of powers depend on the processor
-    draws = np.floor(shares).astype(np.int64)
-    for corpus in np.argsort(draws - shares, kind="stable")[: total - int(draws.sum())]:
-        draws[corpus] += 1
-    return [int(count) for count in draws]
+        return [0] * len(weights)
+    shares = np.round(total * weights / weights.sum(), 6)  # the last digits of powers depend on the processor
+    counts = np.floor(shares).astype(np.int64)
+    for place in np.argsort(counts - shares, kind="stable")[: total - int(counts.sum())]:
+        counts[place] += 1
+    return [int(count) for count in counts]
 
 
 def _start(seed: int, corpus: str) -> int:

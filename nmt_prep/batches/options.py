@@ -101,7 +101,7 @@ class Keywords(TypedDict, total=False):
     weights: Mapping[str, float] | None
     temperature: float | None
     subwords: Mapping[Any, Mapping[str, float]] | None
-    documents: bool
+    one_pair: bool
     shuffle: bool
     seed: int
     epoch: int
@@ -135,8 +135,10 @@ class Options:
         weights: number of copies of each pair in an epoch, by name of its corpus; 1 for corpora not named. Needs layout
             ``chunk`` or ``text``.
         temperature: instead of ``weights``: makes the share of each corpus proportional to its size to the power
-            1 / temperature, in an epoch of as many pairs as the split has.
-        documents: False gives single segments, although the records have documents whose segments are to be joined.
+            1 / temperature, in an epoch of as many pairs as the split has. In a run with several pairs of languages,
+            the share of each pair of languages instead.
+        one_pair: the pairs of a batch have the same languages, in a run with several pairs of languages. Needs layout
+            ``chunk`` or ``text``, and pairs that are not packed.
         subwords: draws other subwords of each pair in each epoch, by side, such as
             ``{"source": {"alpha": 0.5}, "target": {"dropout": 0.1}}``: ``alpha`` and ``nbest`` for unigram models,
             ``dropout`` for BPE. For split ``train`` of records of layout ``text``.
@@ -166,7 +168,7 @@ class Options:
     weights: Mapping[str, float] | None = None
     temperature: float | None = None
     subwords: Mapping[Any, Mapping[str, float]] | None = None
-    documents: bool = True
+    one_pair: bool = False
     shuffle: bool = True
     seed: int = 0
     epoch: int = 0

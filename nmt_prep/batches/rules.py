@@ -77,7 +77,10 @@ class BatchRule(NamedTuple):
             longer: lengths of pairs.
             copies: number of copies of each pair in the epoch; None for one.
         """
-        histogram = np.bincount(longer, copies).astype(np.int64)
+        return self.limited(np.bincount(longer, copies).astype(np.int64))
+
+    def limited(self, histogram: Int64s) -> Int64s:
+        """Returns a histogram of lengths after longer pairs were dropped or truncated."""
         if self.max_length is None or len(histogram) <= self.max_length + 1:
             return histogram
         admitted, too_long = np.split(histogram, [self.max_length + 1])

@@ -185,9 +185,9 @@ class BatchSource:
             "weights": None if options.weights is None else dict(options.weights),
             "temperature": options.temperature,
             "subwords": None if options.subwords is None else {k: dict(v) for k, v in options.subwords.items()},
+            "one_pair": options.one_pair or None,
             "shuffle": options.shuffle,
             "seed": options.seed,
-            **({} if plan.joining is None else {"documents": plan.joining.info.model_dump(mode="json")}),
             "world_size": options.world_size,
             "equal_batches": options.equal_batches,
         }

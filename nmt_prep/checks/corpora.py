@@ -50,7 +50,8 @@ def completed(corpus: Corpus, languages: Languages | None) -> tuple[Corpus, list
     except ValidationError as error:
         problem = "; ".join(detail["msg"] for detail in error.errors())
     else:
-        problem = next(chain(_file_problems(corpus), _option_problems(corpus), _column_problems(corpus)), "")
+        files = () if corpus.documents else _file_problems(corpus)  # those of documents are checked with their types
+        problem = next(chain(files, _option_problems(corpus), _column_problems(corpus)), "")
     if problem and address is not None:
         problem = f"{address} conflicts with the other keys: {problem}"
     return corpus, [((), problem)] if problem else []

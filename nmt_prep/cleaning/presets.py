@@ -65,6 +65,7 @@ PRESETS: Mapping[Preset, RuleSpecs] = MappingProxyType(
             "currency": {"min": 0.5},
             "brackets": {"max": 2},
             "translation": {},
+            "adequacy": {},
         },
     }
 )

@@ -40,6 +40,8 @@ def reject_schema() -> pa.Schema:
     refused: a side, ``pair``, or another name in :attr:`Rule.columns`. ``value`` is the value that the rule computed,
     and ``threshold`` the limit that it violates. All three are null if the reason is no rule.
     ``kept_corpus`` and ``kept_row`` say which pair was kept instead, if the reason is a comparison with other pairs.
+    ``unanswered`` has the words of the side ``column`` that nothing on the other side answers, if the reason is the
+    rule ``adequacy``.
     """
     return pa.schema(
         [
@@ -53,6 +55,7 @@ def reject_schema() -> pa.Schema:
             pa.field("threshold", pa.float64()),
             pa.field("kept_corpus", pa.dictionary(pa.int32(), pa.string())),
             pa.field("kept_row", pa.int64()),
+            pa.field("unanswered", pa.string()),
         ]
     )
 
@@ -68,6 +71,8 @@ class Verdict:
         values: the refused value of each rejected pair: float64, shape ``[rejected]``; NaN for none.
         thresholds: the limit that each value violates: float64, shape ``[rejected]``; NaN for none.
         instead: the pairs that were kept in their place; None if there are none.
+        unanswered: the words of each rejected pair that the other side does not answer, an array of strings; None if
+            the rule does not look for such words.
     """
 
     kept: npt.NDArray[np.bool_]
@@ -76,6 +81,7 @@ class Verdict:
     values: Values
     thresholds: Values
     instead: Instead | None = None
+    unanswered: pa.Array | None = None
 
     def rejected(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Returns the rejected pairs of a batch of a part, with the columns of :func:`reject_schema`."""
@@ -83,7 +89,8 @@ class Verdict:
         columns = [pairs.column(name) for name in ("source", "target", "corpus", "row")]
         numbers = (pa.array(each, from_pandas=True) for each in (self.values, self.thresholds))  # NaN becomes null
         corpora, rows = self.instead or (pa.nulls(len(pairs), pa.string()), pa.nulls(len(pairs), pa.int64()))
-        others = [self.reasons, self.columns, *numbers, corpora.dictionary_encode(), rows]
+        unanswered = pa.nulls(len(pairs), pa.string()) if self.unanswered is None else self.unanswered
+        others = [self.reasons, self.columns, *numbers, corpora.dictionary_encode(), rows, unanswered]
         return pa.record_batch([*columns, *others], schema=reject_schema())
 
 
@@ -191,6 +198,7 @@ class NearReject:
         threshold: limit that the value violates.
         distance: distance of the value from the limit, divided by the limit; None without a value.
         characters: number of characters of both sides together.
+        unanswered: what nothing on the other side answers, as a sentence; empty if the rule does not tell.
     """
 
     row: int
@@ -200,6 +208,7 @@ class NearReject:
     threshold: float | None
     distance: float | None
     characters: int
+    unanswered: str = ""
 
 
 @dataclass(frozen=True)
@@ -247,7 +256,16 @@ def _pair(batch: pa.RecordBatch, place: int, distance: float) -> NearReject:
         threshold=batch.column("threshold")[place].as_py(),
         distance=distance if math.isfinite(distance) else None,
         characters=len(source) + len(target),
+        unanswered=unanswered_text(batch.column("column")[place].as_py(), batch.column("unanswered")[place].as_py()),
     )
+
+
+def unanswered_text(side: str | None, words: str | None) -> str:
+    """Returns a sentence about words of a side that the other side does not answer; empty without such words."""
+    if words is None:
+        return ""
+    (other,) = {*SIDES} - {side}
+    return f"nothing on the {other} side answers “{words[:_CHARACTERS]}”"
 
 
 def _distance(pair: NearReject) -> float:

@@ -124,14 +124,15 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     """Returns dropped pairs as a table, with what failed, and the pairs that were kept instead, if there are any."""
     table = Table(box=None, pad_edge=False)
     compared = any(row["kept_row"] is not None for row in rows)
+    told = any(row["unanswered"] is not None for row in rows)
     for name in ("corpus", "row", "rule", "failed", "value", "threshold", *(("kept",) if compared else ())):
         table.add_column(name, no_wrap=True, justify="right" if name in ("row", "value", "threshold") else "left")
-    table.add_column("source", ratio=1)
-    table.add_column("target", ratio=1)
+    for name in (*(("unanswered",) if told else ()), "source", "target"):
+        table.add_column(name, ratio=1)
     for row in rows:
         numbers = ["" if row[name] is None else f"{row[name]:.4g}" for name in ("value", "threshold")]
         kept = ["" if row["kept_row"] is None else f"{row['kept_corpus']} {row['kept_row']:,}"] if compared else []
-        table.add_row(
-            row["corpus"], f"{row['row']:,}", row["rule"], row["column"], *numbers, *kept, row["source"], row["target"]
-        )
+        words = [row["unanswered"]] if told else []
+        begin = (row["corpus"], f"{row['row']:,}", row["rule"], row["column"])
+        table.add_row(*begin, *numbers, *kept, *words, row["source"], row["target"])
     return table

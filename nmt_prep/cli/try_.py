@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import tempfile
+import time
 import webbrowser
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nmt_prep.artefacts import atomic_write, writing
 from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.options import ConfigArgument, SetOption, check_outputs, files_of_run, load_config
-from nmt_prep.cli.terminal import open_console, print_remark
+from nmt_prep.cli.terminal import open_console, print_error, print_remark
+from nmt_prep.errors import NmtPrepError
 
 with delayed_imports():
-    from nmt_prep.trial import data, page
+    from nmt_prep.trial import changes, data, page
+    from nmt_prep.trial import judgements as judged_module
+
+if TYPE_CHECKING:
+    from nmt_prep.config import Config
+
+_PAUSE = 0.3
+"""Seconds between two looks at the config."""
 
 
 def try_(
@@ -28,17 +38,59 @@ def try_(
         Path | None,
         typer.Option(metavar="FILE", help="Write the page there, and do not open it in a browser.", dir_okay=False),
     ] = None,
+    judged: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Judgements that the page exported, to suggest limits.", exists=True),
+    ] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Write the page again when the config changes.")] = False,
+    apply: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write the changes of the page (YAML) into the config, and show nothing.", exists=True
+        ),
+    ] = None,
 ) -> None:
     """Show what the cleaning rules do with a sample of each corpus, on a page with limits to move.
 
     The page is one file that needs no network. Without a run, the corpora are read where they are.
     """
+    console = open_console()
+    if apply is not None:
+        if overrides or output or judged or watch:
+            raise typer.BadParameter("--apply changes the config, and goes with no other option")
+        keys = changes.apply_changes(config, apply)
+        console.print(
+            f"changed in {config}: {', '.join(keys)}" if keys else f"{config} says that already", soft_wrap=True
+        )
+        return
     checked = load_config(config, overrides)
-    check_outputs({"--output": output}, files_of_run(checked))
-    made = page.render(data.trial_data(checked, sample))
-    path = output or Path(tempfile.mkdtemp(prefix="nmt-prep-try-")) / f"{checked.name}.html"
-    with atomic_write(path) as beside, writing(path):
-        beside.write_text(made, "utf-8")
-    open_console().print(f"page: {path.absolute()}", soft_wrap=True)
-    if output is None and not webbrowser.open(path.absolute().as_uri()):
+    check_outputs({"--output": output}, files_of_run(checked) | ({} if judged is None else {"--judged": judged}))
+    path = (output or Path(tempfile.mkdtemp(prefix="nmt-prep-try-")) / f"{checked.name}.html").absolute()
+    seen = config.stat().st_mtime_ns
+    _write(path, checked, sample, judged)
+    console.print(f"page: {path}", soft_wrap=True)
+    if output is None and not webbrowser.open(path.as_uri()):
         print_remark(f"no browser was found; the page is {path}")
+    while watch:
+        time.sleep(_PAUSE)
+        with suppress(OSError):
+            if (now := config.stat().st_mtime_ns) != seen:
+                seen = now
+                try:
+                    _write(path, load_config(config, overrides), sample, judged)
+                    console.print("the config has changed, and so has the page: reload it", soft_wrap=True)
+                except NmtPrepError as error:
+                    print_error(str(error))
+
+
+def _write(path: Path, config: Config, sample: int, judged: Path | None) -> None:
+    """Writes the page.
+
+    Raises:
+        NmtPrepError: a rule or a corpus cannot be used, or the page cannot be written.
+    """
+    judgements = {} if judged is None else judged_module.read_judgements(judged)
+    made = data.trial_data(config, sample, judgements)
+    made["judged"] = judged_module.judged_pairs(judgements, made)
+    with atomic_write(path) as beside, writing(path):
+        beside.write_text(page.render(made), "utf-8")

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, model_validator
 
+from nmt_prep.config.documents import Documents
 from nmt_prep.config.languages import CheckedTag
 from nmt_prep.config.pairs import LanguagePair
 from nmt_prep.config.section import Amount, Languages, Name, Section
@@ -164,6 +165,9 @@ class Corpus(Section):
     document: _Place | None = None
     """a place as in scores, docid (sgm, wmt_xml), original (xliff), or null: the name of the document of each pair;
     consecutive pairs with the same name are a document"""
+    documents: Documents | None = None
+    """a mapping, or null for files of pairs: url names documents, whose sentences the stage sentences aligns; two urls
+    that end in / are directories with files of the same names"""
     licence: str | None = Field(None, min_length=1)
     """a text such as CC-BY-4.0, or null: the licence of the corpus, recorded in dataset.json and the report"""
     swap: bool = False
@@ -174,6 +178,23 @@ class Corpus(Section):
 
     _pair: LanguagePair | None = PrivateAttr(None)
     _reverse: Corpus | None = PrivateAttr(None)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_aligned_documents(cls, data: Any) -> Any:
+        """Adds to a corpus of documents what the files of pairs have that the stage sentences writes."""
+        if not isinstance(data, dict) or data.get("documents") is None:
+            return data
+        made = {"format": "parquet", "fields": {"source": "source", "target": "target"}, "document": {"at": "document"}}
+        for key, value in made.items():
+            if data.get(key) not in (None, value):
+                raise ValueError(f"{key} is for files of pairs; describe the documents by the keys of documents")
+        scores = data.get("scores")
+        return {
+            **data,
+            **made,
+            "scores": {**(scores if isinstance(scores, dict) else {}), "sentences": {"at": "score"}},
+        }
 
     @model_validator(mode="after")
     def _fits(self) -> Corpus:
@@ -190,12 +211,33 @@ class Corpus(Section):
             yield "split is for a data set that url names by an hf: id"
         if self.url.hub_id is not None and self.sha256.both is not None:
             yield "sha256 is for one file; the lock file, or a commit after @ in url, keeps a data set as it is"
+        if self.documents is not None:
+            yield from self._document_problems(self.documents)
         if self.awaits_catalogue:
             return
         if self.sha256.both is not None and self.url.both is None:
             yield "sha256 must be {source: …, target: …}, like url"
         if (self.sha256.source or self.sha256.target) and self.url.both is not None:
             yield "sha256 must be one checksum, because url is one file"
+
+    def _document_problems(self, documents: Documents) -> Iterator[str]:
+        if len(self.sides) == 1 or self.role != "parallel":
+            yield "documents have two sides: name both, and leave role out"
+        if self.is_local and self.url.remote:
+            yield "directories and lists of documents must be local paths"
+        if (self.url.source or ("",))[0].endswith("/") != (self.url.target or ("",))[0].endswith("/"):
+            yield "give directories with documents for both sides, as urls that end in /"
+        if self.url.catalogue_id is not None or self.url.hub_id is not None:
+            yield "documents are in files: give their url, not an id"
+        if len(self.scores) > 1:
+            yield "scores are for files of pairs; beads have the score sentences"
+        yield from (f"documents: {problem}" for problem in documents.problems(sides=bool(self.sides)))
+
+    @property
+    def is_local(self) -> bool:
+        """True for documents in directories, or in a list of paths, which are read in their places."""
+        directory = self.url.source is not None and self.url.source[0].endswith("/")
+        return self.documents is not None and (directory or self.documents.format == "list")
 
     @property
     def pair(self) -> LanguagePair | None:

@@ -1,47 +1,80 @@
-"""The section ``documents`` of a config: windows of consecutive segments of a document."""
+"""The part of a config's schema for corpora of documents."""
 
 from __future__ import annotations
 
-from pydantic import Field, model_validator
+import re
+from collections.abc import Iterator
+from typing import Annotated, Literal, TypeAlias
 
-from nmt_prep.config.section import Section
+from pydantic import AfterValidator, Field
+
+from nmt_prep.config.section import Count, Location, Section
+
+Splitting: TypeAlias = Literal["lines", "paragraphs", "wrapped"]
+DocumentFormat: TypeAlias = Literal["text", "html", "tsv", "jsonl", "parquet", "list"]
+_Place = Annotated[int, Field(ge=0)] | Annotated[str, Field(min_length=1)]
 
 
-class ContextSettings(Section):
-    """The numbers of segments before a segment that are its context."""
+def _pattern(value: str) -> str:
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise ValueError(f"not a regular expression: {error}") from error
+    return value
 
-    source: int = Field(0, ge=0, le=100)
-    """an integer from 0 to 100: segments of context on the source side"""
-    target: int = Field(0, ge=0, le=100)
-    """an integer from 0 to 100: segments of context on the target side"""
 
+class Documents(Section):
+    """Documents whose sentences are to be aligned: how they are stored, and how they are divided into sentences."""
 
-class DocumentSettings(Section):
-    """How the segments of documents become examples: windows of consecutive segments, or segments with context."""
-
-    separator: str = Field(pattern=r"^\S+$")
-    """a piece of vocab.reserved, or space: what stands between two segments"""
-    max_tokens: int = Field(256, ge=1, le=65534)
-    """an integer from 1 to 65534, at most input.max_length: ids of a window on either side"""
-    max_segments: int = Field(10, ge=1, le=10_000)
-    """an integer from 1 to 10000: segments of a window"""
-    share: float = Field(0.5, ge=0, le=1)
-    """a number from 0 to 1: the share of documents whose segments are joined, drawn in each epoch; other segments stand
-    alone"""
-    context: ContextSettings | None = None
-    """{source: 2, target: 2}, or null for windows: each segment with segments before it as context"""
-    epochs: int = Field(1, ge=1, le=1000)
-    """an integer from 1 to 1000: the number of epochs whose windows outputs hold"""
-
-    @model_validator(mode="after")
-    def _fits(self) -> DocumentSettings:
-        if self.context is not None and not (self.context.source or self.context.target):
-            raise ValueError("context needs segments on one side at least; leave it out for windows")
-        if self.context is not None and "max_segments" in self.model_fields_set:
-            raise ValueError("max_segments is for windows, not for segments with context; leave out one of them")
-        return self
+    format: DocumentFormat = "text"
+    """text, html, tsv, jsonl, parquet or list: a document a file; rows with text; or a table of two columns with the
+    paths of text files"""
+    divider: Annotated[str, Field(min_length=1), AfterValidator(_pattern)] | None = None
+    """a regular expression, or null: matches the lines that divide the documents of a long text (text)"""
+    id: _Place | None = None
+    """the number of a column, counted from 0 (tsv), or field names joined by dots (jsonl, parquet), or null: where the
+    name of a row's document is; consecutive rows with the same name are a document. By default, a row is one"""
+    text: _Place | None = None
+    """a place like id: where the text is in the rows of a file per side"""
+    source: _Place | None = None
+    """a place like id: where the source text is in the rows of a file with both sides"""
+    target: _Place | None = None
+    """a place like id: where the target text is in the rows of a file with both sides"""
+    split: Splitting = "lines"
+    """lines, paragraphs or wrapped: a line is a sentence, a line is running text, or blank lines end running text"""
+    min: float | None = Field(None, strict=False)
+    """a number, or null for all: pairs with a lower score are dropped"""
+    pairs: Count = Field(1_000_000, ge=1000)
+    """an integer >= 1000: the most pairs that the model of words is learned from, about"""
+    model: Location | None = None
+    """a path, or null: a model that nmt-prep align --save wrote, to begin with"""
 
     @property
-    def piece(self) -> str | None:
-        """The piece between two segments; None for none, as the pieces of words begin with a space."""
-        return None if self.separator == "space" else self.separator
+    def has_rows(self) -> bool:
+        """True if the documents are rows of tables."""
+        return self.format in ("tsv", "jsonl", "parquet")
+
+    def problems(self, *, sides: bool) -> Iterator[str]:
+        """Yields what does not fit together; ``sides`` is true for files of one side each."""
+        places = {"source": self.source, "target": self.target, "text": self.text, "id": self.id}
+        given = {name: place for name, place in places.items() if place is not None}
+        needed = ["id", "text"] if sides else ["source", "target"]
+        allowed = needed if sides else ["source", "target", "id"]
+        if self.divider is not None and self.format != "text":
+            yield f"divider is for format text, not {self.format}"
+        if not self.has_rows and given:
+            yield f"{next(iter(given))} is for rows (tsv, jsonl, parquet), not for format {self.format}"
+        elif self.has_rows:
+            missing = [name for name in needed if name not in given]
+            strange = [name for name in given if name not in allowed]
+            kind = int if self.format == "tsv" else str
+            if missing or strange:
+                files = "a file per side" if sides else "one file with both sides"
+                yield f"format {self.format} in {files} needs {' and '.join(needed)}"
+            elif not all(isinstance(place, kind) for place in given.values()):
+                what = "numbers of columns, counted from 0" if kind is int else "names of fields"
+                yield f"format {self.format} takes {what} for {', '.join(given)}"
+        if self.format in ("text", "html") and not sides:
+            yield f"format {self.format} needs files of both sides"
+        if self.format == "list" and sides:
+            yield "format list needs one file with the paths of both sides"

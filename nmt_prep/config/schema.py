@@ -16,7 +16,6 @@ from pydantic_core import PydanticCustomError
 
 from nmt_prep.config.clean import CleanSettings
 from nmt_prep.config.corpus import Corpus, Tag
-from nmt_prep.config.documents import DocumentSettings
 from nmt_prep.config.languages import CheckedTag, ConfigLanguages
 from nmt_prep.config.outputs import LAYOUT, ROW_LENGTH, AnyOutput, Layout, RowLength, Shards
 from nmt_prep.config.pairs import MULTIPLE, Pairs
@@ -244,8 +243,6 @@ class Config(Section):
     """a mapping: the dialect of the vocabularies, and their size"""
     records: Records = Field(default_factory=lambda: Records())
     """a mapping: how the shards are written"""
-    documents: DocumentSettings | None = None
-    """a mapping, or null for single segments: how the segments of documents become examples"""
     weight: WeightSettings | None = None
     """a mapping, or null for no weights: the weight of each pair in the loss"""
     outputs: tuple[AnyOutput, ...] = ()
@@ -310,30 +307,6 @@ class Config(Section):
         unknown = sorted(set(self.records.shards) - set(self.splits))
         if unknown:
             raise ValueError(f"records.shards names the split {unknown[0]!r}; the splits are {', '.join(self.splits)}")
-        return self
-
-    @model_validator(mode="after")
-    def _documents_fit(self) -> Config:
-        if self.documents is None:
-            return self
-        if not any(corpus.document is not None for corpora in self.splits.values() for corpus in corpora):
-            raise ValueError("documents: no corpus has documents; give the key document to one")
-        if self.records.layout == "packed":
-            raise ValueError("documents: records of layout packed hold no documents; set records.layout to chunk")
-        if self.documents.max_tokens > self.input.max_length:
-            raise ValueError(
-                f"documents.max_tokens is {self.documents.max_tokens}, and loaders leave out rows of more than "
-                f"input.max_length = {self.input.max_length} ids; raise that, or lower this"
-            )
-        piece = self.documents.piece
-        if isinstance(self.vocab, ExistingVocab):
-            return self
-        known = (*self.vocab.special_pieces, *self.vocab.own_pieces)
-        if piece is not None and piece not in known:
-            raise ValueError(
-                f"documents.separator: {piece!r} is not a piece of the vocabulary; add it to vocab.reserved (it has "
-                f"{', '.join(known)})"
-            )
         return self
 
     @model_validator(mode="after")

@@ -197,7 +197,7 @@ class TextEncoder:
         if not isinstance(options, Mapping) or not options.keys() <= {"alpha", "nbest", "dropout"} or not options:
             raise ArgumentError(f"subwords.{side} is {options!r}; give a mapping with alpha, nbest or dropout")
         try:
-            self._ids(side, pa.array([""]), 0, 0, 1)
+            self.ids(side, pa.array([""]), 0, 0, 1)
         except (EncodeError, TypeError, ValueError) as error:
             kind = self.vocabularies[side].facts.kind
             reason = f"a vocabulary of kind {kind} has no such option" if isinstance(error, TypeError) else error
@@ -219,12 +219,13 @@ class TextEncoder:
         if corpora.max(initial=0) >= max(len(self.frames["source"]), 1) or corpora.min(initial=0) < 0:
             raise RecordsError("the records name a corpus that dataset.json lacks; encode again")
         source, target = (
-            _framed(self._ids(side, text.column(side), first, epoch, threads), self.frames[side], corpora)
+            _framed(self.ids(side, text.column(side), first, epoch, threads), self.frames[side], corpora)
             for side in SIDES
         )
         return PairColumns(source, target, corpora, np.empty(0, np.int32))
 
-    def _ids(self, side: Side, lines: pa.Array, first: int, epoch: int, threads: int | None) -> Ragged:
+    def ids(self, side: Side, lines: pa.Array, first: int, epoch: int, threads: int | None = None) -> Ragged:
+        """Returns the ids of lines of a side, without frames; see :meth:`pairs`."""
         encode: Callable[..., Ragged] = self.vocabularies[side].load().encode_batch
         options: dict[str, Any] = dict(self.subwords.get(side, {}))
         if options:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -195,13 +195,28 @@ class Aligner:
         """
         return self.lexicon.model.score_numbered(self._pairs(paths), copies, self.threads)
 
+    def shuffled_scores(self, paths: Sequence[Beads]) -> Scores:
+        """Returns scores of the beads of all documents whose sources have the targets of distant beads."""
+        source, source_offsets, target, target_offsets = self._words_of(paths)
+        half = int(target_offsets[len(target_offsets) // 2])
+        starts = np.roll(np.diff(target_offsets), -(len(target_offsets) // 2))
+        rolled = np.concatenate([target[half:], target[:half]])
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(starts)])
+        return self.lexicon.model.score_numbered(
+            NumberedPairs(source, source_offsets, rolled, offsets), 0, self.threads
+        )
+
     def _each(self, path: Callable[[int], Beads]) -> list[Beads]:
         with ThreadPoolExecutor(self.threads) as pool:
             return list(pool.map(path, range(len(self.texts))))
 
     def _pairs(self, paths: Sequence[Beads]) -> NumberedPairs:
         """Returns the beads of all documents as pairs. Those without a counterpart have an empty side."""
-        arrays = []
+        return NumberedPairs(*self._words_of(paths))
+
+    def _words_of(self, paths: Sequence[Beads]) -> list[npt.NDArray[Any]]:
+        """Returns the words of the beads of all documents and their offsets, for each side."""
+        arrays: list[npt.NDArray[Any]] = []
         for side, column in ((0, 1), (1, 3)):
             words = [document[side].words for document in self.documents]
             firsts = np.cumsum([0, *map(len, words)])
@@ -210,7 +225,7 @@ class Aligner:
                 for first, document, path in zip(firsts, self.documents, paths, strict=False)
             ]
             arrays += [np.concatenate(words), np.concatenate([np.zeros(1, np.int64), *ends])]
-        return NumberedPairs(*arrays)
+        return arrays
 
     def _bead_counts(self, paths: Sequence[Beads]) -> list[BeadCounts]:
         counted = self.lexicon.model.aligner.counts_by_pair(self._pairs(paths), self.threads)

@@ -11,11 +11,13 @@ from nmt_prep.stages.outputs import OutputsStage
 from nmt_prep.stages.publish import Publish
 from nmt_prep.stages.report import Report
 from nmt_prep.stages.sample import Sample
+from nmt_prep.stages.sentences import Sentences
 from nmt_prep.stages.vocab import Vocabulary
 
 STAGES: tuple[AnyStage, ...] = (
     Download(),
     Extract(),
+    Sentences(),
     Compile(),
     Clean(),
     Align(),

@@ -114,13 +114,17 @@ class AlignedPart:
         part = PairFile(str(run / self.text), self.pairs, self.corpus, reversed=self.reversed)
         return part.batches(columns=SIDES)
 
-    def linked(self, directory: Path) -> Iterator[Links]:
-        """Yields the links of batches of pairs, given the directory of the stage.
+    def below(self, directory: Path) -> AlignedPart:
+        """Returns the part with the path of its file below the directory of the stage."""
+        return replace(self, file=str(directory / self.file))
+
+    def linked(self) -> Iterator[Links]:
+        """Yields the links of batches of pairs of a file whose path is whole.
 
         Raises:
             CorpusError: the file cannot be read.
         """
-        for batch in iter_pairs(directory / self.file):
+        for batch in iter_pairs(Path(self.file)):
             found = links_of(batch)
             yield replace(found, links=np.ascontiguousarray(found.links[:, ::-1])) if self.reversed else found
 

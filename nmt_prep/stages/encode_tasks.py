@@ -21,7 +21,7 @@ import pyarrow as pa
 from nmt_prep.align.links import Links, pharaoh
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.config.schema import WeightSettings
-from nmt_prep.corpora import iter_pairs, strip_lines
+from nmt_prep.corpora import strip_lines
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError
@@ -36,7 +36,7 @@ from nmt_prep.records.writer import SpillWriter
 from nmt_prep.reporting.profile import CorpusProfile, TextProfile, VocabularyUse, corpus_profile, vocabulary_use
 from nmt_prep.reporting.sample import CorpusSample, PairSample, SampleCollector
 from nmt_prep.sides import SIDES, Side
-from nmt_prep.stages.align import links_of
+from nmt_prep.stages.align import AlignedPart
 from nmt_prep.stages.vocab import BuiltVocabulary
 from nmt_prep.subwords.frame import Frame
 
@@ -72,7 +72,7 @@ class SpillTask:
         spill: the file to write.
         vocabularies: vocabulary of each side.
         frames: for each side, the special pieces around the ids of each row.
-        links: file with the links of the words of the part, for records of text; None for records without links.
+        links: the links of the words of the part, for records of text; None for records without links.
         memory: bytes of memory that the task may use.
         sample: the choice of the sample of the corpus.
         first_pair: number of the first pair in the corpus.
@@ -87,7 +87,7 @@ class SpillTask:
     spill: Path
     vocabularies: dict[Side, BuiltVocabulary]
     frames: dict[Side, Frame]
-    links: Path | None
+    links: AlignedPart | None
     memory: int
     sample: CorpusSample
     first_pair: int
@@ -181,7 +181,7 @@ def encode_part(task: SpillTask, tick: Tick) -> PairStats:
     with SpillWriter(
         task.spill, task.plan, frames=(source, target), buffer_bytes=spill_buffer(task.memory, task.plan.buckets)
     ) as writer:
-        links = iter(()) if task.links is None else map(links_of, iter_pairs(task.links))
+        links = iter(()) if task.links is None else task.links.linked()
         all_columns = task.weight is not None or bool(task.plan.text_columns)
         for batch in task.part.batches(columns=None if all_columns else SIDES):
             text = {side: strip_lines(batch.column(side)) for side in SIDES}
@@ -267,10 +267,7 @@ ENCODE = Round(
     encode_part,
     PairStats,
     words="encoding pairs",
-    made=lambda task, _: [
-        *(task.spill, task.sampled),
-        *(note_path(task.spill, name) for name in task.plan.columns if name == "weight"),
-    ],
+    made=lambda task, _: [task.spill, task.sampled, *(note_path(task.spill, name) for name in task.plan.columns)],
 )
 SHUFFLE = Round(
     "shuffle",

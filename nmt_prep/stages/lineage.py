@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
+from nmt_prep.cleaning.rejects import unanswered_text
 from nmt_prep.config import Config, Corpus
 from nmt_prep.corpora import PairBatch, format_of, iter_pairs, open_corpus, reader_of, row_groups
 from nmt_prep.corpora.parts import PairFile
@@ -25,8 +26,7 @@ from nmt_prep.corpora.slices import whole_lines
 from nmt_prep.errors import ArgumentError, OutputError
 from nmt_prep.pipeline.stage import Outputs
 from nmt_prep.records.dataset_json import load_dataset_info
-from nmt_prep.records.documents import shuffle_of
-from nmt_prep.records.plan import ShardPlan
+from nmt_prep.records.plan import GlobalShuffle, ShardPlan
 from nmt_prep.sides import SIDES
 from nmt_prep.stages.clean import REJECTED, Clean
 from nmt_prep.stages.compile import corpus_files, file_steps
@@ -76,17 +76,14 @@ class Lineage:
             ArgumentError: there is no such split.
             RecordsError: ``dataset.json`` is damaged.
         """
-        records = outputs.directory_of(Encode)
-        info = load_dataset_info(records)
+        info = load_dataset_info(outputs.directory_of(Encode))
         if split not in info.splits:
             raise ArgumentError(f"there is no split {split!r} in the records; the splits are {', '.join(info.splits)}")
         self._outputs = outputs
         self._split = split
         self._parts: list[PairFile] = pair_files(outputs)[split]
         self._shards = [shard.file for shard in info.splits[split].shards]
-        documents = info.documents is not None
-        shuffle = shuffle_of(info.splits[split].pairs, info.seed, split, records, documents=documents)
-        self._plan = ShardPlan(shuffle, len(self._shards))
+        self._plan = ShardPlan(GlobalShuffle(info.splits[split].pairs, info.seed, split), len(self._shards))
 
     @property
     def pairs(self) -> int:
@@ -354,10 +351,11 @@ class CorpusRows:
         return "its rule is not recorded (clean.rejects: all would record those of all pairs)"
 
 
-def _reason(rejected: dict[str, object]) -> str:
+def _reason(rejected: dict[str, Any]) -> str:
     if rejected["kept_corpus"] is not None:
         return f"{rejected['rule']}; row {rejected['kept_row']} of {rejected['kept_corpus']} was kept instead"
     if rejected["value"] is None:
         return str(rejected["rule"])
     numbers = f"value {rejected['value']:.4g}, threshold {rejected['threshold']:.4g}"
-    return ", ".join(filter(None, [f"{rejected['rule']}", f"{rejected['column'] or ''}", numbers]))
+    column, unanswered = rejected["column"], unanswered_text(rejected["column"], rejected["unanswered"])
+    return ", ".join(filter(None, [rejected["rule"], column, numbers, unanswered]))

@@ -42,7 +42,7 @@ from nmt_prep.stages.clean import Clean, sides_of
 from nmt_prep.stages.compile import Compile, corpus_files, file_steps, reading_settings
 from nmt_prep.stages.compile.slices import CorpusFiles, whole_steps
 from nmt_prep.stages.compile.tasks import FAULTS
-from nmt_prep.stages.extract import Extract
+from nmt_prep.stages.sentences import documents_stages
 
 READ_BYTES = 1 << 20
 
@@ -207,7 +207,7 @@ class Sample(Stage[SampleOutput, Sampled]):
         return not isinstance(config.vocab, ExistingVocab)
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
-        return (Clean,) if _from_cleaned(config) else (Extract, Compile)
+        return (Clean,) if _from_cleaned(config) else (*documents_stages(config), Compile)
 
     def settings(self, config: Config) -> dict[str, object]:
         corpora = config.splits["train"]

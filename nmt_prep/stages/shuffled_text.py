@@ -27,12 +27,11 @@ from nmt_prep.outputs.lines import pieces_of as piece_lines_of
 from nmt_prep.outputs.pairs import TextPairs, with_links
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
-from nmt_prep.records.documents import shuffle_of
-from nmt_prep.records.plan import ShardPlan
+from nmt_prep.records.plan import GlobalShuffle, ShardPlan
 from nmt_prep.records.writer import SpillWriter
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.align import Align, AlignedPart
-from nmt_prep.stages.encode import Encode, corpus_frames
+from nmt_prep.stages.encode import corpus_frames
 from nmt_prep.stages.encode_tasks import in_buckets, spill_buffer, spill_name
 from nmt_prep.stages.vocab import BuiltVocabulary, built_vocabularies
 from nmt_prep.subwords.frame import Frame
@@ -124,7 +123,7 @@ def shuffled_text(
         parts: the parts of each split.
         wanted: the lines that outputs need.
     """
-    plans = {want: _plan(job.config, want, parts[want.split], job.directory_of(Encode)) for want in sorted(set(wanted))}
+    plans = {want: _plan(job.config, want, parts[want.split]) for want in sorted(set(wanted))}
     linkings = {form: None if form == "text" else Linkings(job, form) for form in {want.form for want in plans}}
     spills = [
         task
@@ -146,9 +145,8 @@ def shuffled_text(
     }
 
 
-def _plan(config: Config, want: Wanted, parts: Sequence[PairFile], records: Path) -> ShardPlan:
-    rows = sum(part.pairs for part in parts)
-    shuffle = shuffle_of(rows, config.seed, want.split, records, documents=config.documents is not None)
+def _plan(config: Config, want: Wanted, parts: Sequence[PairFile]) -> ShardPlan:
+    shuffle = GlobalShuffle(sum(part.pairs for part in parts), config.seed, want.split)
     size = LINE_SIZES[want.form] * sum(part.text_bytes for part in parts)
     return in_buckets(ShardPlan(shuffle, want.shards, 1, "text"), size, config.engine.memory)
 
@@ -184,14 +182,12 @@ class Linking:
     Attributes:
         form: the form of the lines.
         links: the links of the words of the part.
-        directory: directory of the stage align.
         vocabularies: vocabulary of each side.
         frames: for each side, the special pieces around the ids of each row.
     """
 
     form: LinkedForm
     links: AlignedPart
-    directory: Path
     vocabularies: Mapping[Side, BuiltVocabulary]
     frames: Mapping[Side, Frame]
 
@@ -201,7 +197,7 @@ class Linking:
         Raises:
             CorpusError: the file cannot be read.
         """
-        return self.links.linked(self.directory)
+        return self.links.linked()
 
     def linked(
         self, links: Links, text: Mapping[Side, pa.Array], tags: Mapping[Side, str]
@@ -257,7 +253,7 @@ class Linkings:
     def of_part(self, split: str, number: int, corpus: str) -> Linking:
         """Returns the linking of a part, given its number and its corpus."""
         frames = self._frames[split][corpus] if self._frames else {}
-        return Linking(self._form, self._aligned[split][number], self._directory, self._vocabularies, frames)
+        return Linking(self._form, self._aligned[split][number].below(self._directory), self._vocabularies, frames)
 
 
 def tagged(lines: pa.Array, tag: str | None) -> pa.Array:

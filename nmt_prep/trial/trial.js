@@ -291,7 +291,7 @@
     const name = make("button", { type: "button", className: "name", textContent: named(id), title: "Show the pairs that this rule drops" });
     const count = make("span", { className: "count" }), precision = make("p", { className: "note" });
     const card = make("div", { className: "rule" }, make("div", { className: "head" }, box, name, count));
-    const shows = [];
+    const shows = [], advice = make("p", { className: "note" });
     control.limits.forEach((limit, number) => {
       const scale = scaleOf(rule, limit), label = `${pathOf(limit)} of ${named(id)}`;
       const range = make("input", { type: "range", min: 0, max: scale.last, step: 1 });
@@ -317,17 +317,23 @@
         const value = limit.grid.length ? scale.valueAt(scale.placeOf(Number(exact.value))) : Number(exact.value);
         if (exact.value !== "" && Number.isFinite(value)) move(limit.integer ? Math.round(value) : value);
       });
-      shows.push(() => {
+      shows.push((verdicts) => {
         const value = limitOf(rule, limit, 0);
         range.value = scale.placeOf(value);
         range.setAttribute("aria-valuetext", short(value));
         if (document.activeElement !== exact) exact.value = Number.isFinite(value) ? short(value) : "";
         row.classList.toggle("moved", state.edits.get(id)?.limits[pathOf(limit)] !== undefined);
         if (shade) shade();
+        const better = verdicts.length ? suggestion(rule, limit, verdicts) : null;
+        if (better) {
+          const use = make("button", { type: "button", className: "plain", textContent: `${pathOf(limit)} ${short(better.value)}` });
+          use.addEventListener("click", () => move(better.value));
+          advice.append(use, ` is wrong about ${better.wrong} of ${better.of} judged pairs instead of ${better.instead}. `);
+        }
       });
     });
     if (control.note) card.append(make("p", { className: "note", textContent: control.note }));
-    card.append(precision);
+    card.append(precision, advice);
     box.addEventListener("change", () => { editOf(id).on = box.checked === rule.on ? null : box.checked; changed(); });
     name.addEventListener("click", () => { controls[rule.control].limits.length ? focusOn(rule, 0) : onlyReason(id); changed(); });
     return { rule, id, card, show: (verdicts) => {
@@ -338,10 +344,37 @@
       const own = verdicts.filter(([pair]) => now.reasons[pair] === id);
       precision.hidden = !own.length;
       precision.textContent = interval(own.filter(([, value]) => value === "bad").length, own.length);
-      for (const show of shows) show();
+      advice.replaceChildren();
+      for (const show of shows) show(verdicts);
     } };
   };
   const showCards = () => { const verdicts = judgedPairs(); for (const card of cards) card.show(verdicts); };
+  // The limit with the fewest wrong decisions about the judged pairs that no other rule drops; null if none is better.
+  const suggestion = (rule, limit, verdicts) => {
+    const id = idOf(rule.layer, rule.key), end = endOf(limit), value = worst(rule, limit), present = limitOf(rule, limit, 0);
+    if (!limit.targets.length || !isOn(rule)) return null;
+    const bound = { low: -Infinity, high: Infinity, ...(({ above, below }) => ({ above, below }))(controls[rule.control].columns[limit.targets[0][0]]) };
+    const own = verdicts.filter(([pair]) => (now.reasons[pair] === null || now.reasons[pair] === id) && value(pair) !== null)
+      .map(([pair, verdict]) => [value(pair), verdict === "good"]);
+    const wrong = (at) => own.filter(([of, good]) => passes(of, { ...bound, [end]: at }) !== good).length;
+    const places = [...new Set(own.map(([of]) => of).filter(Number.isFinite))].sort((a, b) => a - b);
+    const between = places.slice(1).map((place, number) => nice(places[number], place));
+    const candidates = limit.grid.length ? limit.grid : [...places, ...between];
+    let best = present, fewest = wrong(present);
+    for (const candidate of candidates) {
+      if (candidate < limit.least || candidate > limit.most || (limit.integer && !Number.isInteger(candidate))) continue;
+      const count = wrong(candidate);
+      if (count < fewest || (count === fewest && Math.abs(candidate - present) < Math.abs(best - present))) [best, fewest] = [candidate, count];
+    }
+    return best === present || own.length < 5 ? null : { value: best, wrong: fewest, instead: wrong(present), of: own.length };
+  };
+  const nice = (low, high) => { // the shortest number above low, up to high
+    for (let digits = 0; digits < 16; digits++) {
+      const rounded = Math.floor(high * 10 ** digits) / 10 ** digits;
+      if (rounded > low) return rounded;
+    }
+    return high;
+  };
   const buildCards = () => {
     cards = allRules().map(cardOf);
     const [on, off] = [cards.filter(({ rule }) => isOn(rule)), cards.filter(({ rule }) => !isOn(rule))];
@@ -469,7 +502,7 @@
       border = keyed.filter(([, fails]) => !fails).length;
     }
     state.shown = found;
-    state.from = border === null ? 0 : Math.max(border - PAGE / 2, 0);
+    state.from = border === null ? 0 : Math.max(border - PAGE / 4, 0);
     state.to = Math.min(state.from + PAGE + (border === null ? PAGE : 0), found.length);
     state.current = -1;
     shownCount.textContent = `${grouped(found.length)} pairs` + (focus ? `, around ${pathOf(limit)} of ${named(focus.id)}` : "");
@@ -499,6 +532,7 @@
   };
 
   // A pair.
+  const LONG = 500, opened = new Set();
   const unpacked = (text) => Array.from(text, (character) => character.charCodeAt(0) - 40);
   const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff\ud800-\udfff]|[\u{e0000}-\u{e007f}]/u;
   const SCRIPTS = { Jpan: ["Han", "Hira", "Kana"], Kore: ["Hang", "Han"], Hans: ["Han"], Hant: ["Han"] };
@@ -568,11 +602,12 @@
     }
     return [...parts, run].filter((part) => part !== "");
   };
-  const textOf = (pair, number, marked) => {
-    const text = pairs[sides[number]][pair], words = wordsOf(pair, number);
+  const textOf = (pair, number, marked, divided) => {
+    const whole = pairs[sides[number]][pair], text = opened.has(pair) ? whole : whole.slice(0, LONG);
+    const words = !divided ? [] : wordsOf(pair, number).filter(([, end]) => end <= text.length);
     const at = new Array(text.length + 1).fill(0), cuts = new Set([0, text.length]);
     for (const [begin, end] of [...words, ...marked]) { cuts.add(Math.min(begin, text.length)); cuts.add(Math.min(end, text.length)); }
-    for (const [begin, end] of marked) for (let place = begin; place < end; place++) at[place] = 1;
+    for (const [begin, end] of marked) at.fill(1, begin, Math.min(end, text.length));
     const wordAt = new Map(words.map(([begin], word) => [begin, word])), ends = words.map(([, end]) => end);
     const nodes = [], places = [...cuts].sort((a, b) => a - b);
     let word = null;
@@ -584,8 +619,8 @@
       if (element && word !== null) { element.className = "w"; element.dataset.word = word; element.dataset.side = number; }
       nodes.push(...(element ? [element] : children));
     });
-    const paragraph = make("p", { lang: languagesOf(pair)[number], dir: "auto" }, ...nodes);
-    return paragraph;
+    if (text.length < whole.length) nodes.push(` … ${grouped(whole.length - LONG)} more characters`);
+    return make("p", { lang: languagesOf(pair)[number], dir: "auto" }, ...nodes);
   };
   const repaired = (pair) => {
     const raw = pairs.raw[pair];
@@ -600,9 +635,11 @@
       return [make("p", { className: "fix" }, `${name} repaired: …`, ...plain(around[0]), make("del", {}, ...plain(cut(before))), make("ins", {}, ...plain(cut(after))), ...plain(around[1]), "…")];
     }) : [];
   };
+  const ruleOf = (pair) => state.focus?.rule ?? allRules().find((of) => idOf(of.layer, of.key) === now.reasons[pair]) ?? null;
+  const textsOf = (pair, rule, spec, divided) =>
+    sides.map((_, number) => textOf(pair, number, rule ? rangesOf(rule.key, spec, pair, number) : [], divided));
   const itemOf = (pair) => {
-    const reason = now.reasons[pair], kept = reason === null;
-    const rule = state.focus?.rule ?? (kept ? null : allRules().find((of) => idOf(of.layer, of.key) === reason));
+    const reason = now.reasons[pair], kept = reason === null, rule = ruleOf(pair);
     const spec = rule ? changedSpec(rule) : {};
     const verdict = judged.get(judgementKey(pair));
     const right = verdict ? (verdict === "good") === kept : null;
@@ -613,14 +650,17 @@
       return made;
     };
     const value = rule ? valuesText(rule, pair) : "";
+    const open = make("button", { type: "button", className: "plain", textContent: "whole text", tabIndex: -1 });
+    open.addEventListener("click", () => { opened.add(pair); showPair(pair); });
+    open.hidden = opened.has(pair) || sides.every((name) => pairs[name][pair].length <= LONG);
     const item = make("li", { className: `item ${kept ? "kept" : "dropped"}`, tabIndex: state.current === pair ? 0 : -1 },
       make("div", { className: "meta" },
         make("span", { className: "state", textContent: kept ? "kept" : `dropped: ${named(reason)}` }),
         value ? make("span", { textContent: value }) : null,
         configured[pair] !== reason ? make("span", { textContent: `config: ${named(configured[pair])}` }) : null,
         make("span", { className: "where", textContent: `${corpora[pairs.corpus[pair]].name}, row ${grouped(pairs.row[pair])}` }),
-        button(`rightly ${kept ? "kept" : "dropped"}`, true), button("wrongly", false)),
-      make("div", { className: "sides" }, ...sides.map((_, number) => textOf(pair, number, rule ? rangesOf(rule.key, spec, pair, number) : []))),
+        open, button(`rightly ${kept ? "kept" : "dropped"}`, true), button("wrongly", false)),
+      make("div", { className: "sides" }, ...textsOf(pair, rule, spec, false)),
       ...repaired(pair));
     item.dataset.pair = pair;
     return item;
@@ -669,6 +709,14 @@
       for (const other of item.querySelectorAll(`.w[data-side="${1 - number}"][data-word="${links[place + 1 - number]}"]`)) other.classList.toggle("linked", on);
     }
   };
+  // The text of a pair is divided into words when it is first pointed at.
+  items.addEventListener("pointerover", (event) => {
+    const item = event.target.closest(".item");
+    if (!item || item.dataset.divided || !pairs.links) return;
+    item.dataset.divided = "yes";
+    const pair = Number(item.dataset.pair), rule = ruleOf(pair);
+    item.querySelector(".sides").replaceChildren(...textsOf(pair, rule, rule ? changedSpec(rule) : {}, true));
+  });
   items.addEventListener("mouseover", (event) => light(event, true));
   items.addEventListener("mouseout", (event) => light(event, false));
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from nmt_prep.cleaning.corpus_rules import CORPUS_RULES
 from nmt_prep.cleaning.presets import PRESETS, Preset, effective_dedup, effective_rules
 from nmt_prep.cleaning.rule import Context
 from nmt_prep.cleaning.rules import make_rules
@@ -15,13 +16,14 @@ from nmt_prep.config import CleanSettings, DedupSettings, Languages
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("languages", [("en", "de"), ("zh", "en"), ("ja", "th")])
 def test_rules_of_all_presets_can_be_built(preset: Preset, languages: tuple[str, str]) -> None:
-    specs = {name: spec for name, spec in PRESETS[preset].items() if name not in ("language", "translation")}
+    specs = {name: spec for name, spec in PRESETS[preset].items() if name not in ("language", *CORPUS_RULES)}
     context = Context(Languages(source=languages[0], target=languages[1]), ("source", "target"), Path())
     assert [rule.name for rule in make_rules(specs, context)] == list(specs)
 
 
-def test_presets_with_the_rule_translation() -> None:
+def test_presets_with_rules_that_learn() -> None:
     assert [preset for preset, rules in PRESETS.items() if "translation" in rules] == ["standard", "strict"]
+    assert [preset for preset, rules in PRESETS.items() if "adequacy" in rules] == ["strict"]
 
 
 def test_layers_replace_add_and_remove() -> None:

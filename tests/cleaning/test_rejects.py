@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pyarrow as pa
 
-from nmt_prep.cleaning.rejects import RejectSample, reject_schema, sample_keys
+from nmt_prep.cleaning.rejects import RejectSample, reject_schema, sample_keys, unanswered_text
 
 
 def batch(rows: list[int], rule: str) -> pa.RecordBatch:
@@ -21,6 +21,7 @@ def batch(rows: list[int], rule: str) -> pa.RecordBatch:
         "threshold": [None] * count,
         "kept_corpus": pa.DictionaryArray.from_arrays(np.zeros(count, np.int32), pa.array(["d"])),
         "kept_row": rows,
+        "unanswered": [None] * count,
     }
     arrays = [
         values if isinstance(values, pa.Array) else pa.array(values, field.type)
@@ -70,3 +71,9 @@ def test_keys_depend_on_seed_and_corpus_and_never_repeat() -> None:
     assert keys[:2].tolist() != sample_keys(rows, 2, "c")[:2].tolist()
     assert keys[:2].tolist() != sample_keys(rows, 1, "d")[:2].tolist()
     assert abs(float(np.mean(keys < np.uint64(1 << 63))) - 0.5) < 0.01
+
+
+def test_words_that_are_not_answered_are_a_sentence() -> None:
+    assert unanswered_text("source", "in the garden") == "nothing on the target side answers “in the garden”"
+    assert unanswered_text("target", "a" * 400) == f"nothing on the source side answers “{'a' * 300}”"
+    assert unanswered_text("source", None) == ""

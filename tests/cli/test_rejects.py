@@ -58,6 +58,7 @@ def test_rejects_are_chosen_by_rule_and_corpus(config: Path) -> None:
         "threshold": 20.0,
         "kept_corpus": None,
         "kept_row": None,
+        "unanswered": None,
         "split": "train",
     }
     assert len(rows(config)) == 8

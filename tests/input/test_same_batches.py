@@ -87,6 +87,9 @@ GRID: list[tuple[str, dict[str, Any]]] = [
     ("chunk", {"world_size": 2, "equal_batches": "split", "batch_tokens": 90, "skip_batches": 3, "corpus_ids": True}),
     ("packed", {"world_size": 3, "equal_batches": "split", "batch_size": 4, "corpus_ids": True, **ROWS}),
     ("packed", {"packed": False, "bucketing": "optimal", "batch_tokens": 300}),
+    ("chunk", {"one_pair": True, "batch_tokens": 300, "corpus_ids": True, "temperature": 3, "skip_batches": 5}),
+    ("chunk", {"one_pair": True, "batch_size": 16, "drop_remainder": True, "world_size": 2, "equal_batches": True}),
+    ("chunk", {"one_pair": True, "bucketing": "optimal", "batch_size": 16, "num_buckets": 3, "corpus_ids": True}),
 ]
 
 
@@ -104,7 +107,8 @@ MORE: list[tuple[str, dict[str, Any]]] = [
 def test_both_loaders_give_the_same_batches(
     encode_run: Callable[..., Path], layout: str, options: dict[str, Any]
 ) -> None:
-    run = encode_run({"a": make_pairs(900), "b": make_pairs(600, 5000)}, layout)
+    corpora = {"a": make_pairs(900), "b": make_pairs(500, 5000), "c": make_pairs(100, 7000)}
+    run = encode_run(corpora, layout, languages=["en-de", "de-en", "en-de"])
     shared = {name: value for name, value in options.items() if name != "features"}
     expected = list(read_records(run, "train", **shared))
     found = list(make_dataset(run, "train", sos_id=SOS, **options))

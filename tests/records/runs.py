@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -38,6 +38,7 @@ def encode_run(tmp_path: Path) -> Callable[..., Path]:
         shards: int = 2,
         row_length: int = 32,
         bos_id: int | None = None,
+        languages: Sequence[str] = (),
     ) -> Path:
         run = tmp_path / f"{layout}-run"
         (run / "vocab").mkdir(parents=True)
@@ -71,7 +72,12 @@ def encode_run(tmp_path: Path) -> Callable[..., Path]:
             languages=LanguageCodes(source="en", target="de"),
             vocab=Vocabularies(source=vocabulary, target=vocabulary),
             input=InputInfo(batch_tokens=4096, max_length=256),
-            corpora={"train": tuple(CorpusInfo(name=name, pairs=len(pairs)) for name, pairs in corpora.items())},
+            corpora={
+                "train": tuple(
+                    CorpusInfo(name=name, pairs=len(pairs), language_pair=languages[number] if languages else "")
+                    for number, (name, pairs) in enumerate(corpora.items())
+                )
+            },
             splits={"train": SplitInfo.of(stats, infos)},
         )
         write_dataset_info(run / "records", dataset)

@@ -94,7 +94,7 @@ def test_words_are_linked_by_pair_and_the_other_direction_has_the_same_links(tmp
     ]
     models = {path.name for path in (tmp_path / "run" / "aligned").iterdir() if path.is_file()}
     assert models == {"model.en-de", "model.en-cs", "model.de-cs"}
-    forward, backward = (next(part.linked(tmp_path / "run" / "aligned")) for part in parts[:2])
+    forward, backward = (next(part.below(tmp_path / "run" / "aligned").linked()) for part in parts[:2])
     assert forward.links[:, ::-1].tolist() == backward.links.tolist()
     assert forward.links.size
     texts = [next(part.texts(tmp_path / "run")) for part in parts[:2]]

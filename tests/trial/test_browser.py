@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,13 @@ from nmt_prep.cleaning.cleaner import Cleaner
 from nmt_prep.cleaning.presets import Cleaning
 from nmt_prep.cleaning.rule import Context
 from nmt_prep.config import Languages
-from nmt_prep.trial.data import trial_data
+from nmt_prep.trial.data import text_key, trial_data
 from nmt_prep.trial.page import render
 from tests.conftest import SHARED
 from tests.reporting import browser
+from tests.reporting.test_browser import AXE
+from tests.reporting.test_page import HOSTILE
+from tests.trial.test_sample import config_of
 
 pytestmark = [
     pytest.mark.browser,
@@ -85,3 +89,112 @@ def dirty(directory: Path) -> Any:
         },
         "test config",
     ).within(directory)
+
+
+KEYS = """(() => {
+  const page = view.document, press = (key) => page.activeElement.dispatchEvent(
+    new view.KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+  page.querySelector("#list .item").focus();
+  const rows = () => page.activeElement.dataset.pair;
+  const found = [rows()];
+  for (const key of ["j", "ArrowDown", "k", "r"]) { press(key); found.push(rows()); }
+  found.push(page.activeElement.querySelector('[aria-pressed="true"]').textContent, view.trial.exported());
+  press("w");
+  found.push(view.trial.exported());
+  press("u");
+  found.push(view.trial.exported());
+  press("/");
+  found.push(page.activeElement.type);
+  return found;
+})()"""
+
+
+def test_keys_and_judgements(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("".join(f"a word {n}\tein Wort {n}\n" for n in range(5)), "utf-8")
+    page = render(trial_data(config_of(tmp_path, [{"name": "a", "url": "a.tsv"}]), 500))
+    first, down, further, up, here, pressed, good, bad, none, search = browser.values(page, KEYS, 1200, tmp_path)
+    assert [first, down, further, up, here] == ["0", "1", "2", "1", "1"]
+    assert pressed == "rightly kept"
+    header = "corpus\trow\tkey\tjudgement\n"
+    key = text_key("a word 1", "ein Wort 1")
+    assert good == f"{header}train/a\t1\t{key}\tgood\n"
+    assert bad == f"{header}train/a\t1\t{key}\tbad\n"
+    assert none.strip() == header.strip()
+    assert search == "search"
+
+
+SUGGESTED = """(() => {
+  const found = [...view.document.querySelectorAll(".rule")].flatMap((rule) =>
+    [...rule.querySelectorAll("p.note button")].map((use) => [use.parentNode.textContent.trim(), use]));
+  const before = found.map(([text]) => text);
+  found[0][1].click();
+  return [before, view.trial.differences()];
+})()"""
+
+
+def test_suggested_limits(tmp_path: Path) -> None:
+    lines = [f"{'word ' * (n + 1)}\t{'Wort ' * (n + 1)}\n" for n in range(20)]
+    (tmp_path / "a.tsv").write_text("".join(lines), "utf-8")
+    config = config_of(tmp_path, [{"name": "a", "url": "a.tsv"}], rules={"length": {"unit": "word", "max": 15}})
+    data = trial_data(config, 500)
+    data["judged"] = [(row, "good" if row < 8 else "bad") for row in range(20)]
+    before, yaml = browser.values(render(data), SUGGESTED, 1200, tmp_path)
+    assert before == ["max 8 is wrong about 0 of 20 judged pairs instead of 7."]
+    assert yaml == "clean:\n  rules:\n    length: {unit: word, max: 8}\n"
+
+
+LINKS = """(() => {
+  const page = view.document, item = page.querySelector("#list .item");
+  item.dispatchEvent(new view.Event("pointerover", { bubbles: true }));
+  const words = [...item.querySelectorAll('.w[data-side="0"]')];
+  return words.map((word) => {
+    word.dispatchEvent(new view.MouseEvent("mouseover", { bubbles: true }));
+    const linked = [...item.querySelectorAll(".linked")].map((other) => other.textContent);
+    word.dispatchEvent(new view.MouseEvent("mouseout", { bubbles: true }));
+    return [word.textContent, ...linked];
+  });
+})()"""
+
+
+def test_links_of_words(tmp_path: Path) -> None:
+    words = {"red": "rot", "green": "grün", "house": "Haus", "tree": "Baum", "𝄞": "♪"}
+    pairs = [" ".join(chosen) for chosen in permutations(words, 3)]
+    lines = [f"{source}\t{' '.join(words[word] for word in source.split())}\n" for source in pairs]
+    (tmp_path / "a.tsv").write_text("".join(lines), "utf-8")
+    page = render(trial_data(config_of(tmp_path, [{"name": "a", "url": "a.tsv"}]), 500))
+    assert browser.values(page, LINKS, 1200, tmp_path) == [["red", "rot"], ["green", "grün"], ["house", "Haus"]]
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> str:
+    directory = tmp_path_factory.mktemp("hostile")
+    texts = [text.replace("\t", " ") for text in HOSTILE]
+    pairs = [*zip(texts, reversed(texts), strict=True), *((f"word {n}", f"</script>&lt;b {n}") for n in range(70))]
+    (directory / "a.tsv").write_text("".join(f"{source}\t{target}\n" for source, target in pairs), "utf-8")
+    corpora = [{"name": "a", "url": "a.tsv"}]
+    return render(trial_data(config_of(directory, corpora, rules={"html": {}, "regex": {"x": "<b"}}), 500))
+
+
+def test_text_never_becomes_markup(hostile: str, tmp_path: Path) -> None:
+    probe = """({
+      script: view.document.querySelectorAll("script").length,
+      other: view.document.querySelectorAll("img, iframe, b, object, embed, link, base, form").length,
+      text: view.document.querySelector("#list").textContent,
+    })"""
+    found = browser.values(hostile, probe, 1200, tmp_path)
+    assert (found["script"], found["other"]) == (2, 0)
+    assert "</script>&lt;b 3" in found["text"]
+    assert hostile.count("</script>") == 2
+
+
+def test_no_errors_and_nothing_sticks_out(hostile: str, tmp_path: Path) -> None:
+    sizes = [375, 768, 1440]
+    for size, found in zip(sizes, browser.widths(hostile, sizes, tmp_path), strict=True):
+        assert found == {"errors": [], "scroll": size, "client": size, "wide": []}
+
+
+@pytest.mark.skipif(AXE is None, reason="set AXE_CORE to the path of axe.min.js (npm: axe-core)")
+def test_axe(hostile: str, tmp_path: Path) -> None:
+    assert AXE is not None
+    for page in (hostile, browser.dark(hostile)):
+        assert browser.axe(page, Path(AXE), tmp_path) == []

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from _nmt_prep_core import ADEQUACY_FEATURES, NumberedPairs, Trees, adequacy_features, count_adequacy_words
 
 from nmt_prep.align.model import SCORE_OPTIONS, Model
+from nmt_prep.align.vocabulary import words_of
 from nmt_prep.cleaning.adequacy.words import Integers, MarkedPairs
 from nmt_prep.cleaning.dedup.keys import keys_of_pairs
 from nmt_prep.columns import TextColumn
@@ -73,7 +74,8 @@ FEATURES = (
 may be both. A classifier that keeps to them does not learn the defects of a corpus as marks of good pairs."""
 
 _NAMES = [name for name, _ in FEATURES]
-SCORE, VALUES = _NAMES.index("score"), [_NAMES.index(f"value, {side}") for side in SIDES]
+SCORE = _NAMES.index("score")
+VALUES, _GAPS = ([_NAMES.index(f"{name}, {side}") for side in SIDES] for name in ("value", "gap"))
 
 CLASSES = (6, 11, 21)
 """Numbers of words with which the second and later classes of lengths begin."""
@@ -213,10 +215,33 @@ class Judged:
         gaps: for each pair the first word of the gap of the source, the word after its last, and the same of the
             target: int32, shape ``[pairs, 4]``. A gap is the run of words that the other side answers least; both are 0
             if every word is answered.
+        wider: the side with the wider gap, 0 for the source and 1 for the target: int64, shape ``[pairs]``.
     """
 
     values: Floats
     gaps: Gaps
+    wider: Integers
+
+    def unanswered(self, source: TextColumn, target: TextColumn, *, pretokenized: bool) -> Gaps:
+        """Returns where the words of each pair are that the other side answers least.
+
+        Args:
+            source: the source lines that were judged.
+            target: the target lines.
+            pretokenized: true if words are separated by ASCII white space.
+
+        Returns:
+            The side, 0 or 1, or -1 if every word is answered; the first byte of the words in the line; and the byte
+            after the last: int32, shape ``[pairs, 3]``.
+        """
+        places = np.full((len(self.gaps), 3), -1, np.int32)
+        for side, lines in enumerate((source, target)):
+            words = words_of(lines, pretokenized=pretokenized)
+            begins, ends = self.gaps[:, 2 * side], self.gaps[:, 2 * side + 1]
+            rows = np.flatnonzero((self.wider == side) & (ends > begins))
+            firsts, lasts = (words.offsets[rows] + numbers[rows] for numbers in (begins, ends - 1))
+            places[rows] = np.stack([np.full(len(rows), side), words.begins[firsts], words.ends[lasts]], axis=1)
+        return places
 
 
 @dataclass(frozen=True)
@@ -253,7 +278,8 @@ class Classifier:
             copies = np.full(len(pairs), copies, np.int64)
         rows, gaps = features(self.model, self.reference, pairs, copies, threads)
         values = self.values(rows, pairs, halves_of(source, target), threads)
-        return Judged(np.where((pairs.source.sizes > 0) & (pairs.target.sizes > 0), values, np.nan), gaps)
+        judged = (pairs.source.sizes > 0) & (pairs.target.sizes > 0)
+        return Judged(np.where(judged, values, np.nan), gaps, rows[:, _GAPS].argmax(axis=1))
 
     def values(self, rows: Floats, pairs: MarkedPairs, halves: Integers, threads: int = 1) -> Floats:
         """Returns the values of pairs, given their features and halves: float64, shape ``[pairs]``."""

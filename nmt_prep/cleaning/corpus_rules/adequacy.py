@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -41,6 +41,7 @@ class AdequacyOptions(TranslationOptions):
     model: str | None = Field(None, min_length=1)
     """a path, or null to learn from the corpora: a model that nmt-prep align --adequacy --save wrote; with learn: true,
     one that nmt-prep align --save wrote"""
+    written_by: ClassVar[str] = "nmt-prep align --adequacy --save"
 
 
 def incomplete_threshold(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
+from nmt_prep.cleaning.rule import Bounds
 from nmt_prep.config import Section
 from nmt_prep.config.section import Count
 
@@ -36,11 +38,29 @@ class TranslationOptions(Section):
     """true or false: also learn from the corpora if there is a model, which is then the beginning"""
     pairs: Count = Field(100_000, ge=1000)
     """an integer >= 1000: the most pairs of a split to learn from, drawn at random"""
+    action: Literal["drop", "report"] = "drop"
+    """drop or report: report scores and estimates, and drops nothing"""
+
+    written_by: ClassVar[str] = "nmt-prep align --save"
+    """The command that writes models."""
 
     @property
     def learns(self) -> bool:
         """True if a model is learned from the corpora."""
         return self.model is None or self.learn
+
+    def in_stream(self, base_dir: Path) -> tuple[Path, Bounds]:
+        """Returns the file of the model and the scores that pass, for a stream.
+
+        Raises:
+            ValueError: the options need the whole corpus.
+        """
+        path = self.model_file(base_dir)
+        if path is None or self.min == "auto":
+            raise ValueError(
+                f"without the whole corpus it needs a model, which {self.written_by} writes, and a number for min"
+            )
+        return path, Bounds(low=self.min if self.action == "drop" else -math.inf)
 
     def model_file(self, base_dir: Path) -> Path | None:
         """Returns the path of the model that the config names; None without one."""

@@ -15,7 +15,7 @@ import numpy as np
 from nmt_prep.cleaning.adequacy.files import shared_classifier
 from nmt_prep.cleaning.corpus_rules.adequacy import ADEQUACY, AdequacyOptions
 from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES
-from nmt_prep.cleaning.rule import Bounds, Context, PairRule, Pairs, Values
+from nmt_prep.cleaning.rule import Context, PairRule, Pairs, Values
 
 
 class AdequacyRule(PairRule[AdequacyOptions]):
@@ -26,14 +26,8 @@ class AdequacyRule(PairRule[AdequacyOptions]):
     edges = SCORE_EDGES
 
     def __init__(self, options: AdequacyOptions, context: Context) -> None:
-        path = options.model_file(context.base_dir)
-        if path is None or options.min == "auto":
-            raise ValueError(
-                "without the whole corpus it needs a model, which nmt-prep align --adequacy --save writes, and a "
-                "number for min"
-            )
-        self.files = {str(options.model): path}
-        self.bounds = (Bounds(low=float(options.min)),)
+        path, bounds = options.in_stream(context.base_dir)
+        self.files, self.bounds = {str(options.model): path}, (bounds,)
         self._classifier = shared_classifier(path)
 
     def pair_values(self, pairs: Pairs) -> Values:

@@ -60,7 +60,7 @@ def write_links(config: Path, overrides: Iterable[str], split: str, output: Path
             file = stack.enter_context(output_file(output))
         stack.enter_context(writing(output or Path("standard output")))
         for part in parts:
-            for links in part.linked(run / Align.directory):
+            for links in part.below(run / Align.directory).linked():
                 file.write(pharaoh_text(links))
 
 
@@ -90,7 +90,7 @@ def write_shortlists(
     skipped = 0
     with progress.meter("counting links", sum(part.pairs for part in parts), "pairs") as meter:
         for part in parts:
-            for text, links in zip(part.texts(run), part.linked(run / Align.directory), strict=True):
+            for text, links in zip(part.texts(run), part.below(run / Align.directory).linked(), strict=True):
                 skipped += _count(counts, text, links, tokenizers)
                 meter.advance(len(text))
     place = directory or run / "shortlist"

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
-from typing import Any, BinaryIO, Self, TypeAlias
+from typing import BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from _nmt_prep_core import ALIGN_MOST_CELLS, ALIGN_MOST_WORDS, NumberedPairs, split_columns
@@ -22,25 +20,20 @@ from nmt_prep.align.settings import Settings, rounds
 from nmt_prep.align.training import Counter, updated
 from nmt_prep.align.vocabulary import Integers
 from nmt_prep.artefacts import check_writable, output_file, writing
+from nmt_prep.cli.align.spool import Batch, Spool, copies_of, text_columns
 from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.cli.text_stream import carriage_return_hint, input_blocks, name_of, write_text
 from nmt_prep.columns import TextColumn, joined_lines
-from nmt_prep.errors import AlignmentModelError, CorpusError, OutputError
+from nmt_prep.errors import AlignmentModelError, CorpusError
 from nmt_prep.lines.blocks import Block
 from nmt_prep.progress import Progress
 from nmt_prep.runtime import available_cores
-from nmt_prep.sides import SIDES
 
 with delayed_imports():  # only for --adequacy
-    from nmt_prep.cleaning.adequacy import classifier, learning
+    from nmt_prep.cleaning.adequacy import classifier
     from nmt_prep.cleaning.adequacy import files as adequacy_files
-    from nmt_prep.cleaning.dedup import keys as pair_keys
-
-Batch: TypeAlias = "tuple[npt.NDArray[Any], Integers, npt.NDArray[Any], Integers]"
-"""The lines of the source side, their offsets, and the same of the target side: text, or numbers of words."""
-
-_KEYS_AT_A_TIME = 1 << 22
+    from nmt_prep.cli.align import adequacy
 
 _FEW_KNOWN = 0.75
 """Share of known words below which a model is remarked on. Text in the languages of a model has 0.9 or more, text in
@@ -131,11 +124,8 @@ def _learn(options: StreamOptions, threads: int, writer: _Writer, progress: Prog
                 text.write((source.data, source.offsets, target.data, target.offsets))
                 meter.advance(len(source))
         judged = options.adequacy is not None
-        if judged and text.rows < learning.LEAST_PAIRS:
-            raise AlignmentModelError(
-                f"--adequacy: the input has {text.rows:,} pairs; it takes {learning.LEAST_PAIRS:,} or more to learn "
-                "from, or a model with a classifier (--model)"
-            )
+        if judged:
+            adequacy.check_enough(text.rows)
         copies = copies_of(text) if judged or options.scores is not None else None
         model = updated(model, counter.counts(), threads)
         with Spool(directory / "numbers") as pairs:
@@ -154,7 +144,7 @@ def _learn(options: StreamOptions, threads: int, writer: _Writer, progress: Prog
             model = updated(model, counter.counts(), threads)
         if judged:
             assert copies is not None
-            writer.classifier = _learned_classifier(model, pairs, text, copies, threads, progress)
+            writer.classifier = adequacy.learned_classifier(model, pairs, text, copies, threads, progress)
         if options.save is not None:
             adequacy_files.save(writer.classifier, options.save) if writer.classifier else model.save(options.save)
         with progress.meter("aligning", pairs.rows, "pairs") as meter:
@@ -166,44 +156,6 @@ def _learn(options: StreamOptions, threads: int, writer: _Writer, progress: Prog
                 writer.write(model, numbers, counted, lines)
                 first += len(numbers)
                 meter.advance(len(numbers))
-
-
-def _learned_classifier(
-    model: Model, pairs: Spool, text: Spool, copies: Integers, threads: int, progress: Progress
-) -> classifier.Classifier:
-    """Learns a classifier from the input: from the words of all pairs, and from a sample of distinct pairs.
-
-    Raises:
-        AlignmentModelError: there are too few good pairs.
-    """
-    sums, first = classifier.no_words(model), 0
-    sample = []
-    limit = np.uint64(min(2**64 * learning.SAMPLE_PAIRS // max(pairs.rows, 1), 2**64 - 1))
-    with progress.meter("learning a classifier", pairs.rows, "pairs") as meter:
-        for batch, lines in zip(pairs.batches(), map(text_columns, text.batches()), strict=True):
-            numbers = NumberedPairs(*batch)
-            counted = copies[first : first + len(numbers)]
-            classifier.count_words(model, numbers, counted, sums, threads)
-            keys = pair_keys.keys_of_pairs(*lines, "normalized")[:, 0]
-            chosen = np.flatnonzero(keys <= limit)
-            columns = [*(_arrow(side).take(pa.array(chosen)) for side in lines), keys[chosen], counted[chosen]]
-            sample.append(pa.record_batch(columns, names=[*SIDES, "key", "copies"]))
-            first += len(numbers)
-            meter.advance(len(numbers))
-        table = pa.Table.from_batches(sample)
-        _, places = np.unique(table.column("key").to_numpy(), return_index=True)
-        source, target = (
-            TextColumn.from_arrow(table.column(side).take(pa.array(places)).combine_chunks()) for side in SIDES
-        )
-        counted = table.column("copies").to_numpy()[places]
-        try:
-            return learning.learn(model, source, target, counted, threads=threads, sums=sums).classifier
-        except AlignmentModelError as error:
-            raise AlignmentModelError(f"--adequacy: {error}, or a model with a classifier (--model)") from None
-
-
-def _arrow(lines: TextColumn) -> pa.Array:
-    return pa.LargeStringArray.from_buffers(len(lines), pa.py_buffer(lines.offsets), pa.py_buffer(lines.data))
 
 
 class _Writer:
@@ -331,99 +283,6 @@ def _check_languages(model: Model, source: TextColumn, target: TextColumn, threa
         raise AlignmentModelError(f"{shares}; use a model of these languages, or learn one without --model")
     if min(known) < _FEW_KNOWN:
         console.print(f"warning: {shares}; it may be of other languages or of other text", soft_wrap=True)
-
-
-@contextmanager
-def _temporary(path: Path) -> Iterator[None]:
-    """Converts an OSError raised in the block into an OutputError that names the directory of temporary files."""
-    try:
-        yield
-    except OSError as error:
-        raise OutputError(
-            f"cannot write the temporary file {path}: {error.strerror or error}; set TMPDIR to a directory with enough "
-            "space, about twice the size of the input, and run again"
-        ) from error
-
-
-class Spool:
-    """Batches of pairs in a temporary file.
-
-    Attributes:
-        rows: number of pairs.
-    """
-
-    def __init__(self, path: Path) -> None:
-        """Opens a new file."""
-        self.rows = 0
-        self.path = path
-        with _temporary(path):
-            self._file = path.open("wb", buffering=0)
-
-    def write(self, batch: Batch) -> None:
-        """Appends a batch.
-
-        Raises:
-            OutputError: the file cannot be written.
-        """
-        with _temporary(self.path):
-            for array in batch:
-                np.save(self._file, array)
-        self.rows += len(batch[1]) - 1
-
-    def batches(self) -> Iterator[Batch]:
-        """Yields the batches in order."""
-        with self.path.open("rb") as file:
-            while file.peek(1):
-                source, source_offsets, target, target_offsets = (np.load(file) for _ in range(4))
-                yield source, source_offsets, target, target_offsets
-
-    def remove(self) -> None:
-        """Removes the file."""
-        self._file.close()
-        self.path.unlink(missing_ok=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-
-def copies_of(text: Spool) -> Integers:
-    """Returns the number of pairs with the same normalized text as each, itself included: int64, shape ``[rows]``.
-
-    The numbers, and the keys that are compared, are in files beside that of the text.
-
-    Raises:
-        OutputError: a file cannot be written.
-    """
-    keys_path = text.path.with_suffix(".keys")
-    with _temporary(keys_path), keys_path.open("wb") as file:
-        for batch in text.batches():
-            file.write(pair_keys.keys_of_pairs(*text_columns(batch), "normalized").tobytes())
-    if not text.rows:
-        return np.empty(0, np.int64)
-    keys = np.memmap(keys_path, np.uint64, "r", shape=(text.rows, 2))
-    copies_path = text.path.with_suffix(".copies")
-    with _temporary(copies_path), copies_path.open("wb") as file:
-        for first in range(0, text.rows, _KEYS_AT_A_TIME):  # once mapped, a full disk would kill the process
-            file.write(bytes(8 * min(_KEYS_AT_A_TIME, text.rows - first)))
-    copies = np.memmap(copies_path, np.int64, "r+", shape=(text.rows,))
-    shares = -(-text.rows // _KEYS_AT_A_TIME)
-    for share in range(shares):
-        mine = [
-            first + np.flatnonzero(keys[first : first + _KEYS_AT_A_TIME, 0] % np.uint64(shares) == share)
-            for first in range(0, text.rows, _KEYS_AT_A_TIME)
-        ]
-        rows = np.concatenate(mine)
-        _, places, counts = np.unique(keys[rows, 1], return_inverse=True, return_counts=True)
-        copies[rows] = counts[places]
-    return copies
-
-
-def text_columns(batch: Batch) -> tuple[TextColumn, TextColumn]:
-    """Returns the sides of a batch of text."""
-    return TextColumn(*batch[:2]), TextColumn(*batch[2:])
 
 
 def numbered(model: Model, source: TextColumn, target: TextColumn, threads: int) -> Batch:

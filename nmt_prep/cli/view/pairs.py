@@ -33,9 +33,9 @@ from nmt_prep.stages import STAGES
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.encode import Encode
-from nmt_prep.stages.extract import Extract
 from nmt_prep.stages.lineage import CorpusRows, Lineage, corpus_of
 from nmt_prep.stages.pair_files import compiled_files, pair_files
+from nmt_prep.stages.sentences import documents_stages
 from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
 from nmt_prep.subwords import Tokenizer
 from nmt_prep.subwords.frame import Frame
@@ -121,7 +121,7 @@ def trace(config: Config, split: str, where: str, *, pieces: bool) -> tuple[Row,
         OutputError: the records have not been made yet, or the config has changed since.
     """
     outputs = outputs_of(config)
-    require(outputs, Extract, Compile, Vocabulary, Encode)
+    require(outputs, *documents_stages(config), Compile, Vocabulary, Encode)
     check_current(config, Encode, "the records")
     lineage = Lineage(outputs, split)
     row = asdict(lineage.trace(lineage.record(where)))

@@ -307,6 +307,7 @@ def _nearest(summary: Json, rules: Sequence[str]) -> Iterator[Content]:
         near = sorted(
             by_reason[reason], key=lambda entry: (entry[1]["distance"] is None, entry[1]["distance"] or 0, entry[0])
         )[:_EXAMPLES]
+        told = any(pair["unanswered"] for _, pair in near)
         rows = (
             table_row(
                 [
@@ -316,12 +317,13 @@ def _nearest(summary: Json, rules: Sequence[str]) -> Iterator[Content]:
                     "" if pair["threshold"] is None else number(pair["threshold"]),
                     corpus_text(pair["source"], languages["source"]),
                     corpus_text(pair["target"], languages["target"]),
+                    *([pair["unanswered"]] if told else []),
                 ],
                 corpus=where,
             )
             for where, pair in near
         )
-        head = ["corpus", "row", "value", "limit", "source", "target"]
+        head = ["corpus", "row", "value", "limit", "source", "target", *(["unanswered"] if told else [])]
         yield el(
             "details",
             el("summary", reason),

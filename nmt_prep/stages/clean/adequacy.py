@@ -16,12 +16,13 @@ import numpy as np
 import pyarrow as pa
 
 from nmt_prep.align.model import shared_model
+from nmt_prep.align.vocabulary import Integers
 from nmt_prep.cleaning.adequacy import files
 from nmt_prep.cleaning.adequacy.classifier import Classifier, count_words, no_words
 from nmt_prep.cleaning.adequacy.learning import ADEQUACY_VERSION, SAMPLE_PAIRS, defective_values, learn
 from nmt_prep.cleaning.corpus_rules.adequacy import ADEQUACY, AdequacyOptions, incomplete_threshold
 from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES
-from nmt_prep.cleaning.rule import checked_options
+from nmt_prep.cleaning.rule import Values, checked_options
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import Config
 from nmt_prep.corpora import iter_pairs
@@ -41,8 +42,10 @@ from nmt_prep.stages.clean.learned import (
     coarse,
     learn_models,
     samples_of,
+    save_array,
     scored_parts,
     too_few,
+    unanswered_file,
     write_scores,
 )
 from nmt_prep.stages.clean.parts import drop_below, part_round
@@ -143,7 +146,7 @@ def _lines(batch: pa.RecordBatch) -> tuple[TextColumn, TextColumn]:
 
 
 def judge_part(task: ScoreTask, tick: Tick) -> Scored:
-    """Writes the values of the pairs of a part. It ticks for each pair.
+    """Writes the values of the pairs of a part, and the words that are not answered. It ticks for each pair.
 
     Raises:
         AlignmentModelError: the classifier cannot be read, or was given and knows few words of the part.
@@ -151,9 +154,16 @@ def judge_part(task: ScoreTask, tick: Tick) -> Scored:
         OutputError: the values cannot be written.
     """
     classifier: Classifier = files.shared_classifier(task.model)
-    return write_scores(
-        task, classifier.model, lambda source, target, copies: classifier.judge(source, target, copies).values, tick
-    )
+    pretokenized, places = classifier.model.settings.pretokenized, [np.zeros((0, 3), np.int32)]
+
+    def judge(source: TextColumn, target: TextColumn, copies: Integers) -> Values:
+        judged = classifier.judge(source, target, copies)
+        places.append(judged.unanswered(source, target, pretokenized=pretokenized))
+        return judged.values
+
+    scored = write_scores(task, classifier.model, judge, tick)
+    save_array(unanswered_file(task.output), np.concatenate(places))
+    return scored
 
 
 SAMPLE, LEARN = SampleRounds(ADEQUACY), LearningRounds(ADEQUACY, SCORE_SETTINGS)
@@ -164,7 +174,13 @@ CLASSIFIER = Round(
     made=lambda task, result: [task.output] if task.learns and not result.left_out else [],
     words="learning what incomplete pairs look like",
 )
-JUDGE = Round("adequacy-values", judge_part, Scored, made=lambda task, _: [task.output], words="judging completeness")
+JUDGE = Round(
+    "adequacy-values",
+    judge_part,
+    Scored,
+    made=lambda task, _: [task.output, unanswered_file(task.output)],
+    words="judging completeness",
+)
 DROP = part_round("adequacy", drop_below, "dropping incomplete pairs")
 
 
@@ -172,6 +188,7 @@ class Adequacy(LearnedRule):
     """The rule, with its own classifier or with classifiers that are learned from the corpora."""
 
     name = this = ADEQUACY
+    tells_unanswered = True
     sampling, learning = SAMPLE, LEARN
     rounds = (*SAMPLE.rounds, *LEARN.rounds, CLASSIFIER, JUDGE, DROP)
 

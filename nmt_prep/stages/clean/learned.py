@@ -135,9 +135,18 @@ def write_scores(
         scores.append(score(source, target, copies))
         tick(len(batch))
     values = np.concatenate(scores)
-    with atomic_write(task.output) as beside, writing(task.output), beside.open("wb") as file:
-        np.save(file, values)
+    save_array(task.output, values)
     return Scored(bins_of(values))
+
+
+def save_array(path: Path, array: npt.NDArray[Any]) -> None:
+    """Writes an array to a file.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    with atomic_write(path) as beside, writing(path), beside.open("wb") as file:
+        np.save(file, array)
 
 
 def _learned_keys(shards: Sequence[Path]) -> npt.NDArray[np.uint64]:
@@ -189,8 +198,10 @@ class LearnedRule(CorpusRule):
     Attributes:
         sampling: the rounds that draw samples.
         learning: the rounds that learn models.
+        tells_unanswered: true if its scores come with the words that the other side does not answer.
     """
 
+    tells_unanswered = False
     sampling: SampleRounds
     learning: LearningRounds
 
@@ -247,12 +258,21 @@ class LearnedRule(CorpusRule):
         tasks: dict[str, list[DropBelowTask]] = {work.name: [] for work in corpora}
         for work in corpora:
             of = facts[work.name]
-            self._note(work, of)
+            lowest = of.threshold if self.options(work.corpus).action == "drop" else None
+            self._note(work, of, lowest)
             for task in work.tasks(job, self.this, f"{self.this}-"):
                 scores = None if of.compared is None else scores_file(job, self.name, task)
-                given = (self.name, self.name, of.threshold, "pair", SCORE_EDGES)
+                given = (self.name, self.name, lowest, "pair", SCORE_EDGES)
                 tasks[work.name].append(
-                    DropBelowTask(task.key, task.of, task.files, *given, unscored=True, computed=scores)
+                    DropBelowTask(
+                        task.key,
+                        task.of,
+                        task.files,
+                        *given,
+                        unscored=True,
+                        computed=scores,
+                        unanswered=unanswered_file(scores) if scores is not None and self.tells_unanswered else None,
+                    )
                 )
         results = yield from round_of_parts.run_groups(tasks, pairs_in(corpora))
         for work in corpora:
@@ -261,10 +281,10 @@ class LearnedRule(CorpusRule):
                 parts = [replace(part, counts=CleanCounts()) for part in parts]
             work.passed(job, self.this, parts)
 
-    def _note(self, work: CorpusWork, facts: LearnedFacts) -> None:
-        """Notes the facts about the rule in a corpus, for later passes and the report."""
+    def _note(self, work: CorpusWork, facts: LearnedFacts, lowest: float | None) -> None:
+        """Notes the facts about the rule in a corpus, for later passes and the report, and the lowest score to keep."""
         work.facts[self.name] = facts
-        work.bounds[self.name] = {"pair": RuleBounds(facts.threshold)}
+        work.bounds[self.name] = {"pair": RuleBounds(lowest)}
         if facts.compared is None:
             work.unscored.add(self.name)
         if facts.left_out:
@@ -343,6 +363,11 @@ def scores_file(job: Job, rule: str, task: PartTask) -> Path:
     """Returns the file for the scores of a part."""
     part = task.files.part.path
     return job.scratch / rule / f"scores-{task.files.kept.parent.name}-{part.stem}.npy"
+
+
+def unanswered_file(scores: Path) -> Path:
+    """Returns the file for the places of words that are not answered, given the file for the scores."""
+    return scores.with_suffix(".unanswered.npy")
 
 
 def too_few(text: Text) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from nmt_prep.artefacts import writing
@@ -198,6 +199,8 @@ class DropBelowTask(PartTask):
         edges: edges of the histogram of scores.
         unscored: true to keep pairs without score.
         computed: file with the scores, for a part without them; None if it has them or they could not be computed.
+        unanswered: file with the places of the words of each pair that the other side answers least
+            (:meth:`~nmt_prep.cleaning.adequacy.classifier.Judged.unanswered`); None if the rule does not tell.
     """
 
     rule: str
@@ -207,6 +210,7 @@ class DropBelowTask(PartTask):
     edges: tuple[float, ...]
     unscored: bool
     computed: Path | None = None
+    unanswered: Path | None = None
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yields the batches of the part with their scores.
@@ -237,7 +241,11 @@ def drop_below(task: DropBelowTask, tick: Tick) -> PartResult:
         CorpusError: the part cannot be read.
         OutputError: a file cannot be read or written.
     """
-    dropped, bins = 0, np.zeros((1, 2, len(task.edges) - 1), np.int64)
+    dropped, first, bins = 0, 0, np.zeros((1, 2, len(task.edges) - 1), np.int64)
+    unanswered = None
+    if task.unanswered is not None:
+        with writing(task.unanswered):
+            unanswered = np.load(task.unanswered)
     with PartOutput(task) as output:
         for batch in task.batches():
             scores = scores_of(batch)[task.score]
@@ -246,14 +254,31 @@ def drop_below(task: DropBelowTask, tick: Tick) -> PartResult:
             else:
                 kept = ~(scores < task.threshold) if task.unscored else scores >= task.threshold
             lost = len(kept) - int(kept.sum())
-            reasons, columns = pa.array([task.rule] * lost, pa.string()), pa.nulls(lost, pa.string())
-            output.write(batch, Verdict(kept, reasons, columns, scores[~kept], np.full(lost, task.threshold)))
+            reasons, columns, words = pa.array([task.rule] * lost, pa.string()), pa.nulls(lost, pa.string()), None
+            if unanswered is not None:
+                columns, words = _words_at(batch, kept, unanswered[first : first + len(batch)])
+            thresholds = np.full(lost, task.threshold)
+            output.write(batch, Verdict(kept, reasons, columns, scores[~kept], thresholds, unanswered=words))
+            first += len(batch)
             bins += histogram(scores[np.newaxis], task.edges, kept)
             dropped += lost
             tick(len(batch))
     ((without, with_),) = bins.tolist()
     histograms = {task.rule: {task.column: Histogram(task.edges, tuple(with_), tuple(without), dropped)}}
     return output.result(dropped_counts({task.rule: dropped}, histograms))
+
+
+def _words_at(
+    batch: pa.RecordBatch, kept: npt.NDArray[np.bool_], places: npt.NDArray[np.int32]
+) -> tuple[pa.Array, pa.Array]:
+    """Returns the side and the words at the place of each pair that is not kept; null for none."""
+    columns, words = [], []
+    for row in np.flatnonzero(~kept).tolist():
+        side, begin, end = places[row].tolist()
+        line = batch.column(SIDES[side])[row].as_py().encode() if side >= 0 else b""
+        columns.append(SIDES[side] if side >= 0 else None)
+        words.append(line[begin:end].decode() if side >= 0 else None)
+    return pa.array(columns, pa.string()), pa.array(words, pa.string())
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from nmt_prep.health.judging import drops_most, loss_warning
 from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Rounds
-from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
+from nmt_prep.pipeline.stage import AnyStage, Job, Outputs, Result, Stage
 from nmt_prep.stages.compile.health import (
     IN_TRAIN,
     RECOUNT,
@@ -41,6 +41,7 @@ from nmt_prep.stages.compile.tasks import (
     check_result,
 )
 from nmt_prep.stages.extract import CorpusFile, Extract, file_names, path_of, wanted_by
+from nmt_prep.stages.sentences import Sentences, documents_stages
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,9 @@ class Compile(Stage[CompileOutput, Compiled]):
     observed = CompileObserved
     rounds = (LINES, ROWS, COMPILE, RECOUNT, IN_TRAIN)
     version = 3
+
+    def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
+        return documents_stages(config)
 
     def settings(self, config: Config) -> dict[str, object]:
         settings: dict[str, object] = {}
@@ -204,7 +208,7 @@ def _same_files(job: Job) -> Iterator[tuple[str, str]]:
     extracted = job.read(Extract).files
     train: dict[object, str] = {}
     for split, corpora in sorted(job.config.splits.items(), key=lambda item: item[0] != "train"):
-        for corpus in corpora:
+        for corpus in (corpus for corpus in corpora if corpus.documents is None):
             parts = (extracted[f"{split}/{corpus.name}/{part}"] for part in parts_of(corpus))
             digests = tuple(tuple(stored.sha256 for stored in files) for files in parts)
             where = f"splits.{split}.{corpus.name}"
@@ -215,7 +219,9 @@ def _same_files(job: Job) -> Iterator[tuple[str, str]]:
 
 
 def corpus_files(job: Outputs, split: str, index: int, corpus: Corpus) -> CorpusFiles:
-    """Returns a corpus with its files, for a stage that reads those of extract."""
+    """Returns a corpus with its files, for a stage that reads those of extract, or the pairs of aligned documents."""
+    if corpus.documents is not None:
+        return _aligned_files(job, split, index, corpus)
     files = _files_by_key(job, split, corpus)
     parts = {part: files[f"{split}/{corpus.name}/{part}"] for part in parts_of(corpus)}
     columns = {key: files[f"{split}/{corpus.name}/{key}"] for key in column_files(corpus)}
@@ -233,8 +239,18 @@ def corpus_files(job: Outputs, split: str, index: int, corpus: Corpus) -> Corpus
     )
 
 
+def _aligned_files(job: Outputs, split: str, index: int, corpus: Corpus) -> CorpusFiles:
+    listed = job.read(Sentences).files[f"{split}/{corpus.name}"]
+    files = {job.directory_of(Sentences) / str(file.file): file for file in listed}
+    sizes, digests = ({path: getattr(file, what) for path, file in files.items()} for what in ("size", "sha256"))
+    names = {path: f"{path.name} (of aligned documents)" for path in files}
+    return CorpusFiles(split, index, corpus, [{"both": path} for path in files], sizes, names, {}, True, digests)
+
+
 def file_steps(job: Outputs, split: str, corpus: Corpus) -> dict[Path, FileSteps]:
     """Returns the steps of the files of a corpus that are read in their places."""
+    if corpus.documents is not None:
+        return {}
     files = _files_by_key(job, split, corpus).values()
     return {path: file.steps for listed in files for path, file in listed.items() if file.steps is not None}
 

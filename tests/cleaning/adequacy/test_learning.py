@@ -35,9 +35,13 @@ def test_incomplete_pairs_have_lower_values() -> None:
 
 
 def test_gaps_are_the_words_without_an_answer() -> None:
-    judged = learned().classifier.judge(
-        column([GOOD[0], line("a", 1, 40, 3) + " .", GOOD[0]]), column([GOOD[1]] * 2 + [line("b", 1, 3) + " 。"])
-    )
+    source = [GOOD[0], line("a", 1, 40, 3) + " .", GOOD[0]]
+    lines = column(source), column([GOOD[1]] * 2 + [line("b", 1, 3) + " 。"])
+    judged = learned().classifier.judge(*lines)
+    places = judged.unanswered(*lines, pretokenized=False).tolist()
+    assert [side for side, _, _ in places[1:]] == [1, 0]
+    texts = [lines[side].to_bytes()[row][begin:end].decode() for row, (side, begin, end) in enumerate(places)]
+    assert texts[1:] == [line("b", 7, 90), line("a", 40, 7, 90)]
     assert judged.gaps.tolist()[1:] == [[0, 0, 2, 4], [1, 4, 0, 0]]
     assert (judged.gaps[0, 1::2] - judged.gaps[0, ::2]).max() <= 1
 

@@ -7,7 +7,7 @@ import pytest
 
 from nmt_prep.cleaning.adequacy import files
 from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES
-from nmt_prep.cleaning.rule import Context, Pairs
+from nmt_prep.cleaning.rule import Bounds, Context, Pairs
 from nmt_prep.cleaning.rules import make_rules
 from nmt_prep.config import Languages
 from nmt_prep.sides import SIDES
@@ -27,3 +27,6 @@ def test_a_model_judges_pairs_of_a_stream(tmp_path: Path) -> None:
     assert values[0] > 0 > values[1]
     assert values[2] == SCORE_EDGES[-1]
     assert set(rule.files) == {"model"}
+    assert rule.bounds == (Bounds(low=0),)
+    (rule,) = make_rules({"adequacy": {"model": "model", "min": 0, "action": "report"}}, context)
+    assert rule.bounds == (Bounds(),)

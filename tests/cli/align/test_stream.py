@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from nmt_prep.cli.align.stream import Spool, copies_of
-from nmt_prep.columns import TextColumn
 from tests.align.corpus import SOURCE, TARGET
 from tests.cleaning.adequacy.corpus import PAIRS, line, text
 from tests.cli.program import nmt_prep
@@ -93,6 +91,7 @@ def test_a_classifier_takes_enough_pairs_or_a_model_with_one(tmp_path: Path) -> 
         "--adequacy: the input has 8 pairs; it takes 1,500 or more to learn from, or a model with a classifier"
         in message
     )
+    assert "the input has 1 pair; it takes" in refused("a\tb\n", "--adequacy", tmp_path / "values")
     aligned(TEXT, "--save", tmp_path / "model", "--quiet")
     message = refused(TEXT, "--model", tmp_path / "model", "--adequacy", tmp_path / "values")
     assert "has no classifier of incomplete translations; make it with nmt-prep align --adequacy FILE --save" in message
@@ -111,7 +110,7 @@ def test_pairs_that_cannot_be_exchanged_are_too_few(tmp_path: Path, distinct: in
 
 
 def test_a_sample_without_pairs_is_too_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nmt_prep.cli.align.stream.learning.SAMPLE_PAIRS", 1)
+    monkeypatch.setattr("nmt_prep.cli.align.adequacy.learning.SAMPLE_PAIRS", 1)
     message = refused("aaa\tbaa\n" * 2000, "--adequacy", tmp_path / "values")
     assert "--adequacy: 0 of 0 pairs translate each other well enough to learn from; it takes 1,500 or more" in message
     assert not (tmp_path / "values").exists()
@@ -254,12 +253,3 @@ def test_a_full_temporary_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     message = refused(TEXT)
     assert "No space left on device; set TMPDIR to a directory with enough space" in message
     assert "output_dir" not in message
-
-
-def test_copies_are_counted_in_shares_of_the_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nmt_prep.cli.align.stream._KEYS_AT_A_TIME", 2)
-    with Spool(tmp_path / "text") as spool:
-        for line in ("a", "b", "A!", "c", "a.", "c"):
-            column = TextColumn.from_strings([line])
-            spool.write((column.data, column.offsets, column.data, column.offsets))
-        assert copies_of(spool).tolist() == [3, 1, 3, 2, 3, 2]

@@ -61,6 +61,14 @@ def test_incomplete_pairs_are_dropped(judged: Config) -> None:
     assert all(value >= threshold for (value,) in pairs_below(judged, "cleaned", "train", "score:adequacy"))
 
 
+def test_dropped_pairs_tell_what_is_not_answered(judged: Config) -> None:
+    dropped = pairs_below(judged, "rejected", "train", "row", "source", "column", "unanswered")
+    told = [(row, source, words) for row, source, column, words in dropped if column == "source" and row < INCOMPLETE]
+    assert len(told) >= 10
+    gone = [set(words.split()) & set(source.split()[len(source.split()) // 2 : -1]) for _, source, words in told]
+    assert sum(map(bool, gone)) >= 0.9 * len(told)
+
+
 def test_histograms_and_estimates(judged: Config) -> None:
     facts = facts_of(judged)
     assert facts["learned_from"] == len(pairs())
@@ -108,6 +116,16 @@ def test_the_rule_is_left_out_without_enough_good_pairs(tmp_path: Path) -> None:
     assert "clean.rules.adequacy is left out" in str(outcome)
     advice = "it takes 1,500 or more, or a model with a classifier (clean.rules.adequacy.model)"
     assert f"pairs translate each other well enough to learn from; {advice}" in str(outcome)
+
+
+def test_a_rule_that_reports_drops_nothing(judged: Config, tmp_path: Path) -> None:
+    rules = {"adequacy": {"action": "report"}}
+    config = config_of(tmp_path, write(tmp_path, "c", pairs()), clean={**RULE, "rules": rules})
+    run(config, until="clean")
+    assert rejected(config) == []
+    assert facts_of(config) == facts_of(judged)
+    values = dict(pairs_below(config, "cleaned", "train", "row", "score:adequacy"))
+    assert {row: value for _, _, row, _, value, _ in rejected(judged)}.items() <= values.items()
 
 
 def test_a_given_classifier_judges_few_pairs(tmp_path: Path) -> None:

@@ -1,0 +1,306 @@
+"""The stream of pairs that the plan of stages describes: as text, modified, from any row on.
+
+Blocks of the plan are made by themselves, by several threads at once. A corpus is read in windows: its pairs in the
+order of an epoch's runs, mixed within 65,536 of them.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from threading import Lock
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nmt_prep.batches.epoch import SplitIndex
+from nmt_prep.batches.vectors import Int64s
+from nmt_prep.curriculum import BLOCK_ROWS, Curriculum, PlannedBlock
+from nmt_prep.errors import ConfigError, CorpusError
+from nmt_prep.modifiers.block import Block
+from nmt_prep.records.plan import GlobalShuffle
+from nmt_prep.records.text import LINKS, read_text
+from nmt_prep.runtime import available_cores
+
+_WINDOW = 65_536
+_WINDOWS_KEPT = 8
+
+
+class Pairs(Protocol):
+    """The pairs of the corpora of a plan."""
+
+    columns: tuple[str, ...]
+    """Names of the columns beside ``source`` and ``target``."""
+
+    def window(self, corpus: int, epoch: int, number: int) -> pa.RecordBatch:
+        """Returns the pairs from ``number`` times 65,536 on in the order of an epoch, up to 65,536, in any order."""
+        ...
+
+
+class RecordPairs:
+    """The pairs in records of layout ``text``.
+
+    Args:
+        index: the indexes of the split.
+        corpora: names of its corpora.
+        seed: decides the order of each epoch.
+        together: take the pairs of all corpora as those of one.
+    """
+
+    def __init__(self, index: SplitIndex, corpora: Sequence[str], seed: int, *, together: bool = False) -> None:
+        self._index, self._seed, self._together = index, seed, together or len(corpora) == 1
+        self._names = pa.array(list(corpora), pa.string())
+        self.columns = (*(name for name in _columns_of(index) if name not in ("source", "target")), *index.columns)
+
+    @cached_property
+    def _counts(self) -> Int64s:
+        """Number of pairs of each corpus of the plan in each run: int64, shape ``[runs, corpora]``."""
+        runs, corpora = self._index.runs, len(self._names)
+        if self._together:
+            return runs.pairs[:, np.newaxis]
+        rows = [np.bincount(self._corpora(run), minlength=corpora) for run in range(len(runs.pairs))]
+        return np.array(rows, np.int64).reshape(-1, corpora)
+
+    def _corpora(self, run: int) -> Int64s:
+        return self._index.pairs_of(np.array([run]))[:, 2].astype(np.int64)
+
+    def window(self, corpus: int, epoch: int, number: int) -> pa.RecordBatch:
+        """Returns a window, as :class:`Pairs` says.
+
+        Raises:
+            RecordsError: a shard is damaged.
+        """
+        order, ends = self._order(corpus, epoch)
+        begin, end = number * _WINDOW, min((number + 1) * _WINDOW, int(ends[-1]))
+        first, last = np.searchsorted(ends, [begin, end - 1], side="right").tolist()
+        parts = []
+        for place in range(first, last + 1):
+            before = int(ends[place] - self._counts[order[place], corpus])
+            wanted = slice(max(begin - before, 0), end - before)
+            parts.append(self._part(int(order[place]), corpus, wanted))
+        return pa.Table.from_batches(parts).combine_chunks().to_batches()[0]
+
+    def _order(self, corpus: int, epoch: int) -> tuple[Int64s, Int64s]:
+        """Returns the runs in the order of an epoch, and the number of pairs of the corpus up to the end of each."""
+        runs = np.flatnonzero(self._counts[:, corpus])
+        shuffle = GlobalShuffle(len(runs), self._seed, f"runs of corpus {corpus} in epoch {epoch}")
+        order = runs[shuffle.rows_at(np.arange(len(runs)))]
+        return order, np.cumsum(self._counts[order, corpus])
+
+    def _part(self, run: int, corpus: int, wanted: slice) -> pa.RecordBatch:
+        """Returns some of the pairs of a corpus in a run."""
+        shard, first, pairs = (
+            int(column[run]) for column in (self._index.runs.shard, self._index.runs.first_pair, self._index.runs.pairs)
+        )
+        text = read_text(self._index.paths[shard], first, pairs)
+        for name in self._index.columns:
+            text = text.append_column(name, pa.array(self._index.column_of(name, np.array([run]))))
+        names = self._names.take(text.column("corpus"))
+        text = text.set_column(text.schema.get_field_index("corpus"), "corpus", names)
+        if self._counts[run, corpus] == pairs:
+            return text.slice(wanted.start, min(wanted.stop, pairs) - wanted.start)
+        return text.take(pa.array(np.flatnonzero(self._corpora(run) == corpus)[wanted]))
+
+
+def _columns_of(index: SplitIndex) -> list[str]:
+    path = next((path for path, shard in zip(index.paths, index.shards, strict=True) if len(shard.pairs)), None)
+    return [] if path is None else list(read_text(path, 0, 1).schema.names)
+
+
+class FilePairs:
+    """The pairs in TSV files, which are held in memory: source, target, and perhaps links.
+
+    Args:
+        files: the files, in the order of the corpora; ``.gz`` is decompressed.
+        fields: number of columns that lines are cut to; None for three. Lines with fewer or an empty one are skipped.
+        seed: decides the order of each epoch.
+
+    Raises:
+        CorpusError: a file cannot be read, or is not UTF-8.
+    """
+
+    def __init__(self, files: Sequence[Path], fields: int | None, seed: int) -> None:
+        self._tables = [_read_tsv(path, fields) for path in files]
+        self._seed = seed
+        linked = all(table.num_columns > 2 for table in self._tables)
+        self.columns: tuple[str, ...] = (LINKS,) if linked else ()
+        if not linked:
+            self._tables = [table.select(["source", "target"]) for table in self._tables]
+        self.sizes = [len(table) for table in self._tables]
+
+    def window(self, corpus: int, epoch: int, number: int) -> pa.RecordBatch:
+        """Returns a window, as :class:`Pairs` says."""
+        table = self._tables[corpus]
+        places = np.arange(number * _WINDOW, min((number + 1) * _WINDOW, len(table)))
+        shuffle = GlobalShuffle(len(table), self._seed, f"lines of file {corpus} in epoch {epoch}")
+        return table.take(pa.array(shuffle.rows_at(places)))
+
+
+def _read_tsv(path: Path, fields: int | None) -> pa.RecordBatch:
+    try:
+        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        text = data.decode("utf-8").removesuffix("\n")
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise CorpusError(f"{path}: cannot be read: {error}") from error
+    lines = pc.split_pattern(pa.array([text], pa.large_string()), "\n").values
+    parts = pc.split_pattern(lines, "\t")
+    sizes = pc.list_value_length(parts)
+    count = fields or max(min(pc.min(sizes).as_py() or 0, 3), 2)
+    parts = parts.filter(pc.greater_equal(sizes, count))
+    named = {name: pc.list_element(parts, at) for at, name in enumerate(("source", "target", LINKS)[:count])}
+    whole = np.logical_and.reduce(
+        [pc.not_equal(column, "").to_numpy(zero_copy_only=False) for column in named.values()]
+    )
+    if not whole.any():
+        raise CorpusError(f"{path}: no line has {count} columns with text")
+    return pa.RecordBatch.from_pydict(named).filter(pa.array(whole))
+
+
+@dataclass(frozen=True)
+class StreamBlock:
+    """The rows of a block of the plan.
+
+    Attributes:
+        plan: the plan of the block.
+        end: number of the row after it.
+        text: its pairs before they were modified, with all columns.
+        pairs: the modified pairs.
+    """
+
+    plan: PlannedBlock
+    end: int
+    text: pa.RecordBatch
+    pairs: Block
+
+    def column(self, name: str) -> pa.Array:
+        """Returns a column of the modified pairs, or the number of their ``row``.
+
+        A pair that a modifier adds has the value of the pair after it.
+        """
+        if name in ("source", "target", LINKS):
+            return getattr(self.pairs, name)
+        if name == "row":
+            return pa.array(self.pairs.rows)
+        return self.text.column(name).take(pa.array(self.pairs.rows - self.plan.first))
+
+    def since(self, row: int) -> int:
+        """Returns the number of modified pairs before a row."""
+        return int(np.searchsorted(self.pairs.rows, row))
+
+
+@dataclass(frozen=True)
+class TextStream:
+    """The rows of a plan of stages as modified text.
+
+    Attributes:
+        curriculum: the plan.
+        pairs: the pairs of its corpora, in the same order.
+        seed: decides the order within windows.
+
+    Raises:
+        ConfigError: a modifier needs links, and the pairs have none.
+    """
+
+    curriculum: Curriculum
+    pairs: Pairs
+    seed: int
+    _windows: OrderedDict[tuple[int, int, int], Future[pa.RecordBatch]] = field(default_factory=OrderedDict, repr=False)
+    _lock: Lock = field(default_factory=Lock, repr=False)
+
+    def __post_init__(self) -> None:
+        for stage in self.curriculum.stages:
+            if stage.modifiers.needing_links is not None and LINKS not in self.pairs.columns:
+                raise ConfigError(
+                    f"training: the modifier {stage.modifiers.needing_links} of stage {stage.name} needs links, which "
+                    "the pairs lack; add a section align and run again"
+                )
+
+    def blocks(self, row: int = 0, part: int = 0, parts: int = 1, threads: int | None = None) -> Iterator[StreamBlock]:
+        """Yields the blocks from that with a row on.
+
+        Args:
+            row: number of the row.
+            part: number of the reader among those that share the stream; each gets every ``parts``-th block.
+            parts: number of readers.
+            threads: number of threads that make blocks; None is one per available core.
+
+        Raises:
+            RecordsError: a shard is damaged.
+        """
+        stages, at = self.curriculum.stages, self.curriculum.stage_at(row)
+        before = sum(-(-(stage.rows or 0) // BLOCK_ROWS) for stage in stages[:at])
+        number = before + (row - stages[at].first) // BLOCK_ROWS
+        planned = islice(self.curriculum.blocks(row), (part - number) % parts, None, parts)
+        count = threads or available_cores()
+        pool = ThreadPoolExecutor(count, "nmt_prep stream")
+        waiting: deque[Future[StreamBlock]] = deque()
+        try:
+            for block in planned:
+                waiting.append(pool.submit(self.block, block))
+                if len(waiting) > 2 * count or (len(waiting) == 1 and block.first <= row):
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+    def block(self, planned: PlannedBlock) -> StreamBlock:
+        """Returns a block."""
+        text = self._text(planned)
+        rows = np.arange(planned.first, planned.first + len(planned))
+        source, target = (text.column(name).cast(pa.large_string()) for name in ("source", "target"))
+        links = None
+        if LINKS in self.pairs.columns:
+            links = pc.fill_null(text.column(LINKS), "").cast(pa.large_string())
+        modified = self.curriculum.stages[planned.stage].modifiers(Block(source, target, links, planned.keys, rows))
+        return StreamBlock(planned, planned.first + len(planned), text, modified)
+
+    def _text(self, planned: PlannedBlock) -> pa.RecordBatch:
+        """Returns the pairs of a block, in its order."""
+        windows, ranks = np.divmod(planned.pairs, _WINDOW)
+        groups = np.stack([planned.corpora, planned.epochs, windows], axis=1)
+        order = np.lexsort(groups.T[::-1])
+        starts = np.flatnonzero(np.any(np.diff(groups[order], axis=0, prepend=-1), axis=1))
+        parts = []
+        for places in np.split(order, starts[1:]):
+            corpus, epoch, number = (int(value) for value in groups[places[0]])
+            small = self.curriculum.sizes[corpus] <= _WINDOW  # held from epoch to epoch
+            window = self._window(corpus, 0 if small else epoch, number)
+            shuffle = GlobalShuffle(len(window), self.seed, f"window {number} of corpus {corpus} in epoch {epoch}")
+            first, last = ranks[places[0]], ranks[places[-1]]  # with all numbers between them
+            parts.append(window.take(pa.array(shuffle.positions(int(first), int(last - first) + 1))))
+        if len(parts) == 1:
+            return (
+                parts[0] if np.array_equal(order, np.arange(len(order))) else parts[0].take(pa.array(np.argsort(order)))
+            )
+        whole = pa.Table.from_batches(parts).combine_chunks().to_batches()[0]
+        return whole.take(pa.array(np.argsort(order)))
+
+    def _window(self, *key: *tuple[int, int, int]) -> pa.RecordBatch:
+        """Returns a window; the thread that asks first reads it."""
+        with self._lock:
+            held = self._windows.get(key)
+            mine = held is None
+            if held is None:
+                held = self._windows[key] = Future()
+                if len(self._windows) > _WINDOWS_KEPT + 2 * len(self.curriculum.corpora):
+                    self._windows.popitem(last=False)
+            self._windows.move_to_end(key)
+        if mine:
+            _fulfil(held, lambda: self.pairs.window(*key))
+        return held.result()
+
+
+def _fulfil(future: Future[pa.RecordBatch], make: Callable[[], pa.RecordBatch]) -> None:
+    try:
+        future.set_result(make())
+    except BaseException as error:  # noqa: BLE001  (raised again where the result is taken)
+        future.set_exception(error)

@@ -1,0 +1,273 @@
+"""Writes the lines of a stream to a trainer or to standard output, and keeps the place to go on from."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import typer
+
+from nmt_prep.artefacts import write_json
+from nmt_prep.batches.text_stream import StreamBlock
+from nmt_prep.cli.stream.opening import Opened
+from nmt_prep.cli.streams import INTERRUPTED, READER_GONE
+from nmt_prep.cli.terminal import print_remark
+from nmt_prep.errors import ArgumentError, OutputError
+from nmt_prep.outputs.lines import pieces_of
+from nmt_prep.sides import SIDES, Side
+
+_SECONDS_BETWEEN_NOTES = 1.0
+_SECONDS_BETWEEN_RATES = 60.0
+_PATIENCE = 10.0
+"""Seconds that a trainer has to end after Ctrl-C."""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What one reader of a stream gets.
+
+    Attributes:
+        opened: the stream.
+        columns: columns of a line.
+        part: number of the reader.
+        parts: number of readers.
+        epochs: number of epochs of all pairs; None for no such end.
+
+    Raises:
+        BadParameter: there is no such column, or epochs are given for stages that end by themselves.
+    """
+
+    opened: Opened
+    columns: tuple[str, ...]
+    part: int
+    parts: int
+    epochs: int | None
+
+    def __post_init__(self) -> None:
+        known = (*SIDES, *self.opened.stream.pairs.columns, "row")
+        for name in self.columns:
+            if name not in known:
+                raise typer.BadParameter(f"--columns {name}: there is no such column; there are {', '.join(known)}")
+        if self.epochs is not None and self.opened.stream.curriculum.rows is not None:
+            raise typer.BadParameter("--epochs is for streams without an end, but the last stage ends (until)")
+
+    @property
+    def end(self) -> int | None:
+        """Number of the row after the last one; None without an end."""
+        curriculum = self.opened.stream.curriculum
+        return curriculum.rows if self.epochs is None else self.epochs * sum(curriculum.sizes)
+
+    def texts(self, row: int) -> Iterator[tuple[memoryview, StreamBlock, slice]]:
+        """Yields lines as UTF-8, their block, and their places in it, from a row on."""
+        for block in self.opened.stream.blocks(row, self.part, self.parts):
+            stop = len(block.pairs) if self.end is None else block.since(self.end)
+            chosen = slice(block.since(row), stop)
+            columns = [self._column(block, name)[chosen.start : stop] for name in self.columns]
+            pieces = [piece for column in columns for piece in (column, _text("\t"))]
+            whole = pc.binary_join_element_wise(*pieces[:-1], _text("\n"), _text(""))
+            yield (
+                memoryview(whole.buffers()[2] or b"")[: int(np.frombuffer(whole.buffers()[1], np.int64)[len(whole)])],
+                block,
+                chosen,
+            )
+            if self.end is not None and block.end >= self.end:
+                return
+
+    def _column(self, block: StreamBlock, name: str) -> pa.Array:
+        column = block.column(name)
+        if name not in SIDES:
+            return _without_tabs(pc.fill_null(column.cast(pa.large_string()), ""))
+        side: Side = "source" if name == "source" else "target"
+        lines = _without_tabs(column)
+        if self.opened.encoder is not None:
+            encoder = self.opened.encoder
+            tokenizer = encoder.vocabularies[side].load()
+            lines = pieces_of(tokenizer).lines(encoder.ids(side, lines, block.plan.first, 0))
+        tags = {corpus: tag[side] for corpus, tag in self.opened.tags.items() if side in tag}
+        if not tags:
+            return lines
+        corpora = block.column("corpus")
+        named = list(self.opened.tags)
+        starts = pa.array([f"{tags[corpus]} " if corpus in tags else "" for corpus in named], pa.large_string())
+        return pc.binary_join_element_wise(starts.take(pc.index_in(corpora, pa.array(named))), lines, _text(""))
+
+
+def _text(value: str) -> pa.Scalar:
+    return pa.scalar(value, pa.large_string())
+
+
+def _without_tabs(lines: pa.Array) -> pa.Array:
+    data = lines.buffers()[2]
+    if data is None or not (np.frombuffer(data, np.uint8) == ord("\t")).any():
+        return lines
+    return pc.replace_substring(lines, "\t", " ")
+
+
+class State:
+    """The file with the row to go on from.
+
+    Args:
+        path: the file; None keeps nothing.
+        reader: the reader.
+    """
+
+    def __init__(self, path: Path | None, reader: Reader) -> None:
+        self._path, self._noted = path, 0.0
+        columns, form = list(reader.columns), "text" if reader.opened.encoder is None else "pieces"
+        self._facts = {
+            "format": 1,
+            "fingerprint": reader.opened.fingerprint,
+            "part": f"{reader.part}/{reader.parts}",
+            "columns": columns,
+            "as": form,
+        }
+
+    def row(self) -> int:
+        """Returns the row in the file, 0 if there is none.
+
+        Raises:
+            ArgumentError: the file is not a state, or that of another stream.
+        """
+        if self._path is None or not self._path.exists():
+            return 0
+        try:
+            state = json.loads(self._path.read_text("utf-8"))
+            row = state.pop("row")
+        except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
+            raise ArgumentError(f"{self._path}: not a state of nmt-prep stream: {error}; remove it") from error
+        different = next((name for name, value in self._facts.items() if state.get(name) != value), None)
+        if different is not None or type(row) is not int or row < 0:
+            raise ArgumentError(
+                f"{self._path}: the state of another stream ({different or 'row'} differs); stream with the same "
+                "config, data and options, or begin elsewhere with --from"
+            )
+        return row
+
+    def note(self, row: int, *, at_once: bool = False) -> None:
+        """Writes the row, at most once a second.
+
+        Raises:
+            OutputError: the file cannot be written.
+        """
+        if self._path is not None and (at_once or time.monotonic() - self._noted >= _SECONDS_BETWEEN_NOTES):
+            self._noted = time.monotonic()
+            write_json(self._path, {**self._facts, "row": row})
+
+
+def feed(reader: Reader, command: Sequence[str], start: int, path: Path | None) -> int:
+    """Writes the lines of a stream, and returns the exit status.
+
+    Args:
+        reader: the lines.
+        command: a trainer to start; empty for standard output.
+        start: the first row, if there is no state.
+        path: file of the state; None for none.
+
+    Raises:
+        ArgumentError: the state is that of another stream, or the command cannot be started.
+        OutputError: standard output or the state cannot be written.
+    """
+    state = State(path, reader)
+    row = state.row() if path is not None else start
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if not command:
+        writer = _Writer(reader, state, row)
+        try:
+            ended = writer.write(1)
+        except KeyboardInterrupt:
+            ended = False
+            writer.report("interrupted")
+            return INTERRUPTED
+        writer.report("the stream is complete" if ended else "the reader has ended")
+        return 0 if ended else READER_GONE
+    try:
+        trainer = subprocess.Popen(command, stdin=subprocess.PIPE)  # noqa: S603
+    except OSError as error:
+        raise ArgumentError(f"{command[0]}: cannot be started: {error.strerror}") from error
+    return _feed_trainer(_Writer(reader, state, row), trainer, command[0])
+
+
+def _feed_trainer(writer: _Writer, trainer: subprocess.Popen[bytes], name: str) -> int:
+    assert trainer.stdin is not None
+    why = "the stream is complete"
+    try:
+        if not writer.write(trainer.stdin.fileno()):
+            why = f"{name} reads no more"
+    except KeyboardInterrupt:
+        why = "interrupted"
+    except BaseException:
+        trainer.terminate()
+        raise
+    trainer.stdin.close()
+    status = _ended(trainer, None if why != "interrupted" else _PATIENCE)
+    code = status if status >= 0 else 128 - status
+    writer.report(f"{why}; {name} ended with status {code}")
+    return code
+
+
+def _ended(trainer: subprocess.Popen[bytes], patience: float | None) -> int:
+    """Waits for a trainer, ends it after some time or at Ctrl-C, and returns its status."""
+    for end in (trainer.terminate, trainer.kill):
+        try:
+            return trainer.wait(patience)
+        except (KeyboardInterrupt, subprocess.TimeoutExpired):
+            end()
+            patience = _PATIENCE
+    return trainer.wait()
+
+
+class _Writer:
+    """Writes lines, and knows the row after the last complete one."""
+
+    def __init__(self, reader: Reader, state: State, row: int) -> None:
+        self._reader, self._state, self.row = reader, state, row
+        self._lines, self._waited, self._begun = 0, 0.0, time.monotonic()
+
+    def write(self, output: int) -> bool:
+        """Writes to a descriptor until the stream ends; returns False if its reader ends first."""
+        asked = told = time.monotonic()
+        for text, block, places in self._reader.texts(self.row):
+            now = time.monotonic()
+            self._waited += now - asked
+            if now - told > _SECONDS_BETWEEN_RATES:
+                told = now
+                self.report("")
+            written = 0
+            try:
+                while written < len(text):
+                    written += os.write(output, text[written:])
+            except (BrokenPipeError, KeyboardInterrupt) as error:
+                self._count(bytes(text[:written]).count(b"\n"), block, places)
+                if isinstance(error, KeyboardInterrupt):
+                    raise
+                return False
+            except OSError as error:
+                raise OutputError(f"cannot write the lines: {error.strerror}") from error
+            self._lines += places.stop - places.start
+            self.row = block.end if self._reader.end is None else min(block.end, self._reader.end)
+            self._state.note(self.row)
+            asked = time.monotonic()
+        return True
+
+    def _count(self, lines: int, block: StreamBlock, places: slice) -> None:
+        """Counts some lines of a block."""
+        self._lines += lines
+        last = places.start + lines
+        self.row = block.end if last >= len(block.pairs) else int(block.pairs.rows[last])
+
+    def report(self, why: str) -> None:
+        """Notes the row, and prints the rate; with a reason, also the row to go on from."""
+        if why:
+            self._state.note(self.row, at_once=True)
+        seconds = max(time.monotonic() - self._begun, 1e-9)
+        rate = f"{self._lines:,} lines, {self._lines / seconds:,.0f} a second; waited {self._waited:.1f} s for pairs"
+        print_remark(f"{rate}; {why}; go on with --from {self.row}" if why else rate)

@@ -1,0 +1,129 @@
+"""Opens the stream of a config, of a run or of OpusTrainer's YAML."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from nmt_prep.batches.epoch import SplitIndex
+from nmt_prep.batches.source import fingerprint
+from nmt_prep.batches.text_stream import FilePairs, RecordPairs, TextStream
+from nmt_prep.config import Config
+from nmt_prep.config.training import TrainingSettings
+from nmt_prep.curriculum import plan_stages
+from nmt_prep.curriculum.opustrainer import OpusTrainerFile, read_opustrainer
+from nmt_prep.errors import ConfigError, RecordsError
+from nmt_prep.records.check import check_records
+from nmt_prep.records.dataset_json import DATASET_FILE, records_in
+from nmt_prep.records.text import TextEncoder
+from nmt_prep.sides import Side
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A stream and how its lines are written.
+
+    Attributes:
+        stream: the stream.
+        fingerprint: digest of all that its rows depend on.
+        encoder: makes pieces of the lines; None for text.
+        tags: for each corpus by name, the tag that begins the lines of a side.
+        trainer: the command in OpusTrainer's YAML.
+    """
+
+    stream: TextStream
+    fingerprint: str
+    encoder: TextEncoder | None = None
+    tags: Mapping[str, Mapping[Side, str]] = field(default_factory=dict)
+    trainer: tuple[str, ...] = ()
+
+
+def is_source(path: Path) -> bool:
+    """Returns True for a config or the directory of a run."""
+    return path.suffix in (".yaml", ".yml", ".json") or path.is_dir()
+
+
+def open_stream(
+    config: Config | None, run: Path | None, split: str, opustrainer: Path | None, form: Literal["text", "pieces"]
+) -> Opened:
+    """Opens a stream.
+
+    Args:
+        config: the config; None for a run without one, or for OpusTrainer's files.
+        run: directory of the run; None for OpusTrainer's files.
+        split: name of the split.
+        opustrainer: OpusTrainer's YAML; None for the section ``training`` of the config.
+        form: form of the lines.
+
+    Raises:
+        ConfigError: the stages or modifiers are wrong, or do not fit the pairs.
+        RecordsError: the records are missing, or of another layout.
+        CorpusError: a file of OpusTrainer's YAML cannot be read.
+    """
+    file = None if opustrainer is None else read_opustrainer(opustrainer)
+    base = Path.cwd() if config is None else config.base_dir
+    if run is None:
+        assert file is not None
+        assert opustrainer is not None
+        return _of_files(file, opustrainer, form)
+    records = records_in(run)
+    info = check_records(records, split, "quick")
+    if info.layout != "text":
+        raise RecordsError(
+            f"{records / DATASET_FILE}: the records are of layout {info.layout}; set records.layout to text and run "
+            "again"
+        )
+    sizes = {corpus.name: corpus.pairs for corpus in info.corpora[split]}
+    training = TrainingSettings() if config is None else config.training
+    seed, key = info.seed, "training"
+    if file is not None and opustrainer is not None:
+        training, seed, key, base = _renamed(file, sizes, opustrainer), file.seed, str(opustrainer), opustrainer.parent
+    together = not training.stages  # or else an epoch would not end for all corpora at once
+    if together:
+        training, planned = training.model_copy(update={"groups": {}}), {"all": sum(sizes.values())}
+    curriculum = plan_stages(training, planned if together else sizes, seed, base, key)
+    pairs = RecordPairs(SplitIndex.load(records, info, split), list(sizes), seed, together=together)
+    encoder = TextEncoder.of(records, info, split, seed=seed) if form == "pieces" else None
+    return Opened(
+        TextStream(curriculum, pairs, seed),
+        _digest(fingerprint(info, split), training, seed),
+        encoder,
+        {corpus.name: corpus.tag for corpus in info.corpora[split]},
+        _trainer(file),
+    )
+
+
+def _of_files(file: OpusTrainerFile, path: Path, form: str) -> Opened:
+    if form == "pieces":
+        raise ConfigError(f"{path}: pieces need the vocabularies of a run; give its config too")
+    files = [path.parent / place for place in file.datasets.values()]
+    pairs = FilePairs(files, file.fields, file.seed)
+    sizes = dict(zip(file.datasets, pairs.sizes, strict=True))
+    curriculum = plan_stages(file.training, sizes, file.seed, path.parent, str(path))
+    digest = _digest(json.dumps([[str(place), place.stat().st_size] for place in files]), file.training, file.seed)
+    return Opened(TextStream(curriculum, pairs, file.seed), digest, trainer=_trainer(file))
+
+
+def _renamed(file: OpusTrainerFile, sizes: Mapping[str, int], path: Path) -> TrainingSettings:
+    """Returns the settings with the corpora that the datasets name, as groups of one corpus."""
+    for name, corpus in file.datasets.items():
+        if corpus not in sizes:
+            raise ConfigError(
+                f"{path}: datasets.{name} is {corpus!r}, which is no corpus of the config; they are {', '.join(sizes)}"
+            )
+    groups = {name: (corpus,) for name, corpus in file.datasets.items() if name != corpus}
+    return file.training.model_copy(update={"groups": groups})
+
+
+def _trainer(file: OpusTrainerFile | None) -> tuple[str, ...]:
+    return () if file is None or file.trainer is None else tuple(shlex.split(file.trainer))
+
+
+def _digest(data: str, training: TrainingSettings, seed: int) -> str:
+    content = [data, training.model_dump(mode="json"), seed]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

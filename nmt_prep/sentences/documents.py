@@ -1,0 +1,227 @@
+"""Reads pairs of documents, from a file each, from rows of tables or from a long text, and divides them into sentences.
+
+All readers hold one document at a time.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby, zip_longest
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from nmt_prep.config.documents import Documents, Splitting
+from nmt_prep.errors import CorpusError, InvalidTextError
+from nmt_prep.runtime import needed_extra
+from nmt_prep.sides import SIDES
+
+Files: TypeAlias = Mapping[str, Path]
+"""The files that are read together: one for each side, or ``both``."""
+
+Named: TypeAlias = tuple[str, str]
+"""The name and the text of a document of one side."""
+
+Raw: TypeAlias = tuple[str, str, str]
+"""The name and both texts of a document."""
+
+_WITHOUT_SPACES = frozenset({"zh", "yue", "ja", "th", "lo", "km", "my", "bo"})
+"""Languages whose sentences are joined without a space."""
+
+_EXTRA = "documents"
+
+
+def joint_of(language: str) -> str:
+    """Returns what joins the sentences of a language."""
+    return "" if language.split("-", maxsplit=1)[0].lower() in _WITHOUT_SPACES else " "
+
+
+def read_documents(name: str, files: Files, options: Documents, encoding: str) -> Iterator[Raw]:
+    """Yields the documents of some files.
+
+    Args:
+        name: name of the document if the files hold one.
+        files: the files.
+        options: how the documents are stored.
+        encoding: encoding of the text.
+
+    Raises:
+        CorpusError: a file cannot be read, is malformed, or a document has no counterpart.
+        InvalidTextError: a file is not text in the encoding.
+    """
+    if not options.has_rows and options.divider is None:
+        source, target = (read_text(files[side], encoding) for side in SIDES)
+        yield name, source, target
+    elif "both" in files:
+        places = [options.source, options.target, *([] if options.id is None else [options.id])]
+        rows = _rows(files["both"], options.format, places, encoding)
+        named = ((row[2] if len(row) > 2 else f"{number}", row) for number, row in enumerate(rows))
+        for document, group in groupby(named, lambda pair: pair[0]):
+            texts = [row for _, row in group]
+            yield document, "\n".join(row[0] for row in texts), "\n".join(row[1] for row in texts)
+    else:
+        yield from _matched(files, *(_one_side(files[side], options, encoding) for side in SIDES))
+
+
+def _matched(files: Files, source: Iterator[Named], target: Iterator[Named]) -> Iterator[Raw]:
+    for number, pair in enumerate(zip_longest(source, target)):
+        names = [document and document[0] for document in pair]
+        if pair[0] is None or pair[1] is None or names[0] != names[1]:
+            first, second = ("no document" if name is None else repr(name) for name in names)
+            raise CorpusError(
+                f"document {number + 1} is {first} in {files['source']}, but {second} in {files['target']}; both files "
+                "need the same documents in the same order"
+            )
+        yield pair[0][0], pair[0][1], pair[1][1]
+
+
+def _one_side(path: Path, options: Documents, encoding: str) -> Iterator[Named]:
+    if options.divider is None:
+        rows = _rows(path, options.format, [options.id, options.text], encoding)
+        for name, group in groupby(rows, lambda row: row[0]):
+            yield name, "\n".join(row[1] for row in group)
+        return
+    divider, number = re.compile(options.divider), 0
+    for divides, lines in groupby(_lines(path, encoding), lambda line: divider.fullmatch(line) is not None):
+        if not divides and (text := "\n".join(lines)).strip():
+            yield f"{number}", text
+            number += 1
+
+
+def read_text(path: Path, encoding: str) -> str:
+    """Returns the text of a file, without a byte order mark and carriage returns before newlines.
+
+    Raises:
+        CorpusError: the file cannot be read.
+        InvalidTextError: it is not text in the encoding.
+    """
+    return "\n".join(_lines(path, encoding))
+
+
+def _lines(path: Path, encoding: str) -> Iterator[str]:
+    done = 0
+    try:
+        with path.open(encoding="utf-8-sig" if encoding == "utf-8" else encoding, newline="\n") as file:
+            for line in file:
+                done += 1
+                yield line.removesuffix("\n").removesuffix("\r")
+    except UnicodeError as error:
+        raise InvalidTextError(
+            f"{path}: not {encoding.upper()} in or soon after line {done + 1} ({error}); convert the file, or give its "
+            "encoding"
+        ) from None
+    except OSError as error:
+        raise CorpusError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def _rows(path: Path, kind: str, places: Iterable[int | str | None], encoding: str) -> Iterator[list[str]]:
+    """Yields the values at some places of each row of a table."""
+    wanted = [place for place in places if place is not None]
+    if kind == "parquet":
+        try:
+            with pq.ParquetFile(path) as file:
+                columns = sorted({str(place).split(".")[0] for place in wanted})
+                if strange := sorted(set(columns) - set(file.schema_arrow.names)):
+                    raise CorpusError(f"{path}: no field {strange[0]!r} (it has {', '.join(file.schema_arrow.names)})")
+                batches = file.iter_batches(64, columns=columns, use_threads=False)
+                for number, row in enumerate((row for batch in batches for row in batch.to_pylist()), 1):
+                    yield [_value(row, str(place), f"{path}: row {number}") for place in wanted]
+        except (OSError, pa.ArrowException) as error:
+            raise CorpusError(f"{path}: not a Parquet file that can be read ({error})") from error
+        return
+    for number, line in enumerate(_lines(path, encoding), 1):
+        where = f"{path}:{number}"
+        if kind == "jsonl":
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise CorpusError(f"{where}: not JSON ({error}); fix the line") from error
+            yield [_value(row, str(place), where) for place in wanted]
+        else:
+            fields = line.split("\t")
+            if len(fields) <= max(map(int, wanted)):
+                raise CorpusError(f"{where}: {len(fields)} columns, but column {max(map(int, wanted))} is needed")
+            yield [fields[int(place)] for place in wanted]
+
+
+def _value(row: Any, place: str, where: str) -> str:
+    for name in place.split("."):
+        row = row.get(name) if isinstance(row, dict) else None
+    if isinstance(row, bool) or not isinstance(row, str | int):
+        raise CorpusError(f"{where}: no text at {place!r}; fix the row, or correct the place in the config")
+    return str(row)
+
+
+def pairs_of_list(path: Path) -> list[tuple[Path, Path]]:
+    """Returns the pairs of paths in a table of two columns; relative ones are relative to its directory.
+
+    Raises:
+        CorpusError: a line does not have two columns, or the table cannot be read.
+    """
+    rows = [line.split("\t") for line in _lines(path, "utf-8") if line.strip()]
+    for number, row in enumerate(rows, 1):
+        if len(row) != 2 or not all(row):
+            raise CorpusError(f"{path}:{number}: expected two paths with a tab between")
+    return [(path.parent / first, path.parent / second) for first, second in rows]
+
+
+def files_of_directories(source: Path, target: Path) -> dict[str, tuple[Path, Path]]:
+    """Returns the files of two directories that have the same names, by name, sorted.
+
+    Raises:
+        CorpusError: there are none, a file has no counterpart, or a directory cannot be read.
+    """
+    try:
+        names = [{path.name for path in directory.iterdir() if path.is_file()} for directory in (source, target)]
+    except OSError as error:
+        raise CorpusError(f"cannot read the directory {error.filename}: {error.strerror}") from error
+    for lacking, directory, other in ((names[0] - names[1], source, target), (names[1] - names[0], target, source)):
+        if lacking:
+            raise CorpusError(
+                f"{directory / min(lacking)} has no counterpart of the same name in {other}; add or remove it"
+            )
+    if not names[0]:
+        raise CorpusError(f"{source} has no files; name directories with a document a file")
+    return {name: (source / name, target / name) for name in sorted(names[0])}
+
+
+def lines_of_html(text: str) -> str:
+    """Returns the text of an HTML document, a line for each block.
+
+    Raises:
+        CorpusError: it cannot be parsed.
+        MissingPackageError: the extra ``documents`` is not installed.
+    """
+    inscriptis = needed_extra("inscriptis", _EXTRA, "text of HTML")
+    try:
+        lines = inscriptis.get_text(text).split("\n")
+    except (ValueError, TypeError, RecursionError, AssertionError) as error:
+        raise CorpusError(f"not HTML that can be parsed ({error})") from error
+    return "\n".join(line.strip().removeprefix("* ") for line in lines)
+
+
+def sentences_of(text: str, split: Splitting, language: str) -> list[str]:
+    """Returns the sentences of a text, without blank ones.
+
+    Args:
+        text: the text.
+        split: whether a line is a sentence, or running text, or running text ends at blank lines.
+        language: its language tag, which decides the rules.
+
+    Raises:
+        MissingPackageError: running text is to be divided, and the extra ``documents`` is not installed.
+    """
+    if split == "lines":
+        return [line for line in text.split("\n") if line.strip()]
+    if split == "wrapped":
+        joint = joint_of(language)
+        blocks = groupby((line.strip() for line in text.split("\n")), bool)
+        text = "\n".join(joint.join(lines) for filled, lines in blocks if filled)
+    segment = needed_extra("sentencex", _EXTRA, "dividing running text into sentences").segment
+    tag = language.split("-", maxsplit=1)[0].lower()
+    parts = (part.strip() for line in text.split("\n") for part in segment(tag, line))
+    return [part for part in parts if part]

@@ -1,0 +1,201 @@
+"""Notes about aligned documents, for the report and for warnings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from nmt_prep.health.warning import HealthWarning
+from nmt_prep.sentences.search import Beads
+
+_POINTS = 32
+"""Most points of the path of a document."""
+
+_SHOWN = 12
+"""Number of documents whose paths the report shows: the worst ones."""
+
+_NAMED = 20
+"""Most documents that a warning names."""
+
+LEAST_JUDGED = 8
+"""Least number of beads with both sides of a document that is compared with chance."""
+
+_LEAST_ABOVE_CHANCE = 0.35
+"""Least share of the beads of translations that score higher than nine tenths of shuffled beads."""
+
+_LEAST_ALIGNED = 0.2
+"""Least share of the sentences of translations that have a counterpart."""
+
+
+@dataclass(frozen=True)
+class DocumentNote:
+    """A document, or a piece of a long one.
+
+    Attributes:
+        name: its name.
+        sentences: numbers of sentences of both sides.
+        kinds: numbers of beads by the numbers of their sentences, such as ``1-2``.
+        alone: number of sentences without counterpart.
+        score: sum of the scores of the beads that have one.
+        scored: their number.
+        above: the number of them that score higher than nine tenths of shuffled beads.
+        path: places in both sides that the path passes.
+    """
+
+    name: str
+    sentences: tuple[int, int]
+    kinds: dict[str, int]
+    alone: int
+    score: float
+    scored: int
+    above: int
+    path: tuple[tuple[int, int], ...]
+
+    @property
+    def aligned(self) -> float:
+        """Share of the sentences that have a counterpart."""
+        return 1 - self.alone / max(sum(self.sentences), 1)
+
+    @property
+    def is_translation(self) -> bool:
+        """False if the sides do not seem to translate each other."""
+        if self.scored < LEAST_JUDGED:
+            return True
+        return self.aligned >= _LEAST_ALIGNED and self.above >= _LEAST_ABOVE_CHANCE * self.scored
+
+    def followed_by(self, piece: DocumentNote) -> DocumentNote:
+        """Returns the note of a document and its next piece."""
+        x, y = self.sentences
+        path = (*self.path, *((a + x, b + y) for a, b in piece.path))
+        return DocumentNote(
+            self.name,
+            (x + piece.sentences[0], y + piece.sentences[1]),
+            dict(Counter(self.kinds) + Counter(piece.kinds)),
+            self.alone + piece.alone,
+            self.score + piece.score,
+            self.scored + piece.scored,
+            self.above + piece.above,
+            tuple(path[:: -(-len(path) // _POINTS)]),
+        )
+
+
+def note_of(
+    name: str, beads: Beads, scores: npt.NDArray[np.float64], chance: float, sentences: tuple[int, int]
+) -> DocumentNote:
+    """Returns the note of a document.
+
+    Args:
+        name: its name.
+        beads: its beads.
+        scores: their scores; NaN for beads without one.
+        chance: the score that a tenth of shuffled beads exceeds.
+        sentences: numbers of sentences of both sides.
+    """
+    sizes = np.column_stack([beads[:, 1] - beads[:, 0], beads[:, 3] - beads[:, 2]])
+    kinds = Counter(f"{a}-{b}" for a, b in sizes.tolist())
+    known = scores[~np.isnan(scores)]
+    ends = beads[:, [1, 3]]
+    points = ends[np.unique(np.linspace(0, len(ends) - 1, _POINTS).astype(np.int64))] if len(ends) else ends
+    path: tuple[tuple[int, int], ...] = tuple((int(a), int(b)) for a, b in points.tolist())
+    alone = int(sizes[sizes.min(axis=1) == 0].sum())
+    above = int((known > chance).sum())
+    total = round(float(np.add.accumulate(known)[-1]), 6) if len(known) else 0.0
+    return DocumentNote(name, sentences, dict(sorted(kinds.items())), alone, total, len(known), above, path)
+
+
+@dataclass(frozen=True)
+class CorpusNote:
+    """The documents of a corpus.
+
+    Attributes:
+        documents: number of aligned documents.
+        sentences: numbers of sentences of both sides.
+        kinds: numbers of beads by the numbers of their sentences, such as ``1-2``.
+        alone: number of sentences without counterpart.
+        pairs: number of pairs that were written.
+        weak: number of pairs with a lower score than ``documents.min``.
+        refused: documents that are left out, with the reason: ``empty``, ``unequal``, ``repeated`` or ``untranslated``.
+        worst: the documents with the smallest shares of sentences with a counterpart, and the untranslated ones.
+    """
+
+    documents: int
+    sentences: tuple[int, int]
+    kinds: dict[str, int]
+    alone: int
+    pairs: int
+    weak: int
+    refused: tuple[tuple[str, str], ...]
+    worst: tuple[DocumentNote, ...]
+
+
+def joined_notes(notes: Iterable[DocumentNote]) -> Iterator[DocumentNote]:
+    """Yields a note for each document; the pieces of a document follow one another."""
+    held: DocumentNote | None = None
+    for note in notes:
+        if held is not None and note.name == held.name:
+            held = held.followed_by(note)
+            continue
+        if held is not None:
+            yield held
+        held = note
+    if held is not None:
+        yield held
+
+
+def corpus_note(notes: Sequence[DocumentNote], pairs: int, weak: int, refused: Iterable[tuple[str, str]]) -> CorpusNote:
+    """Returns the note of a corpus from those of its documents, and the documents that were not aligned."""
+    kept = [note for note in notes if note.is_translation]
+    kinds: Counter[str] = Counter()
+    for note in kept:
+        kinds.update(note.kinds)
+    untranslated = [note for note in notes if not note.is_translation]
+    worst = sorted(kept, key=lambda note: note.aligned)[: max(_SHOWN - len(untranslated), 1)]
+    return CorpusNote(
+        len(kept),
+        (sum(note.sentences[0] for note in kept), sum(note.sentences[1] for note in kept)),
+        dict(kinds.most_common()),
+        sum(note.alone for note in kept),
+        pairs,
+        weak,
+        (*refused, *((note.name, "untranslated") for note in untranslated)),
+        (*untranslated[:_SHOWN], *worst),
+    )
+
+
+_TEXTS = {
+    "empty": "have no text on a side",
+    "unequal": "have ten times as much text on one side",
+    "repeated": "have the same text as an earlier document",
+    "untranslated": "do not translate each other",
+}
+
+
+@dataclass(frozen=True)
+class SentencesObserved:
+    """What the stage observed.
+
+    Attributes:
+        corpora: notes by split and corpus.
+        warnings: warnings about documents that were left out.
+    """
+
+    corpora: dict[str, dict[str, CorpusNote]] = field(default_factory=dict)
+    warnings: tuple[HealthWarning, ...] = ()
+
+
+def warnings_of(corpora: Mapping[str, Mapping[str, CorpusNote]]) -> Iterator[HealthWarning]:
+    """Yields a warning for each reason for which documents of a corpus were left out."""
+    for split, notes in corpora.items():
+        for corpus, note in notes.items():
+            for reason, text in _TEXTS.items():
+                names = [name for name, why in note.refused if why == reason]
+                if names:
+                    more = f" and {len(names) - _NAMED:,} more" * (len(names) > _NAMED)
+                    shown = f"{', '.join(names[:_NAMED])}{more}"
+                    share = len(names) / (len(note.refused) + note.documents)
+                    what = f"{len(names):,} documents {text}, and are left out: {shown}"
+                    yield HealthWarning(f"{reason}_documents", what, corpus, split, value=len(names), share=share)

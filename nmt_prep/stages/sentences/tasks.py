@@ -1,0 +1,529 @@
+"""The tasks of the stage sentences: documents are read, divided into sentences, and aligned, a shard at a time.
+
+The rounds are
+
+1. ``documents``: a task for each corpus reads its documents into shards;
+2. ``sentences-first``: a task for each shard divides its documents into sentences, finds first paths, and divides long
+   documents into pieces, so that a task of a later round holds a few thousand sentences;
+3. ``sentences-1`` and ``sentences``: a task for each shard finds paths by the words of a model that was learned from
+   the paths before. The last one writes the pairs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from nmt_prep.align.model import Model, check_known, shared_model
+from nmt_prep.artefacts import atomic_write
+from nmt_prep.columns import TextColumn
+from nmt_prep.config.documents import Documents
+from nmt_prep.digests import sha256_of
+from nmt_prep.engines import Tick
+from nmt_prep.errors import AlignmentModelError, CorpusError
+from nmt_prep.pipeline.rounds import Round
+from nmt_prep.sentences.aligner import Aligner, Lexicon, Texts, capped
+from nmt_prep.sentences.documents import Raw, joint_of, lines_of_html, read_documents, sentences_of
+from nmt_prep.sentences.search import Beads, lengths_of, path_by_lengths
+from nmt_prep.sides import SIDES
+from nmt_prep.stages.sentences.observed import DocumentNote, note_of
+
+SHARD_BYTES = 2 << 20
+"""Bytes of text of a shard, both sides together; a longer document is alone in its shard."""
+
+LONGEST_PIECE = 5_000
+"""Number of source sentences from which on a document is divided into pieces."""
+
+_CUT_WITHIN = 500
+"""Sentences before and after the middle between pieces among which the place to cut is chosen."""
+
+MOST_TIMES = 10
+"""Sides whose lengths differ by this factor are no translations of each other."""
+
+
+@dataclass(frozen=True)
+class ReadTask:
+    """The documents of a corpus to read.
+
+    Attributes:
+        key: name of the task.
+        where: key of the corpus in the config, for messages.
+        files: names of documents, and their files by side; or the files that hold all of them.
+        names: names of the files in messages, if they differ from their paths.
+        options: how the documents are stored.
+        encoding: encoding of the text.
+        directory: directory for the shards.
+    """
+
+    key: str
+    where: str
+    files: tuple[tuple[str, dict[str, Path]], ...]
+    names: dict[Path, str]
+    options: Documents
+    encoding: str
+    directory: Path
+
+
+@dataclass(frozen=True)
+class RawShard:
+    """A file of documents, and the bytes of their text."""
+
+    file: Path
+    bytes: int
+
+
+@dataclass(frozen=True)
+class ReadDocuments:
+    """The shards of a corpus; documents that are left out, each with the reason."""
+
+    shards: tuple[RawShard, ...]
+    refused: tuple[tuple[str, str], ...]
+
+
+def read_shards(task: ReadTask, tick: Tick) -> ReadDocuments:
+    """Writes the documents of a corpus to shards. Ticks are documents.
+
+    Raises:
+        CorpusError: a file cannot be read or is malformed; the message begins with the key of the corpus.
+        OutputError: a shard cannot be written.
+    """
+    shards: list[RawShard] = []
+    refused: list[tuple[str, str]] = []
+    held: list[Raw] = []
+    seen: set[bytes] = set()
+    size = 0
+
+    def write() -> None:
+        file = task.directory / f"{task.key}-{len(shards):05d}.parquet"
+        columns = [pa.array(column, pa.large_string()) for column in zip(*held, strict=True)]
+        _write(file, pa.table(columns, ["name", "source", "target"]))
+        shards.append(RawShard(file, size))
+        held.clear()
+
+    try:
+        for name, files in task.files:
+            for document in read_documents(name, files, task.options, task.encoding):
+                tick(1)
+                if (reason := _fault(document, seen)) is not None:
+                    refused.append((document[0], reason))
+                    continue
+                length = sum(len(text.encode()) for text in document[1:])
+                if held and size + length > SHARD_BYTES:
+                    write()
+                    size = 0
+                held.append(document)
+                size += length
+    except CorpusError as error:
+        message = str(error)
+        for path, shown in task.names.items():
+            message = message.replace(str(path), shown)
+        raise type(error)(f"{task.where}: {message}") from error
+    if held:
+        write()
+    if not shards:
+        reasons = ", ".join(sorted({reason for _, reason in refused})) or "there are none"
+        raise CorpusError(
+            f"{task.where}: no document can be aligned ({reasons}); correct the url, or remove the corpus"
+        )
+    return ReadDocuments(tuple(shards), tuple(refused))
+
+
+def _fault(document: Raw, seen: set[bytes]) -> str | None:
+    """Returns the reason to leave out a document; None for none. ``seen`` has digests of the documents so far."""
+    _, source, target = document
+    sizes = [len("".join(text.split())) for text in (source, target)]
+    if not min(sizes):
+        return "empty"
+    if max(sizes) >= MOST_TIMES * min(sizes) and max(sizes) > MOST_TIMES * 10:
+        return "unequal"
+    digest = hashlib.sha256(f"{source}\0{target}".encode()).digest()
+    if digest in seen:
+        return "repeated"
+    seen.add(digest)
+    return None
+
+
+READ = Round(
+    "documents",
+    read_shards,
+    ReadDocuments,
+    unit="documents",
+    words="reading documents",
+    made=lambda _, result: [shard.file for shard in result.shards],
+)
+
+
+@dataclass(frozen=True)
+class FirstTask:
+    """A shard whose documents are divided into sentences and aligned for the first time.
+
+    Attributes:
+        key: name of the task.
+        where: key of the corpus in the config, for messages.
+        raw: the shard.
+        options: how the documents are divided.
+        languages: the languages of both sides.
+        prior: a model of other text; None for none.
+        directory: directory for the files.
+    """
+
+    key: str
+    where: str
+    raw: Path
+    options: Documents
+    languages: tuple[str, str]
+    prior: Path | None
+    directory: Path
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Aligned documents.
+
+    Attributes:
+        file: the sentences of the documents.
+        beads: the beads of each document.
+        pairs: the text of the beads, in the same order; a sentence without counterpart has an empty one.
+        count: number of beads.
+        sentences: number of source sentences.
+    """
+
+    file: Path
+    beads: Path
+    pairs: Path
+    count: int
+    sentences: int
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All files."""
+        return self.file, self.beads, self.pairs
+
+
+@dataclass(frozen=True)
+class FirstShards:
+    """The shards made of one: several if it has a long document; and documents without sentences."""
+
+    shards: tuple[Shard, ...]
+    empty: tuple[str, ...]
+
+
+def align_first(task: FirstTask, tick: Tick) -> FirstShards:
+    """Divides documents into sentences, and aligns them by lengths, equal words and what a prior knows.
+
+    Ticks are bytes of text.
+
+    Raises:
+        CorpusError: a text cannot be parsed, or a model of other languages was given.
+        MissingPackageError: the extra ``documents`` is not installed.
+        OutputError: a file cannot be written.
+    """
+    empty: list[str] = []
+    held: list[tuple[str, Texts]] = []
+    groups: list[list[tuple[str, Texts]]] = []
+    for row in _rows(task.raw):
+        name, *raw = row["name"], row["source"], row["target"]
+        try:
+            texts = tuple(_divided(text, task.options, tag) for text, tag in zip(raw, task.languages, strict=True))
+        except CorpusError as error:
+            raise CorpusError(f"{task.where}: document {name}: {error}") from error
+        tick(sum(map(len, raw)))
+        if not all(map(len, texts)):
+            empty.append(name)
+        elif len(texts[0]) <= LONGEST_PIECE:
+            held.append((name, (texts[0], texts[1])))
+        else:
+            groups += [[(name, piece)] for piece in _pieces((texts[0], texts[1]))]
+    groups += [held] if held else []
+    shards = []
+    for number, documents in enumerate(groups):
+        file = task.directory / f"{task.key}-{number:05d}.parquet"
+        names, texts_of = zip(*documents, strict=True)
+        columns = [
+            pa.array(names, pa.large_string()),
+            *(_lists([texts[side] for texts in texts_of]) for side in (0, 1)),
+        ]
+        _write(file, pa.table(columns, ["name", "source", "target"]))
+        paths = Aligner(texts_of, Lexicon.begun(texts_of, _checked_prior(task, texts_of))).first_paths()
+        shards.append(_written(file, task.key, number, texts_of, paths, task.languages))
+    return FirstShards(tuple(shards), tuple(empty))
+
+
+def _checked_prior(task: FirstTask, texts: Sequence[Texts]) -> Model | None:
+    if task.prior is None:
+        return None
+    prior = shared_model(task.prior)
+    try:
+        check_known(
+            prior, task.raw, *(TextColumn.from_arrow(pa.concat_arrays(side)) for side in zip(*texts, strict=True))
+        )
+    except AlignmentModelError as error:
+        message = str(error).replace(str(task.raw), "the documents")
+        raise AlignmentModelError(f"{task.where}.documents.model: {message}") from error
+    return prior
+
+
+def _divided(text: str, options: Documents, language: str) -> pa.Array:
+    if options.format == "html":
+        text = lines_of_html(text)
+    return pa.array(sentences_of(text, options.split, language), pa.large_string())
+
+
+def _pieces(texts: Texts) -> Iterator[Texts]:
+    """Yields pieces of a long document, cut in the middle of the longest runs of beads of two sentences.
+
+    The path is that of the lengths of sentences, in memory for a few bytes of each sentence.
+    """
+    beads = path_by_lengths(*map(lengths_of, texts))
+    single = (beads[:, 1] - beads[:, 0] == 1) & (beads[:, 3] - beads[:, 2] == 1)
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], single.astype(np.int8), [0]])))
+    runs = edges.reshape(-1, 2)  # beads from and to
+    count = -(-len(texts[0]) // LONGEST_PIECE)
+    cuts = [(0, 0)]
+    for number in range(1, count):
+        middle = np.searchsorted(beads[:, 0], number * len(texts[0]) // count)
+        inside = np.clip(runs, middle - _CUT_WITHIN, middle + _CUT_WITHIN)
+        place = middle if not len(runs) else int(inside[np.argmax(np.diff(inside)[:, 0])].sum()) // 2
+        cuts.append((int(beads[place, 0]), int(beads[place, 2])))
+    cuts.append((len(texts[0]), len(texts[1])))
+    for (a, c), (b, d) in pairwise(cuts):
+        if b > a and d > c:
+            yield texts[0][a:b], texts[1][c:d]
+
+
+FIRST = Round(
+    "sentences-first",
+    align_first,
+    FirstShards,
+    unit="bytes",
+    words="aligning sentences by lengths",
+    made=lambda _, result: [file for shard in result.shards for file in shard.files],
+)
+
+
+@dataclass(frozen=True)
+class CapTask:
+    """A prior model to cap to the size of a corpus."""
+
+    key: str
+    prior: Path
+    sentences: int
+    output: Path
+
+
+def cap_prior(task: CapTask, tick: Tick) -> str:
+    """Writes a prior with no more words than the documents have, about; returns its name.
+
+    Raises:
+        AlignmentModelError: the prior cannot be read.
+        OutputError: the file cannot be written.
+    """
+    del tick
+    capped(shared_model(task.prior), task.sentences).save(task.output)
+    return task.output.name
+
+
+CAP = Round("sentences-prior", cap_prior, str, unit="models", made=lambda task, _: [task.output])
+
+
+@dataclass(frozen=True)
+class AlignTask:
+    """A shard to align by the words of a model.
+
+    Attributes:
+        key: name of the task.
+        shard: the shard with the beads before.
+        model: the model.
+        prior: the capped model that it began with; None for none.
+        learned: True if the model learned from the beads before.
+        languages: the languages of both sides.
+        least: least score of a pair; None to keep all.
+        output: directory for files, or the file of pairs of the last round.
+    """
+
+    key: str
+    shard: Shard
+    model: Path
+    prior: Path | None
+    learned: bool
+    languages: tuple[str, str]
+    least: float | None
+    output: Path
+
+
+def align_again(task: AlignTask, tick: Tick) -> Shard:
+    """Finds the paths of a shard by the words of a model. It ticks for each bead.
+
+    Raises:
+        OutputError: a file cannot be written.
+    """
+    _, texts, before = _shard(task.shard)
+    paths = Aligner(texts, _lexicon(task.model, task.prior)).paths(before, learned=task.learned)
+    tick(task.shard.count)
+    return _written(task.shard.file, task.key, 0, texts, paths, task.languages, task.output)
+
+
+AGAIN = Round("sentences-1", align_again, Shard, made=lambda _, shard: shard.files, words="aligning sentences by words")
+
+
+@dataclass(frozen=True)
+class AlignedPairs:
+    """The pairs of a shard.
+
+    Attributes:
+        pairs: number of pairs.
+        weak: number of pairs that were dropped for their scores.
+        notes: notes of its documents, or pieces of documents.
+        sha256: digest of the file; empty if there are no pairs, and so no file.
+        size: size of the file in bytes.
+    """
+
+    pairs: int
+    weak: int
+    notes: tuple[DocumentNote, ...]
+    sha256: str
+    size: int
+
+
+def write_pairs(task: AlignTask, tick: Tick) -> AlignedPairs:
+    """Finds the last paths of a shard, and writes its pairs with documents and scores. It ticks for each bead.
+
+    Raises:
+        OutputError: a file cannot be written.
+    """
+    names, texts, before = _shard(task.shard)
+    aligner = Aligner(texts, _lexicon(task.model, task.prior))
+    paths = aligner.paths(before, learned=task.learned)
+    copies = np.concatenate([_known(path, old) for path, old in zip(paths, before, strict=True)])
+    scores = aligner.scores(paths, copies if task.learned else np.zeros_like(copies))
+    chance = _chance(aligner, paths)
+    notes, chosen, weak, first = [], [], 0, 0
+    for name, sides, path in zip(names, texts, paths, strict=True):
+        own = scores[first : first + len(path)]
+        first += len(path)
+        sizes = len(sides[0]), len(sides[1])
+        notes.append(note_of(name, path, own, chance, sizes))
+        kept = (path[:, 1] > path[:, 0]) & (path[:, 3] > path[:, 2])
+        strong = kept if task.least is None else kept & ~(own < task.least)
+        weak += int(kept.sum() - strong.sum())
+        if not notes[-1].is_translation:
+            continue
+        columns = _joined(sides, path[strong], task.languages)
+        documents = pa.array([name] * int(strong.sum()), pa.large_string())
+        chosen.append(pa.table([*columns, documents, pa.array(own[strong], from_pandas=True)], _COLUMNS))
+    tick(task.shard.count)
+    pairs = sum(map(len, chosen))
+    if not pairs:
+        return AlignedPairs(0, weak, tuple(notes), "", 0)
+    _write(task.output, pa.concat_tables(chosen))
+    return AlignedPairs(pairs, weak, tuple(notes), sha256_of(task.output), task.output.stat().st_size)
+
+
+_COLUMNS = ["source", "target", "document", "score"]
+
+PAIRS = Round(
+    "sentences",
+    write_pairs,
+    AlignedPairs,
+    made=lambda task, result: [task.output] if result.pairs else [],
+    words="writing aligned sentences",
+)
+
+
+def _known(path: Beads, before: Beads) -> npt.NDArray[np.int64]:
+    """Returns 1 for each bead that is one of the beads before, else 0."""
+    old = {tuple(bead) for bead in before.tolist()}
+    return np.array([tuple(bead) in old for bead in path.tolist()], np.int64)
+
+
+def _chance(aligner: Aligner, paths: Sequence[Beads]) -> float:
+    """Returns the score that a tenth of shuffled beads exceeds: each source has the target of a distant bead."""
+    scores = aligner.shuffled_scores(paths)
+    known = np.sort(scores[~np.isnan(scores)])
+    return float(known[len(known) * 9 // 10]) if len(known) else -np.inf
+
+
+_LOADING = Lock()
+
+
+def _lexicon(model: Path, prior: Path | None) -> Lexicon:
+    """Returns what a model knows; the tasks of a process share it."""
+    with _LOADING:
+        return _loaded(model, prior, model.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=1)
+def _loaded(model: Path, prior: Path | None, changed: int) -> Lexicon:
+    del changed
+    lexicon = Lexicon(Model.load(model), None if prior is None else Model.load(prior))
+    _ = lexicon.links  # threads of several tasks would each compute it
+    return lexicon
+
+
+def _written(
+    file: Path,
+    key: str,
+    number: int,
+    texts: Sequence[Texts],
+    paths: Sequence[Beads],
+    languages: tuple[str, str],
+    directory: Path | None = None,
+) -> Shard:
+    """Writes the beads of a shard and their text."""
+    where = directory or file.parent
+    beads, pairs = (where / f"{key}-{number:05d}.{what}.parquet" for what in ("beads", "pairs"))
+    lists = pa.array([path.ravel() for path in paths], pa.large_list(pa.int64()))
+    _write(beads, pa.table([lists], ["beads"]))
+    text = [_joined(sides, path, languages) for sides, path in zip(texts, paths, strict=True)]
+    columns = [pa.chunked_array(side) for side in zip(*text, strict=True)]
+    _write(pairs, pa.table(columns, list(SIDES)))
+    return Shard(file, beads, pairs, sum(map(len, paths)), sum(len(sides[0]) for sides in texts))
+
+
+def _joined(sides: Texts, beads: Beads, languages: tuple[str, str]) -> Iterator[pa.Array]:
+    """Yields the text of beads, for each side."""
+    for side, language, column in zip(sides, languages, (0, 2), strict=True):
+        lines, joint = side.to_pylist(), joint_of(language)
+        bounds = beads[:, column : column + 2].tolist()
+        yield pa.array([joint.join(lines[begin:end]) for begin, end in bounds], pa.large_string())
+
+
+def _lists(columns: Sequence[pa.Array]) -> pa.Array:
+    offsets = np.cumsum([0, *map(len, columns)])
+    return pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), pa.concat_arrays(columns))
+
+
+def _shard(shard: Shard) -> tuple[list[str], list[Texts], list[Beads]]:
+    """Returns the names of the documents of a shard, their sentences, and their beads before."""
+    table = pq.read_table(shard.file, use_threads=False).combine_chunks()
+    sides = [table.column(side).combine_chunks() for side in ("source", "target")]
+    texts = [(sides[0][row].values, sides[1][row].values) for row in range(len(table))]
+    beads = pq.read_table(shard.beads, use_threads=False).column("beads")
+    paths = [np.asarray(row.values.to_numpy(), np.int64).reshape(-1, 4) for row in beads]
+    return table.column("name").to_pylist(), texts, paths
+
+
+def _rows(path: Path) -> Iterator[Mapping[str, str]]:
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(64, use_threads=False):
+            yield from batch.to_pylist()
+
+
+def _write(path: Path, table: pa.Table) -> None:
+    with atomic_write(path) as beside:
+        pq.write_table(table, beside, compression="zstd", compression_level=1, write_statistics=False)
+
+
+def total_bytes(results: Iterable[ReadDocuments]) -> int:
+    """Returns the bytes of text of the documents that were read."""
+    return sum(shard.bytes for result in results for shard in result.shards)

@@ -1,0 +1,119 @@
+"""Documents in files of all forms, and their sentences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from nmt_prep.config.documents import Documents
+from nmt_prep.errors import CorpusError, InvalidTextError
+from nmt_prep.sentences.documents import (
+    files_of_directories,
+    joint_of,
+    lines_of_html,
+    pairs_of_list,
+    read_documents,
+    read_text,
+    sentences_of,
+)
+
+
+def documents(files: dict[str, Path], encoding: str = "utf-8", **options: Any) -> list[tuple[str, str, str]]:
+    return list(read_documents("name", files, Documents(**options), encoding))
+
+
+def sides(tmp_path: Path, source: str, target: str) -> dict[str, Path]:
+    files = {"source": tmp_path / "s", "target": tmp_path / "t"}
+    for file, text in zip(files.values(), (source, target), strict=True):
+        file.write_bytes(text.encode())
+    return files
+
+
+def test_a_file_is_a_document(tmp_path: Path) -> None:
+    files = sides(tmp_path, "\ufeffA.\r\nB.\u2028C.\n", "X.\n")
+    assert documents(files) == [("name", "A.\nB.\u2028C.", "X.")]
+
+
+def test_lines_divide_a_long_text(tmp_path: Path) -> None:
+    files = sides(
+        tmp_path, "<doc 1>\nA.\nB.\n</doc>\n<doc 2>\nC.\n</doc>\n", "<doc 1>\nX.\n</doc>\n<doc 2>\nY.\n</doc>\n"
+    )
+    assert documents(files, divider="</?doc.*>") == [("0", "A.\nB.", "X."), ("1", "C.", "Y.")]
+    files["target"].write_text("<doc 1>\nX.\n</doc>\n")
+    with pytest.raises(
+        CorpusError, match=r"document 2 is '1' in .*s, but no document in .*t; both files need the same"
+    ):
+        documents(files, divider="</?doc.*>")
+
+
+def test_rows_with_one_id_are_a_document(tmp_path: Path) -> None:
+    files = sides(tmp_path, "d1\tA.\nd1\tB.\nd2\tC.\n", "d1\tX.\nd2\tY.\nd2\tZ.\n")
+    assert documents(files, format="tsv", id=0, text=1) == [("d1", "A.\nB.", "X."), ("d2", "C.", "Y.\nZ.")]
+    files["target"].write_text("d1\tX.\nd3\tY.\n")
+    with pytest.raises(CorpusError, match=r"document 2 is 'd2' in .*s, but 'd3' in"):
+        documents(files, format="tsv", id=0, text=1)
+    with pytest.raises(CorpusError, match=r"s:1: 2 columns, but column 5 is needed"):
+        documents(files, format="tsv", id=0, text=5)
+
+
+def test_a_row_has_both_texts(tmp_path: Path) -> None:
+    both = {"both": tmp_path / "both"}
+    both["both"].write_text('{"t": {"en": "A.\\nB."}, "de": "X.", "n": 7}\n{"t": {"en": "C."}, "de": "Y.", "n": 8}\n')
+    places = {"format": "jsonl", "source": "t.en", "target": "de"}
+    assert documents(both, **places) == [("0", "A.\nB.", "X."), ("1", "C.", "Y.")]
+    assert [name for name, _, _ in documents(both, **places, id="n")] == ["7", "8"]
+    with pytest.raises(CorpusError, match=r"both:1: no text at 't.fr'; fix the row, or correct the place"):
+        documents(both, format="jsonl", source="t.fr", target="de")
+    table = pa.table({"t": pa.array([{"en": "A."}, {"en": "B."}]), "de": ["X.", "Y."], "id": ["one", "one"]})
+    pq.write_table(table, both["both"])
+    assert documents(both, format="parquet", source="t.en", target="de", id="id") == [("one", "A.\nB.", "X.\nY.")]
+    with pytest.raises(CorpusError, match=r"no field 'fr' \(it has t, de, id\)"):
+        documents(both, format="parquet", source="t.en", target="fr")
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "text").write_bytes(b"A.\nB\xe9.\n")
+    assert read_text(tmp_path / "text", "windows-1252") == "A.\nBé."
+    with pytest.raises(
+        InvalidTextError, match=r"text: not UTF-8 in or soon after line .*; convert the file, or give its"
+    ):
+        read_text(tmp_path / "text", "utf-8")
+    with pytest.raises(CorpusError, match=r"cannot read .*none: No such file"):
+        read_text(tmp_path / "none", "utf-8")
+    with pytest.raises(CorpusError, match=r"text: not a Parquet file that can be read"):
+        documents({"both": tmp_path / "text"}, format="parquet", source="a", target="b")
+    (tmp_path / "text").write_text("{\n")
+    with pytest.raises(CorpusError, match=r"text:1: not JSON"):
+        documents({"both": tmp_path / "text"}, format="jsonl", source="a", target="b")
+
+
+def test_lists_and_directories(tmp_path: Path) -> None:
+    (tmp_path / "list").write_text("a/1.txt\tb/1.txt\n\n/x\ty\n")
+    assert pairs_of_list(tmp_path / "list") == [
+        (tmp_path / "a" / "1.txt", tmp_path / "b" / "1.txt"),
+        (Path("/x"), tmp_path / "y"),
+    ]
+    (tmp_path / "list").write_text("a/1.txt\n")
+    with pytest.raises(CorpusError, match=r"list:1: expected two paths with a tab between"):
+        pairs_of_list(tmp_path / "list")
+    with pytest.raises(CorpusError, match=r"cannot read the directory .*none"):
+        files_of_directories(tmp_path, tmp_path / "none")
+
+
+def test_sentences_of_running_text() -> None:
+    text = "Das ist Dr. Müller. Er wohnt\nin Bonn.\n\nEnde."
+    assert sentences_of(text, "lines", "de") == ["Das ist Dr. Müller. Er wohnt", "in Bonn.", "Ende."]
+    assert sentences_of(text, "paragraphs", "de") == ["Das ist Dr. Müller.", "Er wohnt", "in Bonn.", "Ende."]
+    assert sentences_of(text, "wrapped", "de-AT") == ["Das ist Dr. Müller.", "Er wohnt in Bonn.", "Ende."]
+    assert sentences_of("这是\n句子。那是另一个。", "wrapped", "zh") == ["这是句子。", "那是另一个。"]
+    assert sentences_of("Ek. Du! 这是。", "paragraphs", "qaa") == ["Ek.", "Du!", "这是。"]  # an unknown language
+    assert (joint_of("zh-TW"), joint_of("de")) == ("", " ")
+
+
+def test_text_of_html() -> None:
+    html = "<html><head><title>T</title></head><h1>A</h1><p>b <b>c</b><script>x</script></p><ul><li>d<li>e</ul>"
+    assert sentences_of(lines_of_html(html), "lines", "en") == ["A", "b c", "d", "e"]

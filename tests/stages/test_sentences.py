@@ -1,0 +1,252 @@
+"""The stage sentences: corpora of documents of all forms, resumed, with any number of workers."""
+
+from __future__ import annotations
+
+import io
+import random
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import nmt_prep
+from nmt_prep.checks import check_config
+from nmt_prep.config import Config
+from nmt_prep.engines import LocalEngine
+from nmt_prep.errors import AlignmentError, ConfigError, CorpusError, NmtPrepError
+from nmt_prep.pipeline.pipeline import Pipeline
+from nmt_prep.pipeline.stage import observed_in
+from nmt_prep.progress import Progress
+from nmt_prep.stages import STAGES
+from nmt_prep.stages.sentences import Sentences, tasks
+from nmt_prep.stages.sentences.observed import SentencesObserved
+from tests.sentences.documents import Lines, shuffled_document
+from tests.stages.runs import manifest
+
+URL = {"source": "en/", "target": "de/"}
+
+
+def text_of(lines: Lines) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+@pytest.fixture
+def books(tmp_path: Path) -> list[tuple[str, str]]:
+    """Writes four documents to directories; returns their texts."""
+    texts = []
+    for number in range(4):
+        (source, target), _ = shuffled_document(random.Random(number), 40)
+        texts.append((text_of(source), text_of(target)))
+        for side, text in zip(("en", "de"), texts[-1], strict=True):
+            (tmp_path / side).mkdir(exist_ok=True)
+            (tmp_path / side / f"{number}.txt").write_text(text, encoding="utf-8")
+    return texts
+
+
+def config(tmp_path: Path, url: Any = URL, documents: dict[str, Any] | None = None, **more: Any) -> Config:
+    corpus = {"name": "books", "url": url, "documents": documents or {}, **more}
+    base = {"name": "t", "languages": {"source": "en", "target": "de"}, "seed": 1, "splits": {"train": [corpus]}}
+    return check_config({**base, "output_dir": str(tmp_path / "run")}, "config").within(tmp_path)
+
+
+def run(made: Config, workers: int = 2, until: str = "compile") -> None:
+    stages = [stage for stage in STAGES if stage.applies(made)]
+    Pipeline(stages, made, Progress()).run(LocalEngine(workers), until=until)
+
+
+def rows(made: Config) -> list[tuple[str, str, str]]:
+    files = sorted((made.run_dir / "sentences" / "train").iterdir())
+    return [
+        (row["source"], row["target"], row["document"]) for file in files for row in pq.read_table(file).to_pylist()
+    ]
+
+
+def notes(made: Config) -> SentencesObserved:
+    observed: SentencesObserved = observed_in(manifest(made, "sentences"), Sentences)
+    return observed
+
+
+def test_directories_to_compiled_pairs(tmp_path: Path, books: list[tuple[str, str]]) -> None:
+    made = config(tmp_path)
+    run(made)
+    pairs = rows(made)
+    assert list(dict.fromkeys(name for _, _, name in pairs)) == ["0.txt", "1.txt", "2.txt", "3.txt"]
+    assert pairs[0] == (
+        "The forest 35 visits the train in the morning. The forest paints the kitchen.",
+        "Wald 35 besucht Zug am Morgen. Wald malt Küche.",
+        "0.txt",
+    )
+    compiled = pq.read_table(made.run_dir / "compiled" / "train" / "part-000-00000-00000.parquet")
+    assert compiled.column_names == ["source", "target", "corpus", "row", "document", "score:sentences"]
+    columns = (compiled.column(name).to_pylist() for name in ("source", "target", "document"))
+    assert list(zip(*columns, strict=True)) == pairs
+    note = notes(made).corpora["train"]["books"]
+    assert (note.documents, note.refused, note.pairs) == (4, (), len(pairs))
+    assert note.sentences == tuple(sum(text[side].count("\n") for text in books) for side in (0, 1))
+    assert sum(note.kinds.values()) >= len(pairs)
+
+
+def test_all_forms_give_the_same_pairs(tmp_path: Path, books: list[tuple[str, str]]) -> None:
+    made = config(tmp_path)
+    run(made, until="sentences")
+    expected = [pair[:2] for pair in rows(made)]
+    with tarfile.open(tmp_path / "books.tar", "w") as archive:
+        for side in ("en", "de"):
+            archive.add(tmp_path / side, side)
+        for side, at in (("en", 0), ("de", 1)):
+            long = "".join(f"#\n{text[at]}" for text in books).encode()
+            info = tarfile.TarInfo(f"long.{side}")
+            info.size = len(long)
+            archive.addfile(info, io.BytesIO(long))
+    (tmp_path / "list.tsv").write_text("".join(f"en/{n}.txt\tde/{n}.txt\n" for n in range(4)))
+    for side, at in (("en", 0), ("de", 1)):
+        rows_ = "".join(f"{n}\t{line}\n" for n, text in enumerate(books) for line in text[at].splitlines())
+        (tmp_path / f"rows.{side}").write_text(rows_, encoding="utf-8")
+    forms: list[tuple[Any, dict[str, Any], dict[str, Any]]] = [
+        ("books.tar", {}, {"source": "en/*.txt", "target": "de/*.txt"}),
+        ("books.tar", {"divider": "#"}, {"source": "long.en", "target": "long.de"}),
+        ("list.tsv", {"format": "list"}, {}),
+        ({"source": "rows.en", "target": "rows.de"}, {"format": "tsv", "id": 0, "text": 1}, {}),
+        ({"source": "de/", "target": "en/"}, {}, {"swap": True}),
+    ]
+    for url, documents, more in forms:
+        other = config(tmp_path / "other", url, documents, **more).within(tmp_path)
+        run(other, until="compile")
+        if "swap" not in more:
+            assert [pair[:2] for pair in rows(other)] == expected
+
+
+def test_workers_and_kills_do_not_change_the_bytes(
+    tmp_path: Path, books: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "SHARD_BYTES", 4000)
+    made, other = config(tmp_path), config(tmp_path / "other").within(tmp_path)
+    run(made, workers=1, until="sentences")
+    real, left = tasks._written, [3]
+
+    def written(*args: Any) -> tasks.Shard:
+        left[0] -= 1
+        if not left[0]:
+            raise CorpusError("killed")
+        return real(*args)
+
+    monkeypatch.setattr(tasks, "_written", written)
+    with pytest.raises(CorpusError, match="killed"):
+        run(other, workers=3, until="sentences")
+    run(other, workers=3, until="sentences")
+    digests = manifest(made, "sentences").files
+    assert len(digests) == 4
+    assert manifest(other, "sentences").files == digests
+
+
+def test_long_documents_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "LONGEST_PIECE", 100)
+    monkeypatch.setattr(tasks, "_CUT_WITHIN", 20)
+    (source, target), beads = shuffled_document(random.Random(1), 450)
+    for side, lines in (("en", source), ("de", target)):
+        (tmp_path / side).mkdir()
+        (tmp_path / side / "long").write_text(text_of(lines), encoding="utf-8")
+    made = config(tmp_path)
+    run(made, until="sentences")
+    assert len(manifest(made, "sentences").files) == 5
+    expected = {(" ".join(source[a:b]), " ".join(target[c:d]), "long") for a, b, c, d in beads}
+    assert len(expected & set(rows(made))) / len(expected) > 0.95
+    (note,) = notes(made).corpora["train"]["books"].worst
+    assert (note.name, note.sentences, len(note.path) <= 32) == ("long", (len(source), len(target)), True)
+
+
+def test_documents_that_cannot_be_aligned_are_left_out_by_name(tmp_path: Path, books: list[tuple[str, str]]) -> None:
+    (other, _), _ = shuffled_document(random.Random(50), 40)
+    additions = {
+        "empty.txt": ("Text.\n", " \n"),
+        "long.txt": ("Text. " * 300, "Text.\n"),
+        "same.txt": books[2],
+        "strange.txt": (text_of(other), books[1][1]),
+    }
+    for name, texts in additions.items():
+        for side, text in zip(("en", "de"), texts, strict=True):
+            (tmp_path / side / name).write_text(text, encoding="utf-8")
+    made = config(tmp_path)
+    run(made, until="sentences")
+    observed = notes(made)
+    assert dict(observed.corpora["train"]["books"].refused) == {
+        "empty.txt": "empty",
+        "long.txt": "unequal",
+        "same.txt": "repeated",
+        "strange.txt": "untranslated",
+    }
+    assert [warning.code for warning in observed.warnings] == [
+        "empty_documents",
+        "unequal_documents",
+        "repeated_documents",
+        "untranslated_documents",
+    ]
+    assert str(observed.warnings[-1]).endswith("1 documents do not translate each other, and are left out: strange.txt")
+    assert {name for _, _, name in rows(made)} == {f"{number}.txt" for number in range(4)}
+
+
+def test_weak_pairs_are_dropped(tmp_path: Path, books: list[tuple[str, str]]) -> None:
+    made = config(tmp_path)
+    run(made, until="sentences")
+    pairs = pq.read_table(made.run_dir / "sentences" / "train").to_pylist()
+    strict = config(tmp_path, documents={"min": 0.5})
+    run(strict, until="sentences")
+    kept = pq.read_table(strict.run_dir / "sentences" / "train").to_pylist()
+    assert kept == [pair for pair in pairs if pair["score"] is None or pair["score"] >= 0.5]
+    assert 0 < len(kept) < len(pairs)
+    assert notes(strict).corpora["train"]["books"].weak == len(pairs) - len(kept)
+
+
+@pytest.mark.parametrize(
+    ("url", "documents", "more", "message"),
+    [
+        ({"source": "en/", "target": "de"}, {}, {}, "give directories with documents for both sides"),
+        ({"source": "en/", "target": "http://x/"}, {}, {}, "directories and lists of documents must be local paths"),
+        ("a.tar", {}, {"member": "x"}, "format text needs files of both sides"),
+        (URL, {"format": "list"}, {}, "format list needs one file"),
+        (URL, {}, {"format": "tsv"}, "format is for files of pairs"),
+        (URL, {}, {"role": "vocab"}, "documents have two sides"),
+        ("a", {"format": "tsv", "source": 0}, {}, "format tsv in one file with both sides needs source and target"),
+        ("a", {"format": "tsv", "source": "x", "target": 1}, {}, "format tsv takes numbers of columns"),
+        (URL, {"text": 1}, {}, "text is for rows"),
+        (URL, {"divider": "("}, {}, r"divider: found the text '\('; allowed: a regular expression"),
+        (URL, {"format": "html", "divider": "x"}, {}, "divider is for format text, not html"),
+        (URL, {}, {"scores": {"x": 1}}, "scores are for files of pairs"),
+    ],
+)
+def test_wrong_configs(tmp_path: Path, url: Any, documents: dict[str, Any], more: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        config(tmp_path, url, documents, **more)
+
+
+def test_wrong_files(tmp_path: Path, books: list[tuple[str, str]]) -> None:
+    def fails(error: type[NmtPrepError], message: str, *args: Any, **more: Any) -> None:
+        with pytest.raises(error, match=message):
+            run(config(tmp_path, *args, **more), until="sentences")
+
+    (tmp_path / "en" / "9.txt").write_text("Text.\n")
+    fails(CorpusError, r"splits.train.books: .*en/9.txt has no counterpart of the same name in .*de; add or remove it")
+    (tmp_path / "en" / "9.txt").unlink()
+    fails(CorpusError, "splits.train.books: cannot read the directory .*fr", {"source": "en/", "target": "fr/"})
+    with tarfile.open(tmp_path / "x.tar", "w") as archive:
+        for name in ("en/0.txt", "en/1.txt", "de/2.txt", "de/3.txt", "fr/4.txt"):
+            archive.addfile(tarfile.TarInfo(name), io.BytesIO())
+    fails(AlignmentError, "matches 2 members, but", "x.tar", source="en/*", target="*/?.txt")
+    fails(CorpusError, r"0.txt is a member of one side only", "x.tar", source="en/*", target="de/*")
+    for side in ("en", "de"):
+        for number in range(4):
+            (tmp_path / side / f"{number}.txt").write_text("")
+    fails(CorpusError, r"splits.train.books: no document can be aligned \(empty\)")
+    (tmp_path / "de" / "0.txt").write_bytes(b"\xff")
+    fails(CorpusError, r"splits.train.books: .*de/0.txt: not UTF-8")
+
+
+def test_a_whole_run_traces_pairs(tmp_path: Path, books: list[tuple[str, str]]) -> None:
+    (tmp_path / "c.yaml").write_text(
+        "name: t\nlanguages: {source: en, target: de}\noutput_dir: %s\nseed: 1\nvocab: {size: 300}\nsplits:\n  train:\n"
+        "    - {name: books, url: {source: en/, target: de/}, documents: {}}\n" % (tmp_path / "run")
+    )
+    nmt_prep.run(tmp_path / "c.yaml")
+    assert (tmp_path / "run" / "report" / "index.html").exists()

@@ -4,6 +4,7 @@ A seed fixes every byte of the text, whatever the Python version or PYTHONHASHSE
 
     python scripts/make_toy_corpus.py --output data/toy --force          # the bundled corpus
     python scripts/make_toy_corpus.py --output data/toy --force --packaging dirty --pairs 600 --seed 2
+    python scripts/make_toy_corpus.py --output data/toy-multiway --force --packaging multiway --pairs 1000
     python scripts/make_toy_corpus.py --output /tmp/big --megabytes 2000 --packaging plain
 """
 
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from toy_corpus.grammar import Grammar, Pair
+from toy_corpus.multiway import package_multiway
 from toy_corpus.writer import package_dirty, package_plain, package_wmt
 
 PACKAGINGS = {"wmt": package_wmt, "plain": package_plain, "dirty": package_dirty}
@@ -21,6 +23,7 @@ FILES = {
     "wmt": ("training-parallel-toy.tgz", "dev.tgz"),
     "plain": ("train.en", "train.zh", "dev.en", "dev.zh"),
     "dirty": ("dirty-toy.tsv",),
+    "multiway": ("train.tsv", "dev.tsv"),
 }
 
 
@@ -73,9 +76,10 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=at_least(0), default=1, help="fixes the text (default: 1)")
     parser.add_argument(
         "--packaging",
-        choices=sorted(PACKAGINGS),
+        choices=sorted(FILES),
         default="wmt",
-        help="default: wmt (tgz and SGM); dirty: a TSV file of which every third pair is damaged",
+        help="default: wmt (tgz and SGM); dirty: a TSV file of which every third pair is damaged; multiway: TSV files "
+        "with a column each for English, German, Czech and French",
     )
     parser.add_argument("--force", action="store_true", help="replace files that exist")
     parsed = parser.parse_args(arguments)
@@ -90,12 +94,16 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Writes the corpus that the command line asks for."""
     options = parse_arguments(arguments)
+    max_bytes = None if options.megabytes is None else options.megabytes * 1_000_000
+    options.output.mkdir(parents=True, exist_ok=True)
+    if options.packaging == "multiway":
+        count = package_multiway(options.output, options.seed, options.pairs, options.dev_pairs, max_bytes)
+        print(f"{options.output}: {count:,} training rows", file=sys.stderr)
+        return
     dev = development_pairs(options.seed, options.dev_pairs)
     train = training_pairs(options.seed, dev)
-    max_bytes = None if options.megabytes is None else options.megabytes * 1_000_000
     if max_bytes is None:
         train = itertools.islice(train, options.pairs)
-    options.output.mkdir(parents=True, exist_ok=True)
     count = PACKAGINGS[options.packaging](options.output, train, dev, max_bytes)
     print(f"{options.output}: {count:,} training pairs, {len(dev):,} development pairs", file=sys.stderr)
 

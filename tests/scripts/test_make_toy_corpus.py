@@ -194,3 +194,16 @@ def test_sentences_agree_in_surface_form(sample: list[Pair]) -> None:
         assert english[0] == english[0].upper()
         assert english.endswith("?") == chinese.endswith("？"), english
         assert sorted(re.findall("[\U0001f300-\U0001faff]", english)) == re.findall("[\U0001f300-\U0001faff]", chinese)
+
+
+def test_the_bundled_corpus_of_four_languages_equals_the_output_of_the_script(tmp_path: Path) -> None:
+    make_toy_corpus.main(["--output", str(tmp_path), "--packaging", "multiway", "--pairs", "1000"])
+    rows = {}
+    for name, count in (("train.tsv", 1000), ("dev.tsv", 200)):
+        assert (tmp_path / name).read_bytes() == (BUNDLED.with_name("toy-multiway") / name).read_bytes()
+        rows[name] = [tuple(line.split("\t")) for line in (tmp_path / name).read_text().splitlines()]
+        assert rows[name].pop(0) == ("en", "de", "cs", "fr")
+        assert {len(row) for row in rows[name]} == {4}
+        assert len(rows[name]) == count
+    for language in range(4):
+        assert {row[language] for row in rows["train.tsv"]}.isdisjoint(row[language] for row in rows["dev.tsv"])

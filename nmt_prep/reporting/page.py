@@ -123,7 +123,7 @@ def _tiles(summary: Json) -> Iterator[Content]:
         yield (
             "pairs prepared",
             short_number(prepared["pairs"]),
-            f"{prepared['pairs']:,}, {percent(prepared['pairs'], read)}",
+            f"{prepared['pairs']:,}" + ("" if summary.get("pairs") else f", {percent(prepared['pairs'], read)}"),
         )
         for side in SIDES:
             yield f"{side} ids", short_number(prepared[f"{side}_tokens"]), f"{prepared[f'{side}_tokens']:,}"

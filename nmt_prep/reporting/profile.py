@@ -113,16 +113,47 @@ class VocabularyUse:
 
 
 @dataclass(frozen=True)
+class LanguageUse:
+    """The use of a vocabulary by a language, in the samples of its corpora.
+
+    Attributes:
+        pieces: number of pieces.
+        words: number of words.
+        characters: number of characters.
+        bytes: number of UTF-8 bytes.
+        escaped: number of characters without a piece.
+    """
+
+    pieces: int
+    words: int
+    characters: int
+    bytes: int
+    escaped: int
+
+    @classmethod
+    def of(cls, samples: Sequence[PairSample], side: int, tokenizer: Tokenizer) -> LanguageUse:
+        """Returns the use by one side (0 or 1) of samples."""
+        points = sum((sample.characters[SIDES[side]] for sample in samples), Counter[int]())
+        pieces, words, characters = (
+            sum(int(sample.lengths[:, side, unit].sum(dtype=np.int64)) for sample in samples) for unit in range(3)
+        )
+        size = sum(len(chr(point).encode()) * count for point, count in points.items())
+        return cls(pieces, words, characters, size, sum(count for _, count in _escaped(tokenizer, points)))
+
+
+@dataclass(frozen=True)
 class TextProfile:
     """The profile of all splits.
 
     Attributes:
         corpora: the corpora by split and name.
         vocabularies: the use of the vocabularies in train, or else in the first split.
+        languages: the use of the vocabularies by each language there, by side, if there are several pairs of languages.
     """
 
     corpora: dict[str, dict[str, CorpusProfile]] = field(default_factory=dict)
     vocabularies: dict[Side, VocabularyUse] = field(default_factory=dict)
+    languages: dict[Side, dict[str, LanguageUse]] = field(default_factory=dict)
 
 
 def corpus_profile(sample: PairSample, stats: PairStats, words: Mapping[Side, Sequence[str]]) -> CorpusProfile:

@@ -72,6 +72,37 @@ def corpora_table(summary: Json) -> Table:
     return Table("Corpora", head, rows, (0, 8)).without_empty_columns()
 
 
+def pair_table(summary: Json) -> Table:
+    """Returns the numbers of each pair of languages in train, and its share of an epoch at some temperatures."""
+    pairs: Json = summary.get("pairs", {})
+    total = sum(facts["kept"] for facts in pairs.values())
+    heats = list(next(iter(pairs.values()))["drawn"]) if pairs else []
+    rows = []
+    for pair, facts in pairs.items():
+        lost = sorted(facts["dropped"].items(), key=lambda item: (-item[1], item[0]))
+        row = [pair, facts["read"], facts["kept"], percent(facts["kept"], facts["read"])]
+        shares = [percent(facts["drawn"].get(heat, 0), total) for heat in heats]
+        rows.append([*row, *shares, ", ".join(f"{reason} {number:,}" for reason, number in lost)])
+    head = ["pair", "read", "kept", "share", *(f"epoch at {heat}" for heat in heats), "dropped"]
+    return Table("Pairs of languages", head, rows, (0, len(head) - 1))
+
+
+def language_table(summary: Json) -> Table:
+    """Returns how each language uses the vocabularies, in the samples of train."""
+    rows = [
+        [
+            language,
+            side,
+            *(f"{use['pieces'] / max(use[unit], 1):.3f}" for unit in ("words", "characters", "bytes")),
+            f"{use['escaped']:,} ({percent(use['escaped'], use['characters'], 3)})",
+        ]
+        for side, languages in summary.get("languages_of_sides", {}).items()
+        for language, use in languages.items()
+    ]
+    head = ["language", "side", "pieces per word", "per character", "per byte", "characters without a piece"]
+    return Table("Languages", head, rows, (0, 1), 2)
+
+
 def drop_table(summary: Json) -> Table:
     """Returns the number of dropped pairs by corpus and reason."""
     rows = [
@@ -212,12 +243,14 @@ def record_table(summary: Json) -> Table:
 
 TABLES = (
     corpora_table,
+    pair_table,
     drop_table,
     fix_table,
     leak_table,
     translation_table,
     adequacy_table,
     vocabulary_table,
+    language_table,
     batch_table,
     record_table,
 )

@@ -153,7 +153,8 @@ class Encode(Stage[EncodeOutput, Made]):
             digests[str(index_path(shard.file))] = shard.index.sha256
             digests |= {str(column_path(shard.file, name)): info.sha256 for name, info in shard.columns.items()}
         total = Counts(pairs_in=pairs, pairs_out=pairs, other=tokens)
-        profile = profile_of(encoded, built_vocabularies(job))
+        pairs_of = {corpus.name: corpus.pair for corpus in job.config.directed("train") if corpus.pair is not None}
+        profile = profile_of(encoded, built_vocabularies(job), pairs_of)
         return Result(EncodeOutput(_recorded_settings(job.config)), total, digests=digests, observed=profile)
 
 

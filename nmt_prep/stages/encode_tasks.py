@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from nmt_prep.align.links import Links, pharaoh
 from nmt_prep.artefacts import atomic_write
+from nmt_prep.config.pairs import LanguagePair
 from nmt_prep.config.schema import WeightSettings
 from nmt_prep.corpora import strip_lines
 from nmt_prep.corpora.parts import PairFile
@@ -33,7 +34,14 @@ from nmt_prep.records.plan import ShardPlan
 from nmt_prep.records.shard_writer import write_shards
 from nmt_prep.records.text import LINKS, joined_columns
 from nmt_prep.records.writer import SpillWriter
-from nmt_prep.reporting.profile import CorpusProfile, TextProfile, VocabularyUse, corpus_profile, vocabulary_use
+from nmt_prep.reporting.profile import (
+    CorpusProfile,
+    LanguageUse,
+    TextProfile,
+    VocabularyUse,
+    corpus_profile,
+    vocabulary_use,
+)
 from nmt_prep.reporting.sample import CorpusSample, PairSample, SampleCollector
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.align import AlignedPart
@@ -282,13 +290,22 @@ Encoded: TypeAlias = "list[tuple[SpillTask, PairStats]]"
 """The tasks that encoded the parts, those of a corpus in its order, and the counts of their pairs."""
 
 
-def profile_of(parts: Encoded, vocabularies: Mapping[Side, BuiltVocabulary]) -> TextProfile:
-    """Returns the profile of all parts, given the vocabulary of each side; reads the files with their samples."""
+def profile_of(
+    parts: Encoded, vocabularies: Mapping[Side, BuiltVocabulary], pairs: Mapping[str, LanguagePair]
+) -> TextProfile:
+    """Returns the profile of all parts; reads the files with their samples.
+
+    Args:
+        parts: the parts.
+        vocabularies: vocabulary of each side.
+        pairs: the languages of each corpus of train, if the run has several pairs of languages.
+    """
     tokenizers = {side: vocabulary.load() for side, vocabulary in vocabularies.items()}
     words_of = {tokenizer: tokenizer.words() for tokenizer in set(tokenizers.values())}  # one, if the sides share it
     words = {side: words_of[tokenizer] for side, tokenizer in tokenizers.items()}
     corpora: dict[str, dict[str, CorpusProfile]] = {}
     uses: dict[Side, VocabularyUse] = {}
+    spoken: dict[Side, dict[str, list[PairSample]]] = {side: {} for side in SIDES}
     splits = list(dict.fromkeys(task.sample.split for task, _ in parts))
     told = "train" if "train" in splits else splits[0]
     for split in splits:
@@ -300,6 +317,9 @@ def profile_of(parts: Encoded, vocabularies: Mapping[Side, BuiltVocabulary]) -> 
             sample = reduce(add, (PairSample.load(task.sampled) for task, _ in own))
             stats = reduce(add, (counts for _, counts in own))
             frames = own[0][0].frames
+            if split == told and corpus in pairs:
+                for side, language in zip(SIDES, pairs[corpus], strict=True):
+                    spoken[side].setdefault(language, []).append(sample)
             corpora[split][corpus] = corpus_profile(sample, stats, words)
             for side in SIDES:
                 for number in (*frames[side].before, *frames[side].after):
@@ -311,4 +331,12 @@ def profile_of(parts: Encoded, vocabularies: Mapping[Side, BuiltVocabulary]) -> 
                 side: vocabulary_use(split, tokenizers[side], words[side], ids[side], characters[side])
                 for side in SIDES
             }
-    return TextProfile(corpora, uses)
+    languages = {
+        side: {
+            language: LanguageUse.of(samples, SIDES.index(side), tokenizers[side])
+            for language, samples in spoken[side].items()
+        }
+        for side in SIDES
+        if spoken[side]
+    }
+    return TextProfile(corpora, uses, languages)

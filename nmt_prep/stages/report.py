@@ -100,6 +100,7 @@ def summarise(job: Job, info: DatasetInfo, warnings: Iterable[tuple[str, HealthW
         "warnings": [{"stage": stage, **as_json(warning)} for stage, warning in warnings],
         "corpora": _corpora(job, info),
         "flow": _flow(job, text),
+        **_pairs(job, info, profile),
         **_cleaning(job),
         "sample": {} if asked is None else dict(job.manifest(Sample).counts.other),
         "vocab": {side: as_json(facts) for side, facts in job.read(Vocabulary).sides().items()},
@@ -166,6 +167,36 @@ def _flow(job: Job, profile: Json) -> Json:
     }
 
 
+SHOWN_TEMPERATURES = (1, 2, 5)
+
+
+def _pairs(job: Job, info: DatasetInfo, profile: Json) -> Json:
+    """Returns the sections on the pairs of languages, and on the languages; none if the run has one pair."""
+    from nmt_prep.batches.epoch import tempered_draws  # noqa: PLC0415  (loads numpy)
+
+    config, split = job.config, "train"
+    if config.pairs is None:
+        return {}
+    compiled, cleaned = job.read(Compile).corpora, {} if config.clean is None else job.read(Clean).corpora
+    draws = {heat: tempered_draws(info.corpora[split], heat) for heat in SHOWN_TEMPERATURES}
+    numbers = {corpus.name: number for number, corpus in enumerate(info.corpora[split])}
+    pairs: dict[str, Json] = {}
+    for stored in config.splits[split]:
+        counts = [compiled[split][stored.name], cleaned.get(split, {}).get(stored.name)]
+        for corpus in filter(None, (stored, stored.reverse)):
+            assert corpus.pair is not None
+            empty = {**corpus.pair._asdict(), "read": 0, "kept": 0, "dropped": {}, "drawn": {}}
+            facts = pairs.setdefault(str(corpus.pair), empty)
+            facts["read"] += compiled[split][stored.name].pairs_in
+            for reason, lost in (item for count in counts if count for item in count.dropped.items() if item[1]):
+                facts["dropped"][reason] = facts["dropped"].get(reason, 0) + lost
+            if (number := numbers.get(corpus.name)) is not None:
+                facts["kept"] += info.corpora[split][number].pairs
+                for heat, drawn in draws.items():
+                    facts["drawn"][str(heat)] = facts["drawn"].get(str(heat), 0) + drawn[number]
+    return {"pairs": pairs, "languages_of_sides": profile["languages"]}
+
+
 def _text_bytes(parts: Mapping[str, Sequence[PairFile]]) -> Counter[tuple[str, str]]:
     """Returns the bytes of text of each corpus, by split and name."""
     sizes: Counter[tuple[str, str]] = Counter()
@@ -195,8 +226,12 @@ def _cleaning(job: Job) -> Json:
 def _in_order(config: Config, section: Json) -> Json:
     """Returns a section with splits and corpora in the order of the config."""
     return {
-        split: {corpus.name: section[split][corpus.name] for corpus in corpora if corpus.name in section[split]}
-        for split, corpora in config.splits.items()
+        split: {
+            corpus.name: section[split][corpus.name]
+            for corpus in config.directed(split)
+            if corpus.name in section[split]
+        }
+        for split in config.splits
         if split in section
     }
 

@@ -22,7 +22,11 @@ def test_columns_without_content_are_left_out() -> None:
 @pytest.mark.parametrize("made", TABLES, ids=lambda made: made.__name__)
 def test_the_page_and_the_text_show_the_same_rows(made, toy: Path) -> None:
     summary = summary_of(toy)
-    summary["adequacy"] = summary["translation"]  # the run has no such rule
+    summary["adequacy"] = summary["translation"]  # the run has no such rule, and one pair of languages
+    drawn = {"source": "en", "target": "de", "read": 9, "kept": 8, "dropped": {"length": 1}, "drawn": {"1": 8}}
+    summary["pairs"] = {"en-de": drawn}
+    counts = {"pieces": 9, "words": 3, "characters": 12, "bytes": 13, "escaped": 1}
+    summary["languages_of_sides"] = {"source": {"en": counts}}
     table = made(summary)
     assert table.rows
     text = [line.split("  ") for line in render_text(summary).splitlines()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -99,3 +100,25 @@ def test_words_are_linked_by_pair_and_the_other_direction_has_the_same_links(tmp
     assert forward.links.size
     texts = [next(part.texts(tmp_path / "run")) for part in parts[:2]]
     assert texts[0].column("source").equals(texts[1].column("target"))
+
+
+def test_the_report_has_the_pairs_and_the_languages(tmp_path: Path) -> None:
+    clean = {"preset": "none", "dedup": {"pair": "exact"}}
+    run(config_in(tmp_path, clean=clean))
+    report = tmp_path / "run" / "report"
+    summary = json.loads((report / "summary.json").read_text())
+    assert summary["pairs"]["de-en"] == {
+        "source": "de",
+        "target": "en",
+        "read": 95,
+        "kept": 80,
+        "dropped": {"duplicate_pair": 15},
+        "drawn": {"1": 80, "2": 73, "5": 69},
+    }
+    use = summary["languages_of_sides"]["source"]["cs"]
+    assert (use["words"], use["escaped"]) == (2 * 60 * 6, 0)
+    assert use["bytes"] == use["characters"]
+    text = (report / "summary.txt").read_text()
+    assert "pairs of languages  read  kept  share  epoch at 1  epoch at 2  epoch at 5  dropped" in text
+    assert "characters without a piece" in text
+    assert "Pairs in the records" in (report / "index.html").read_text()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from nmt_prep.reporting.markup import Content, Markup, el, figure, grid, short_number, table
 from nmt_prep.reporting.summary import Json, corpora, main_split, side_name
 from nmt_prep.reporting.svg import Tick, curve, plot
-from nmt_prep.reporting.tables import setting_table, vocabulary_table
+from nmt_prep.reporting.tables import language_table, setting_table, vocabulary_table
 from nmt_prep.sides import SIDES
 
 
@@ -17,6 +17,9 @@ def vocabularies(summary: Json) -> Iterator[Content]:
     split = summary["pieces"]["source"]["split"]
     yield el("p", f"How {split} uses the vocabularies. The end of sentence and tags do not count.", class_="how")
     yield vocabulary_table(summary).markup(sort=False)
+    if summary.get("languages_of_sides"):
+        yield el("h3", "Languages")
+        yield language_table(summary).markup()
     yield grid(*(_frequencies(summary, side) for side in SIDES))
     yield grid(*(_pieces(summary, side) for side in SIDES), wide=True)
 

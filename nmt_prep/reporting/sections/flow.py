@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from nmt_prep.reporting.markup import Content, Markup, el, heat_cell, percent, table, table_row
 from nmt_prep.reporting.summary import Json, corpora, main_split
 from nmt_prep.reporting.svg import Series, Tick, bar_figure
-from nmt_prep.reporting.tables import corpora_table, fix_table
+from nmt_prep.reporting.tables import corpora_table, fix_table, pair_table
 
 _GROUP_NAMES = {"reading": "unusable", "rules": "rejects", "duplicates": "duplicates", "test sets": "test sets"}
 """The groups of reasons for which pairs are dropped, in order, with what a step takes away."""
@@ -86,6 +86,11 @@ def section(summary: Json) -> Iterator[Content]:
     )
     yield el("h3", "Corpora")
     yield corpora_table(summary).markup()
+    if summary.get("pairs"):
+        yield el("h3", "Pairs of languages")
+        yield el("p", "Pairs in the records: sources in rows, targets in columns; darker for more.", class_="how")
+        yield _matrix(summary["pairs"])
+        yield pair_table(summary).markup()
     if drops := _reasons(summary):
         yield el("h3", "Why pairs were dropped")
         yield el("p", "Share of the pairs of each corpus; a darker cell is a larger share.", class_="how")
@@ -94,6 +99,29 @@ def section(summary: Json) -> Iterator[Content]:
     if fixes.rows:
         yield el("h3", fixes.title)
         yield fixes.markup()
+
+
+def _matrix(pairs: Json) -> Markup:
+    """Returns the matrix of the pairs of languages."""
+    sides = [(facts["source"], facts["target"]) for facts in pairs.values()]
+    sources, targets = (list(dict.fromkeys(side[number] for side in sides)) for number in (0, 1))
+    kept = {(facts["source"], facts["target"]): facts["kept"] for facts in pairs.values()}
+    most = max(kept.values(), default=0) or 1
+    rows = (
+        table_row(
+            [
+                source,
+                *(
+                    heat_cell(f"{kept[source, target]:,}", kept[source, target] / most, f"{source}-{target}")
+                    if (source, target) in kept
+                    else ""
+                    for target in targets
+                ),
+            ]
+        )
+        for source in sources
+    )
+    return table(["source", *targets], rows, caption="Pairs of languages")
 
 
 def _steps(flows: list[Json]) -> list[tuple[str, int]]:

@@ -30,10 +30,13 @@ from nmt_prep.align.training import Counter, count, equal_words, known_cells, up
 from nmt_prep.align.vocabulary import Integers, Vocabulary
 from nmt_prep.columns import TextColumn
 from nmt_prep.sentences.search import (
+    DELETION,
     FULL_WORD_CELLS,
     Beads,
     KnownWords,
     Sentences,
+    deletion_of,
+    gaps_of,
     lengths_of,
     path_by_lengths,
     path_near,
@@ -69,7 +72,7 @@ def align_documents(documents: Sequence[Texts], prior: Model | None = None, thre
     paths = aligner.first_paths()
     for _ in range(PASSES):
         learned = Lexicon(aligner.learned(paths), aligner.lexicon.prior)
-        paths = replace(aligner, lexicon=learned).paths(paths)
+        paths = replace(aligner, lexicon=learned).paths(paths, deletion_of(*gaps_of(paths)))
     return paths
 
 
@@ -158,22 +161,24 @@ class Aligner:
 
     def first_paths(self) -> list[Beads]:
         """Returns paths by lengths, then by equal words and the words that the prior knows."""
-        before = self._each(lambda number: path_by_lengths(*(side.lengths for side in self.documents[number])))
+        documents = self.documents  # computed once, before threads use it
+        before = self._each(lambda number: path_by_lengths(*(side.lengths for side in documents[number])))
         return self.paths(before, learned=False)
 
-    def paths(self, before: Sequence[Beads], *, learned: bool = True) -> list[Beads]:
+    def paths(self, before: Sequence[Beads], deletion: float = DELETION, *, learned: bool = True) -> list[Beads]:
         """Returns the path of each document near the path before.
 
         Args:
             before: the paths before.
+            deletion: log probability of a sentence without counterpart.
             learned: True if the model of the lexicon learned from these paths.
         """
         counts = self._bead_counts(before) if learned else [_nothing()] * len(before)
         cells = 0 if self.lexicon.model.finished else FULL_WORD_CELLS
-        links = self.lexicon.links
+        documents, links = self.documents, self.lexicon.links
 
         def path(number: int) -> Beads:
-            return path_near(self.documents[number], before[number], KnownWords(*links, counts[number]), cells)
+            return path_near(documents[number], before[number], KnownWords(*links, counts[number]), cells, deletion)
 
         return self._each(path)
 

@@ -6,7 +6,8 @@ the path before (see ``core/sentences/path.h``).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -116,7 +117,12 @@ KINDS = ((1, 1), *((1, n) for n in range(2, 6)), *((n, 1) for n in range(2, 6)),
 """Numbers of sentences of beads with both sides."""
 
 DELETION = -7.0
-"""Log probability of a sentence without counterpart, after one with a counterpart."""
+"""Log probability of a sentence without counterpart, after one with a counterpart; the least one."""
+
+_MOST_DELETION = -4.0
+_DELETION_BELOW_SHARE = -1.0
+_PRIOR_BEADS = 1000
+"""Beads that count beside those of a path, one of them before a sentence without counterpart."""
 
 EXTENSION = -1.5
 """Log probability of a sentence without counterpart that follows another such sentence."""
@@ -177,7 +183,29 @@ def path_by_lengths(source: Lengths, target: Lengths) -> Beads:
     return path_near(document, _first_path(document))
 
 
-def path_near(document: Document, before: Beads, known: KnownWords | None = None, full_cells: int = 0) -> Beads:
+def deletion_of(gaps: int, beads: int) -> float:
+    """Returns the log probability of a sentence without counterpart, learned from paths; see :func:`gaps_of`."""
+    share = (gaps + 1) / (beads + _PRIOR_BEADS)
+    return min(max(round(math.log(share), 6) + _DELETION_BELOW_SHARE, DELETION), _MOST_DELETION)
+
+
+def gaps_of(paths: Iterable[Beads]) -> tuple[int, int]:
+    """Returns the number of runs of sentences without counterpart in some paths, and of beads with both sides."""
+    gaps = beads = 0
+    for path in paths:
+        alone = (path[:, 1] == path[:, 0]) | (path[:, 3] == path[:, 2])
+        gaps += int(np.count_nonzero(np.diff(alone.astype(np.int8), prepend=0) == 1))
+        beads += int(np.count_nonzero(~alone))
+    return gaps, beads
+
+
+def path_near(
+    document: Document,
+    before: Beads,
+    known: KnownWords | None = None,
+    full_cells: int = 0,
+    deletion: float = DELETION,
+) -> Beads:
     """Returns the best path near another one; widens the band where the path touches its edge.
 
     Args:
@@ -185,11 +213,12 @@ def path_near(document: Document, before: Beads, known: KnownWords | None = None
         before: the other path.
         known: what is known of the words; None to compare lengths alone.
         full_cells: a document with no more pairs of sentences is searched as a whole.
+        deletion: log probability of a sentence without counterpart.
     """
     n, m = map(len, document)
     width = m if n * m <= full_cells else _WIDTH
     while True:
-        beads, at_edge = _searched(document, _band(document, before, width), before, known)
+        beads, at_edge = _searched(document, _band(document, before, width), before, known, deletion=deletion)
         if not at_edge or width >= _WIDEST:
             return beads
         width *= 2

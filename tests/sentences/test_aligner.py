@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from nmt_prep.sentences.aligner import Aligner, Lexicon, align_documents, capped
+from nmt_prep.sentences.search import deletion_of, gaps_of
 from tests.sentences.documents import Lines, shuffled_document
 
 
@@ -42,6 +43,12 @@ def test_a_prior_counts_as_much_as_the_documents() -> None:
     words = Lexicon.begun([(documents[0][0][:20], documents[0][1][:20])], None)
     known = small.model.vocabularies[0].numbers_of(words.model.vocabularies[0].hashes)
     assert np.allclose(small.shares[0][known] / words.shares[0][1:], small.shares[0][known[0]] / words.shares[0][1])
+
+
+def test_sentences_without_counterpart_cost_less_where_there_are_many() -> None:
+    path = np.array([[0, 1, 0, 1], [1, 2, 1, 1], [2, 3, 1, 1], [3, 4, 1, 2], [4, 4, 2, 3]])
+    assert gaps_of([path, path[:1]]) == (2, 3)
+    assert [deletion_of(gaps, 2000) for gaps in (0, 30, 90, 600)] == [-7.0, -5.572612, -4.495775, -4.0]
 
 
 def test_short_documents() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,14 +22,26 @@ _SHOWN = 12
 _NAMED = 20
 """Most documents that a warning names."""
 
-LEAST_JUDGED = 8
-"""Least number of beads with both sides of a document that is compared with chance."""
+_LEAST_FIDELITY = 0.3
+"""Least fidelity of documents that translate each other."""
 
-_LEAST_ABOVE_CHANCE = 0.35
-"""Least share of the beads of translations that score higher than nine tenths of shuffled beads."""
 
-_LEAST_ALIGNED = 0.2
-"""Least share of the sentences of translations that have a counterpart."""
+@dataclass(frozen=True)
+class Level:
+    """The mean scores of the beads of a corpus, and of beads with the targets of others."""
+
+    score: float
+    shuffled: float
+
+    def fidelity(self, aligned: float, score: float) -> float:
+        """Returns how well a document is translated, about 1 for the mean of a corpus, and 0 for unrelated documents.
+
+        Args:
+            aligned: share of its sentences that have a counterpart.
+            score: mean score of its beads.
+        """
+        range_ = self.score - self.shuffled
+        return aligned * (score - self.shuffled) / range_ if range_ > 0 else 1.0
 
 
 @dataclass(frozen=True)
@@ -42,7 +55,7 @@ class DocumentNote:
         alone: number of sentences without counterpart.
         score: sum of the scores of the beads that have one.
         scored: their number.
-        above: the number of them that score higher than nine tenths of shuffled beads.
+        translated: False if the sides do not seem to translate each other.
         path: places in both sides that the path passes.
     """
 
@@ -52,20 +65,13 @@ class DocumentNote:
     alone: int
     score: float
     scored: int
-    above: int
+    translated: bool
     path: tuple[tuple[int, int], ...]
 
     @property
     def aligned(self) -> float:
         """Share of the sentences that have a counterpart."""
         return 1 - self.alone / max(sum(self.sentences), 1)
-
-    @property
-    def is_translation(self) -> bool:
-        """False if the sides do not seem to translate each other."""
-        if self.scored < LEAST_JUDGED:
-            return True
-        return self.aligned >= _LEAST_ALIGNED and self.above >= _LEAST_ABOVE_CHANCE * self.scored
 
     def followed_by(self, piece: DocumentNote) -> DocumentNote:
         """Returns the note of a document and its next piece."""
@@ -78,13 +84,13 @@ class DocumentNote:
             self.alone + piece.alone,
             self.score + piece.score,
             self.scored + piece.scored,
-            self.above + piece.above,
+            self.translated or piece.translated,
             tuple(path[:: -(-len(path) // _POINTS)]),
         )
 
 
 def note_of(
-    name: str, beads: Beads, scores: npt.NDArray[np.float64], chance: float, sentences: tuple[int, int]
+    name: str, beads: Beads, scores: npt.NDArray[np.float64], level: Level, sentences: tuple[int, int]
 ) -> DocumentNote:
     """Returns the note of a document.
 
@@ -92,7 +98,7 @@ def note_of(
         name: its name.
         beads: its beads.
         scores: their scores; NaN for beads without one.
-        chance: the score that a tenth of shuffled beads exceeds.
+        level: the mean scores of the corpus.
         sentences: numbers of sentences of both sides.
     """
     sizes = np.column_stack([beads[:, 1] - beads[:, 0], beads[:, 3] - beads[:, 2]])
@@ -102,9 +108,10 @@ def note_of(
     points = ends[np.unique(np.linspace(0, len(ends) - 1, _POINTS).astype(np.int64))] if len(ends) else ends
     path: tuple[tuple[int, int], ...] = tuple((int(a), int(b)) for a, b in points.tolist())
     alone = int(sizes[sizes.min(axis=1) == 0].sum())
-    above = int((known > chance).sum())
-    total = round(float(np.add.accumulate(known)[-1]), 6) if len(known) else 0.0
-    return DocumentNote(name, sentences, dict(sorted(kinds.items())), alone, total, len(known), above, path)
+    total = round(math.fsum(known), 6)
+    aligned = 1 - alone / max(sum(sentences), 1)
+    translated = not len(known) or level.fidelity(aligned, total / len(known)) >= _LEAST_FIDELITY
+    return DocumentNote(name, sentences, dict(sorted(kinds.items())), alone, total, len(known), translated, path)
 
 
 @dataclass(frozen=True)
@@ -148,11 +155,11 @@ def joined_notes(notes: Iterable[DocumentNote]) -> Iterator[DocumentNote]:
 
 def corpus_note(notes: Sequence[DocumentNote], pairs: int, weak: int, refused: Iterable[tuple[str, str]]) -> CorpusNote:
     """Returns the note of a corpus from those of its documents, and the documents that were not aligned."""
-    kept = [note for note in notes if note.is_translation]
+    kept = [note for note in notes if note.translated]
     kinds: Counter[str] = Counter()
     for note in kept:
         kinds.update(note.kinds)
-    untranslated = [note for note in notes if not note.is_translation]
+    untranslated = [note for note in notes if not note.translated]
     worst = sorted(kept, key=lambda note: note.aligned)[: max(_SHOWN - len(untranslated), 1)]
     return CorpusNote(
         len(kept),

@@ -34,6 +34,8 @@ from nmt_prep.stages.sentences.tasks import (
     ReadDocuments,
     ReadTask,
     Shard,
+    deletion_after,
+    level_of,
     total_bytes,
 )
 
@@ -181,6 +183,8 @@ class Sentences(Stage[SentencesOutput, dict[str, Aligned]]):
                         models[_file(name)],
                         caps[name].output if name in caps else None,
                         shard in taken[name],
+                        deletion_after(shards[name]),
+                        level_of(shards[name]) if last else None,
                         languages[name],
                         documents.min,
                         job.directory / split / f"{corpus.name}-{at:05d}.parquet" if last else job.scratch,

@@ -12,8 +12,9 @@ The rounds are
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -24,7 +25,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from nmt_prep.align.model import Model, check_known, shared_model
+from nmt_prep.align.model import Model, Scores, check_known, shared_model
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import TextColumn
 from nmt_prep.config.documents import Documents
@@ -34,9 +35,9 @@ from nmt_prep.errors import AlignmentModelError, CorpusError
 from nmt_prep.pipeline.rounds import Round
 from nmt_prep.sentences.aligner import Aligner, Lexicon, Texts, capped
 from nmt_prep.sentences.documents import Raw, joint_of, lines_of_html, read_documents, sentences_of
-from nmt_prep.sentences.search import Beads, lengths_of, path_by_lengths
+from nmt_prep.sentences.search import Beads, deletion_of, gaps_of, lengths_of, path_by_lengths
 from nmt_prep.sides import SIDES
-from nmt_prep.stages.sentences.observed import DocumentNote, note_of
+from nmt_prep.stages.sentences.observed import DocumentNote, Level, note_of
 
 SHARD_BYTES = 2 << 20
 """Bytes of text of a shard, both sides together; a longer document is alone in its shard."""
@@ -196,6 +197,9 @@ class Shard:
         pairs: the text of the beads, in the same order; a sentence without counterpart has an empty one.
         count: number of beads.
         sentences: number of source sentences.
+        gaps: number of runs of sentences without counterpart, and of beads with both sides.
+        scores: sums of the scores of beads, and of beads with other targets, and the number of each; zeros before a
+            model is learned.
     """
 
     file: Path
@@ -203,6 +207,8 @@ class Shard:
     pairs: Path
     count: int
     sentences: int
+    gaps: tuple[int, int]
+    scores: tuple[float, int, float, int] = (0.0, 0, 0.0, 0)
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -346,6 +352,8 @@ class AlignTask:
         model: the model.
         prior: the capped model that it began with; None for none.
         learned: True if the model learned from the beads before.
+        deletion: log probability of a sentence without counterpart.
+        level: the mean scores of the corpus; None before they are known.
         languages: the languages of both sides.
         least: least score of a pair; None to keep all.
         output: directory for files, or the file of pairs of the last round.
@@ -356,6 +364,8 @@ class AlignTask:
     model: Path
     prior: Path | None
     learned: bool
+    deletion: float
+    level: Level | None
     languages: tuple[str, str]
     least: float | None
     output: Path
@@ -368,9 +378,25 @@ def align_again(task: AlignTask, tick: Tick) -> Shard:
         OutputError: a file cannot be written.
     """
     _, texts, before = _shard(task.shard)
-    paths = Aligner(texts, _lexicon(task.model, task.prior)).paths(before, learned=task.learned)
+    aligner, paths = _aligned(task, texts, before)
+    shard = _written(task.shard.file, task.key, 0, texts, paths, task.languages, task.output)
     tick(task.shard.count)
-    return _written(task.shard.file, task.key, 0, texts, paths, task.languages, task.output)
+    known = [
+        scores[~np.isnan(scores)] for scores in (_scores(task, aligner, paths, before), aligner.shuffled_scores(paths))
+    ]
+    (own, count), (others, number) = ((round(math.fsum(scores), 6), len(scores)) for scores in known)
+    return replace(shard, scores=(own, count, others, number))
+
+
+def _aligned(task: AlignTask, texts: Sequence[Texts], before: Sequence[Beads]) -> tuple[Aligner, list[Beads]]:
+    aligner = Aligner(texts, _lexicon(task.model, task.prior))
+    return aligner, aligner.paths(before, task.deletion, learned=task.learned)
+
+
+def _scores(task: AlignTask, aligner: Aligner, paths: Sequence[Beads], before: Sequence[Beads]) -> Scores:
+    """Returns the scores of beads; what the model learned from a bead itself does not count."""
+    copies = np.concatenate([_known(path, old) for path, old in zip(paths, before, strict=True)])
+    return aligner.scores(paths, copies * task.learned)
 
 
 AGAIN = Round("sentences-1", align_again, Shard, made=lambda _, shard: shard.files, words="aligning sentences by words")
@@ -402,21 +428,19 @@ def write_pairs(task: AlignTask, tick: Tick) -> AlignedPairs:
         OutputError: a file cannot be written.
     """
     names, texts, before = _shard(task.shard)
-    aligner = Aligner(texts, _lexicon(task.model, task.prior))
-    paths = aligner.paths(before, learned=task.learned)
-    copies = np.concatenate([_known(path, old) for path, old in zip(paths, before, strict=True)])
-    scores = aligner.scores(paths, copies if task.learned else np.zeros_like(copies))
-    chance = _chance(aligner, paths)
+    assert task.level is not None
+    aligner, paths = _aligned(task, texts, before)
+    scores = _scores(task, aligner, paths, before)
     notes, chosen, weak, first = [], [], 0, 0
     for name, sides, path in zip(names, texts, paths, strict=True):
         own = scores[first : first + len(path)]
         first += len(path)
         sizes = len(sides[0]), len(sides[1])
-        notes.append(note_of(name, path, own, chance, sizes))
+        notes.append(note_of(name, path, own, task.level, sizes))
         kept = (path[:, 1] > path[:, 0]) & (path[:, 3] > path[:, 2])
         strong = kept if task.least is None else kept & ~(own < task.least)
         weak += int(kept.sum() - strong.sum())
-        if not notes[-1].is_translation:
+        if not notes[-1].translated:
             continue
         columns = _joined(sides, path[strong], task.languages)
         documents = pa.array([name] * int(strong.sum()), pa.large_string())
@@ -444,13 +468,6 @@ def _known(path: Beads, before: Beads) -> npt.NDArray[np.int64]:
     """Returns 1 for each bead that is one of the beads before, else 0."""
     old = {tuple(bead) for bead in before.tolist()}
     return np.array([tuple(bead) in old for bead in path.tolist()], np.int64)
-
-
-def _chance(aligner: Aligner, paths: Sequence[Beads]) -> float:
-    """Returns the score that a tenth of shuffled beads exceeds: each source has the target of a distant bead."""
-    scores = aligner.shuffled_scores(paths)
-    known = np.sort(scores[~np.isnan(scores)])
-    return float(known[len(known) * 9 // 10]) if len(known) else -np.inf
 
 
 _LOADING = Lock()
@@ -487,7 +504,7 @@ def _written(
     text = [_joined(sides, path, languages) for sides, path in zip(texts, paths, strict=True)]
     columns = [pa.chunked_array(side) for side in zip(*text, strict=True)]
     _write(pairs, pa.table(columns, list(SIDES)))
-    return Shard(file, beads, pairs, sum(map(len, paths)), sum(len(sides[0]) for sides in texts))
+    return Shard(file, beads, pairs, sum(map(len, paths)), sum(len(sides[0]) for sides in texts), gaps_of(paths))
 
 
 def _joined(sides: Texts, beads: Beads, languages: tuple[str, str]) -> Iterator[pa.Array]:
@@ -527,3 +544,15 @@ def _write(path: Path, table: pa.Table) -> None:
 def total_bytes(results: Iterable[ReadDocuments]) -> int:
     """Returns the bytes of text of the documents that were read."""
     return sum(shard.bytes for result in results for shard in result.shards)
+
+
+def level_of(shards: Sequence[Shard]) -> Level:
+    """Returns the mean scores of a corpus from those of its shards."""
+    own, count, others, number = (math.fsum(values) for values in zip(*(shard.scores for shard in shards), strict=True))
+    return Level(own / max(count, 1), others / max(number, 1))
+
+
+def deletion_after(shards: Sequence[Shard]) -> float:
+    """Returns the log probability of a sentence without counterpart, learned from the beads of a corpus."""
+    gaps, beads = (sum(values) for values in zip(*(shard.gaps for shard in shards), strict=True))
+    return deletion_of(gaps, beads)

@@ -742,7 +742,7 @@ def adequacy_features(
     target_marks: npt.NDArray[np.uint32],
     sample: NumberedPairs,
     copies: npt.NDArray[np.int64],
-    places: npt.NDArray[np.int32],
+    places: npt.NDArray[np.int32] | None,
     evidence: LinkEvidence,
     options: tuple[float, float, float],
     source: npt.NDArray[np.int64],

@@ -1,7 +1,9 @@
 // Bindings of the classifier of incomplete translations: features of pairs, and trees.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -44,12 +46,12 @@ void count(const Aligner& aligner, const HeldPairs& pairs, const Int64Array& cop
                           sources, targets, threads, poll);
 }
 
-// Features of pairs: of `judged`, without what the pairs of `sample` at `places` taught the model; with no places,
+// Features of pairs: of `judged`, without what the pairs of `sample` at `places` taught the model; without places,
 // `sample` has the judged pairs themselves.
 auto features(const Aligner& aligner, const HeldPairs& judged, const Marks& source_marks, const Marks& target_marks,
-              const HeldPairs& sample, const Int64Array& copies, const Places& places, const HeldEvidence& held,
-              const Options& options, const Sums& source, const Sums& target, double words, double characters,
-              std::size_t threads) {
+              const HeldPairs& sample, const Int64Array& copies, const std::optional<Places>& places,
+              const HeldEvidence& held, const Options& options, const Sums& source, const Sums& target, double words,
+              double characters, std::size_t threads) {
     aligner.check(judged);
     aligner.check(sample);
     held.check(aligner);
@@ -59,11 +61,11 @@ auto features(const Aligner& aligner, const HeldPairs& judged, const Marks& sour
             "there must be a mark for each word");
     require(copies.size() == known.size, "there must be a number for each pair");
     check_own(copies);
-    const bool itself = places.shape(0) == 0;
-    require(itself ? known.size == view.size : places.shape(0) == view.size && places.shape(1) == 2,
+    require(places ? places->shape(0) == view.size && places->shape(1) == 2 : known.size == view.size,
             "there must be two places for each pair");
-    for (std::size_t i = 0; i < places.size(); ++i)
-        require(places.data()[i] >= -1 && std::cmp_less(places.data()[i], known.size), "a place is not in the sample");
+    for (std::size_t i = 0; places && i < places->size(); ++i)
+        require(places->data()[i] >= -1 && std::cmp_less(places->data()[i], known.size),
+                "a place is not in the sample");
     require(words > 0 && characters > 0, "a ratio is not positive");
     const auto [pseudo, mix, floor] = options;
     const adequacy::WordSums sources = sums_of(source, aligner.rows());
@@ -79,7 +81,7 @@ auto features(const Aligner& aligner, const HeldPairs& judged, const Marks& sour
                                         targets,
                                         {log(words), log(characters)}};
         adequacy::features({view, source_marks.data(), target_marks.data()},
-                           {known, copies.data(), itself ? nullptr : places.data()}, context, values.get(), gaps.get(),
+                           {known, copies.data(), places ? places->data() : nullptr}, context, values.get(), gaps.get(),
                            threads, poll);
     }
     return std::tuple(own_table_by_numpy<double>(std::move(values), view.size, adequacy::kFeatures),
@@ -131,9 +133,9 @@ void bind_adequacy(nb::module_& module) {
     module.def("count_adequacy_words", count, nb::arg("aligner"), nb::arg("pairs"), nb::arg("copies"),
                nb::arg("evidence"), nb::arg("options"), nb::arg("source"), nb::arg("target"), nb::arg("threads"));
     module.def("adequacy_features", features, nb::arg("aligner"), nb::arg("judged"), nb::arg("source_marks"),
-               nb::arg("target_marks"), nb::arg("sample"), nb::arg("copies"), nb::arg("places"), nb::arg("evidence"),
-               nb::arg("options"), nb::arg("source"), nb::arg("target"), nb::arg("words"), nb::arg("characters"),
-               nb::arg("threads"));
+               nb::arg("target_marks"), nb::arg("sample"), nb::arg("copies"), nb::arg("places").none(),
+               nb::arg("evidence"), nb::arg("options"), nb::arg("source"), nb::arg("target"), nb::arg("words"),
+               nb::arg("characters"), nb::arg("threads"));
     module.def("train_trees", train, nb::arg("bins"), nb::arg("classes"), nb::arg("directions"), nb::arg("trees"),
                nb::arg("leaves"), nb::arg("rate"), nb::arg("penalty"), nb::arg("smallest"), nb::arg("threads"));
     nb::class_<adequacy::Trees>(module, "Trees")

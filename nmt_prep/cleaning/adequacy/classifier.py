@@ -159,8 +159,6 @@ def features(
         The features, float64, shape ``[pairs, features]``; and the first word and the word after the last of the gap of
         the source and of the target, int32, shape ``[pairs, 4]``, which are 0 without a gap.
     """
-    if not len(judged):  # the native function takes no origins for the judged pairs themselves
-        return np.zeros((0, ADEQUACY_FEATURES)), np.zeros((0, 4), np.int32)
     numbered = judged.numbered()
     return adequacy_features(
         model.aligner,
@@ -169,7 +167,7 @@ def features(
         judged.target.marks,
         numbered if sample is None else sample.numbered(),
         copies,
-        np.zeros((0, 2), np.int32) if origins is None else np.ascontiguousarray(origins),
+        None if origins is None else np.ascontiguousarray(origins),
         model.links,
         SCORE_OPTIONS,
         *reference.sums,

@@ -46,7 +46,7 @@ MOST_PAIRS = 15_000
 SAMPLE_PAIRS = 5 * MOST_PAIRS
 """Number of pairs among which good ones are sought; more are of no use."""
 
-ADEQUACY_VERSION = 4
+ADEQUACY_VERSION = 5
 """To be increased if the same pairs would give another classifier, or the same classifier other values."""
 
 _GUARDED = [SCORE, *VALUES]

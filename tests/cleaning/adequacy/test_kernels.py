@@ -153,7 +153,7 @@ def test_pairs_of_a_corpus_are_their_own_origins() -> None:
             *words,
             numbered(pairs),
             copies,
-            np.array(places, np.int32).reshape(-1, 2),
+            None if places is None else np.array(places, np.int32).reshape(-1, 2),
             evidence,
             options,
             *sums,
@@ -161,10 +161,12 @@ def test_pairs_of_a_corpus_are_their_own_origins() -> None:
             2,
         )[0].tolist()
 
-    assert features([]) == features([[0, -1], [1, -1], [2, -1]])
-    assert features([]) != features([[-1, -1], [-1, -1], [2, -1]])
+    assert features(None) == features([[0, -1], [1, -1], [2, -1]])
+    assert features(None) != features([[-1, -1], [-1, -1], [2, -1]])
     with pytest.raises(ValueError, match="a place is not in the sample"):
         features([[0, -1], [1, 3], [2, -1]])
+    with pytest.raises(ValueError, match="there must be two places for each pair"):
+        features([])
 
 
 def test_every_feature_has_a_direction() -> None:

@@ -1,10 +1,11 @@
 // Features of pairs by which a classifier tells whole translations from those that lack something on a side.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
+#include "adequacy/sides.h"
+#include "adequacy/texts.h"
 #include "align/pairs.h"
 #include "align/parameters.h"
 #include "align/score.h"
@@ -12,8 +13,8 @@
 
 namespace nmt_prep::adequacy {
 
-inline constexpr std::size_t kSideFeatures = 15;
-inline constexpr std::size_t kFeatures = 2 * kSideFeatures + 28;
+inline constexpr std::size_t kJointFeatures = 10;
+inline constexpr std::size_t kFeatures = 2 * kSideFeatures + kJointFeatures + kTextFeatures;
 
 // Pairs with the marks of their words (align/marks.h).
 struct MarkedPairs {
@@ -29,25 +30,11 @@ struct Origins {
     const std::int32_t* places;  // two for each judged pair; null if judged pair i is pair i of the sample
 };
 
-// What is usual for the words of a side: sums over their occurrences in a text.
-struct WordSums {
-    std::int64_t* values;  // in units of 1 / kOne
-    std::int64_t* links;   // occurrences with a link
-    std::int64_t* counts;  // occurrences
-    std::size_t words;
-};
-
 // Adds the words of pairs to the sums of both sides; the counts of pair i are left out `copies[i]` times from its own
 // values. Sums do not depend on the number of threads.
 void count_words(const align::Pairs& pairs, const std::int64_t* copies, const align::Parameters& parameters,
                  const align::Evidence& evidence, const WordSums& source, const WordSums& target, std::size_t threads,
                  const Poll& poll);
-
-// Middles of log((source length + 1) / (target length + 1)) over a text.
-struct LengthRatios {
-    double words;
-    double characters;
-};
 
 struct Context {
     align::Parameters parameters;

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt_prep import digests
+from nmt_prep.cleaning.adequacy import learning as classifiers
 from nmt_prep.corpora import parts, slices
 from nmt_prep.runner import run
 from nmt_prep.stages import learning
@@ -43,7 +44,7 @@ EVERY_STAGE = {
 # The compiled parts name lines of these files, which are read in their places.
 PLAIN = {"name": "x", "format": "plain", "url": {"source": "x.en", "target": "x.zh"}}
 IN_PLACE = {**EVERY_STAGE, "splits": {**EVERY_STAGE["splits"], "train": [PLAIN]}}
-ALIGNMENT = {"clean": {"preset": "none", "rules": {"translation": {}}}, "align": {}}
+ALIGNMENT = {"clean": {"preset": "none", "rules": {"translation": {}, "adequacy": {}}}, "align": {}}
 RUNS: dict[str, tuple[dict[str, Any], str | None]] = {
     "every-stage": (EVERY_STAGE, None),
     "in-place": (IN_PLACE, None),
@@ -54,6 +55,7 @@ RUNS: dict[str, tuple[dict[str, Any], str | None]] = {
 slices.SLICE_BYTES, slices.COUNT_BYTES, digests.STEP_BYTES = 4096, 6144, 1024
 parts.PART_BYTES, parts.ROW_GROUP_BYTES = 4000, 1000
 learned_rules.LEAST_PAIRS, learning.SHARD_PAIRS = 50, 40
+classifiers.LEAST_PAIRS = 10
 
 
 def preparation(name: str, output: Path, place: Path) -> Callable[[], None]:

@@ -20,6 +20,7 @@ from nmt_prep.checks import check_config
 from nmt_prep.config import Config
 from nmt_prep.pipeline.drivers import Share
 from nmt_prep.progress import Fields, Listener, Progress
+from nmt_prep.stages.clean.adequacy import Adequacy
 from tests.corpus import tree
 
 pytestmark = pytest.mark.slow
@@ -30,6 +31,7 @@ CLEAN = (
     *("clean-first", "clean-pairs", "clean-pairs-dropped"),
     *("clean-near-bands", "clean-near-buckets", "clean-near-texts", "clean-near"),
     *("clean-near-clusters", "clean-near-dropped"),
+    *(round_.name for round_ in Adequacy.rounds),
     *("clean-sources", "clean-dedup", "clean-rejects"),
 )
 """Rounds of the stage clean."""
@@ -68,7 +70,11 @@ def wmt22(corpora: Path, output: Path, **changes: Any) -> dict[str, Any]:
         "output_dir": str(output),
         "seed": 1,
         "splits": {"train": train, "dev": [dev]},
-        "clean": {"preset": "none", "dedup": {"pair": "near", "max_targets_per_source": 2}},
+        "clean": {
+            "preset": "none",
+            "rules": {"adequacy": {"pairs": 4000}},
+            "dedup": {"pair": "near", "max_targets_per_source": 2},
+        },
         "sample": {"bytes_per_corpus": 1_000_000},
         "vocab": {"size": 4096},
         "records": {"shards": {"train": 20}},

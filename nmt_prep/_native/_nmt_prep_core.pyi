@@ -311,6 +311,7 @@ class SpillBuffer:
         targets: npt.NDArray[np.int32],
         target_offsets: npt.NDArray[np.int64],
         corpus: int,
+        positions: npt.NDArray[np.int64] | None = None,
     ) -> None: ...
     def add_text(
         self,
@@ -320,6 +321,7 @@ class SpillBuffer:
         targets: npt.NDArray[np.uint8],
         target_offsets: npt.NDArray[np.int64],
         corpus: int,
+        positions: npt.NDArray[np.int64] | None = None,
     ) -> None: ...
     @property
     def bytes(self) -> int: ...

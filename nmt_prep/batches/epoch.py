@@ -104,10 +104,14 @@ class SplitIndex:
         Raises:
             RecordsError: a file of the column cannot be read.
         """
-        before = np.cumsum([0, *(len(shard.pairs) for shard in self.shards)])
-        starts = before[self.runs.shard[runs]] + self.runs.first_pair[runs]
-        column, ends = self.columns[name], starts + self.runs.pairs[runs]
-        return np.concatenate([column.values(*span) for span in zip(starts.tolist(), ends.tolist(), strict=True)])
+        starts, column = self.starts_of(runs), self.columns[name]
+        ends = starts + self.runs.pairs[runs]
+        spans = zip(starts.tolist(), ends.tolist(), strict=True)
+        return np.concatenate([column.values(0, 0), *(column.values(*span) for span in spans)])
+
+    def starts_of(self, runs: Int64s) -> Int64s:
+        """Returns the numbers of the first pairs of some runs in the split, int64."""
+        return np.array(self.pairs_before, np.int64)[self.runs.shard[runs]] + self.runs.first_pair[runs]
 
 
 class Runs(NamedTuple):

@@ -102,6 +102,7 @@ class Keywords(TypedDict, total=False):
     temperature: float | None
     subwords: Mapping[Any, Mapping[str, float]] | None
     one_pair: bool
+    documents: bool
     shuffle: bool
     seed: int
     epoch: int
@@ -139,6 +140,7 @@ class Options:
             the share of each pair of languages instead.
         one_pair: the pairs of a batch have the same languages, in a run with several pairs of languages. Needs layout
             ``chunk`` or ``text``, and pairs that are not packed.
+        documents: False gives single segments, although the records have documents whose segments are to be joined.
         subwords: draws other subwords of each pair in each epoch, by side, such as
             ``{"source": {"alpha": 0.5}, "target": {"dropout": 0.1}}``: ``alpha`` and ``nbest`` for unigram models,
             ``dropout`` for BPE. For split ``train`` of records of layout ``text``.
@@ -169,6 +171,7 @@ class Options:
     temperature: float | None = None
     subwords: Mapping[Any, Mapping[str, float]] | None = None
     one_pair: bool = False
+    documents: bool = True
     shuffle: bool = True
     seed: int = 0
     epoch: int = 0

@@ -19,6 +19,7 @@ from _nmt_prep_core import pack_rounds
 
 from nmt_prep.batches import vectors
 from nmt_prep.batches.cutting import WHOLE, PlannedWindow, Split, sizes_of_batches, split_into
+from nmt_prep.batches.documents import Examples, Joining
 from nmt_prep.batches.epoch import WINDOW_PAIRS, CorpusMix, EpochOrder, SplitIndex, Window, corpus_mix, pair_groups
 from nmt_prep.batches.options import EqualBatches, Options
 from nmt_prep.batches.rules import BatchRule
@@ -29,6 +30,7 @@ from nmt_prep.records.dataset_json import DatasetInfo, records_in
 from nmt_prep.records.index import SATURATED
 from nmt_prep.records.reader import PairColumns, read_span
 from nmt_prep.records.text import TextEncoder, read_text
+from nmt_prep.sides import SIDES
 
 
 class Place(NamedTuple):
@@ -67,6 +69,7 @@ class BatchPlan:
     batches_wanted: int | None = None
     encoder: TextEncoder | None = None
     groups: Int64s | None = None
+    joining: Joining | None = None
 
     def at_epoch(self, epoch: int) -> BatchPlan:
         """Returns the plan of another epoch."""
@@ -102,6 +105,21 @@ class BatchPlan:
                 text = read_text(path, first, pairs)
                 parts.append(self.encoder.pairs(text, index.pairs_before[shard] + first, epoch))
         return PairColumns.joined(parts)
+
+    def examples(self, window: Window | PlannedWindow, entries: npt.NDArray[np.uint16], epoch: int) -> Examples:
+        """Returns the examples of a window of records with documents.
+
+        Args:
+            window: the window.
+            entries: lengths and corpora of the pairs of its runs in the epoch, as in the index.
+            epoch: number of the epoch.
+        """
+        assert self.joining is not None
+        index, runs = self.order.index, np.asarray(window.runs)
+        starts, pairs = index.starts_of(runs), index.runs.pairs[runs]
+        continues, breaks = index.column_of("document", runs), vectors.sums_before(pairs)
+        examples = self.joining.examples(entries, continues, vectors.spans(starts, pairs), breaks, epoch)
+        return examples[examples.with_targets(int(window.skip), int(window.skip) + int(window.take))]
 
     def batches(self) -> Iterator[int]:
         """Returns the number of batches of each window; reads the indexes, about a second for 100 million pairs.
@@ -219,11 +237,17 @@ class BatchPlan:
         if index.packed:
             return np.array([window.take])
         mine = slice(window.skip, window.skip + window.take)
-        pairs = self._entries(window.runs)
+        pairs = self.entries(window.runs)
         copies = None
         if self.mix is not None:
             copies = self.mix.copies(pairs[:, 2], window.runs, index.runs.pairs[window.runs], vectors)[mine]
-        source, target = (np.ascontiguousarray(side) for side in pairs[mine, :2].T)
+        if self.joining is None:
+            corpora = pairs[mine, 2]
+            source, target = (np.ascontiguousarray(side) for side in pairs[mine, :2].T)
+        else:
+            examples = self.examples(window, pairs, self.order.epoch)
+            corpora = pairs[examples.target, 2]
+            source, target = (np.minimum(examples.lengths[side], SATURATED) for side in SIDES)
         longer = np.maximum(source, target)
         if self.rule.max_length is None and longer.max(initial=0) == SATURATED:
             raise RecordsError(
@@ -233,18 +257,23 @@ class BatchPlan:
         if self.rule.row_length is None:
             if self.groups is None:
                 return self.rule.admitted(longer, copies)
-            groups, lengths = self.groups[pairs[mine, 2]], int(longer.max(initial=0)) + 1
+            groups, lengths = self.groups[corpora], int(longer.max(initial=0)) + 1
             numbers = groups * lengths + longer
             count = (int(self.groups.max()) + 1) * lengths
             table = np.bincount(numbers, copies, minlength=count).astype(np.int64).reshape(-1, lengths)
             return np.array([self.rule.limited(row) for row in table])
         return np.array([self._packed_rows(source, target, longer, copies)])
 
-    def _entries(self, runs: Int64s) -> npt.NDArray[np.uint16]:
-        """Returns the lengths and corpora of the pairs of some runs in the epoch, as in the index."""
+    def entries(self, runs: Int64s, pairs: PairColumns | None = None) -> npt.NDArray[np.uint16]:
+        """Returns the lengths and corpora of the pairs of some runs in the epoch, as in the index.
+
+        Args:
+            runs: the runs.
+            pairs: their pairs, if they have been read.
+        """
         if not self.fresh:
             return self.order.index.pairs_of(runs)
-        pairs = self.read(runs, self.order.epoch)
+        pairs = pairs or self.read(runs, self.order.epoch)
         assert pairs.corpora is not None
         columns = np.column_stack([pairs.inputs.lengths, pairs.targets.lengths, pairs.corpora])
         entries: npt.NDArray[np.uint16] = np.minimum(columns, SATURATED).astype(np.uint16)
@@ -294,7 +323,29 @@ def plan_batches(
         options.equal_batches,
         encoder=_encoder(records_dir, info, split, options),
         groups=pair_groups(info, split, options, packed=rule.row_length is not None),
+        joining=_joining(info, split, options, rule),
     )
+
+
+def _joining(info: DatasetInfo, split: str, options: Options, rule: BatchRule) -> Joining | None:
+    """Returns how the segments of documents are joined; None for single segments.
+
+    Raises:
+        ArgumentError: an option conflicts with joined segments.
+    """
+    joining = Joining.of(info, split, options.seed) if options.documents else None
+    if joining is None:
+        return None
+    if options.weights is not None or options.temperature is not None:
+        raise ArgumentError("corpora of records with documents cannot be mixed; set documents to False")
+    if rule.max_length is not None and rule.max_length < joining.info.max_tokens and rule.too_long == "drop":
+        raise ArgumentError(
+            f"max_length {rule.max_length} would leave out windows, which have up to {joining.info.max_tokens} ids; "
+            "raise it, lower documents.max_tokens in the config, or set documents to False"
+        )
+    if rule.row_length is not None and joining.info.context is not None:
+        raise ArgumentError("segments with context are not packed; set packed to False")
+    return joining
 
 
 def _encoder(records_dir: Path, info: DatasetInfo, split: str, options: Options) -> TextEncoder | None:

@@ -17,11 +17,13 @@ from _nmt_prep_core import pad_rows, select_rows
 
 from nmt_prep.batches import vectors
 from nmt_prep.batches.cutting import PlannedWindow, WindowPairs, cut_window
+from nmt_prep.batches.documents import Examples, Joining
 from nmt_prep.batches.options import Keywords, Options
 from nmt_prep.batches.plan import BatchPlan, plan_batches
 from nmt_prep.batches.vectors import Int64s
 from nmt_prep.columns import Ragged
 from nmt_prep.records.reader import PairColumns
+from nmt_prep.sides import SIDES
 
 _NO_LIMIT = (1 << 63) - 1
 _WINDOWS_AHEAD = 1
@@ -38,7 +40,12 @@ class IdBatch:
             ``source`` and ``target``; None if pairs are not packed.
         width: length to which both sides are to be padded; None for the longest row of each side.
         corpora: int32, shape ``[pairs]``: number of each pair's corpus in ``dataset.json``; None unless asked for.
-        weights: float32, shape ``[pairs]``: weight of each pair; None if the records have no weights.
+        weights: float32, shape ``[pairs]``: weight of each pair, of joined segments their mean; None if the records
+            have no weights.
+        segments: int64, shape ``[pairs]``: number of segments of a document that are joined in each row of ``target``,
+            without context; None if segments are not joined.
+        context: int64, shape ``[pairs]``: number of ids at the start of each row of ``target`` that are context, and no
+            target; None without context.
     """
 
     source: Ragged
@@ -47,6 +54,8 @@ class IdBatch:
     width: int | None = None
     corpora: npt.NDArray[np.int32] | None = None
     weights: npt.NDArray[np.float32] | None = None
+    segments: Int64s | None = None
+    context: Int64s | None = None
 
     def __iter__(self) -> Iterator[Ragged]:
         return iter((self.source, self.target))
@@ -116,9 +125,14 @@ class _Batch(NamedTuple):
     max_length: int | None
     corpora: npt.NDArray[np.int32] | None
     weights: npt.NDArray[np.float32] | None
+    corpus_ids: bool = False
+    joining: Joining | None = None
+    examples: Examples | None = None
 
     def read(self) -> IdBatch:
         """Copies the ids."""
+        if self.joining is not None:
+            return self._joined(self.joining)
         source, target = (
             _rows(side, self.pairs, self.max_length) for side in (self.window.inputs, self.window.targets)
         )
@@ -126,13 +140,39 @@ class _Batch(NamedTuple):
         weights = None if self.weights is None else self.weights[self.pairs]
         return IdBatch(source, target, self.row_pairs, self.width, corpora, weights)
 
+    def _joined(self, joining: Joining) -> IdBatch:
+        """Joins the ids of segments."""
+        assert self.examples is not None
+        assert self.corpora is not None
+        examples, sides = self.examples[self.pairs], {"source": self.window.inputs, "target": self.window.targets}
+        corpora = self.corpora[examples.target].astype(np.int64)
+        source, target = (joining.rows(side, sides[side], examples, corpora) for side in SIDES)
+        if self.max_length is not None:
+            every = np.arange(len(examples))
+            source, target = (_rows(rows, every, self.max_length) for rows in (source, target))
+        context = None if joining.info.context is None else joining.context(self.window.targets, examples, corpora)
+        weights = None
+        if self.weights is not None:
+            sums = np.concatenate([[0], np.cumsum(self.weights, dtype=np.float64)])
+            weights = sums[examples.end] - sums[examples.target]
+            weights = (weights / (examples.end - examples.target)).astype(np.float32)
+        segments = examples.end - examples.target
+        numbers = corpora.astype(np.int32) if self.corpus_ids else None
+        return IdBatch(source, target, self.row_pairs, self.width, numbers, weights, segments, context)
+
 
 def _batches_of_window(plan: BatchPlan, window: PlannedWindow, corpus_ids: bool) -> Iterator[_Batch]:
     pairs = plan.read(window.runs, int(window.epoch))
     contents = WindowPairs(pairs.inputs.lengths, pairs.targets.lengths, pairs.corpora, pairs.row_pairs)
+    examples = corpora = None
+    if plan.joining is not None:
+        entries = plan.entries(window.runs, pairs)
+        examples = plan.examples(window, entries, int(window.epoch))
+        lengths, of_corpora = examples.lengths, entries[examples.target, 2].astype(np.int64)
+        contents = WindowPairs(lengths["source"], lengths["target"], of_corpora, np.empty(0, np.int64))
+        window = window._replace(skip=0, take=len(examples))
     cut = cut_window(plan, window, contents, vectors)
-    corpora = None
-    if corpus_ids:  # records of layout example have them in their index
+    if corpus_ids or examples is not None:  # records of layout example have them in their index
         index = plan.order.index
         corpora = index.pairs_of(window.runs)[:, 2].astype(np.int32) if pairs.corpora is None else pairs.corpora
     weights = plan.order.index.column_of("weight", window.runs) if "weight" in plan.info.columns else None
@@ -144,7 +184,9 @@ def _batches_of_window(plan: BatchPlan, window: PlannedWindow, corpus_ids: bool)
         chosen = cut.pairs[pair : pair + count]
         pair += count
         width = plan.rule.row_length if cut.widths is None else int(cut.widths[batch])
-        yield _Batch(pairs, chosen, rows, width, plan.rule.max_length, corpora, weights)
+        yield _Batch(
+            pairs, chosen, rows, width, plan.rule.max_length, corpora, weights, corpus_ids, plan.joining, examples
+        )
 
 
 def _rows(side: Ragged, rows: Int64s, max_length: int | None) -> Ragged:

@@ -188,6 +188,7 @@ class BatchSource:
             "one_pair": options.one_pair or None,
             "shuffle": options.shuffle,
             "seed": options.seed,
+            **({} if plan.joining is None else {"documents": plan.joining.info.model_dump(mode="json")}),
             "world_size": options.world_size,
             "equal_batches": options.equal_batches,
         }

@@ -23,6 +23,7 @@ from nmt_prep.config.problems import UNKNOWN_NAME
 from nmt_prep.config.section import Amount, Count, Languages, Location, Name, Section, default_kind
 from nmt_prep.config.training import TrainingSettings
 from nmt_prep.config.vocab import ExistingVocab, T2TVocab, Vocab
+from nmt_prep.config.windows import DocumentSettings
 from nmt_prep.sides import SIDES
 
 Symmetrization = Literal["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"]
@@ -243,6 +244,8 @@ class Config(Section):
     """a mapping: the dialect of the vocabularies, and their size"""
     records: Records = Field(default_factory=lambda: Records())
     """a mapping: how the shards are written"""
+    documents: DocumentSettings | None = None
+    """a mapping, or null for single segments: how the segments of documents become examples"""
     weight: WeightSettings | None = None
     """a mapping, or null for no weights: the weight of each pair in the loss"""
     outputs: tuple[AnyOutput, ...] = ()
@@ -307,6 +310,30 @@ class Config(Section):
         unknown = sorted(set(self.records.shards) - set(self.splits))
         if unknown:
             raise ValueError(f"records.shards names the split {unknown[0]!r}; the splits are {', '.join(self.splits)}")
+        return self
+
+    @model_validator(mode="after")
+    def _documents_fit(self) -> Config:
+        if self.documents is None:
+            return self
+        if not any(corpus.document is not None for corpora in self.splits.values() for corpus in corpora):
+            raise ValueError("documents: no corpus has documents; give the key document to one")
+        if self.records.layout == "packed":
+            raise ValueError("documents: records of layout packed hold no documents; set records.layout to chunk")
+        if self.documents.max_tokens > self.input.max_length:
+            raise ValueError(
+                f"documents.max_tokens is {self.documents.max_tokens}, and loaders leave out rows of more than "
+                f"input.max_length = {self.input.max_length} ids; raise that, or lower this"
+            )
+        piece = self.documents.piece
+        if isinstance(self.vocab, ExistingVocab):
+            return self
+        known = (*self.vocab.special_pieces, *self.vocab.own_pieces)
+        if piece is not None and piece not in known:
+            raise ValueError(
+                f"documents.separator: {piece!r} is not a piece of the vocabulary; add it to vocab.reserved (it has "
+                f"{', '.join(known)})"
+            )
         return self
 
     @model_validator(mode="after")

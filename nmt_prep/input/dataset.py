@@ -169,6 +169,11 @@ def make_dataset(
     plan = plan_batches(run_dir, split, Options(**options), check)
     if plan.rule.row_length is not None and features != "t2t":
         raise ArgumentError('packed rows need segments and positions, which BatchedInput lacks; set features="t2t"')
+    if plan.joining is not None:
+        raise ArgumentError(
+            "make_dataset does not join segments of documents; use read_records or nmt_prep.torch, or set documents to "
+            "False"
+        )
     vocabulary = plan.info.vocab.target
     sos = next(choice for choice in (sos_id, vocabulary.bos_id, vocabulary.padding_id) if choice is not None)
     steps = WindowSteps(plan, sos, features, corpus_ids)

@@ -1,6 +1,7 @@
 """Columns of pairs beside their ids: a file ``index/<shard>.<column>`` for each shard, in the order of its pairs.
 
-``weight`` is float32, little-endian: the weight of each pair in the loss.
+``weight`` is float32, little-endian: the weight of each pair in the loss. ``document`` is uint8: 1 for a pair that
+follows the pair before it in its document, without a row between them; 0 for others.
 
 Each task that encodes a part notes the values of its rows in a file of its own; the tasks that write shards collect
 them in the order of the shuffle.
@@ -9,7 +10,7 @@ them in the order of the shuffle.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from nmt_prep.records.dataset_json import IndexInfo, ShardInfo
 from nmt_prep.records.index import index_path
 from nmt_prep.records.plan import ShardPlan
 
-TYPES = {"weight": np.dtype("<f4")}
+TYPES: Mapping[str, np.dtype[Any]] = {"document": np.dtype("u1"), "weight": np.dtype("<f4")}
 """The columns and their types."""
 
 _AT_A_TIME = 1 << 20

@@ -283,6 +283,26 @@ class InputInfo(_Model):
     max_length: NonNegativeInt
 
 
+class DocumentsInfo(_Model):
+    """How loaders join the segments of documents, from the section ``documents`` of the config.
+
+    Attributes:
+        source_separator: id between two segments of the source; None for none.
+        target_separator: id between two segments of the target; None for none.
+        max_tokens: maximum number of ids of joined segments on either side.
+        max_segments: maximum number of segments of a window.
+        share: share of the documents of train whose segments are joined.
+        context: numbers of segments of context on the source and the target side; None for windows.
+    """
+
+    source_separator: int | None
+    target_separator: int | None
+    max_tokens: NonNegativeInt
+    max_segments: NonNegativeInt
+    share: float
+    context: tuple[NonNegativeInt, NonNegativeInt] | None
+
+
 class DatasetInfo(_Model):
     """The content of ``dataset.json``.
 
@@ -299,6 +319,7 @@ class DatasetInfo(_Model):
         corpora: for each split its corpora in the config's order.
         splits: for each split its counts and shards.
         columns: names of the columns of pairs beside their ids; omitted from the file if there are none.
+        documents: how segments of documents are joined; omitted from the file if they are not.
     """
 
     format: Literal[1] = 1
@@ -313,11 +334,12 @@ class DatasetInfo(_Model):
     corpora: dict[str, tuple[CorpusInfo, ...]]
     splits: dict[str, SplitInfo]
     columns: tuple[str, ...] = ()
+    documents: DocumentsInfo | None = None
 
     @model_serializer(mode="wrap")
     def _without_no_columns(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
         values: dict[str, Any] = fields(self)
-        return {key: value for key, value in values.items() if key != "columns" or value}
+        return {key: value for key, value in values.items() if key not in ("columns", "documents") or value}
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:

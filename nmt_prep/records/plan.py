@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -69,6 +69,28 @@ class GlobalShuffle:
         return shuffle_rows_at(self.keys, self.rows, np.ascontiguousarray(positions, np.int64))
 
 
+class Shuffle(Protocol):
+    """A bijection from row numbers to positions, as :class:`GlobalShuffle` or one of whole documents."""
+
+    @property
+    def rows(self) -> int:
+        """Pairs in the split."""
+
+    @property
+    def split(self) -> str:
+        """Name of the split."""
+
+    @property
+    def keys(self) -> npt.NDArray[np.uint64]:
+        """Keys that identify the shuffle."""
+
+    def positions(self, first_row: int, count: int) -> npt.NDArray[np.int64]:
+        """Returns the positions of consecutive rows."""
+
+    def rows_at(self, positions: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        """Returns the rows at some positions."""
+
+
 Layout: TypeAlias = Literal["example", "chunk", "packed", "text"]
 """Content of a record: one pair as a ``tf.train.Example``, about 256 pairs, about 256 pairs packed into rows, or the
 text of 256 pairs."""
@@ -110,7 +132,7 @@ class ShardPlan:
         ValueError: more than 99,999 shards or 2**20 buckets, or fewer than one.
     """
 
-    shuffle: GlobalShuffle
+    shuffle: Shuffle
     shards: int
     buckets_per_shard: int = 1
     layout: Layout = "example"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -25,7 +25,7 @@ from nmt_prep.artefacts import atomic_write, writing
 from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.errors import RecordsError
 from nmt_prep.records.dataset_json import PairStats
-from nmt_prep.records.plan import ShardPlan
+from nmt_prep.records.plan import GlobalShuffle, ShardPlan
 
 _MAGIC = b"nmtspil3"
 _TRAILER = struct.Struct("<8s5q96s")
@@ -91,7 +91,8 @@ class SpillWriter:
         Raises:
             ValueError: the sides differ in rows, or rows are outside the split.
         """
-        self._buffer.add(first_row, inputs.values, inputs.offsets, targets.values, targets.offsets, corpus)
+        columns = inputs.values, inputs.offsets, targets.values, targets.offsets
+        self._buffer.add(first_row, *columns, corpus, self._positions(first_row, inputs))
         source, target = self._frame_sizes
         stats = PairStats.of(inputs.lengths + source, targets.lengths + target)
         self._stats += stats
@@ -114,9 +115,15 @@ class SpillWriter:
             ValueError: as :meth:`add`.
         """
         source, target = TextColumn.from_arrow(inputs), TextColumn.from_arrow(targets)
-        self._buffer.add_text(first_row, source.data, source.offsets, target.data, target.offsets, corpus)
+        columns = source.data, source.offsets, target.data, target.offsets
+        self._buffer.add_text(first_row, *columns, corpus, self._positions(first_row, inputs))
         self._stats += PairStats(pairs=len(inputs)) if stats is None else stats
         self._flush_if_full()
+
+    def _positions(self, first_row: int, rows: Sized) -> npt.NDArray[np.int64] | None:
+        """Returns the positions of rows; None for those of the shuffle of pairs, which the buffer computes itself."""
+        shuffle = self._plan.shuffle
+        return None if isinstance(shuffle, GlobalShuffle) else shuffle.positions(first_row, len(rows))
 
     def _flush_if_full(self) -> None:
         if self._buffer.held >= self._buffer_bytes:

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 from nmt_prep.artefacts import link_files
 from nmt_prep.config import Config, Corpus
 from nmt_prep.corpora.parts import PairFile, other_columns
+from nmt_prep.digests import sha256_of
 from nmt_prep.errors import VocabularyError
 from nmt_prep.outputs import RunFacts, kind_of, wanted_outputs
 from nmt_prep.pipeline.manifest import Counts, Manifest, differences
@@ -27,6 +28,7 @@ from nmt_prep.records.dataset_json import (
     DATASET_FILE,
     CorpusInfo,
     DatasetInfo,
+    DocumentsInfo,
     InputInfo,
     LanguageCodes,
     PairStats,
@@ -37,14 +39,16 @@ from nmt_prep.records.dataset_json import (
     load_dataset_info,
     write_dataset_info,
 )
+from nmt_prep.records.documents import documents_path, shuffle_of
 from nmt_prep.records.index import index_path
-from nmt_prep.records.plan import GlobalShuffle, ShardPlan, shard_name
+from nmt_prep.records.plan import ShardPlan, shard_name
 from nmt_prep.records.text import LINKS, Columns
 from nmt_prep.reporting.profile import TextProfile
 from nmt_prep.reporting.sample import CorpusSample
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.align import Align, aligned_splits
+from nmt_prep.stages.encode_documents import FIND, ORDER, order_splits
 from nmt_prep.stages.encode_tasks import (
     ENCODE,
     SHUFFLE,
@@ -84,7 +88,7 @@ class Encode(Stage[EncodeOutput, Made]):
     directory = "records"
     output = EncodeOutput
     observed = TextProfile
-    rounds = (ENCODE, SHUFFLE)
+    rounds = (FIND, ORDER, ENCODE, SHUFFLE)
     version = 2
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
@@ -101,6 +105,7 @@ class Encode(Stage[EncodeOutput, Made]):
             "records.shards": {split: config.shards(split) for split in config.splits},
             **tag_settings(config),
             **({} if config.weight is None else {"weight": config.weight.model_dump(by_alias=True)}),
+            **({} if config.documents is None else {"documents": document_settings(config)}),
         }
 
     def outdated(self, manifest: Manifest, config: Config, lock: LockFile) -> str:
@@ -114,7 +119,8 @@ class Encode(Stage[EncodeOutput, Made]):
             return None
         info = load_dataset_info(records)
         corpora = {split: _with_licences(job.config.directed(split), listed) for split, listed in info.corpora.items()}
-        info = info.model_copy(update={"input": _input_info(job.config), "corpora": corpora})
+        updated = {"input": _input_info(job.config), "corpora": corpora, "documents": _documents_info(job)}
+        info = info.model_copy(update=updated)
         write_dataset_info(job.directory, info)
         digests = {name: digest for name, digest in earlier.files.items() if name != DATASET_FILE}
         profile = parse_json_as(TextProfile, earlier.observed)
@@ -125,9 +131,14 @@ class Encode(Stage[EncodeOutput, Made]):
         parts = pair_files(job)
         check_outputs(job.config, run_facts(job, job.directory))  # before the work, which would be of no use
         plans = {
-            split: replace(shard_plan(job.config, split, listed), text_columns=_columns(job.config, split, listed))
+            split: replace(
+                shard_plan(job.config, split, listed, job.directory), text_columns=_columns(job.config, split, listed)
+            )
             for split, listed in parts.items()
         }
+        if job.config.documents is not None:
+            _documents_info(job)  # checks the separator
+            yield from order_splits(job, parts, plans)
         total = sum(plan.rows for plan in plans.values())
         spills = list(_spill_tasks(job, parts, plans))
         encoded = yield from ENCODE.run(spills, total)
@@ -152,18 +163,19 @@ class Encode(Stage[EncodeOutput, Made]):
             digests[shard.file] = shard.sha256
             digests[str(index_path(shard.file))] = shard.index.sha256
             digests |= {str(column_path(shard.file, name)): info.sha256 for name, info in shard.columns.items()}
+        tables = [] if job.config.documents is None else [documents_path(job.directory, split) for split in splits]
+        digests |= {str(path.relative_to(job.directory)): sha256_of(path) for path in tables}
         total = Counts(pairs_in=pairs, pairs_out=pairs, other=tokens)
         pairs_of = {corpus.name: corpus.pair for corpus in job.config.directed("train") if corpus.pair is not None}
         profile = profile_of(encoded, built_vocabularies(job), pairs_of)
         return Result(EncodeOutput(_recorded_settings(job.config)), total, digests=digests, observed=profile)
 
 
-def shard_plan(config: Config, split: str, parts: Sequence[PairFile]) -> ShardPlan:
-    """Returns the plan of a split, given its parts."""
-    records = config.records
-    shuffle = GlobalShuffle(sum(part.pairs for part in parts), config.seed, split)
-    columns = () if config.weight is None else ("weight",)
-    plan = ShardPlan(shuffle, config.shards(split), 1, records.layout, records.row_length, columns)
+def shard_plan(config: Config, split: str, parts: Sequence[PairFile], directory: Path) -> ShardPlan:
+    """Returns the plan of a split, given its parts and the directory of the records."""
+    records, rows = config.records, sum(part.pairs for part in parts)
+    shuffle = shuffle_of(rows, config.seed, split, directory, documents=config.documents is not None)
+    plan = ShardPlan(shuffle, config.shards(split), 1, records.layout, records.row_length, columns_of(config))
     return in_buckets(plan, sum(part.text_bytes for part in parts), config.engine.memory)
 
 
@@ -233,13 +245,72 @@ def _describe(job: Job, splits: Mapping[str, SplitInfo]) -> DatasetInfo:
         input=_input_info(config),
         corpora=corpora,
         splits={split: counts.with_pairs(corpora[split]) for split, counts in splits.items()},
-        columns=() if config.weight is None else ("weight",),
+        columns=columns_of(config),
+        documents=_documents_info(job),
+    )
+
+
+def columns_of(config: Config) -> tuple[str, ...]:
+    """Returns the columns that the records have beside the ids."""
+    wanted = {"document": config.documents, "weight": config.weight}
+    return tuple(name for name, section in wanted.items() if section is not None)
+
+
+def document_settings(config: Config) -> dict[str, object]:
+    """Returns the places of documents, as a setting of a stage that orders pairs by documents."""
+    return {
+        f"{split}.{corpus.name}": True
+        for split, corpora in config.splits.items()
+        for corpus in corpora
+        if corpus.document is not None
+    }
+
+
+def _documents_info(job: Job) -> DocumentsInfo | None:
+    """Returns how loaders join the segments of documents; None for single segments.
+
+    Raises:
+        VocabularyError: the separator is not a piece of a vocabulary, or the pieces of a vocabulary cannot be joined
+            without one.
+    """
+    settings = job.config.documents
+    if settings is None:
+        return None
+    pieces: dict[Side, int | None] = {}
+    for side, built in built_vocabularies(job).items():
+        tokenizer = built.load()
+        if settings.piece is not None:
+            try:
+                pieces[side] = tokenizer.piece_id(settings.piece)
+            except VocabularyError as error:
+                raise VocabularyError(f"documents.separator: {error}; add it to vocab.reserved") from error
+            continue
+        first, second = "It is late.", "We go."
+        if tokenizer.encode(f"{first} {second}") != [*tokenizer.encode(first), *tokenizer.encode(second)]:
+            raise VocabularyError(
+                f"documents.separator: words at the start of a text have other pieces than words after a space in "
+                f"{built.path.name}, so that texts cannot be joined by a space; name a piece of vocab.reserved"
+            )
+        pieces[side] = None
+    context = settings.context
+    return DocumentsInfo(
+        source_separator=pieces["source"],
+        target_separator=pieces["target"],
+        max_tokens=settings.max_tokens,
+        max_segments=settings.max_segments,
+        share=settings.share,
+        context=None if context is None else (context.source, context.target),
     )
 
 
 def _recorded_settings(config: Config) -> dict[str, object]:
     """Returns the settings that only ``dataset.json`` records, by dotted key."""
-    return {f"input.{name}": value for name, value in config.input.model_dump().items()} | licence_settings(config)
+    documents = {} if config.documents is None else config.documents.model_dump(exclude={"epochs"})
+    return (
+        {f"input.{name}": value for name, value in config.input.model_dump().items()}
+        | {f"documents.{name}": value for name, value in documents.items()}
+        | licence_settings(config)
+    )
 
 
 def licence_settings(config: Config) -> dict[str, object]:

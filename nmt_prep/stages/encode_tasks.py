@@ -275,7 +275,10 @@ ENCODE = Round(
     encode_part,
     PairStats,
     words="encoding pairs",
-    made=lambda task, _: [task.spill, task.sampled, *(note_path(task.spill, name) for name in task.plan.columns)],
+    made=lambda task, _: [
+        *(task.spill, task.sampled),
+        *(note_path(task.spill, name) for name in task.plan.columns if name == "weight"),
+    ],
 )
 SHUFFLE = Round(
     "shuffle",

@@ -26,7 +26,8 @@ from nmt_prep.corpora.slices import whole_lines
 from nmt_prep.errors import ArgumentError, OutputError
 from nmt_prep.pipeline.stage import Outputs
 from nmt_prep.records.dataset_json import load_dataset_info
-from nmt_prep.records.plan import GlobalShuffle, ShardPlan
+from nmt_prep.records.documents import shuffle_of
+from nmt_prep.records.plan import ShardPlan
 from nmt_prep.sides import SIDES
 from nmt_prep.stages.clean import REJECTED, Clean
 from nmt_prep.stages.compile import corpus_files, file_steps
@@ -76,14 +77,17 @@ class Lineage:
             ArgumentError: there is no such split.
             RecordsError: ``dataset.json`` is damaged.
         """
-        info = load_dataset_info(outputs.directory_of(Encode))
+        records = outputs.directory_of(Encode)
+        info = load_dataset_info(records)
         if split not in info.splits:
             raise ArgumentError(f"there is no split {split!r} in the records; the splits are {', '.join(info.splits)}")
         self._outputs = outputs
         self._split = split
         self._parts: list[PairFile] = pair_files(outputs)[split]
         self._shards = [shard.file for shard in info.splits[split].shards]
-        self._plan = ShardPlan(GlobalShuffle(info.splits[split].pairs, info.seed, split), len(self._shards))
+        documents = info.documents is not None
+        shuffle = shuffle_of(info.splits[split].pairs, info.seed, split, records, documents=documents)
+        self._plan = ShardPlan(shuffle, len(self._shards))
 
     @property
     def pairs(self) -> int:

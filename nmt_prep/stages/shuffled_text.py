@@ -27,11 +27,12 @@ from nmt_prep.outputs.lines import pieces_of as piece_lines_of
 from nmt_prep.outputs.pairs import TextPairs, with_links
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
-from nmt_prep.records.plan import GlobalShuffle, ShardPlan
+from nmt_prep.records.documents import shuffle_of
+from nmt_prep.records.plan import ShardPlan
 from nmt_prep.records.writer import SpillWriter
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.align import Align, AlignedPart
-from nmt_prep.stages.encode import corpus_frames
+from nmt_prep.stages.encode import Encode, corpus_frames
 from nmt_prep.stages.encode_tasks import in_buckets, spill_buffer, spill_name
 from nmt_prep.stages.vocab import BuiltVocabulary, built_vocabularies
 from nmt_prep.subwords.frame import Frame
@@ -123,7 +124,7 @@ def shuffled_text(
         parts: the parts of each split.
         wanted: the lines that outputs need.
     """
-    plans = {want: _plan(job.config, want, parts[want.split]) for want in sorted(set(wanted))}
+    plans = {want: _plan(job.config, want, parts[want.split], job.directory_of(Encode)) for want in sorted(set(wanted))}
     linkings = {form: None if form == "text" else Linkings(job, form) for form in {want.form for want in plans}}
     spills = [
         task
@@ -145,8 +146,9 @@ def shuffled_text(
     }
 
 
-def _plan(config: Config, want: Wanted, parts: Sequence[PairFile]) -> ShardPlan:
-    shuffle = GlobalShuffle(sum(part.pairs for part in parts), config.seed, want.split)
+def _plan(config: Config, want: Wanted, parts: Sequence[PairFile], records: Path) -> ShardPlan:
+    rows = sum(part.pairs for part in parts)
+    shuffle = shuffle_of(rows, config.seed, want.split, records, documents=config.documents is not None)
     size = LINE_SIZES[want.form] * sum(part.text_bytes for part in parts)
     return in_buckets(ShardPlan(shuffle, want.shards, 1, "text"), size, config.engine.memory)
 

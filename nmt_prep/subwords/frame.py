@@ -87,3 +87,11 @@ class Frame:
         if end < len(self.before) or tuple(ids[end:]) != self.after or tuple(ids[: len(self.before)]) != self.before:
             return None
         return ids[len(self.before) : end]
+
+
+def frame_sizes(text: str | None, tag: str | None) -> tuple[int, int]:
+    """Returns the numbers of ids before and after those of a row, for a frame as :meth:`Frame.parse` takes it."""
+    words = ["{tag}", "{ids}", "</s>"] if text is None else text.split()
+    words = [word for word in words if word != "{tag}" or tag is not None]
+    place = words.index("{ids}")
+    return place, len(words) - place - 1

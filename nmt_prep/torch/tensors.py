@@ -82,6 +82,11 @@ class Converter:
             fields["corpora"] = self._corpora(batch)
         if batch.weights is not None:
             fields["weights"] = self._weights(batch)
+        if batch.context is not None:
+            fields["context"] = self._copied(batch.context)
+            if self.features == "hf" and not self.nested:
+                labels = fields["labels"].numpy()
+                labels[np.arange(labels.shape[1]) < batch.context[:, np.newaxis]] = IGNORED
         return fields
 
     def _hf(self, batch: IdBatch) -> dict[str, torch.Tensor]:

@@ -1,6 +1,7 @@
 #include "records.h"
 
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
@@ -9,6 +10,8 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
+#include <span>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -94,21 +97,28 @@ auto parse(const ByteArray& data, std::size_t max_records) {
                       pairs.consumed, pairs.error);
 }
 
+std::span<const std::int64_t> span_of(const std::optional<Int64Array>& positions) {
+    if (!positions) return {};
+    return {positions->data(), positions->size()};
+}
+
 void add_pairs(OneAtATime<SpillBuffer>& buffer, std::int64_t first_row, const Int32Array& inputs,
                const Int64Array& input_offsets, const Int32Array& targets, const Int64Array& target_offsets,
-               std::uint32_t corpus) {
+               std::uint32_t corpus, const std::optional<Int64Array>& positions) {
     nb::gil_scoped_release unlocked;
-    buffer.use()->add(first_row, column(inputs, input_offsets), column(targets, target_offsets), corpus);
+    buffer.use()->add(first_row, column(inputs, input_offsets), column(targets, target_offsets), corpus,
+                      span_of(positions));
 }
 
 void add_text(OneAtATime<SpillBuffer>& buffer, std::int64_t first_row, const ByteArray& inputs,
               const Int64Array& input_offsets, const ByteArray& targets, const Int64Array& target_offsets,
-              std::uint32_t corpus) {
+              std::uint32_t corpus, const std::optional<Int64Array>& positions) {
     const auto view = [](const ByteArray& data, const Int64Array& offsets) {
         return TextColumn{{data.data(), data.size()}, {offsets.data(), offsets.size()}};
     };
     nb::gil_scoped_release unlocked;
-    buffer.use()->add(first_row, view(inputs, input_offsets), view(targets, target_offsets), corpus);
+    buffer.use()->add(first_row, view(inputs, input_offsets), view(targets, target_offsets), corpus,
+                      span_of(positions));
 }
 
 NumpyArray<std::int64_t> drain(OneAtATime<SpillBuffer>& held, const WritableBytes& out) {
@@ -225,9 +235,9 @@ void bind_spill(nb::module_& module) {
             nb::arg("keys"), nb::arg("rows"), nb::arg("shards"), nb::arg("buckets_per_shard"), nb::arg("payload"),
             nb::arg("expected") = 0, nb::arg("source_frame") = no_frame, nb::arg("target_frame") = no_frame)
         .def("add", &add_pairs, nb::arg("first_row"), nb::arg("inputs"), nb::arg("input_offsets"), nb::arg("targets"),
-             nb::arg("target_offsets"), nb::arg("corpus"))
+             nb::arg("target_offsets"), nb::arg("corpus"), nb::arg("positions") = nb::none())
         .def("add_text", &add_text, nb::arg("first_row"), nb::arg("inputs"), nb::arg("input_offsets"),
-             nb::arg("targets"), nb::arg("target_offsets"), nb::arg("corpus"))
+             nb::arg("targets"), nb::arg("target_offsets"), nb::arg("corpus"), nb::arg("positions") = nb::none())
         .def_prop_ro("bytes", one_call(&SpillBuffer::bytes))
         .def_prop_ro("held", one_call(&SpillBuffer::held))
         .def("drain", &drain, nb::arg("out"));

@@ -132,9 +132,10 @@ void SpillBuffer::reserve(std::size_t more) {
     capacity_ = capacity;
 }
 
-// Checks the rows to add, and computes their positions.
+// Checks the rows to add, and sets their positions.
 template <typename T>
-void SpillBuffer::prepare(std::int64_t first_row, const Column<T>& inputs, const Column<T>& targets) {
+void SpillBuffer::prepare(std::int64_t first_row, const Column<T>& inputs, const Column<T>& targets,
+                          std::span<const std::int64_t> positions) {
     if ((payload_ == Payload::kText) != std::is_same_v<T, std::uint8_t>) {
         throw std::invalid_argument("a buffer holds either ids or text");
     }
@@ -144,8 +145,14 @@ void SpillBuffer::prepare(std::int64_t first_row, const Column<T>& inputs, const
         throw std::invalid_argument("rows " + std::to_string(first_row) + " to " + std::to_string(first_row + rows) +
                                     " of a split of " + std::to_string(permutation_.rows()));
     }
+    const auto outside = [this](std::int64_t position) { return position < 0 || position >= permutation_.rows(); };
+    if (!positions.empty() && (positions.size() != inputs.rows() || std::ranges::any_of(positions, outside))) {
+        throw std::invalid_argument("each row has one position in the split");
+    }
     entries_.reserve(entries_.size() + inputs.rows());
     first_row_ = first_row;
+    positions_.assign(positions.begin(), positions.end());
+    if (!positions.empty()) return;
     positions_.resize(inputs.rows());
     permutation_.positions(first_row, positions_);
 }
@@ -163,17 +170,18 @@ void SpillBuffer::add_row(std::size_t index, std::span<const T> source, std::spa
     entries_.push_back({layout_.bucket_of(position), offset, size_ - offset});
 }
 
-void SpillBuffer::add(std::int64_t first_row, const IdColumn& inputs, const IdColumn& targets, std::uint32_t corpus) {
-    prepare(first_row, inputs, targets);
+void SpillBuffer::add(std::int64_t first_row, const IdColumn& inputs, const IdColumn& targets, std::uint32_t corpus,
+                      std::span<const std::int64_t> positions) {
+    prepare(first_row, inputs, targets, positions);
     for (std::size_t index = 0; index < inputs.rows(); ++index) {
         add_row(index, source_frame_.around(inputs.row(index), source_space_),
                 target_frame_.around(targets.row(index), target_space_), corpus);
     }
 }
 
-void SpillBuffer::add(std::int64_t first_row, const TextColumn& inputs, const TextColumn& targets,
-                      std::uint32_t corpus) {
-    prepare(first_row, inputs, targets);
+void SpillBuffer::add(std::int64_t first_row, const TextColumn& inputs, const TextColumn& targets, std::uint32_t corpus,
+                      std::span<const std::int64_t> positions) {
+    prepare(first_row, inputs, targets, positions);
     for (std::size_t index = 0; index < inputs.rows(); ++index)
         add_row(index, inputs.row(index), targets.row(index), corpus);
 }

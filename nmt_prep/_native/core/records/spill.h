@@ -83,13 +83,15 @@ class SpillBuffer {
           source_frame_(std::move(source_frame)),
           target_frame_(std::move(target_frame)) {}
 
-    // Adds pairs of one corpus, with the rows first_row, first_row + 1, ... in the whole split. Throws
-    // std::invalid_argument for columns of different length, rows outside the split, a record above 2 GiB, or a buffer
-    // of text.
-    void add(std::int64_t first_row, const IdColumn& inputs, const IdColumn& targets, std::uint32_t corpus);
+    // Adds pairs of one corpus, with the rows first_row, first_row + 1, ... in the whole split. `positions` are their
+    // positions; if it is empty, they are those of the permutation. Throws std::invalid_argument for columns of
+    // different length, rows or positions outside the split, a record above 2 GiB, or a buffer of text.
+    void add(std::int64_t first_row, const IdColumn& inputs, const IdColumn& targets, std::uint32_t corpus,
+             std::span<const std::int64_t> positions = {});
 
     // Adds pairs of text to a buffer of text, likewise.
-    void add(std::int64_t first_row, const TextColumn& inputs, const TextColumn& targets, std::uint32_t corpus);
+    void add(std::int64_t first_row, const TextColumn& inputs, const TextColumn& targets, std::uint32_t corpus,
+             std::span<const std::int64_t> positions = {});
 
     std::size_t bytes() const { return size_; }
 
@@ -107,7 +109,8 @@ class SpillBuffer {
     };
 
     template <typename T>
-    void prepare(std::int64_t first_row, const Column<T>& inputs, const Column<T>& targets);
+    void prepare(std::int64_t first_row, const Column<T>& inputs, const Column<T>& targets,
+                 std::span<const std::int64_t> positions);
     void reserve(std::size_t more);
     template <typename T>
     void add_row(std::size_t index, std::span<const T> source, std::span<const T> target, std::uint32_t corpus);

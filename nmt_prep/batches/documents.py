@@ -1,0 +1,215 @@
+"""Examples of records with documents: windows of consecutive segments, segments with context, and single segments.
+
+The examples of a run of blocks are a pure function of its index, (seed, epoch) and the settings, so they are the same
+for all processes and workers. In each epoch, each segment is the target of one example. A draw for each document says
+whether its segments are joined, and how long its first window is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from _nmt_prep_core import select_rows
+
+from nmt_prep.batches.vectors import Int64s, spans
+from nmt_prep.columns import Ragged
+from nmt_prep.records.dataset_json import CorpusInfo, DatasetInfo, DocumentsInfo
+from nmt_prep.sides import SIDES, Side
+from nmt_prep.subwords.frame import frame_sizes
+
+_NO_LIMIT = (1 << 63) - 1
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Examples of consecutive segments, in the order of their targets.
+
+    Attributes:
+        first: for each side, the number of the first segment of each example, context included: int64.
+        target: int64, number of the first segment that is a target.
+        end: int64, number after the last segment.
+        lengths: for each side, the number of ids of each example: int64.
+    """
+
+    first: dict[Side, Int64s]
+    target: Int64s
+    end: Int64s
+    lengths: dict[Side, Int64s]
+
+    def __len__(self) -> int:
+        return len(self.end)
+
+    def __getitem__(self, chosen: slice | Int64s) -> Examples:
+        """Returns some of the examples."""
+        first, lengths = ({side: columns[side][chosen] for side in SIDES} for columns in (self.first, self.lengths))
+        return Examples(first, self.target[chosen], self.end[chosen], lengths)
+
+    def with_targets(self, start: int, stop: int) -> slice:
+        """Returns the examples whose first target is in a range of segments."""
+        first, last = np.searchsorted(self.target, (start, stop)).tolist()
+        return slice(first, last)
+
+
+@dataclass(frozen=True)
+class Joining:
+    """How the segments of a split are joined.
+
+    Attributes:
+        info: settings of the records.
+        before: for each side, the number of ids before those of a row, by number of the corpus: int64.
+        after: for each side, the number of ids after those of a row, by number of the corpus: int64.
+        drawn: True if documents are drawn; False if all are joined, in windows as long as possible.
+        seed: decides the draws, together with the epoch.
+    """
+
+    info: DocumentsInfo
+    before: dict[Side, Int64s]
+    after: dict[Side, Int64s]
+    drawn: bool
+    seed: int
+
+    @classmethod
+    def of(cls, dataset: DatasetInfo, split: str, seed: int) -> Joining | None:
+        """Returns how the segments of a split are joined; None for single segments."""
+        if dataset.documents is None:
+            return None
+        sizes = {side: [_frame_sizes(dataset, corpus, side) for corpus in dataset.corpora[split]] for side in SIDES}
+        before, after = (
+            {side: np.array([size[place] for size in sizes[side]], np.int64) for side in SIDES} for place in (0, 1)
+        )
+        return cls(dataset.documents, before, after, split == "train", seed)
+
+    def separator(self, side: Side) -> int | None:
+        """Returns the id between two segments of a side; None for none."""
+        return self.info.source_separator if side == "source" else self.info.target_separator
+
+    def examples(
+        self,
+        pairs: npt.NDArray[np.uint16],
+        continues: npt.NDArray[np.uint8],
+        places: Int64s,
+        breaks: Int64s,
+        epoch: int,
+    ) -> Examples:
+        """Returns the examples of segments, none of which crosses a break.
+
+        Args:
+            pairs: entries of an index: tokens of the source, of the target, number of the corpus.
+            continues: the column ``document`` of the segments.
+            places: int64, numbers of the segments in the split.
+            breaks: int64, indices of segments at which an example begins.
+            epoch: number of the epoch.
+        """
+        count = len(pairs)
+        starts = continues == 0
+        starts[breaks] = True
+        document = np.cumsum(starts) - 1
+        begins = np.flatnonzero(starts)
+        ends = np.append(begins[1:], count)[document]
+        joined, longest = self._draws(places[begins], epoch)
+        places = np.arange(count)
+        corpora = pairs[:, 2].astype(np.int64)
+        sums: dict[Side, Int64s] = {}
+        shared: dict[Side, Int64s] = {}
+        for side, lengths in zip(SIDES, pairs[:, :2].T.astype(np.int64), strict=True):
+            between = int(self.separator(side) is not None)
+            shared[side] = self.before[side][corpora] + self.after[side][corpora] - between
+            sums[side] = np.concatenate([[0], np.cumsum(lengths - shared[side])])
+        if self.info.context is None:
+            most = np.full(count, self.info.max_segments)
+            most[begins] = longest
+            end = np.minimum(places + most, ends)
+            for side in SIDES:
+                end = np.minimum(end, self._reach(sums[side], shared[side], places))
+            end = np.where(joined[document], np.maximum(end, places + 1), places + 1)
+            target = _walk(end)
+            end, heads = end[target], dict.fromkeys(SIDES, target)
+        else:
+            target, end, heads = places, places + 1, {}
+            for side, segments in zip(SIDES, self.info.context, strict=True):
+                head = np.maximum(places - segments, begins[document])
+                least = sums[side][1:] + shared[side] - self.info.max_tokens
+                head = np.maximum(head, np.searchsorted(sums[side], least, side="left"))
+                heads[side] = np.where(joined[document], np.minimum(head, places), places)
+        lengths = {side: sums[side][end] - sums[side][heads[side]] + shared[side][target] for side in SIDES}
+        return Examples(heads, target, end, lengths)
+
+    def _draws(self, places: Int64s, epoch: int) -> tuple[npt.NDArray[np.bool_], Int64s]:
+        """Returns whether documents are joined, and the most segments of their first windows."""
+        if not self.drawn:
+            return np.ones(len(places), np.bool_), np.full(len(places), self.info.max_segments)
+        key = hashlib.sha256(f"nmt_prep documents 1\n{self.seed}\n{epoch}".encode()).digest()
+        bits = _mixed(places.astype(np.uint64) + np.frombuffer(key, "<u8", 1))
+        chance = (bits >> np.uint64(32)).astype(np.float64) / 2**32
+        size = (bits & np.uint64(0xFFFFFFFF)) * np.uint64(self.info.max_segments) >> np.uint64(32)
+        return chance < self.info.share, size.astype(np.int64) + 1
+
+    def _reach(self, sums: Int64s, shared: Int64s, places: Int64s) -> Int64s:
+        """Returns the end of the longest window from each segment on that has at most ``max_tokens`` ids."""
+        most = sums[places] + self.info.max_tokens - shared
+        return np.searchsorted(sums, most, side="right") - 1
+
+    def rows(self, side: Side, segments: Ragged, examples: Examples, corpora: Int64s) -> Ragged:
+        """Returns the ids of examples.
+
+        Args:
+            side: the side.
+            segments: the ids of all segments.
+            examples: the examples.
+            corpora: int64: number of the corpus of each example.
+        """
+        first = examples.first[side]
+        sizes = examples.end - first
+        values, offsets = select_rows(segments.values, segments.offsets, spans(first, sizes), _NO_LIMIT)
+        lasts = np.cumsum(sizes) - 1
+        inner = np.ones(int(sizes.sum()), np.bool_)
+        inner[lasts] = False
+        separator = self.separator(side)
+        ends = offsets[1:][inner]  # of the segments that are not the last ones of their examples
+        before, after = (np.repeat(sizes_of[side][corpora], sizes - 1) for sizes_of in (self.before, self.after))
+        starts = offsets[:-1][1:][inner[:-1]]  # of the segments after them
+        kept = np.ones(len(values), np.bool_)
+        kept[spans(ends - after, after)] = False
+        kept[spans(starts, before)] = False
+        if separator is not None:
+            place = ends - np.minimum(after, 1)
+            values[place], kept[place] = separator, True
+        places = np.concatenate([[0], np.cumsum(kept)])
+        bounds = np.concatenate([[0], offsets[lasts + 1]])
+        return Ragged(values if kept.all() else values[kept], places[bounds])
+
+    def context(self, segments: Ragged, examples: Examples, corpora: Int64s) -> Int64s:
+        """Returns the number of ids of context at the start of the target of each example, the frame not included."""
+        alone = segments.lengths[examples.target]
+        return np.where(
+            examples.first["target"] < examples.target,
+            examples.lengths["target"] - alone + self.before["target"][corpora],
+            0,
+        )
+
+
+def _walk(end: Int64s) -> Int64s:
+    """Returns the first segments of the windows that follow each other, given the end of a window from each segment."""
+    steps, places, place = end.tolist(), [], 0
+    while place < len(steps):
+        places.append(place)
+        place = steps[place]
+    return np.array(places, np.int64)
+
+
+def _mixed(state: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Returns numbers mixed as in SplitMix64."""
+    state = (state + np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
+    state ^= state >> np.uint64(27)
+    state = state * np.uint64(0x94D049BB133111EB)
+    state ^= state >> np.uint64(31)
+    state = state * np.uint64(0xBF58476D1CE4E5B9)
+    return state ^ (state >> np.uint64(30))
+
+
+def _frame_sizes(dataset: DatasetInfo, corpus: CorpusInfo, side: Side) -> tuple[int, int]:
+    vocabulary = dataset.vocab.source if side == "source" else dataset.vocab.target
+    return frame_sizes(vocabulary.frame, corpus.tag.get(side))

@@ -1,0 +1,129 @@
+"""The order of documents: a shuffle of whole documents, whose pairs stay together.
+
+A table lists the documents of a split: by row, the first row and the first position of each document; then, by
+position, the same. It is the file ``index/<split>.documents``: int64, little-endian, shape ``[4, documents]``. It is
+mapped into memory, so that its size is not limited by memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nmt_prep.artefacts import atomic_write, writing
+from nmt_prep.errors import RecordsError
+from nmt_prep.records.index import INDEX_DIRECTORY
+from nmt_prep.records.plan import GlobalShuffle, Shuffle
+
+_AT_A_TIME = 1 << 20
+
+Int64s = npt.NDArray[np.int64]
+
+
+def documents_path(records: Path, split: str) -> Path:
+    """Returns the path of the table of a split."""
+    return records / INDEX_DIRECTORY / f"{split}.documents"
+
+
+def write_table(path: Path, lengths: Iterable[Int64s], shuffle: Callable[[int], GlobalShuffle] | None) -> int:
+    """Writes the table of documents; returns their number.
+
+    Args:
+        path: the table.
+        lengths: number of pairs of each document, int64, in the order of the rows, in arrays of any size.
+        shuffle: returns the shuffle of a number of documents; None keeps their order.
+
+    Raises:
+        OutputError: the table cannot be written.
+    """
+    with atomic_write(path) as beside, writing(path):
+        rows = 0
+        with beside.open("wb") as file:
+            for sizes in lengths:
+                ends = rows + np.cumsum(sizes)
+                file.write((ends - sizes).astype("<i8").tobytes())
+                rows = int(ends[-1]) if len(ends) else rows
+            documents = file.tell() // 8
+            file.truncate(32 * documents)
+        if documents:
+            _place(np.memmap(beside, "<i8", "r+", shape=(4, documents)), rows, shuffle and shuffle(documents))
+    return documents
+
+
+def _place(table: npt.NDArray[Any], rows: int, shuffle: GlobalShuffle | None) -> None:
+    """Fills the other lines of a table, given the first row of each document and the number of rows."""
+    documents, position = table.shape[1], 0
+    for start in range(0, documents, _AT_A_TIME):
+        places = np.arange(start, min(start + _AT_A_TIME, documents))
+        order = places if shuffle is None else shuffle.rows_at(places)
+        first_rows = table[0][order]
+        after = np.minimum(order + 1, documents - 1)
+        sizes = np.where(order + 1 < documents, table[0][after], rows) - first_rows
+        starts = position + np.cumsum(sizes) - sizes
+        position += int(sizes.sum())
+        table[1][order] = starts
+        table[2][places], table[3][places] = first_rows, starts
+
+
+def shuffle_of(rows: int, seed: int, split: str, records: Path, *, documents: bool) -> Shuffle:
+    """Returns the shuffle of a split: of whole documents, whose table is in a directory of records, or of pairs."""
+    if documents:
+        return DocumentShuffle(rows, seed, split, documents_path(records, split))
+    return GlobalShuffle(rows, seed, split)
+
+
+@dataclass(frozen=True)
+class DocumentShuffle:
+    """A bijection of ``[0, rows)`` from row numbers to positions that keeps the pairs of a document together.
+
+    Attributes:
+        rows: pairs in the split.
+        seed: the config's seed.
+        split: name of the split.
+        table: the table of documents; it is read when positions are first asked for.
+    """
+
+    rows: int
+    seed: int
+    split: str
+    table: Path
+
+    @property
+    def keys(self) -> npt.NDArray[np.uint64]:
+        """The keys of the shuffle of pairs with the same seed, which identify spill files."""
+        return GlobalShuffle(self.rows, self.seed, self.split).keys
+
+    def positions(self, first_row: int, count: int) -> Int64s:
+        """Returns the positions of ``count`` consecutive rows, int64, shape ``[count]``."""
+        first_rows, positions, _, _ = self._table
+        rows = np.arange(first_row, first_row + count)
+        document = np.searchsorted(first_rows, rows, side="right") - 1
+        placed: Int64s = positions[document] + rows - first_rows[document]
+        return placed
+
+    def rows_at(self, positions: npt.ArrayLike) -> Int64s:
+        """Returns the rows that were moved to the given positions, int64: the inverse of :meth:`positions`."""
+        _, _, first_rows, starts = self._table
+        wanted = np.asarray(positions, np.int64)
+        document = np.searchsorted(starts, wanted, side="right") - 1
+        rows: Int64s = first_rows[document] + wanted - starts[document]
+        return rows
+
+    @cached_property
+    def _table(self) -> npt.NDArray[Any]:
+        if not self.rows:
+            return np.empty((4, 0), np.int64)
+        try:
+            return np.memmap(self.table, "<i8", "r").reshape(4, -1)
+        except (OSError, ValueError) as error:
+            raise RecordsError(f"{self.table}: cannot be read: {error}; run the encode stage again") from error
+
+    def __getstate__(self) -> dict[str, object]:
+        # Other processes read the table themselves.
+        return {name: getattr(self, name) for name in ("rows", "seed", "split", "table")}

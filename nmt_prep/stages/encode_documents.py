@@ -1,0 +1,192 @@
+"""The rounds of the stage encode that order documents: the first finds those of each part, the second shuffles them.
+
+A document is the consecutive pairs of a corpus with the same name in the column ``document``; a pair without a name is
+a document of its own. Documents of train are shuffled; those of other splits keep their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from nmt_prep.artefacts import atomic_write
+from nmt_prep.corpora import iter_pairs, row_groups
+from nmt_prep.corpora.parts import PairFile
+from nmt_prep.corpora.reader import DOCUMENT
+from nmt_prep.corpora.scores import document_starts
+from nmt_prep.engines import Tick
+from nmt_prep.pipeline.rounds import Round, Rounds
+from nmt_prep.pipeline.stage import Job
+from nmt_prep.records.columns import note_path
+from nmt_prep.records.documents import documents_path, write_table
+from nmt_prep.records.plan import GlobalShuffle, ShardPlan
+from nmt_prep.stages.encode_tasks import spill_name
+
+
+@dataclass(frozen=True)
+class FindTask:
+    """A part whose documents are to be found.
+
+    Attributes:
+        key: name of the task.
+        part: the part.
+        before: the part before it of the same corpus; None for the first one, and for a corpus without documents.
+        named: true if the corpus has documents.
+        notes: start of the names of the files to write.
+    """
+
+    key: str
+    part: PairFile
+    before: PairFile | None
+    named: bool
+    notes: Path
+
+
+def find_documents(task: FindTask, tick: Tick) -> bool:
+    """Notes the lengths of the documents of a part and the column ``document``. Ticks are pairs.
+
+    Returns:
+        True if the first document continues that of the part before.
+
+    Raises:
+        CorpusError: a part cannot be read.
+        OutputError: a file cannot be written.
+    """
+    lengths, continues = np.ones(task.part.pairs, np.int64), np.zeros(task.part.pairs, np.uint8)
+    joined = False
+    if task.named:
+        last = _last_of(task.before)
+        starts = np.empty(task.part.pairs, np.bool_)
+        first = 0
+        for batch in iter_pairs(task.part.path, columns=[DOCUMENT, "row"]):
+            names, rows, here = batch.column(DOCUMENT), batch.column("row").to_numpy(), slice(first, first + len(batch))
+            starts[here] = False
+            starts[here][document_starts(names)] = True
+            starts[here][names.is_null().to_numpy(zero_copy_only=False)] = True
+            same = names[0].is_valid and last is not None and names[0].as_py() == last[0]
+            starts[first] = not same
+            joined = joined or (same and first == 0)
+            follows = np.diff(rows, prepend=-2 if last is None else last[1]) == 1
+            continues[here] = follows & ~starts[here]
+            last, first = (names[-1].as_py(), int(rows[-1])), first + len(batch)
+            tick(len(batch))
+        starts[:1] = True
+        lengths = np.diff(np.flatnonzero(starts), append=len(starts))
+    for column, values in (("lengths", lengths), (DOCUMENT, continues)):
+        with atomic_write(note_path(task.notes, column)) as beside:
+            values.tofile(beside)
+    return joined
+
+
+def _last_of(part: PairFile | None) -> tuple[str | None, int] | None:
+    """Returns the document and the row of the last pair of a part."""
+    if part is None:
+        return None
+    batch = [*iter_pairs(part.path, [len(row_groups(part.path)) - 1], [DOCUMENT, "row"])][-1]
+    return batch.column(DOCUMENT)[-1].as_py(), batch.column("row")[-1].as_py()
+
+
+FIND = Round(
+    "documents",
+    find_documents,
+    bool,
+    words="finding documents",
+    made=lambda task, _: [note_path(task.notes, "lengths"), note_path(task.notes, DOCUMENT)],
+)
+
+
+@dataclass(frozen=True)
+class OrderTask:
+    """The documents of a split to order.
+
+    Attributes:
+        key: name of the task.
+        split: name of the split.
+        seed: seed of the config.
+        notes: start of the names of the files of each part.
+        joined: for each part, whether its first document continues that of the part before.
+        table: the table to write.
+    """
+
+    key: str
+    split: str
+    seed: int
+    notes: tuple[Path, ...]
+    joined: tuple[bool, ...]
+    table: Path
+
+    def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
+        """Yields the lengths of all documents in the order of the rows."""
+        held = np.empty(0, np.int64)
+        for note, joined in zip(self.notes, self.joined, strict=True):
+            read = np.fromfile(note_path(note, "lengths"), np.int64)
+            if joined:
+                read[0] += held[-1]
+            elif len(held):
+                yield held
+            yield read[:-1]
+            held = read[-1:]
+        yield held
+
+
+def order_documents(task: OrderTask, tick: Tick) -> int:
+    """Writes the table of the documents of a split; returns their number.
+
+    Raises:
+        OutputError: the table cannot be written.
+    """
+    del tick
+
+    def shuffle(documents: int) -> GlobalShuffle:
+        return GlobalShuffle(documents, task.seed, f"documents of {task.split}")
+
+    return write_table(task.table, task.lengths(), shuffle if task.split == "train" else None)
+
+
+ORDER = Round("document-order", order_documents, int, unit="splits", made=lambda task, _: [task.table])
+
+
+def order_splits(
+    job: Job, parts: Mapping[str, Sequence[PairFile]], plans: Mapping[str, ShardPlan]
+) -> Rounds[dict[str, int]]:
+    """Yields the rounds that order the documents of the splits; returns their numbers of documents."""
+    named = {
+        split: {corpus.name for corpus in job.config.directed(split) if corpus.document is not None} for split in parts
+    }
+    notes = {
+        split: tuple(job.scratch / spill_name(split, plan, number) for number in range(len(parts[split])))
+        for split, plan in plans.items()
+    }
+    tasks = {
+        split: [
+            FindTask(
+                key=f"documents-{split}-{number:05d}",
+                part=part,
+                before=listed[number - 1]
+                if number and listed[number - 1].corpus == part.corpus and part.corpus in named[split]
+                else None,
+                named=part.corpus in named[split],
+                notes=notes[split][number],
+            )
+            for number, part in enumerate(listed)
+        ]
+        for split, listed in parts.items()
+    }
+    joined = yield from FIND.run_groups(tasks, sum(plan.rows for plan in plans.values()))
+    orders = [
+        OrderTask(
+            key=f"document-order-{split}",
+            split=split,
+            seed=job.config.seed,
+            notes=notes[split],
+            joined=tuple(flags),
+            table=documents_path(job.directory, split),
+        )
+        for split, flags in joined.items()
+    ]
+    counts = yield from ORDER.run(orders, len(orders))
+    return dict(zip(joined, counts, strict=True))

@@ -1,0 +1,229 @@
+"""Records of documents: whole documents are shuffled, and loaders join their segments."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nmt_prep
+from nmt_prep.batches import BatchSource, read_records
+from nmt_prep.batches.reader import IdBatch
+from nmt_prep.checks import check_config
+from nmt_prep.cli.view.pairs import outputs_of
+from nmt_prep.config import Config
+from nmt_prep.errors import ArgumentError, ConfigError, VocabularyError
+from nmt_prep.records.reader import iter_records
+from nmt_prep.stages.lineage import Lineage
+from nmt_prep.subwords import Tokenizer
+from tests.corpus import tree
+
+SIZES = [1 + number * 7 % 23 for number in range(80)]
+"""Segments of each document."""
+
+
+def write(directory: Path) -> None:
+    rows = [(number, place) for number, size in enumerate(SIZES) for place in range(size)]
+    lines = [f"a {number} {place}\tb {number} {place}\tdoc {number}\n" for number, place in rows]
+    (directory / "a.tsv").write_text("".join(lines))
+    (directory / "b.tsv").write_text("".join(f"c {number}\td {number}\n" for number in range(150)))
+    dev = [line.replace("a", "x").replace("b", "y") for line in lines[:100]]
+    (directory / "dev.tsv").write_text("".join(dev))
+
+
+def config(directory: Path, run: str = "run", **more: Any) -> Config:
+    train = [{"name": "a", "url": "a.tsv", "document": 2}, {"name": "b", "url": "b.tsv"}]
+    splits = {"train": train, "dev": [{"name": "dev", "url": "dev.tsv", "document": 2}]}
+    base = {"name": "t", "languages": {"source": "en", "target": "zh"}, "seed": 1, "splits": splits}
+    data = {
+        "vocab": {"kind": "byte_bpe", "size": 300, "shared": True, "reserved": ["<sep>"]},
+        "documents": {"separator": "<sep>", "max_tokens": 100, "max_segments": 6},
+        "records": {"shards": {"train": 3}, "layout": "chunk"},
+        "output_dir": str(directory / run),
+    }
+    return check_config({**base, **data, **more}, "test config").within(directory)
+
+
+def tokenizer_of(directory: Path) -> Tokenizer:
+    return nmt_prep.load_tokenizer(next((directory / "run" / "vocab").glob("*.tokenizer.json")))
+
+
+def texts(tokenizer: Tokenizer, ids: list[int]) -> list[str]:
+    """Returns the segments of a row."""
+    segments: list[list[int]] = [[]]
+    separator = tokenizer.piece_id("<sep>")
+    assert ids[-1] == tokenizer.eos_id
+    for number in ids[:-1]:
+        if number == separator:
+            segments.append([])
+        else:
+            segments[-1].append(number)
+    return [tokenizer.decode(segment) for segment in segments]
+
+
+def sources(tokenizer: Tokenizer, shard: Path) -> list[str]:
+    rows = (row for inputs, _ in iter_records(shard, layout="chunk") for row in inputs.to_lists())
+    return [tokenizer.decode(row[:-1]) for row in rows]
+
+
+def rows_of(tokenizer: Tokenizer, batches: Iterator[IdBatch]) -> Iterator[list[str]]:
+    for batch in batches:
+        assert batch.segments is not None
+        for source, target, count in zip(batch.source.to_lists(), batch.target.to_lists(), batch.segments, strict=True):
+            segments = texts(tokenizer, source)
+            translated = str.maketrans("acx", "bdy")
+            assert texts(tokenizer, target) == [text.translate(translated) for text in segments]
+            assert len(segments) == count
+            assert max(len(source), len(target)) <= 100
+            yield segments
+
+
+@pytest.mark.parametrize("layout", ["example", "chunk", "text"])
+def test_each_segment_is_a_target_once_in_an_epoch(tmp_path: Path, layout: str) -> None:
+    write(tmp_path)
+    nmt_prep.run(config(tmp_path, records={"layout": layout, "shards": {"train": 3}}))
+    run, tokenizer = tmp_path / "run", tokenizer_of(tmp_path)
+    expected = Counter([f"a {n} {place}" for n, size in enumerate(SIZES) for place in range(size)])
+    expected += Counter(f"c {number}" for number in range(150))
+    seen = []
+    for epoch, processes in ((0, 1), (0, 3), (1, 1)):
+        options: dict[str, Any] = {"batch_tokens": 400, "epoch": epoch, "world_size": processes}
+        parts = [read_records(run, "train", rank=rank, **options) for rank in range(processes)]
+        rows = [row for part in parts for row in rows_of(tokenizer, part)]
+        assert Counter(text for row in rows for text in row) == expected
+        for row in (row for row in rows if len(row) > 1):
+            kind, number, place = row[0].split()
+            assert row == [f"{kind} {number} {int(place) + step}" for step in range(len(row))]
+        assert 50 < sum(len(row) > 1 for row in rows) < 250
+        seen.append(sorted(rows))
+    assert seen[0] == seen[1]
+    assert seen[0] != seen[2]
+
+
+def test_the_order_of_documents(tmp_path: Path) -> None:
+    write(tmp_path)
+    made = config(tmp_path)
+    nmt_prep.run(made)
+    tokenizer, records = tokenizer_of(tmp_path), tmp_path / "run" / "records"
+    shards = sorted(records.glob("t-train-*"))
+    order = [text for path in shards for text in sources(tokenizer, path)]
+    documents = [text.split()[1] if text.startswith("a") else text for text in order]
+    assert len(order) == sum(SIZES) + 150
+    changes = 1 + sum(one != other for one, other in pairwise(documents))
+    assert changes == len(SIZES) + 150  # pairs of a document are together
+    assert [text for text in order if text.startswith("a 5 ")] == [f"a 5 {place}" for place in range(SIZES[5])]
+    assert documents != sorted(documents)
+    columns = sorted((records / "index").glob("t-train-*.document"))
+    continues = [int(value) for path in columns for value in np.fromfile(path, "u1")]
+    assert continues == [int(not text.startswith("c") and text.split()[2] != "0") for text in order]
+    [dev] = records.glob("t-dev-*")
+    assert sources(tokenizer, dev) == [line.split("\t")[0] for line in (tmp_path / "dev.tsv").read_text().splitlines()]
+    lineage = Lineage(outputs_of(made), "train")
+    for record in (0, 17, len(order) - 1):
+        assert lineage.trace(record).source == order[record]
+    info = json.loads((records / "dataset.json").read_text())
+    assert info["columns"] == ["document"]
+    assert info["documents"] == {
+        "source_separator": tokenizer.piece_id("<sep>"),
+        "target_separator": tokenizer.piece_id("<sep>"),
+        "max_tokens": 100,
+        "max_segments": 6,
+        "share": 0.5,
+        "context": None,
+    }
+
+
+def test_a_row_that_cleaning_dropped_ends_the_window(tmp_path: Path) -> None:
+    write(tmp_path)
+    lines = (tmp_path / "a.tsv").read_text().splitlines(keepends=True)
+    first = sum(SIZES[:9])
+    lines[first + 4] = "a 9 4\t" + "b " * 500 + "\tdoc 9\n"
+    (tmp_path / "a.tsv").write_text("".join(lines))
+    settings = {"separator": "<sep>", "max_tokens": 100, "share": 1}
+    clean = {"preset": "none", "rules": {"length": {"max": 100, "unit": "word"}}}
+    nmt_prep.run(config(tmp_path, documents=settings, clean=clean))
+    rows = [*rows_of(tokenizer_of(tmp_path), read_records(tmp_path / "run", "train", batch_size=8))]
+    inside = [row for row in rows if row[0].startswith("a 9 ")]
+    places = sorted([int(text.split()[2]) for text in row] for row in inside)
+    assert sorted(place for row in places for place in row) == [n for n in range(SIZES[9]) if n != 4]
+    assert not [row for row in places if row[0] < 4 < row[-1]]
+
+
+def test_bytes_do_not_depend_on_workers(tmp_path: Path) -> None:
+    write(tmp_path)
+    for run, workers in (("one", 1), ("two", 2)):
+        nmt_prep.run(config(tmp_path, run, engine={"kind": "local", "workers": workers}))
+    assert tree(tmp_path / "one" / "records") == tree(tmp_path / "two" / "records")
+
+
+def test_an_epoch_resumes_at_any_batch(tmp_path: Path) -> None:
+    write(tmp_path)
+    nmt_prep.run(config(tmp_path))
+    options: dict[str, Any] = {"batch_tokens": 300, "equal_batches": "split", "world_size": 2, "rank": 1}
+    whole = [batch.target.values.tolist() for batch in BatchSource(tmp_path / "run", "train", **options)]
+    for step in (0, 1, 5, len(whole)):
+        source = BatchSource(tmp_path / "run", "train", **options)
+        source.load_state_dict({**source.state_dict(), "batches": step})
+        assert [batch.target.values.tolist() for batch in source] == whole[step:]
+    packed = [*read_records(tmp_path / "run", "train", batch_size=4, packed=True)]
+    assert sum(int(batch.segments.sum()) for batch in packed if batch.segments is not None) == sum(SIZES) + 150
+    alone = [*read_records(tmp_path / "run", "train", batch_size=4, documents=False)]
+    assert sum(len(batch.source) for batch in alone) == sum(SIZES) + 150
+
+
+def test_only_dataset_json_changes_with_the_windows(tmp_path: Path) -> None:
+    write(tmp_path)
+    nmt_prep.run(config(tmp_path))
+    before = tree(tmp_path / "run" / "records")
+    changed = config(tmp_path, documents={"separator": "<sep>", "context": {"source": 2, "target": 1}, "share": 1})
+    nmt_prep.run(changed)
+    after = tree(tmp_path / "run" / "records")
+    assert [name for name in before if before[name] != after[name]] == ["dataset.json"]
+    tokenizer, whole, cut = tokenizer_of(tmp_path), 0, 0
+    for batch in read_records(tmp_path / "run", "train", batch_size=16):
+        assert batch.context is not None
+        rows = zip(batch.source.to_lists(), batch.target.to_lists(), batch.context.tolist(), strict=True)
+        for source, target, context in rows:
+            of_source, of_target = texts(tokenizer, source), texts(tokenizer, target)
+            places = [int(text.split()[-1]) for text in of_target]
+            if of_source[0].startswith("a"):
+                wanted = min(places[-1] + 1, 3), min(places[-1] + 1, 2)
+                lengths = len(of_source), len(of_target)
+                assert lengths[0] <= wanted[0]
+                assert lengths[1] <= wanted[1]
+                whole, cut = whole + (lengths == wanted), cut + (lengths != wanted)
+            assert texts(tokenizer, target[context:]) == of_target[-1:]
+    assert (whole + cut, cut < 12) == (sum(SIZES), True)  # some documents go on in another block of records
+
+
+def test_windows_need_room_pieces_and_loaders_that_join(tmp_path: Path) -> None:
+    write(tmp_path)
+
+    def documents(**options: Any) -> Config:
+        return config(tmp_path, documents={"separator": "<sep>", **options})
+
+    with pytest.raises(ConfigError, match=r"documents\.max_tokens is 300, and loaders leave out rows of more than inp"):
+        documents(max_tokens=300)
+    with pytest.raises(ConfigError, match=r"documents\.separator: '<x>' is not a piece of the vocabulary; add it to v"):
+        documents(separator="<x>")
+    with pytest.raises(ConfigError, match=r"documents: no corpus has documents; give the key document to one"):
+        config(tmp_path, splits={"train": [{"name": "b", "url": "b.tsv"}]})
+    with pytest.raises(ConfigError, match=r"documents: records of layout packed hold no documents"):
+        config(tmp_path, records={"layout": "packed"})
+    with pytest.raises(ConfigError, match=r"context needs segments on one side at least"):
+        documents(context={})
+    with pytest.raises(VocabularyError, match=r"^documents\.separator: words at the start of a text have other pieces"):
+        nmt_prep.run(documents(separator="space"))
+    nmt_prep.run(documents(max_tokens=100))
+    with pytest.raises(ArgumentError, match=r"^max_length 50 would leave out windows, which have up to 100 ids; raise"):
+        read_records(tmp_path / "run", "train", max_length=50)
+    with pytest.raises(ArgumentError, match=r"^corpora of records with documents cannot be mixed; set documents to Fa"):
+        read_records(tmp_path / "run", "train", temperature=2)
+    with pytest.raises(ArgumentError, match=r"^make_dataset does not join segments of documents; use read_records or"):
+        nmt_prep.make_dataset(tmp_path / "run", "train")

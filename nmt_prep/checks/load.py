@@ -19,7 +19,6 @@ from nmt_prep.config.problems import KeyPath, Problem, problems_of, worded, wron
 from nmt_prep.config.section import descriptions
 from nmt_prep.config.url import is_hub_id
 from nmt_prep.errors import ConfigError, NmtPrepError
-from nmt_prep.modifiers import read_modifiers
 from nmt_prep.outputs import kind_of
 from nmt_prep.publishing.hub import hub_url_problem
 from nmt_prep.sources.hub import repository_address
@@ -254,6 +253,8 @@ def _training_problems(config: Config) -> Iterator[Problem]:
     for path, entries in lists.items():
         if not entries:
             continue
+        from nmt_prep.modifiers import read_modifiers  # noqa: PLC0415  (loads pyarrow)
+
         try:
             modifiers = read_modifiers(entries, ".".join(map(str, path)), config.base_dir)
         except NmtPrepError as error:

@@ -14,15 +14,17 @@ from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.options import ConfigArgument, QuietOption, SetOption, load_config, names_as_usage
 from nmt_prep.cli.terminal import SafeConsole, open_console, plain_table
 from nmt_prep.config import Config, DaskSettings, ExistingVocab
-from nmt_prep.errors import OutputError
+from nmt_prep.errors import OutputError, RecordsError
 from nmt_prep.pipeline.lock import is_running
 from nmt_prep.pipeline.manifest import Workspace
 from nmt_prep.runtime import available_cores
 from nmt_prep.sources.lockfile import lock_of
 
 with delayed_imports():
-    from nmt_prep import checks, estimates, runner, subwords
+    from nmt_prep import checks, curriculum, estimates, runner, subwords
     from nmt_prep.cleaning import in_full
+    from nmt_prep.records import dataset_json
+    from nmt_prep.reporting import tables
     from nmt_prep.stages import download
 
 if TYPE_CHECKING:
@@ -84,6 +86,7 @@ def plan(
             steps = runner.plan(checked, force=force or (), verify=verify)
         print_new_directory(console, checked)
         console.print(plan_table(steps))
+        _print_stages(console, checked)
         _print_notes(console, checked)
 
 
@@ -120,6 +123,24 @@ def plan_table(steps: Sequence[Step]) -> Table:
     for step in steps:
         table.add_row(step.stage, "fresh" if step.fresh else "would run", step.reason)
     return table
+
+
+def _print_stages(console: SafeConsole, config: Config) -> None:
+    """Prints the stages of training; how long they are is known when the records are made."""
+    if not (config.training.stages or config.training.modifiers):
+        return
+    try:
+        info = dataset_json.load_dataset_info(dataset_json.records_in(config.run_dir))
+    except RecordsError:
+        console.print("- the stages of training are computed from the sizes of the corpora, when these are encoded")
+        return
+    sizes = {corpus.name: corpus.pairs for corpus in info.corpora["train"]}
+    stages = curriculum.plan_stages(config.training, sizes, config.seed, config.base_dir).described()
+    head = tables.STAGES_HEAD
+    table = plain_table(*(f">{name}" if name == "pairs" else name for name in head))
+    for row in tables.stage_rows(stages):
+        table.add_row(*(f"{cell:,}" if isinstance(cell, int) else cell for cell in row))
+    console.print(table)
 
 
 def _print_notes(console: SafeConsole, config: Config) -> None:

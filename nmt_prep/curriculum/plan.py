@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -185,6 +186,19 @@ class Curriculum:
     def _keys(self) -> Keys:
         digests = [hashlib.sha256(f"{self.seed}\nmodifiers of {name}".encode()).digest()[:8] for name in self.corpora]
         return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
+
+    def described(self) -> list[dict[str, Any]]:
+        """Returns name, rows (None without an end), mix, epochs of corpora and names of modifiers of each stage."""
+        return [
+            {
+                "name": stage.name,
+                "rows": stage.rows,
+                "mix": {name: float(share) for name, share in zip(self.corpora, stage.shares, strict=True) if share},
+                "epochs": {} if stage.rows is None else self.epochs_of(number),
+                "modifiers": list(stage.modifiers.names),
+            }
+            for number, stage in enumerate(self.stages)
+        ]
 
     def epochs_of(self, number: int) -> dict[str, float]:
         """Returns the number of epochs of each corpus in a stage that ends."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -59,7 +60,7 @@ def _join_icu(tokens: list[str]) -> str:
 
 def _moses(language: str) -> Callable[[list[str]], str]:
     try:
-        import sacremoses  # type: ignore[import-untyped,import-not-found,unused-ignore]  # noqa: PLC0415
+        sacremoses: Any = importlib.import_module("sacremoses")
     except ImportError as error:
         raise ValueError(f"moses:{language} needs the package sacremoses; pip install sacremoses") from error
     detokenizer: Any = sacremoses.MosesDetokenizer(language)
@@ -157,7 +158,9 @@ def _numbers(
     if not pc.all(good).as_py():
         links = pc.if_else(good, links, "")
     counts = pc.count_substring(links, "-").to_numpy(zero_copy_only=False).astype(np.int64)
-    column = TextColumn.from_arrow(pc.binary_join_element_wise(links, "", " "))
+    column = TextColumn.from_arrow(
+        pc.binary_join_element_wise(links, pa.scalar("", links.type), pa.scalar(" ", links.type))
+    )
     text = column.data[column.offsets[0] : column.offsets[-1]].tobytes().replace(b"-", b" ")
     numbers = np.array(text.split(), np.int32) if len(text) < 64 else np.fromstring(text, np.int32, sep=" ")
     line = np.repeat(np.arange(len(counts)), counts)

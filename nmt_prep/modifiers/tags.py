@@ -15,6 +15,7 @@ from nmt_prep.modifiers.draws import Draws, uniform
 from nmt_prep.modifiers.noise import random_words
 from nmt_prep.modifiers.retokenize import Side, retokenized
 from nmt_prep.modifiers.words import (
+    NEW_WORDS,
     Pairs,
     Part,
     Spans,
@@ -155,7 +156,7 @@ class _Changes:
 
     def __init__(self, pairs: Pairs, template: list[str]) -> None:
         self.source, self.target = dict[int, list[Part]](), dict[int, list[Part]]()
-        self.links, self._template, self._labels = list(pairs), template, count(1 << 32)
+        self.links, self._template, self._labels = list(pairs), template, count(NEW_WORDS)
 
     def tag(self, link: tuple[int, int], word: tuple[int, int], hint: list[str]) -> None:
         """Puts the template in place of the source word; the hint is linked with the target word."""

@@ -21,6 +21,9 @@ UNSPACED = re.compile(
 )
 """A character of Thai, Lao, Burmese, Khmer, Japanese or Chinese, which have no spaces between words."""
 
+NEW_WORDS = 1 << 32
+"""The first label of words that a modifier inserts. Those with one label on both sides are equal."""
+
 _SPACED = re.compile(r"\S+", re.ASCII)
 
 
@@ -108,4 +111,11 @@ def followed(links: Iterable[tuple[int, int]], source: dict[int, list[int]], tar
         source: numbers of the words of each label of the source.
         target: the same of the target.
     """
-    return formatted((s, t) for left, right in links for s in source.get(left, ()) for t in target.get(right, ()))
+    pairs = list[tuple[int, int]]()
+    for left, right in links:
+        words, others = source.get(left, []), target.get(right, [])
+        if left == right >= NEW_WORDS and len(words) == len(others):
+            pairs += zip(words, others, strict=True)
+        else:
+            pairs += [(s, t) for s in words for t in others]
+    return formatted(pairs)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.resources import files
 
 from nmt_prep.reporting.markup import Content, Markup, el, join, percent, short_number
-from nmt_prep.reporting.sections import duplicates, encoded, flow, lengths, provenance, rules
+from nmt_prep.reporting.sections import duplicates, encoded, flow, lengths, provenance, rules, training
 from nmt_prep.reporting.summary import Json, about, main_split
 from nmt_prep.sides import SIDES
 
@@ -17,6 +17,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Json], Iterable[Content]]]] = {
     "vocabularies": ("Vocabularies", encoded.vocabularies),
     "duplicates": ("Duplicates and leaks", duplicates.section),
     "batches": ("Batches", encoded.batches),
+    "training": ("Stages of training", training.section),
     "examples": ("Examples", encoded.examples),
     "provenance": ("Provenance", provenance.section),
 }

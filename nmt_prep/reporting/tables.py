@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from nmt_prep.reporting.markup import Markup, percent, size, table, table_row, visible
@@ -46,6 +46,30 @@ class Table:
         by_corpus = self.head[:1] == ["corpus"]
         rows = (table_row(row, left=self.left, corpus=str(row[0]) if by_corpus else None) for row in self.rows)
         return table(self.head, rows, caption=self.title, left=self.left, sort=sort)
+
+
+def stages_table(summary: Json) -> Table:
+    """Returns the stages of training."""
+    return Table(
+        "stages of training", STAGES_HEAD, stage_rows(summary.get("training", {}).get("stages", ())), (0, 2, 3, 4)
+    )
+
+
+STAGES_HEAD = ("stage", "pairs", "mixture", "epochs", "modifiers")
+
+
+def stage_rows(stages: Iterable[Json]) -> list[list[str | int]]:
+    """Returns the cells of the stages of training."""
+    return [
+        [
+            stage["name"],
+            "no end" if stage["rows"] is None else stage["rows"],
+            ", ".join(f"{name} {percent(share, 1)}" for name, share in stage["mix"].items()),
+            ", ".join(f"{name} {epochs:,.2f}" for name, epochs in stage["epochs"].items()),
+            ", ".join(stage["modifiers"]),
+        ]
+        for stage in stages
+    ]
 
 
 def corpora_table(summary: Json) -> Table:
@@ -252,6 +276,7 @@ TABLES = (
     vocabulary_table,
     language_table,
     batch_table,
+    stages_table,
     record_table,
 )
 """The tables of the text, in order."""

@@ -86,6 +86,7 @@ def summarise(job: Job, info: DatasetInfo, warnings: Iterable[tuple[str, HealthW
         RecordsError: an index of a shard cannot be read.
     """
     from nmt_prep.reporting.batching import estimate_batches  # noqa: PLC0415  (loads numpy)
+    from nmt_prep.reporting.training import training_facts  # noqa: PLC0415  (loads numpy)
 
     config = job.config
     asked = None if isinstance(config.vocab, ExistingVocab) else config.vocab.size
@@ -112,6 +113,9 @@ def summarise(job: Job, info: DatasetInfo, warnings: Iterable[tuple[str, HealthW
             name: [as_json(estimate) for estimate in estimate_batches(job.directory_of(Encode), info, name)]
             for name in config.splits
         },
+        "training": training_facts(
+            config, {corpus.name: corpus.pairs for corpus in info.corpora["train"]}, text.get("train", {})
+        ),
         "provenance": {
             "nmt_prep": __version__,
             "config": shown_config(config),

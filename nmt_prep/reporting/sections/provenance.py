@@ -16,7 +16,7 @@ from nmt_prep.reporting.tables import record_table
 from nmt_prep.sides import SIDES
 from nmt_prep.sources.address import shown
 
-_LEFT_OUT = {"output_dir", "engine", "download", "extract", "publish"}  # sections that do not change the data
+_LEFT_OUT = {"output_dir", "engine", "download", "extract", "publish", "training"}  # they do not change the data
 
 
 def shown_config(config: Config) -> dict[str, Any]:

@@ -1,0 +1,57 @@
+"""Facts about the stages of training: mixtures, epochs of corpora, and examples of what modifiers make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nmt_prep.config import Config
+from nmt_prep.curriculum import plan_stages
+from nmt_prep.errors import ConfigError
+from nmt_prep.modifiers import Block, read_modifiers
+from nmt_prep.modifiers.draws import mixed
+from nmt_prep.reporting.summary import Json
+from nmt_prep.sides import SIDES
+
+_EXAMPLES = 2
+
+
+def training_facts(config: Config, sizes: Mapping[str, int], text: Json) -> Json:
+    """Returns the stages of training and examples of their modifiers; empty if a config has neither.
+
+    Args:
+        config: the config.
+        sizes: number of pairs of each corpus of the split train.
+        text: what is known of the text of the split train, by corpus.
+    """
+    training = config.training
+    if not (training.stages or training.modifiers):
+        return {}
+    try:
+        stages = plan_stages(training, sizes, config.seed, config.base_dir).described()
+    except ConfigError as error:
+        return {"problem": str(error)}
+    pairs = [pair["text"] for facts in text.values() for pair in facts["examples"][:_EXAMPLES]]
+    entries = [*training.modifiers, *(entry for stage in training.stages for entry in stage.modifiers or ())]
+    distinct = {str(entry): entry for entry in entries}
+    return {"stages": stages, "examples": [_example(entry, pairs, config) for entry in distinct.values()]}
+
+
+def _example(entry: Mapping[str, Any], pairs: list[dict[str, str]], config: Config) -> Json:
+    """Returns the first pairs that a modifier changes, before and after."""
+    name, *options = entry
+    modifiers = read_modifiers(
+        [{name: 1, **{key: entry[key] for key in options}}], "training.modifiers", config.base_dir
+    )
+    changed: list[Json] = []
+    for number, pair in enumerate([] if modifiers.needing_links else pairs):
+        columns = [pa.array([pair[side]], pa.large_string()) for side in SIDES]
+        keys = mixed(np.array([number], np.uint64), config.seed % (1 << 40))
+        made = modifiers(Block(columns[0], columns[1], None, keys, np.array([number])))
+        after = {"source": str(made.source[0]), "target": str(made.target[0])}
+        if after != pair and len(changed) < _EXAMPLES:
+            changed.append({"before": pair, "after": after})
+    return {"modifier": name, "pairs": changed}

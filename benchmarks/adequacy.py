@@ -9,7 +9,8 @@ stays, and the counts of the pairs of which a defective pair is made are left ou
 pairs of the text itself gets a defect, and the threshold ``auto`` is applied.
 
 The columns of the first table are: one sentence of two translated, a sentence too many, 40 % of the words left out,
-misaligned; those of the second: share of incomplete pairs, found, complete pairs lost, found where 1 % is lost.
+misaligned, good pairs lost; the lower rows have the pairs whose longer side has so many words. Those of the second are:
+share of incomplete pairs, found, complete pairs lost, found where 1 % is lost.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from nmt_prep.align.model import Model
 from nmt_prep.align.settings import Settings
 from nmt_prep.align.training import count, updated
 from nmt_prep.cleaning.adequacy import learning
-from nmt_prep.cleaning.adequacy.classifier import SCORE, Classifier, features, halves_of
+from nmt_prep.cleaning.adequacy.classifier import SCORE, Classifier, features, halves_of, length_classes
 from nmt_prep.cleaning.adequacy.words import MarkedPairs, Words
 from nmt_prep.cleaning.corpus_rules.adequacy import incomplete_threshold
 from nmt_prep.columns import TextColumn
@@ -51,9 +52,8 @@ def main() -> None:
     for path in arguments.texts:
         pairs = [*dict(_pairs(path)).items()][: arguments.most]
         rows = [pairs[at : at + 1 + at % 3] for at in range(len(pairs) - 1) if at % 3 < 2]  # one pair, two, one, two
-        found, scored = defects_found(rows)
-        print(f"| {path.name} | {len(rows):,} | {' | '.join(f'{100 * share:.1f} %' for share in found)} |", flush=True)
-        print(f"| by the score | | {' | '.join(f'{100 * share:.1f} %' for share in scored)} |", flush=True)
+        for name, number, shares in defects_found(rows):
+            print(f"| {path.name}, {name} | {number:,} | {' | '.join(f'{100 * share:.1f} %' for share in shares)} |")
         for share in (0.0, *arguments.incomplete):
             shares = automatic(rows, share)
             cells = " | ".join("" if value is None else f"{100 * value:.2f} %" for value in shares)
@@ -96,8 +96,11 @@ class Text:
         return classifier.values(rows, made, self.halves[origins[:, 0]], self.threads), rows[:, SCORE]
 
 
-def defects_found(rows: Sequence[Sequence[tuple[str, str]]]) -> tuple[list[float], list[float]]:
-    """Returns the share of each defect that the values find, and that the scores find."""
+def defects_found(rows: Sequence[Sequence[tuple[str, str]]]) -> Iterator[tuple[str, int, list[float]]]:
+    """Yields the shares of each defect that the values and the scores find, and those of pairs by length.
+
+    The last share is that of the good pairs that are lost.
+    """
     text = Text(*(joined(rows, side) for side in (0, 1)))
     classifier, pairs = text.classifier, text.pairs
     firsts = MarkedPairs.of(
@@ -125,14 +128,17 @@ def defects_found(rows: Sequence[Sequence[tuple[str, str]]]) -> tuple[list[float
     ]
     good = text.judged(pairs, alone)
     limits = [float(np.sort(values)[int(LOST * len(values))]) for values in good]
-    shares = [
-        [
-            float((values < limit).mean())
-            for values, limit in zip(text.judged(pair, where.astype(np.int32)), limits, strict=True)
-        ]
-        for pair, where in made
+    judged = [text.judged(pair, where.astype(np.int32)) for pair, where in made]
+    below = [
+        [values[kind] < limits[kind] for values in (*judged, good)]
+        for kind in (0, 1)  # values and scores
     ]
-    return [share for share, _ in shares], [share for _, share in shares]
+    for name, kind in (("by value", 0), ("by the score", 1)):
+        yield name, len(rows), [float(some.mean()) for some in below[kind]]
+    lengths = length_classes(pairs)
+    for number, name in enumerate(("up to 5 words", "6 to 10", "11 to 20", "21 and more")):
+        if (mine := lengths == number).any():
+            yield name, int(mine.sum()), [float(some[mine].mean()) for some in below[0]]
 
 
 def joined(rows: Sequence[Sequence[tuple[str, str]]], side: int) -> list[str]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from nmt_prep.input import BatchedInput, get_infer_iterator, get_iterator, make_dataset
     from nmt_prep.publishing.mirror import fetch_run
     from nmt_prep.runner import plan, run
+    from nmt_prep.runs import open_run
     from nmt_prep.subwords import (
         ByteBPETokenizer,
         SentencePieceTokenizer,
@@ -45,6 +46,7 @@ __all__ = [
     "load_config",
     "load_tokenizer",
     "make_dataset",
+    "open_run",
     "plan",
     "read_records",
     "run",
@@ -59,6 +61,7 @@ _MODULES = {
     "nmt_prep.publishing.mirror": ("fetch_run",),
     "nmt_prep.input": ("BatchedInput", "get_infer_iterator", "get_iterator", "make_dataset"),
     "nmt_prep.runner": ("plan", "run"),
+    "nmt_prep.runs": ("open_run",),
     "nmt_prep.subwords": (
         "ByteBPETokenizer",
         "SentencePieceTokenizer",

@@ -27,7 +27,14 @@ A message says what is wrong, where (file, line, config key), and what to do abo
 
 
 class NmtPrepError(Exception):
-    """Root of the tree: catch this to catch everything that nmt_prep raises on purpose."""
+    """Root of the tree: catch this to catch everything that nmt_prep raises on purpose.
+
+    A notebook shows it without a traceback.
+    """
+
+    def _render_traceback_(self) -> list[str]:
+        """Returns the lines that IPython shows in place of a traceback."""
+        return [f"{type(self).__name__}: {self}"]
 
 
 class ConfigError(NmtPrepError):

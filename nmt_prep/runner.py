@@ -15,7 +15,7 @@ from nmt_prep.checks import load_config
 from nmt_prep.config import Config, DaskSettings
 from nmt_prep.engines import Engine, LocalEngine
 from nmt_prep.engines.executor import ExecutorEngine
-from nmt_prep.errors import ArgumentError, ConfigError, HealthError
+from nmt_prep.errors import ArgumentError, ConfigError, HealthError, OutputError
 from nmt_prep.pipeline.drivers import Share
 from nmt_prep.pipeline.lock import run_lock
 from nmt_prep.pipeline.measured import RunNotes, StageNotes
@@ -176,6 +176,26 @@ def tasks(
     Runs nothing and writes nothing.
     """
     return _pipeline(_loaded(config), (), Progress(), lock_file).tasks()
+
+
+def check_current(config: Config, last: type[AnyStage], what: str) -> None:
+    """Checks that the output of a stage is the one that the config asks for.
+
+    Args:
+        config: the config.
+        last: the stage.
+        what: name of the output in the plural, for the message.
+
+    Raises:
+        OutputError: the stage or an earlier one would run again.
+    """
+    for step in plan(config):
+        if not step.fresh:
+            raise OutputError(
+                f"{what} are not those of {config.file}: {step.stage} would run again ({step.reason}); run it first"
+            )
+        if step.stage == last.name:
+            return
 
 
 def _check_names(**arguments: Collection[str]) -> None:

@@ -14,7 +14,7 @@ from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.options import ConfigArgument, QuietOption, SetOption, load_config, names_as_usage
 from nmt_prep.cli.terminal import SafeConsole, open_console, plain_table
 from nmt_prep.config import Config, DaskSettings, ExistingVocab
-from nmt_prep.errors import OutputError, RecordsError
+from nmt_prep.errors import RecordsError
 from nmt_prep.pipeline.lock import is_running
 from nmt_prep.pipeline.manifest import Workspace
 from nmt_prep.runtime import available_cores
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from nmt_prep.pipeline.drivers import RoundState
     from nmt_prep.pipeline.outcomes import StageTasks, Step
-    from nmt_prep.pipeline.stage import AnyStage
     from nmt_prep.stages.download import HubSource
 
 
@@ -95,26 +94,6 @@ def print_new_directory(console: SafeConsole, config: Config) -> None:
     root = config.run_dir.absolute()
     if not any(Workspace(root).manifest("any").parent.glob("*.json")):
         console.print(f"output directory: {root} (no earlier run found there)", soft_wrap=True)
-
-
-def check_current(config: Config, last: type[AnyStage], what: str) -> None:
-    """Checks that the output of a stage is the one that the config asks for.
-
-    Args:
-        config: the config.
-        last: the stage.
-        what: name of the output in the plural, for the message.
-
-    Raises:
-        OutputError: the stage or an earlier one would run again.
-    """
-    for step in runner.plan(config):
-        if not step.fresh:
-            raise OutputError(
-                f"{what} are not those of {config.file}: {step.stage} would run again ({step.reason}); run it first"
-            )
-        if step.stage == last.name:
-            return
 
 
 def plan_table(steps: Sequence[Step]) -> Table:

@@ -20,7 +20,7 @@ class Step:
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Outcome:
     """Result of a stage in a run.
 
@@ -43,6 +43,12 @@ class Outcome:
     warnings: tuple[HealthWarning, ...] = ()
     processor_seconds: float = 0.0
     rounds: tuple[RoundTime, ...] = ()
+
+    def __repr__(self) -> str:
+        into, out = self.counts.pairs_in, self.counts.pairs_out
+        pairs = "" if out is None else f" {out:,} pairs" + f" of {into:,}" * (into is not None and into != out)
+        warned = f", {len(self.warnings)} warnings" * bool(self.warnings)
+        return f"<{self.stage}:{pairs} in {self.seconds:.1f} s, {self.reason}{warned}>"
 
     @property
     def numbers(self) -> dict[str, Any]:

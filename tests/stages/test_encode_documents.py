@@ -16,12 +16,12 @@ import nmt_prep
 from nmt_prep.batches import BatchSource, read_records
 from nmt_prep.batches.reader import IdBatch
 from nmt_prep.checks import check_config
-from nmt_prep.cli.view.pairs import outputs_of
 from nmt_prep.config import Config
 from nmt_prep.errors import ArgumentError, ConfigError, VocabularyError
 from nmt_prep.records.reader import iter_records
 from nmt_prep.stages.lineage import Lineage
 from nmt_prep.subwords import Tokenizer
+from nmt_prep.viewing import outputs_of
 from tests.corpus import tree
 
 SIZES = [1 + number * 7 % 23 for number in range(80)]

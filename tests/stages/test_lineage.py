@@ -8,11 +8,11 @@ import pytest
 
 import nmt_prep
 from nmt_prep.checks import check_config
-from nmt_prep.cli.view.pairs import outputs_of
 from nmt_prep.config import Config
 from nmt_prep.errors import ArgumentError
 from nmt_prep.records.reader import read_shard
 from nmt_prep.stages.lineage import FilePlace, Lineage
+from nmt_prep.viewing import outputs_of
 
 PLAIN = [f"one {number}" if number % 7 else "  " for number in range(60)]
 TABLE = ["en\tde", *(f"two {number}\tzwei {number}" for number in range(40))]

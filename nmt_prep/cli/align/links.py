@@ -17,13 +17,13 @@ from nmt_prep.align.vocabulary import words_of
 from nmt_prep.artefacts import output_file, writing
 from nmt_prep.checks import load_config
 from nmt_prep.cli.options import STANDARD_OUTPUT, check_outputs, files_of_run
-from nmt_prep.cli.plan import check_current
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.corpora import strip_lines
 from nmt_prep.errors import ArgumentError, OutputError
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.progress import Progress
+from nmt_prep.runner import check_current
 from nmt_prep.sides import SIDES
 from nmt_prep.stages import STAGES
 from nmt_prep.stages.align import Align, AlignedPart, AlignOutput

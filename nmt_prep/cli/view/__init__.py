@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nmt_prep.config import Config
 
 with delayed_imports():
-    from nmt_prep.cli.view import pairs
+    from nmt_prep import viewing as pairs
 
 _CUT = 400
 """Columns of a text in a table; JSON has all of it."""
@@ -100,7 +100,7 @@ def _check_trace(given: Mapping[str, object]) -> None:
 
 
 def _print_trace(config: Config, split: str, where: str, *, pieces: bool, as_json: bool) -> None:
-    """Prints where a record comes from; the errors are those of :func:`nmt_prep.cli.view.pairs.trace`."""
+    """Prints where a record comes from; the errors are those of :func:`nmt_prep.viewing.trace`."""
     traced, total = pairs.trace(config, split, where, pieces=pieces)
     console = open_console(log_width=80)
     if as_json:

@@ -1,4 +1,4 @@
-"""Chooses the pairs that ``nmt-prep view`` shows, one batch of a part or of a shard at a time."""
+"""Chooses pairs of a run, one batch of a part or of a shard at a time."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from dataclasses import asdict, dataclass
 from heapq import nsmallest
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nmt_prep.cli.plan import check_current
 from nmt_prep.columns import Ragged
 from nmt_prep.config import Config
 from nmt_prep.corpora import row_groups
@@ -28,9 +27,11 @@ from nmt_prep.records.dataset_json import DatasetInfo, load_dataset_info
 from nmt_prep.records.index import ShardIndex
 from nmt_prep.records.reader import read_span
 from nmt_prep.records.text import TextEncoder, read_text
+from nmt_prep.runner import check_current
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages import STAGES
 from nmt_prep.stages.clean import Clean
+from nmt_prep.stages.clean.parts import REJECTED
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.encode import Encode
 from nmt_prep.stages.lineage import CorpusRows, Lineage, corpus_of
@@ -69,10 +70,15 @@ class Wanted:
 
 def outputs_of(config: Config) -> Outputs:
     """Returns the outputs of the stages that have run."""
-    workspace = Workspace(config.run_dir)
+    return outputs_in(config.run_dir, config)
+
+
+def outputs_in(root: Path, config: Config | None = None) -> Outputs:
+    """Returns the outputs of the stages that have run in a directory; without a config, they have none."""
+    workspace = Workspace(root)
     read = ((stage.name, read_manifest(workspace.manifest(stage.name))) for stage in STAGES)
     manifests = {name: manifest for name, manifest in read if manifest is not None}
-    return Outputs(config, workspace.root, manifests)
+    return Outputs(cast("Config", config), workspace.root, manifests)
 
 
 def require(outputs: Outputs, *stages: type[AnyStage]) -> None:
@@ -133,17 +139,56 @@ def _chosen_texts(outputs: Outputs, stage: type[AnyStage], wanted: Wanted) -> It
     parts = _parts(outputs, stage, wanted.split)
     if wanted.corpus is not None:
         corpus_of(outputs.config, wanted.split, wanted.corpus)
-    if wanted.row is not None:
-        rows = _one_row(outputs, parts, wanted)
-    else:
-        files: list[_Pairs] = []
-        numbers: Counter[str] = Counter()
-        for part in parts:
-            if wanted.corpus in (None, part.corpus):
-                files.append(_pairs_of_part(part, numbers[part.corpus]))
-            numbers[part.corpus] += part.pairs
-        rows = _picked(wanted, files, of_corpus=True)
+    rows = _of_parts(wanted, parts) if wanted.row is None else _one_row(outputs, parts, wanted)
     return _with_pieces(outputs, rows) if wanted.pieces else rows
+
+
+def _of_parts(wanted: Wanted, parts: Iterable[PairFile]) -> Iterator[Row]:
+    """Yields chosen pairs of parts."""
+    files: list[_Pairs] = []
+    numbers: Counter[str] = Counter()
+    for part in parts:
+        if wanted.corpus in (None, part.corpus):
+            files.append(_pairs_of_part(part, numbers[part.corpus]))
+        numbers[part.corpus] += part.pairs
+    return _picked(wanted, files, of_corpus=True)
+
+
+def chosen_in(outputs: Outputs, stage: str, wanted: Wanted) -> Iterator[Row]:
+    """Yields pairs of a run whose config is not known.
+
+    Args:
+        outputs: the outputs of its stages.
+        stage: compile, clean or encode, or ``rejected`` for the pairs that clean dropped.
+        wanted: the pairs to choose, without a row and without pieces.
+
+    Raises:
+        ArgumentError: there is no such stage, split or corpus.
+        OutputError: the stage has not run.
+        CorpusError: a part cannot be read.
+        RecordsError: a shard is damaged.
+    """
+    if stage == "encode":
+        return _chosen_records(outputs, wanted)
+    if stage not in {Compile.name, Clean.name, REJECTED}:
+        raise ArgumentError(f"no stage {stage!r} has pairs; choose compile, clean, rejected or encode")
+    require(outputs, Compile if stage == Compile.name else Clean)
+    if stage == REJECTED:
+        files = [
+            _pairs_of_part(PairFile(str(outputs.root / REJECTED / file), 0, ""))
+            for file in sorted(outputs.manifest(Clean).files_in(REJECTED))
+            if file.partition("/")[0] == wanted.split
+        ]
+        return _picked(wanted, files, of_corpus=wanted.corpus is None)
+    parts = outputs.read(Compile).parts if stage == Compile.name else outputs.read(Clean).parts
+    if wanted.split not in parts:
+        raise ArgumentError(f"there is no split {wanted.split!r} in {stage}; its splits are {', '.join(parts)}")
+    directory = outputs.directory_of(Compile if stage == Compile.name else Clean)
+    own = [part.below(directory) for part in parts[wanted.split]]
+    if wanted.corpus is not None and wanted.corpus not in {part.corpus for part in own}:
+        names = ", ".join(dict.fromkeys(part.corpus for part in own))
+        raise ArgumentError(f"there is no corpus {wanted.corpus!r} in {wanted.split}; its corpora are {names}")
+    return _of_parts(wanted, own)
 
 
 def _chosen_records(outputs: Outputs, wanted: Wanted) -> Iterator[Row]:

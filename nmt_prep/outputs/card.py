@@ -33,7 +33,8 @@ def dataset_card(run: RunFacts, pairs: Mapping[str, int], columns: Mapping[str, 
     files = [{"split": split, "path": f"{split}-*.parquet"} for split in pairs]
     configs = [{"config_name": "default", "data_files": files}]
     source, target = run.languages["source"], run.languages["target"]
-    lines = card_head((source, target), sum(pairs.values()), {}, {"configs": configs})
+    tags = dict.fromkeys(tag for pairs in run.pairs.values() for pair in pairs for tag in pair)
+    lines = card_head([*tags] or (source, target), sum(pairs.values()), {}, {"configs": configs})
     lines += [f"# {run.name}", "", f"Sentence pairs, {source} to {target}.", ""]
     lines += ["| split | pairs | corpora |", "|---|---|---|"]
     lines += [f"| {split} | {count:,} | {', '.join(run.corpora[split])} |" for split, count in pairs.items()]

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 
 import numpy as np
 import numpy.typing as npt
-from _nmt_prep_core import count_ids
+from _nmt_prep_core import count_ids, select_rows
 
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.config import Config, Vocab
@@ -34,7 +34,8 @@ _MULTIPLE = 8
 class Fairseq(Output[FairseqOptions]):
     """Writes ``train.en-zh.en.bin``, ``train.en-zh.en.idx``, the same for zh, and ``dict.en.txt``, ``dict.zh.txt``.
 
-    Further shards are ``train1.en-zh.…`` and so on; fairseq joins the shards of the training split only.
+    Further shards are ``train1.en-zh.…`` and so on; fairseq joins the shards of the training split only. A run with
+    several pairs of languages gives files for each pair, as fairseq's tasks with ``lang_pairs`` read them.
     """
 
     kind = "fairseq"
@@ -53,6 +54,8 @@ class Fairseq(Output[FairseqOptions]):
                     "shards",
                     f"fairseq reads the first shard of {split} only, as of every split but train; set it to 1",
                 )
+        if config.pairs is not None and not config.vocab.shared:
+            yield "kind", "fairseq has one dictionary for each language, on both sides; set vocab.shared to true"
         count = self.shards(options, config, "train")
         names = {f"train{number}" for number in range(1, count)}
         for split in sorted(names & set(config.splits)):
@@ -71,26 +74,33 @@ class Fairseq(Output[FairseqOptions]):
         tokenizers = [task.run.vocabularies[side].load() for side in SIDES]
         counts = [np.zeros(len(tokenizer), np.int64) for tokenizer in tokenizers]
         pairs, made = 0, list[OutputFile]()
+        numbers, sizes = _languages(task)
         with ExitStack() as stack:
-            opened = []
-            for side, tokenizer in zip(SIDES, tokenizers, strict=True):
-                dtype = _dtype(task.options, tokenizer)
-                stem = f"{_stem(task)}.{task.run.codes[side]}"
-                opened.append(
-                    stack.enter_context(sequence_file(task.directory, stem, dtype, task.count, documents=False))
-                )
+            opened = {}
+            for codes, size in sizes.items():
+                for side, code in zip(SIDES, codes, strict=True):
+                    stem = f"{task.split}{task.shard or ''}.{'-'.join(codes)}.{code}"
+                    dtype = _dtype(task.options, tokenizers[SIDES.index(side)])
+                    opened[codes, side] = stack.enter_context(
+                        sequence_file(task.directory, stem, dtype, size, documents=False)
+                    )
             tables = [new_ids(tokenizer).astype(_dtype(task.options, tokenizer)) for tokenizer in tokenizers]
             texts = [PieceText(tokenizer) for tokenizer in tokenizers]
             for batch in task.pairs.batches():
-                for (file, _), text, table, count, rows in zip(
-                    opened, texts, tables, counts, (batch.sources, batch.targets), strict=True
+                for side, text, table, count, rows in zip(
+                    SIDES, texts, tables, counts, (batch.sources, batch.targets), strict=True
                 ):
                     text.check(rows.values)  # the dictionary could not spell a piece with white space
-                    file.add(table.take(rows.values), rows.offsets)
                     count_ids(count, rows.values)
+                    for group, codes in enumerate(sizes):
+                        values, offsets = rows.values, rows.offsets
+                        if len(sizes) > 1:
+                            own = np.flatnonzero(numbers[batch.corpora] == group)
+                            values, offsets = select_rows(values, offsets, own, 1 << 62)
+                        opened[codes, side][0].add(table.take(values), offsets)
                 pairs += len(batch)
                 tick(len(batch))
-        for _, facts in opened:
+        for _, facts in opened.values():
             made += facts()
         counted = task.scratch_path("counts.npy")
         with atomic_write(counted) as beside, beside.open("wb") as output:
@@ -105,7 +115,9 @@ class Fairseq(Output[FairseqOptions]):
         source, target = np.split(total, [sizes[0]])
         for side, occurring in zip(SIDES, [source + target] * 2 if made.run.shared else [source, target], strict=True):
             lines = dictionary(made.run.vocabularies[side].load(), occurring)
-            write_text(made.directory / f"dict.{made.run.codes[side]}.txt", "".join(f"{line}\n" for line in lines))
+            listed = [pair._asdict()[side] for pairs in made.run.pairs.values() for pair in pairs]
+            for code in dict.fromkeys(listed or [made.run.codes[side]]):
+                write_text(made.directory / f"dict.{code}.txt", "".join(f"{line}\n" for line in lines))
 
 
 def new_ids(tokenizer: Tokenizer) -> npt.NDArray[np.int64]:
@@ -143,9 +155,18 @@ def _dtype(options: FairseqOptions, tokenizer: Tokenizer) -> IdType:
     return id_type(options.dtype, _padded(len(tokenizer)), "uint32")
 
 
-def _stem(task: ShardTask[FairseqOptions]) -> str:
-    codes = task.run.codes
-    return f"{task.split}{task.shard or ''}.{codes['source']}-{codes['target']}"
+def _languages(task: ShardTask[FairseqOptions]) -> tuple[npt.NDArray[np.int64], dict[tuple[str, ...], int]]:
+    """Returns the number of the pair of languages of each corpus, and how many pairs of each the shard has."""
+    of_corpora = task.run.pairs.get(task.split)
+    if not of_corpora:
+        return np.zeros(0, np.int64), {tuple(task.run.codes[side] for side in SIDES): task.count}
+    assert isinstance(task.pairs, IdPairs)
+    known = list(dict.fromkeys(of_corpora))
+    numbers = np.array([known.index(pair) for pair in of_corpora], np.int64)
+    sizes = np.zeros(len(known), np.int64)
+    for batch in task.pairs.batches():
+        sizes += np.bincount(numbers[batch.corpora], minlength=len(known))
+    return numbers, {tuple(pair): count for pair, count in zip(known, sizes.tolist(), strict=True)}
 
 
 FAIRSEQ = Fairseq()

@@ -35,6 +35,9 @@ CORPUS = "corpus"
 WEIGHT = "weight"
 """Name of the column with the weight of each pair."""
 
+LANGUAGE_PAIR = "language_pair"
+"""Name of the column with the languages of each pair, in a run with several pairs of languages."""
+
 Sized: TypeAlias = "tuple[pa.RecordBatch, npt.NDArray[np.int64]]"
 """Rows, and the approximate bytes of each."""
 
@@ -135,6 +138,7 @@ class TextRows:
     def __init__(self, task: ShardTask[Any], prompts: tuple[Prompt, ...]) -> None:
         self._task = task
         self._codes = [task.run.codes[side] for side in SIDES]
+        self._choices = len(task.options.prompts) if prompts else 0
         self._before = pa.array([prompt.before for prompt in prompts], pa.large_string())
         self._after = pa.array([prompt.after for prompt in prompts], pa.large_string())
         self.schema = self._messages_schema() if prompts else self._translation_schema()
@@ -174,7 +178,8 @@ class TextRows:
         )
 
     def _messages(self, batch: TextBatch, position: int) -> pa.Array:
-        choice = pa.array(drawn(self._task.run.seed, self._task.split, position, len(batch), len(self._before)))
+        choice = drawn(self._task.run.seed, self._task.split, position, len(batch), self._choices)
+        choice = pa.array(choice + self._choices * np.asarray(batch.corpora, np.int64))
         nothing = pa.scalar("", pa.large_string())
         questions = pc.binary_join_element_wise(
             pc.take(self._before, choice), batch.sources, pc.take(self._after, choice), nothing
@@ -208,11 +213,15 @@ def _lists(rows: Ragged) -> pa.Array:
 
 def _other_fields(task: ShardTask[Any]) -> list[tuple[str, pa.DataType]]:
     fields = [(CORPUS, pa.string())] if task.options.corpus else []
+    fields += [(LANGUAGE_PAIR, pa.string())] if task.run.pairs else []
     return [*fields, (WEIGHT, pa.float32())] if task.weights else fields
 
 
 def _other_columns(task: ShardTask[Any], corpora: npt.NDArray[np.int32], first: int) -> list[pa.Array]:
     columns = [corpus_lines(task.run, task.split, corpora).cast(pa.string())] if task.options.corpus else []
+    if task.run.pairs:
+        names = pa.array([str(pair) for pair in task.run.pairs_of(task.split)])
+        columns.append(names.take(pa.array(corpora)))
     weights = task.weights_of(first, len(corpora))
     return columns if weights is None else [*columns, pa.array(weights)]
 
@@ -241,14 +250,18 @@ class HuggingFace(Output[HuggingFaceOptions]):
             except ValueError as error:
                 yield f"prompts.{number}", str(error)
         named = options.language_names is not None
-        for side, code in (("source", config.languages.source), ("target", config.languages.target)):
+        if named and config.pairs is not None:
+            yield "language_names", "is for one pair of languages; leave it out"
+        pairs = {config.languages_of(corpus) for split in config.splits for corpus in config.directed(split)}
+        for side, code in sorted({item for pair in pairs for item in pair.model_dump().items()}):
             if not named and english_name(code) is None:
                 yield "language_names", f"the English name of the {side} language {code} is not known; set this key"
 
     def write(self, task: ShardTask[HuggingFaceOptions], tick: Tick) -> ShardMade:
         rows = IdRows(task) if isinstance(task.pairs, IdPairs) else TextRows(task, _prompts(task.options, task))
         pairs = 0
-        with parquet_file(task.directory, f"{task.label}.parquet", rows.schema, [CORPUS], rows.ids) as file:
+        names = [CORPUS, LANGUAGE_PAIR]
+        with parquet_file(task.directory, f"{task.label}.parquet", rows.schema, names, rows.ids) as file:
             for batch, sizes in rows.batches():
                 file.add(batch, sizes)
                 pairs += len(batch)
@@ -262,14 +275,15 @@ class HuggingFace(Output[HuggingFaceOptions]):
 
 
 def _prompts(options: HuggingFaceOptions, task: ShardTask[HuggingFaceOptions]) -> tuple[Prompt, ...]:
-    """Returns the prompts of chat rows, with the names of the languages; no prompts for other rows."""
+    """Returns the prompts of chat rows, with the names of the languages, for each corpus; none for other rows."""
     if options.rows != "chat":
         return ()
     given = options.language_names
-    source, target = (
-        (given.source, given.target) if given else (english_name(task.run.languages[side]) or "" for side in SIDES)
-    )
-    return tuple(parse_prompt(prompt).named(source, target) for prompt in options.prompts)
+    names = [
+        (given.source, given.target) if given else tuple(english_name(language) or "" for language in pair)
+        for pair in task.run.pairs_of(task.split)
+    ]
+    return tuple(parse_prompt(prompt).named(source, target) for source, target in names for prompt in options.prompts)
 
 
 def _card(made: Made[HuggingFaceOptions]) -> str:
@@ -284,6 +298,7 @@ def _card(made: Made[HuggingFaceOptions]) -> str:
         },
     }[made.options.rows]
     columns |= {CORPUS: "name of the pair's corpus"} if made.options.corpus else {}
+    columns |= {LANGUAGE_PAIR: "languages of the pair, such as en-de"} if made.run.pairs else {}
     columns |= {WEIGHT: "weight of the pair in the loss"} if made.run.weighted else {}
     signature = f"nmt_prep|{run.name}|{source}-{target}|seed:{run.seed}|rows:{made.options.rows}|{run.fingerprint[:16]}"
     return dataset_card(run, {split: made.pairs(split) for split in made.shards}, columns, signature)

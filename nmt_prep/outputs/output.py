@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Generic, Literal, TypeAlias, TypeVar
 
@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from nmt_prep.config import Config, Vocab
 from nmt_prep.config.outputs import OutputOptions
+from nmt_prep.config.pairs import LanguagePair
 from nmt_prep.engines import Tick
 from nmt_prep.outputs.files import OutputFile
 from nmt_prep.outputs.pairs import IdPairs, TextPairs
@@ -50,6 +51,7 @@ class RunFacts:
         fingerprint: fingerprint of the stage.
         records: directory of the records.
         weighted: True if the pairs have weights.
+        pairs: the languages of the corpora of each split, in the order of their numbers; empty if the run has one pair.
     """
 
     name: str
@@ -63,12 +65,18 @@ class RunFacts:
     fingerprint: str
     records: Path
     weighted: bool = False
+    pairs: Mapping[str, Sequence[LanguagePair]] = field(default_factory=dict)
+
+    def pairs_of(self, split: str) -> Sequence[LanguagePair]:
+        """Returns the languages of the corpora of a split, in the order of their numbers."""
+        one = LanguagePair(self.languages["source"], self.languages["target"])
+        return self.pairs.get(split) or [one] * len(self.corpora[split])
 
     @property
     def codes(self) -> Mapping[Side, str]:
-        """Names of the sides in files: their languages, or for equal languages source and target."""
+        """Names of the sides in files: their languages, or for equal or several languages source and target."""
         source, target = self.languages["source"], self.languages["target"]
-        return self.languages if source != target else {"source": "source", "target": "target"}
+        return self.languages if source != target and not self.pairs else {"source": "source", "target": "target"}
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 from nmt_prep.artefacts import link_files
 from nmt_prep.config import Config, Corpus
+from nmt_prep.config.pairs import LanguagePair
 from nmt_prep.corpora.parts import PairFile, other_columns
 from nmt_prep.digests import sha256_of
 from nmt_prep.errors import VocabularyError
@@ -431,6 +432,12 @@ def _end(facts: VocabularyFacts) -> tuple[int]:
     return (facts.eos_id,)
 
 
+def _pairs_of_corpora(config: Config, corpora: Mapping[str, Sequence[str]]) -> dict[str, tuple[LanguagePair, ...]]:
+    """Returns the languages of the corpora of each split, given their names."""
+    known = {(split, corpus.name): corpus.pair for split in corpora for corpus in config.directed(split) if corpus.pair}
+    return {split: tuple(known[split, name] for name in names) for split, names in corpora.items()}
+
+
 def run_facts(job: Job, records: Path) -> RunFacts:
     """Returns the facts of a run, for a stage after vocab.
 
@@ -460,6 +467,7 @@ def run_facts(job: Job, records: Path) -> RunFacts:
         },
         fingerprint=job.fingerprint,
         records=records,
+        pairs=_pairs_of_corpora(config, corpora) if config.pairs else {},
         weighted=config.weight is not None,
     )
 

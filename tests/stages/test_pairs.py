@@ -6,12 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
+
 from nmt_prep.checks import check_config
 from nmt_prep.config import Config
 from nmt_prep.records.dataset_json import load_dataset_info
 from nmt_prep.runner import run
 from nmt_prep.stages.align import AlignOutput
 from nmt_prep.typed_json import parse_json_as
+from tests.reference.mmap import read_fairseq
 from tests.stages.runs import manifest
 
 LANGUAGES = ("en", "de", "cs")
@@ -122,3 +125,24 @@ def test_the_report_has_the_pairs_and_the_languages(tmp_path: Path) -> None:
     assert "pairs of languages  read  kept  share  epoch at 1  epoch at 2  epoch at 5  dropped" in text
     assert "characters without a piece" in text
     assert "Pairs in the records" in (report / "index.html").read_text()
+
+
+def test_fairseq_gets_files_for_each_pair(tmp_path: Path) -> None:
+    run(config_in(tmp_path, outputs=[{"kind": "fairseq"}, {"kind": "huggingface", "rows": "chat"}]))
+    directory = tmp_path / "run" / "outputs" / "fairseq"
+    sizes = {"en-de": 95, "de-en": 95, "en-cs": 65, "cs-en": 65, "de-cs": 65, "cs-de": 65}
+    assert {path.name for path in directory.glob("dict.*")} == {"dict.en.txt", "dict.de.txt", "dict.cs.txt"}
+    for pair, size in sizes.items():
+        rows = [
+            [len(row) for stem in ("train", "train1") for row in read_fairseq(directory / f"{stem}.{pair}.{code}")[0]]
+            for code in pair.split("-")
+        ]
+        assert [*map(len, rows)] == [size, size]
+    assert len(list(directory.glob("*.bin"))) == 6 * 2 * 3
+    rows = pq.read_table(tmp_path / "run" / "outputs" / "huggingface" / "train-00000-of-00002.parquet").to_pylist()
+    names = {"en": "English", "de": "German", "cs": "Czech"}
+    for row in rows:
+        prompt, answer = (message["content"] for message in row["messages"])
+        source, target = row["language_pair"].split("-")
+        assert answer.startswith(target) or answer == "the quick brown fox jumps over"
+        assert {target} <= {code for code, name in names.items() if name in prompt} <= {source, target}

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from nmt_prep import __version__
 from nmt_prep import stages as all_stages
+from nmt_prep.batches.staged import note_training
 from nmt_prep.checks import load_config
 from nmt_prep.config import Config, DaskSettings
 from nmt_prep.engines import Engine, LocalEngine
@@ -117,6 +118,7 @@ def run(
             progress.heard_by(RunNotes(pipeline.workspace, Report.directory, engine, __version__)),
         ):
             outcomes = pipeline.run(engine, until=until, force=frozenset(force), verify=verify, strict=strict)
+        note_training(config.run_dir, config.training, config.base_dir)
         progress.event("run_finished", seconds=round(sum(outcome.seconds for outcome in outcomes), 3))
         if then is not None:
             then(outcomes)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
+from nmt_prep.config.training import TrainingSettings
 from nmt_prep.errors import ArgumentError
 
 
@@ -100,7 +101,8 @@ class Keywords(TypedDict, total=False):
     packed: bool | None
     weights: Mapping[str, float] | None
     temperature: float | None
-    subwords: Mapping[Any, Mapping[str, float]] | None
+    subwords: Mapping[Any, Mapping[str, float]] | Literal["config"] | None
+    training: TrainingSettings | Mapping[str, Any] | Literal["config"] | None
     one_pair: bool
     documents: bool
     shuffle: bool
@@ -143,7 +145,11 @@ class Options:
         documents: False gives single segments, although the records have documents whose segments are to be joined.
         subwords: draws other subwords of each pair in each epoch, by side, such as
             ``{"source": {"alpha": 0.5}, "target": {"dropout": 0.1}}``: ``alpha`` and ``nbest`` for unigram models,
-            ``dropout`` for BPE. For split ``train`` of records of layout ``text``.
+            ``dropout`` for BPE. For split ``train`` of records of layout ``text``. ``"config"`` takes those of
+            ``training``; None draws none.
+        training: stages and modifiers, as in the section ``training`` of a config; also for split ``train`` of records
+            of layout ``text``. ``"config"`` takes those of the config with which the run was made last; None has
+            none. An epoch is then a part of the stream of all stages, with as many rows as the split has pairs.
         shuffle: False reads the shards in order, and returns the longest batches of each window first.
         seed: decides the order, together with ``epoch``.
         epoch: number of the epoch; each epoch has a different order.
@@ -169,7 +175,8 @@ class Options:
     packed: bool | None = None
     weights: Mapping[str, float] | None = None
     temperature: float | None = None
-    subwords: Mapping[Any, Mapping[str, float]] | None = None
+    subwords: Mapping[Any, Mapping[str, float]] | Literal["config"] | None = "config"
+    training: TrainingSettings | Mapping[str, Any] | Literal["config"] | None = "config"
     one_pair: bool = False
     documents: bool = True
     shuffle: bool = True

@@ -8,7 +8,7 @@ each window from the shards' indexes. A loader reads the windows of :meth:`Batch
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -23,7 +23,10 @@ from nmt_prep.batches.documents import Examples, Joining
 from nmt_prep.batches.epoch import WINDOW_PAIRS, CorpusMix, EpochOrder, SplitIndex, Window, corpus_mix, pair_groups
 from nmt_prep.batches.options import EqualBatches, Options
 from nmt_prep.batches.rules import BatchRule
+from nmt_prep.batches.staged import StagedOrder, training_of
+from nmt_prep.batches.text_stream import stream_of_records
 from nmt_prep.batches.vectors import Int64s
+from nmt_prep.config.training import TrainingSettings
 from nmt_prep.errors import ArgumentError, RecordsError
 from nmt_prep.records.check import check_records
 from nmt_prep.records.dataset_json import DatasetInfo, records_in
@@ -55,6 +58,7 @@ class BatchPlan:
         batches_wanted: this number of batches, if ``equal_batches`` is not False; None for the number that fits all
             processes in this epoch.
         encoder: makes the ids of records of layout ``text``; None for other layouts.
+        training: stages, modifiers and subwords.
         groups: int64, shape ``[corpora]``: number of the pair of languages of each corpus, if a batch has only one;
             else None.
     """
@@ -68,6 +72,7 @@ class BatchPlan:
     equal_batches: EqualBatches = False
     batches_wanted: int | None = None
     encoder: TextEncoder | None = None
+    training: TrainingSettings = field(default_factory=TrainingSettings)
     groups: Int64s | None = None
     joining: Joining | None = None
 
@@ -79,7 +84,12 @@ class BatchPlan:
     @property
     def fresh(self) -> bool:
         """True if the ids of a pair differ from epoch to epoch, so that only reading them tells their number."""
-        return self.encoder is not None and bool(self.encoder.subwords)
+        return self.staged or (self.encoder is not None and bool(self.encoder.subwords))
+
+    @property
+    def staged(self) -> bool:
+        """True if the pairs are those of a plan of stages, or modified."""
+        return isinstance(self.order, StagedOrder)
 
     @cached_property
     def windows(self) -> tuple[Window, ...]:
@@ -92,6 +102,8 @@ class BatchPlan:
         Raises:
             RecordsError: a shard is damaged.
         """
+        if isinstance(self.order, StagedOrder):
+            return self.order.read(runs, epoch)
         index, table = self.order.index, self.order.index.runs
         parts = []
         for run in runs.tolist():
@@ -144,6 +156,8 @@ class BatchPlan:
         """Number of batches of each process in an epoch; None if the processes may have different numbers."""
         if not self.equal_batches:
             return None
+        if self.fresh and self.order.world_size == 1 and self.batches_wanted is None:
+            return None  # counting would encode the epoch
         if self.batches_wanted is not None:
             return self.batches_wanted
         orders = (replace(self.order, rank=rank) for rank in range(self.order.world_size))
@@ -236,7 +250,7 @@ class BatchPlan:
         index = self.order.index
         if index.packed:
             return np.array([window.take])
-        mine = slice(window.skip, window.skip + window.take)
+        mine = slice(None) if self.staged else slice(window.skip, window.skip + window.take)
         pairs = self.entries(window.runs)
         copies = None
         if self.mix is not None:
@@ -313,7 +327,8 @@ def plan_batches(
     if options.packed is False:
         index = replace(index, packed=False)
     seed = options.seed if options.shuffle else None
-    return BatchPlan(
+    training, base_dir = _training(Path(run_dir), split, options)
+    plan = BatchPlan(
         info,
         EpochOrder(index, seed, options.epoch, options.rank, options.world_size, WINDOW_PAIRS),
         rule,
@@ -321,10 +336,11 @@ def plan_batches(
         options.pad_to is not None,
         options.skip_batches,
         options.equal_batches,
-        encoder=_encoder(records_dir, info, split, options),
         groups=pair_groups(info, split, options, packed=rule.row_length is not None),
         joining=_joining(info, split, options, rule),
+        training=training,
     )
+    return _of_text(plan, records_dir, split, base_dir)
 
 
 def _joining(info: DatasetInfo, split: str, options: Options, rule: BatchRule) -> Joining | None:
@@ -348,15 +364,52 @@ def _joining(info: DatasetInfo, split: str, options: Options, rule: BatchRule) -
     return joining
 
 
-def _encoder(records_dir: Path, info: DatasetInfo, split: str, options: Options) -> TextEncoder | None:
-    """Returns what makes the ids of records of layout ``text``; None for other layouts.
+def _training(run_dir: Path, split: str, options: Options) -> tuple[TrainingSettings, Path]:
+    """Returns the settings of training with the subwords of the options, and the directory of their paths.
 
     Raises:
-        ArgumentError: subwords cannot be drawn for this split, these records or these vocabularies.
+        ArgumentError: they do not fit the other options, or the split.
     """
-    if options.subwords and (info.layout != "text" or split != "train"):
-        what = f"split {split}" if split != "train" else f"records of layout {info.layout}"
-        raise ArgumentError(f"subwords are drawn for split train of records of layout text, not for {what}")
+    if split != "train":
+        for name, given in (("subwords", options.subwords), ("training", options.training)):
+            if given and given != "config":
+                raise ArgumentError(f"{name} is for split train, not for split {split}")
+        return TrainingSettings(), run_dir
+    training, base_dir = training_of(run_dir, options.training)
+    if training.stages and (options.weights is not None or options.temperature is not None):
+        name = "temperature" if options.weights is None else "weights"
+        raise ArgumentError(f"the stages of training mix the corpora, so {name} cannot; pass training=None with {name}")
+    subwords = training.subwords if options.subwords == "config" else options.subwords or {}
+    return training.model_copy(update={"subwords": subwords}), base_dir
+
+
+def _of_text(plan: BatchPlan, records_dir: Path, split: str, base_dir: Path) -> BatchPlan:
+    """Returns the plan with what makes the ids of records of layout ``text``, and the stages and modifiers.
+
+    Raises:
+        ArgumentError: the records or the vocabularies cannot be read like this.
+        ConfigError: the stages or modifiers do not fit the pairs.
+    """
+    settings, info, order = plan.training, plan.info, plan.order
     if info.layout != "text":
-        return None
-    return TextEncoder.of(records_dir, info, split, options.subwords, options.seed)
+        if settings.subwords or not settings.is_plain:
+            raise ArgumentError(
+                f"stages, modifiers and subwords need records of layout text, not {info.layout}; set records.layout to "
+                "text and run again"
+            )
+        return plan
+    seed = order.seed or 0
+    encoder = TextEncoder.of(records_dir, info, split, settings.subwords, seed)
+    plan = replace(plan, encoder=encoder)
+    if settings.is_plain:
+        return plan
+    if order.seed is None:
+        raise ArgumentError("shuffle=False has no place in stages and modifiers; pass training=None with it")
+    if plan.mix is not None or plan.groups is not None or plan.joining is not None:
+        raise ArgumentError(
+            "weights, temperature, batches of one pair of languages and documents do not go with stages and modifiers; "
+            "pass training=None, or documents=False"
+        )
+    stream = stream_of_records(records_dir, info, split, settings, seed, base_dir)
+    names = tuple(corpus.name for corpus in info.corpora[split])
+    return replace(plan, order=StagedOrder.of(order, stream, encoder, names))

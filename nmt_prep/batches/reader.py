@@ -163,6 +163,8 @@ class _Batch(NamedTuple):
 
 def _batches_of_window(plan: BatchPlan, window: PlannedWindow, corpus_ids: bool) -> Iterator[_Batch]:
     pairs = plan.read(window.runs, int(window.epoch))
+    if plan.staged:
+        window = window._replace(take=len(pairs))
     contents = WindowPairs(pairs.inputs.lengths, pairs.targets.lengths, pairs.corpora, pairs.row_pairs)
     examples = corpora = None
     if plan.joining is not None:
@@ -175,7 +177,9 @@ def _batches_of_window(plan: BatchPlan, window: PlannedWindow, corpus_ids: bool)
     if corpus_ids or examples is not None:  # records of layout example have them in their index
         index = plan.order.index
         corpora = index.pairs_of(window.runs)[:, 2].astype(np.int32) if pairs.corpora is None else pairs.corpora
-    weights = plan.order.index.column_of("weight", window.runs) if "weight" in plan.info.columns else None
+    weights = pairs.weights
+    if "weight" in plan.info.columns and not plan.staged:
+        weights = plan.order.index.column_of("weight", window.runs)
     pair = row = 0
     for batch, size in enumerate(cut.sizes.tolist()):
         rows = None if cut.row_pairs is None else cut.row_pairs[row : row + size]

@@ -184,7 +184,10 @@ class BatchSource:
             "row_length": rule.row_length,
             "weights": None if options.weights is None else dict(options.weights),
             "temperature": options.temperature,
-            "subwords": None if options.subwords is None else {k: dict(v) for k, v in options.subwords.items()},
+            "subwords": {side: dict(values) for side, values in plan.training.subwords.items()} or None,
+            "training": None
+            if plan.training.is_plain
+            else plan.training.model_dump(mode="json", include={"groups", "stages", "modifiers"}),
             "one_pair": options.one_pair or None,
             "shuffle": options.shuffle,
             "seed": options.seed,

@@ -23,9 +23,11 @@ import pyarrow.compute as pc
 
 from nmt_prep.batches.epoch import SplitIndex
 from nmt_prep.batches.vectors import Int64s
-from nmt_prep.curriculum import BLOCK_ROWS, Curriculum, PlannedBlock
+from nmt_prep.config.training import TrainingSettings
+from nmt_prep.curriculum import BLOCK_ROWS, Curriculum, PlannedBlock, plan_stages
 from nmt_prep.errors import ConfigError, CorpusError
 from nmt_prep.modifiers.block import Block
+from nmt_prep.records.dataset_json import DatasetInfo
 from nmt_prep.records.plan import GlobalShuffle
 from nmt_prep.records.text import LINKS, read_text
 from nmt_prep.runtime import available_cores
@@ -113,6 +115,37 @@ class RecordPairs:
 def _columns_of(index: SplitIndex) -> list[str]:
     path = next((path for path, shard in zip(index.paths, index.shards, strict=True) if len(shard.pairs)), None)
     return [] if path is None else list(read_text(path, 0, 1).schema.names)
+
+
+def stream_of_records(
+    records_dir: Path,
+    info: DatasetInfo,
+    split: str,
+    training: TrainingSettings,
+    seed: int,
+    base_dir: Path,
+    key: str = "training",
+) -> TextStream:
+    """Returns the stream of a split; without stages, each epoch has all pairs once.
+
+    Args:
+        records_dir: directory of the records, of layout ``text``.
+        info: content of ``dataset.json``.
+        split: name of the split.
+        training: stages and modifiers.
+        seed: decides the order and the draws.
+        base_dir: the directory that paths in options of modifiers are relative to.
+        key: place of the settings, for messages.
+
+    Raises:
+        ConfigError: the stages or modifiers are wrong, or do not fit the pairs.
+    """
+    sizes = {corpus.name: corpus.pairs for corpus in info.corpora[split]}
+    names, together = list(sizes), not training.stages  # or else an epoch would not end for all corpora at once
+    if together:
+        training, sizes = training.model_copy(update={"groups": {}}), {"all": sum(sizes.values())}
+    pairs = RecordPairs(SplitIndex.load(records_dir, info, split), names, seed, together=together)
+    return TextStream(plan_stages(training, sizes, seed, base_dir, key), pairs, seed)
 
 
 class FilePairs:

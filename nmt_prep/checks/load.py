@@ -245,8 +245,10 @@ def _output_problems(config: Config, *, with_vocab: bool) -> Iterator[Problem]:
 
 
 def _training_problems(config: Config) -> Iterator[Problem]:
-    """Yields the problems of modifiers."""
+    """Yields the problems of modifiers, and of records that cannot be read with them."""
     training = config.training
+    if (training.subwords or not training.is_plain) and config.records.layout != "text":
+        yield ("records", "layout"), f"{config.records.layout}: stages, modifiers and subwords of training need text"
     lists: dict[KeyPath, tuple[dict[str, Any], ...]] = {("training", "modifiers"): training.modifiers}
     for number, stage in enumerate(training.stages):
         lists["training", "stages", number, "modifiers"] = stage.modifiers or ()

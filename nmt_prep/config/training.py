@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import Field, model_validator
 
 from nmt_prep.config.section import Name, Section
+from nmt_prep.sides import Side
 
 Weight: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=False)]
 Epochs: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=False)] | Literal["inf"]
@@ -55,6 +56,11 @@ class TrainingSettings(Section):
     """a mapping from names to lists of corpora: corpora that stages name together"""
     stages: tuple[StageSettings, ...] = ()
     """a list of mappings: the stages of training, in order; without stages all pairs are read in each epoch"""
+    subwords: dict[Side, Annotated[dict[Literal["alpha", "nbest", "dropout"], Weight], Field(min_length=1)]] = Field(
+        default_factory=dict
+    )
+    """a mapping such as {source: {alpha: 0.5}, target: {dropout: 0.1}}: options of subword sampling, which draws other
+    subwords in each epoch; alpha and nbest for unigram models, dropout for BPE"""
     modifiers: tuple[Modifier, ...] = ()
     """a list of mappings such as {UpperCase: 0.1}: modifiers with their probabilities and options, in order"""
 
@@ -70,6 +76,11 @@ class TrainingSettings(Section):
             if unended is not None:
                 raise ValueError(f"groups.{unended} names a corpus twice; name it once")
         return self
+
+    @property
+    def is_plain(self) -> bool:
+        """True if pairs are read as they are, each once in an epoch."""
+        return not (self.stages or self.modifiers)
 
     def members(self, name: str) -> tuple[str, ...]:
         """Returns the corpora of a group; a corpus is one by itself."""

@@ -183,6 +183,8 @@ def _encoded(plan: BatchPlan, window: PlannedWindow) -> WindowRecords:
     read = tf.numpy_function(encode, [window.runs, window.epoch], kinds)
     for column in read:
         column.set_shape([None])
+    if plan.staged:
+        window = window._replace(take=tf.size(read[1], tf.int64))
     source, target = packed_column(*read[:2]), packed_column(*read[2:4])
     return WindowRecords(window, Pairs(source, target, tf.cast(read[4], tf.int64), tf.zeros([0], tf.int64)), None)
 

@@ -29,12 +29,14 @@ class PairColumns:
         corpora: int32, shape ``[pairs]``: number of each pair's corpus in ``dataset.json``'s list for the split; None
             in layout ``example``, whose records do not have it.
         row_pairs: int32, shape ``[rows]``: pairs in each row, in layout ``packed``; else empty.
+        weights: float32, shape ``[pairs]``: weights of pairs from a stream; else None.
     """
 
     inputs: Ragged
     targets: Ragged
     corpora: npt.NDArray[np.int32] | None
     row_pairs: npt.NDArray[np.int32]
+    weights: npt.NDArray[np.float32] | None = None
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -45,11 +47,13 @@ class PairColumns:
         if len(parts) == 1:
             return parts[0]
         corpora = [part.corpora for part in parts if part.corpora is not None]
+        weights = [part.weights for part in parts if part.weights is not None]
         return cls(
             Ragged.joined([part.inputs for part in parts]),
             Ragged.joined([part.targets for part in parts]),
             np.concatenate(corpora) if corpora else None,
             np.concatenate([part.row_pairs for part in parts]),
+            np.concatenate(weights) if weights else None,
         )
 
 

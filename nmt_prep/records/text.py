@@ -30,7 +30,7 @@ from nmt_prep.subwords.frame import Frame
 Columns: TypeAlias = "tuple[tuple[str, str], ...]"
 """Names and Arrow types of the columns beside ``source``, ``target`` and ``corpus``."""
 
-Subwords: TypeAlias = "Mapping[Side, Mapping[str, float]]"
+Subwords: TypeAlias = "Mapping[Side, Mapping[Any, float]]"
 """Options of subword sampling for each side, such as ``{"source": {"alpha": 0.5}, "target": {"dropout": 0.1}}``."""
 
 LINKS = "links"
@@ -186,7 +186,7 @@ class TextEncoder:
             encoder.check(side, options)
         return encoder
 
-    def check(self, side: Side, options: Mapping[str, float]) -> None:
+    def check(self, side: Side, options: Mapping[Any, float]) -> None:
         """Checks options of subword sampling.
 
         Raises:
@@ -230,6 +230,8 @@ class TextEncoder:
         options: dict[str, Any] = dict(self.subwords.get(side, {}))
         if options:
             drawn = hashlib.sha256(f"{self.seed}\n{epoch}\nsubwords of {side}".encode()).digest()
+            if "nbest" in options:
+                options["nbest"] = int(options["nbest"])
             options |= {"seed": int.from_bytes(drawn[:8], "little"), "first_line": first}
         return encode(lines, threads, **options)
 

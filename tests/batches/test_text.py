@@ -18,6 +18,21 @@ from nmt_prep.records.text import read_text
 SUBWORDS = {"source": {"dropout": 0.3}, "target": {"dropout": 0.2}}
 WORDS = ["the", "red", "blue", "house", "garden", "stands", "behind", "a", "small", "old", "tree", "near", "river"]
 
+CONFIG: dict[str, Any] = {
+    "name": "t",
+    "languages": {"source": "en", "target": "de"},
+    "seed": 1,
+    "splits": {
+        "train": [
+            {"name": "a", "url": {"source": "a.en", "target": "a.de"}},
+            {"name": "b", "url": {"source": "b.en", "target": "b.de"}, "tag": {"source": "<b>"}},
+        ],
+        "dev": [{"name": "dev", "url": {"source": "b.en", "target": "b.de"}}],
+    },
+    "vocab": {"kind": "sentencepiece", "model_type": "bpe", "size": 120, "reserved": ["<b>"]},
+    "align": {"pairs": 1000, "splits": ["train"]},
+}
+
 
 def sentence(number: int, words: int) -> str:
     return " ".join(WORDS[(number * 7 + word * (1 + number % 5)) % len(WORDS)] for word in range(words))
@@ -31,22 +46,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         for side, words in (("en", 5), ("de", 3)):
             lines = (sentence(number, words + number % 9) for number in range(count))
             (directory / f"{corpus}.{side}").write_text("".join(f"{line} {corpus}\n" for line in lines))
-    train = [
-        {"name": "a", "url": {"source": "a.en", "target": "a.de"}},
-        {"name": "b", "url": {"source": "b.en", "target": "b.de"}, "tag": {"source": "<b>"}},
-    ]
-    dev = [{"name": "dev", "url": {"source": "b.en", "target": "b.de"}}]
     for layout in ("chunk", "text"):
-        config = {
-            "name": "t",
-            "languages": {"source": "en", "target": "de"},
-            "output_dir": str(directory / layout),
-            "seed": 1,
-            "splits": {"train": train, "dev": dev},
-            "vocab": {"kind": "sentencepiece", "model_type": "bpe", "size": 120, "reserved": ["<b>"]},
-            "records": {"layout": layout, "shards": {"train": 3}},
-            "align": {"pairs": 1000, "splits": ["train"]},
-        }
+        records = {"layout": layout, "shards": {"train": 3}}
+        config = {**CONFIG, "output_dir": str(directory / layout), "records": records}
         nmt_prep.run(check_config(config, "test config").within(directory))
     return {layout: directory / layout for layout in ("chunk", "text")}
 
@@ -124,7 +126,7 @@ def test_options_that_the_vocabulary_lacks_are_refused(
 
 
 def test_subwords_are_for_text_and_train(runs: dict[str, Path]) -> None:
-    with pytest.raises(ArgumentError, match="not for records of layout chunk"):
+    with pytest.raises(ArgumentError, match="need records of layout text, not chunk"):
         rows(runs["chunk"], subwords=SUBWORDS)
     with pytest.raises(ArgumentError, match="not for split dev"):
         rows(runs["text"], "dev", subwords=SUBWORDS)
@@ -153,3 +155,76 @@ def test_a_damaged_shard_is_refused(runs: dict[str, Path], tmp_path: Path) -> No
     with pytest.raises(RecordsError, match="of 10 pairs from 365 on"):
         read_text(path, 365, 10)
     check_records(runs["text"] / "records")
+
+
+STAGES = {
+    "stages": [
+        {"name": "first", "mix": {"a": 3.0, "b": 1.0}, "until": {"rows": 1500}},
+        {"name": "last", "mix": {"b": 1.0}, "until": {"b": 3}, "modifiers": [{"UpperCase": 0.5}, {"Merge": 0.1}]},
+    ]
+}
+
+
+def test_epochs_are_parts_of_the_stream(runs: dict[str, Path]) -> None:
+    """An epoch has as many rows as the split has pairs, and the last one ends with the last stage."""
+    epochs = [rows(runs["text"], training=STAGES, epoch=epoch) for epoch in range(4)]
+    corpora = [[corpus for *_, listed in epoch for corpus in listed] for epoch in epochs]
+    assert len(corpora[0]) == 1100
+    assert 0.7 < corpora[0].count(0) / 1100 < 0.8
+    assert set(corpora[2]) == {1}
+    assert len(corpora[2]) < 1100  # the stages end, and pairs are merged
+    assert corpora[3] == []
+    parts = [rows(runs["text"], training=STAGES, rank=rank, world_size=2, epoch=1) for rank in range(2)]
+    pairs = [pair for part in parts for batch in part for pair in zip(*batch, strict=True)]
+    assert sorted(pairs) == sorted(pair for batch in epochs[1] for pair in zip(*batch, strict=True))
+    assert rows(runs["text"], training=STAGES, epoch=1, skip_batches=3) == epochs[1][3:]
+
+
+def test_modifiers_and_subwords_together(runs: dict[str, Path]) -> None:
+    plain = {"modifiers": [{"UpperCase": 0.5}]}
+    upper = rows(runs["text"], training=plain)
+    tokenizer = nmt_prep.load_tokenizer(next((runs["text"] / "vocab").glob("*.model")))
+    unknown = [tokenizer.unk_id in source for batch in upper for source in batch[0]]  # it has no capitals
+    assert 0.4 < sum(unknown) / len(unknown) < 0.6
+    sampled = rows(runs["text"], training={**plain, "subwords": SUBWORDS})
+    assert sampled == rows(runs["text"], training=plain, subwords=SUBWORDS)
+    assert sampled != upper
+    assert rows(runs["text"], training={"subwords": SUBWORDS}) == rows(runs["text"], subwords=SUBWORDS)
+
+
+def test_tensorflow_gets_the_same_stages(runs: dict[str, Path]) -> None:
+    pytest.importorskip("tensorflow")
+    dataset = nmt_prep.make_dataset(
+        runs["text"], "train", batch_tokens=300, seed=2, training=STAGES, epoch=1, corpus_ids=True
+    )
+    expected = rows(runs["text"], training=STAGES, epoch=1)
+    assert [batch.corpora.numpy().tolist() for batch in dataset] == [corpora for *_, corpora in expected]
+
+
+def test_the_training_of_a_config_is_the_default(runs: dict[str, Path]) -> None:
+    """It takes a run to note it, which makes nothing again but the report."""
+    directory = runs["text"].parent
+    file = runs["text"] / "training.json"
+    config = {**CONFIG, "output_dir": str(runs["text"]), "training": {"subwords": SUBWORDS}}
+    config["records"] = {"layout": "text", "shards": {"train": 3}}
+    outcomes = nmt_prep.run(check_config(config, "test config").within(directory))
+    try:
+        assert [outcome.stage for outcome in outcomes if outcome.ran] == ["report"]
+        assert rows(runs["text"]) == rows(runs["text"], subwords=SUBWORDS, training=None)
+        assert rows(runs["text"], subwords=None) == rows(runs["chunk"])
+        assert rows(runs["text"], "dev") == rows(runs["chunk"], "dev")
+    finally:
+        file.unlink()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"training": STAGES, "weights": {"a": 2}}, "the stages of training mix the corpora, so weights cannot"),
+        ({"training": {"stages": [{"name": "x"}]}}, r"training: stages\.0\.mix: Field required"),
+        ({"training": STAGES, "shuffle": False}, "shuffle=False has no place in stages and modifiers"),
+    ],
+)
+def test_wrong_training(runs: dict[str, Path], options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        list(nmt_prep.read_records(runs["text"], "train", **options))

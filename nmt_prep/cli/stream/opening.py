@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from nmt_prep.batches.epoch import SplitIndex
 from nmt_prep.batches.source import fingerprint
-from nmt_prep.batches.text_stream import FilePairs, RecordPairs, TextStream
+from nmt_prep.batches.text_stream import FilePairs, TextStream, stream_of_records
 from nmt_prep.config import Config
 from nmt_prep.config.training import TrainingSettings
 from nmt_prep.curriculum import plan_stages
@@ -78,19 +77,15 @@ def open_stream(
             f"{records / DATASET_FILE}: the records are of layout {info.layout}; set records.layout to text and run "
             "again"
         )
-    sizes = {corpus.name: corpus.pairs for corpus in info.corpora[split]}
     training = TrainingSettings() if config is None else config.training
     seed, key = info.seed, "training"
     if file is not None and opustrainer is not None:
-        training, seed, key, base = _renamed(file, sizes, opustrainer), file.seed, str(opustrainer), opustrainer.parent
-    together = not training.stages  # or else an epoch would not end for all corpora at once
-    if together:
-        training, planned = training.model_copy(update={"groups": {}}), {"all": sum(sizes.values())}
-    curriculum = plan_stages(training, planned if together else sizes, seed, base, key)
-    pairs = RecordPairs(SplitIndex.load(records, info, split), list(sizes), seed, together=together)
-    encoder = TextEncoder.of(records, info, split, seed=seed) if form == "pieces" else None
+        training = _renamed(file, [corpus.name for corpus in info.corpora[split]], opustrainer)
+        seed, key, base = file.seed, str(opustrainer), opustrainer.parent
+    subwords = training.subwords if split == "train" else {}
+    encoder = TextEncoder.of(records, info, split, subwords, seed) if form == "pieces" else None
     return Opened(
-        TextStream(curriculum, pairs, seed),
+        stream_of_records(records, info, split, training, seed, base, key),
         _digest(fingerprint(info, split), training, seed),
         encoder,
         {corpus.name: corpus.tag for corpus in info.corpora[split]},
@@ -109,12 +104,13 @@ def _of_files(file: OpusTrainerFile, path: Path, form: str) -> Opened:
     return Opened(TextStream(curriculum, pairs, file.seed), digest, trainer=_trainer(file))
 
 
-def _renamed(file: OpusTrainerFile, sizes: Mapping[str, int], path: Path) -> TrainingSettings:
+def _renamed(file: OpusTrainerFile, corpora: Sequence[str], path: Path) -> TrainingSettings:
     """Returns the settings with the corpora that the datasets name, as groups of one corpus."""
     for name, corpus in file.datasets.items():
-        if corpus not in sizes:
+        if corpus not in corpora:
             raise ConfigError(
-                f"{path}: datasets.{name} is {corpus!r}, which is no corpus of the config; they are {', '.join(sizes)}"
+                f"{path}: datasets.{name} is {corpus!r}, which is no corpus of the config; they are "
+                f"{', '.join(corpora)}"
             )
     groups = {name: (corpus,) for name, corpus in file.datasets.items() if name != corpus}
     return file.training.model_copy(update={"groups": groups})

@@ -1,0 +1,136 @@
+"""Loaders of records of text with stages and modifiers: their epochs are parts of the stream of the plan."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import ValidationError
+
+from nmt_prep.artefacts import write_json
+from nmt_prep.batches.epoch import EpochOrder, Window
+from nmt_prep.batches.text_stream import TextStream
+from nmt_prep.batches.vectors import Int64s
+from nmt_prep.config.training import TrainingSettings
+from nmt_prep.curriculum import BLOCK_ROWS
+from nmt_prep.errors import ArgumentError, RecordsError
+from nmt_prep.records.reader import PairColumns
+from nmt_prep.records.text import TextEncoder
+from nmt_prep.runtime import available_cores
+from nmt_prep.sides import SIDES
+
+TRAINING_FILE = "training.json"
+"""The file of a run with the section ``training`` of the config of its last run."""
+
+
+def note_training(run_dir: Path, training: TrainingSettings, base_dir: Path) -> None:
+    """Writes the section ``training`` for loaders; removes an earlier one if it is empty.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    path = run_dir / TRAINING_FILE
+    if training == TrainingSettings():
+        path.unlink(missing_ok=True)
+    else:
+        write_json(path, {"base_dir": os.path.relpath(base_dir, run_dir), **training.model_dump(mode="json")})
+
+
+def training_of(run_dir: Path, given: object) -> tuple[TrainingSettings, Path]:
+    """Returns the settings of training and the directory of their paths.
+
+    Args:
+        run_dir: directory of the run.
+        given: the argument of a loader: settings, a mapping like the section ``training``, None for neither stages nor
+            modifiers, or ``"config"`` for those of the run's config.
+
+    Raises:
+        ArgumentError: the argument is wrong.
+        RecordsError: the file of the run is damaged.
+    """
+    if isinstance(given, TrainingSettings) or given is None:
+        return given or TrainingSettings(), Path.cwd()
+    path = run_dir / TRAINING_FILE
+    try:
+        if given != "config":
+            return TrainingSettings.model_validate_json(json.dumps(given)), Path.cwd()
+        if not path.exists():
+            return TrainingSettings(), run_dir
+        data = json.loads(path.read_text("utf-8"))
+        base_dir = run_dir / data.pop("base_dir")
+        return TrainingSettings.model_validate_json(json.dumps(data)), base_dir
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        told = error.errors()[0] if isinstance(error, ValidationError) else None
+        what = f"{'.'.join(map(str, told['loc']))}: {told['msg']}" if told else str(error)
+        if given != "config":
+            raise ArgumentError(f"training: {what}") from error
+        raise RecordsError(f"{path}: {what}; run the config again") from error
+
+
+@dataclass(frozen=True)
+class StagedOrder(EpochOrder):
+    """The blocks of the plan of stages that a process reads in an epoch.
+
+    An epoch has as many rows as the split has pairs; the last one ends with the last stage. The processes take turns
+    with blocks. Numbers of runs are numbers of the first rows of blocks.
+
+    Attributes:
+        stream: the stream.
+        encoder: makes ids of its text.
+        corpora: names of the corpora of the split.
+    """
+
+    stream: TextStream = None  # type: ignore[assignment]  # fields of the base class have defaults
+    encoder: TextEncoder = None  # type: ignore[assignment]
+    corpora: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, order: EpochOrder, stream: TextStream, encoder: TextEncoder, corpora: tuple[str, ...]) -> StagedOrder:
+        """Returns the order with stages, in place of another one of the same epoch and process."""
+        given = (order.index, order.seed, order.epoch, order.rank, order.world_size, order.window_pairs)
+        return cls(*given, stream, encoder, corpora)
+
+    @cached_property
+    def rows(self) -> range:
+        """The rows of the epoch."""
+        curriculum = self.stream.curriculum
+        size = sum(len(shard.pairs) for shard in self.index.shards)
+        end = (self.epoch + 1) * size
+        return range(self.epoch * size, end if curriculum.rows is None else min(end, curriculum.rows))
+
+    def windows(self) -> Iterator[Window]:
+        """Yields the windows of the process in order. They take the pairs that the modifiers leave: ``take`` is 0."""
+        firsts, row = list[int](), self.rows.start
+        while row < self.rows.stop:
+            firsts.append(row)
+            row = self.stream.curriculum.end_of_block(row)
+        mine = np.array(firsts[self.rank :: self.world_size], np.int64)
+        together = max(self.window_pairs // BLOCK_ROWS, 1)
+        for part in np.split(mine, np.arange(1, len(mine), together)) if len(mine) else ():
+            yield Window(part, 0, 0)
+
+    def read(self, firsts: Int64s, epoch: int) -> PairColumns:
+        """Returns the ids of the pairs of some blocks within an epoch."""
+        rows = replace(self, epoch=epoch).rows
+        with ThreadPoolExecutor(available_cores()) as pool:
+            parts = list(pool.map(lambda first: self._pairs(first, rows), firsts.tolist()))
+        return PairColumns.joined(parts)
+
+    def _pairs(self, row: int, rows: range) -> PairColumns:
+        block = self.stream.block(self.stream.curriculum.block_at(row))
+        begin, end = block.since(rows.start), block.since(rows.stop)
+        columns: dict[str, Any] = {side: block.column(side) for side in SIDES}
+        columns["corpus"] = pc.index_in(block.column("corpus"), pa.array(self.corpora, pa.string()))
+        text = pa.RecordBatch.from_pydict(columns).slice(begin, end - begin)
+        pairs = self.encoder.pairs(text, block.plan.first + begin, 0, threads=1)
+        weighted = "weight" in self.index.columns
+        return replace(pairs, weights=block.column("weight").to_numpy()[begin:end]) if weighted else pairs

@@ -26,7 +26,7 @@ from nmt_prep.batches.vectors import Int64s
 from nmt_prep.config.training import TrainingSettings
 from nmt_prep.curriculum import BLOCK_ROWS, Curriculum, PlannedBlock, plan_stages
 from nmt_prep.errors import ConfigError, CorpusError
-from nmt_prep.modifiers.block import Block
+from nmt_prep.modifiers.block import Block, Units
 from nmt_prep.records.dataset_json import DatasetInfo
 from nmt_prep.records.plan import GlobalShuffle
 from nmt_prep.records.text import LINKS, read_text
@@ -41,6 +41,9 @@ class Pairs(Protocol):
 
     columns: tuple[str, ...]
     """Names of the columns beside ``source`` and ``target``."""
+
+    units: Units
+    """What links count."""
 
     def window(self, corpus: int, epoch: int, number: int) -> pa.RecordBatch:
         """Returns the pairs from ``number`` times 65,536 on in the order of an epoch, up to 65,536, in any order."""
@@ -58,6 +61,7 @@ class RecordPairs:
     """
 
     def __init__(self, index: SplitIndex, corpora: Sequence[str], seed: int, *, together: bool = False) -> None:
+        self.units: Units = "words"
         self._index, self._seed, self._together = index, seed, together or len(corpora) == 1
         self._names = pa.array(list(corpora), pa.string())
         self.columns = (*(name for name in _columns_of(index) if name not in ("source", "target")), *index.columns)
@@ -163,6 +167,7 @@ class FilePairs:
     def __init__(self, files: Sequence[Path], fields: int | None, seed: int) -> None:
         self._tables = [_read_tsv(path, fields) for path in files]
         self._seed = seed
+        self.units: Units = "spaced"
         linked = all(table.num_columns > 2 for table in self._tables)
         self.columns: tuple[str, ...] = (LINKS,) if linked else ()
         if not linked:
@@ -293,7 +298,8 @@ class TextStream:
         links = None
         if LINKS in self.pairs.columns:
             links = pc.fill_null(text.column(LINKS), "").cast(pa.large_string())
-        modified = self.curriculum.stages[planned.stage].modifiers(Block(source, target, links, planned.keys, rows))
+        modifiers = self.curriculum.stages[planned.stage].modifiers
+        modified = modifiers(Block(source, target, links, planned.keys, rows, self.pairs.units))
         return StreamBlock(planned, planned.first + len(planned), text, modified)
 
     def _text(self, planned: PlannedBlock) -> pa.RecordBatch:

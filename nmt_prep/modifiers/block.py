@@ -103,18 +103,19 @@ class Block:
         """Returns the block with other pairs at some places, which ascend."""
         if not len(places):
             return self
-        mask = np.zeros(len(self), np.bool_)
-        mask[places] = True
         sources, targets, links = (list(column) for column in zip(*lines, strict=True))
-        return replace(
-            self,
-            source=_replaced(self.source, mask, sources),
-            target=_replaced(self.target, mask, targets),
-            links=None if self.links is None else _replaced(self.links, mask, links),
-        )
+        block = self.with_text(places, sources, targets)
+        return block if self.links is None else replace(block, links=_replaced(self.links, places, links))
+
+    def with_text(self, places: Rows, sources: list[str], targets: list[str]) -> Block:
+        """Returns the block with other text at some places, which ascend."""
+        source, target = _replaced(self.source, places, sources), _replaced(self.target, places, targets)
+        return replace(self, source=source, target=target)
 
 
-def _replaced(column: pa.LargeStringArray, mask: npt.NDArray[np.bool_], lines: list[str]) -> pa.LargeStringArray:
+def _replaced(column: pa.LargeStringArray, places: Rows, lines: list[str]) -> pa.LargeStringArray:
+    mask = np.zeros(len(column), np.bool_)
+    mask[places] = True
     return pc.replace_with_mask(column, pa.array(mask), pa.array(lines, pa.large_string()))
 
 

@@ -111,8 +111,8 @@ def retokenized(block: Block, source: Side, target: Side) -> Block:
     words = [core.word_spans(text.data, text.offsets, block.units == "spaced") for text in texts]
     numbers, offsets = _numbers(block.links, words)
     pieces = [
-        spans if side.vocabulary is None else _pieces(text, side.vocabulary)
-        for side, text, spans in zip((source, target), texts, words, strict=True)
+        spans if side.vocabulary is None else _pieces(lines, side.vocabulary)
+        for side, lines, spans in zip((source, target), (block.source, block.target), words, strict=True)
     ]
     linked, linked_offsets = core.piece_links(numbers, offsets, *words, *pieces)
     data, line_offsets = core.link_lines(linked, linked_offsets, "", 1)
@@ -172,7 +172,7 @@ def _numbers(
     return numbers, np.concatenate([[0], np.cumsum(counts)])
 
 
-def _pieces(text: TextColumn, vocabulary: Tokenizer) -> tuple[npt.NDArray[Any], ...]:
-    rows = vocabulary.encode_batch(text)
-    spans = vocabulary.piece_spans(text, rows)
+def _pieces(lines: pa.LargeStringArray, vocabulary: Tokenizer) -> tuple[npt.NDArray[Any], ...]:
+    rows = vocabulary.encode_batch(lines, 1)
+    spans = vocabulary.piece_spans(TextColumn.from_arrow(lines), rows)
     return spans.begins, spans.ends, rows.offsets

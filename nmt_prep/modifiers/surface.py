@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from nmt_prep.modifiers.block import Block, Line, LineModifier
+import pyarrow as pa
+
+from nmt_prep.modifiers.block import Block, LineModifier
 
 
 class _CaseModifier(LineModifier):
@@ -14,12 +16,10 @@ class _CaseModifier(LineModifier):
 
     def __call__(self, block: Block) -> Block:
         """Returns the block with some pairs changed."""
-        places = block.drawn(self.probability)
-        lines = block.lines(places)
-        change = type(self).change
+        places, change = block.drawn(self.probability), type(self).change
         # One call for all lines: case never depends on text across a line end.
-        sides = [change("\n".join(side)).split("\n") for side in zip(*[line[:2] for line in lines], strict=True)]
-        return block.edited(places, [Line(*pair) for pair in zip(*sides, [line.links for line in lines], strict=True)])
+        sides = [change("\n".join(side.take(pa.array(places)).to_pylist())) for side in (block.source, block.target)]
+        return block.with_text(places, *(side.split("\n") for side in sides)) if len(places) else block
 
 
 class UpperCase(_CaseModifier):

@@ -125,10 +125,18 @@ class Typos(LineModifier):
             at = draws.choice(places)
             replaced, text = _CHANGES[kind](source, at, draws)
             changed = source[:at] + text + source[at + replaced :]
-            if links and (units == "words" or kind in ("missing_char", "skipped_space", "random_space")):
+            if links and (units == "words" or _moves_words(kind, source, at)):
                 links = _relinked(links, (source, changed), at, replaced, len(text), units, draws)
             source = changed
         return Line(source, target, links)
+
+
+def _moves_words(kind: str, text: str, at: int) -> bool:
+    """Returns true if a change of a kind may change the numbers of words between spaces."""
+    before, after = text[at - 1 : at] if at else " ", text[at + 1 : at + 2] or " "
+    if kind == "random_space":
+        return not before.isspace()
+    return kind == "skipped_space" or (kind == "missing_char" and before.isspace() and after.isspace())
 
 
 def _relinked(links: str, texts: tuple[str, str], at: int, removed: int, added: int, units: Units, draws: Draws) -> str:

@@ -47,6 +47,12 @@ class Examples:
         first, lengths = ({side: columns[side][chosen] for side in SIDES} for columns in (self.first, self.lengths))
         return Examples(first, self.target[chosen], self.end[chosen], lengths)
 
+    def mean(self, values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """Returns the means of the values of the targets of each example: float32."""
+        sums = np.concatenate([[0], np.cumsum(values, dtype=np.float64)])
+        means: npt.NDArray[np.float32] = ((sums[self.end] - sums[self.target]) / (self.end - self.target)).astype("f4")
+        return means
+
     def with_targets(self, start: int, stop: int) -> slice:
         """Returns the examples whose first target is in a range of segments."""
         first, last = np.searchsorted(self.target, (start, stop)).tolist()

@@ -151,11 +151,7 @@ class _Batch(NamedTuple):
             every = np.arange(len(examples))
             source, target = (_rows(rows, every, self.max_length) for rows in (source, target))
         context = None if joining.info.context is None else joining.context(self.window.targets, examples, corpora)
-        weights = None
-        if self.weights is not None:
-            sums = np.concatenate([[0], np.cumsum(self.weights, dtype=np.float64)])
-            weights = sums[examples.end] - sums[examples.target]
-            weights = (weights / (examples.end - examples.target)).astype(np.float32)
+        weights = None if self.weights is None else examples.mean(self.weights)
         segments = examples.end - examples.target
         numbers = corpora.astype(np.int32) if self.corpus_ids else None
         return IdBatch(source, target, self.row_pairs, self.width, numbers, weights, segments, context)

@@ -25,7 +25,7 @@ from nmt_prep.outputs.card import dataset_card
 from nmt_prep.outputs.files import parquet_file
 from nmt_prep.outputs.lines import corpus_lines
 from nmt_prep.outputs.output import Form, Made, Output, ShardMade, ShardTask
-from nmt_prep.outputs.pairs import IdPairs, TextBatch, TextPairs
+from nmt_prep.outputs.pairs import IdBatch, IdPairs, TextBatch, TextPairs
 from nmt_prep.outputs.vocabulary import copy_vocabularies, write_text
 from nmt_prep.sides import SIDES
 
@@ -123,7 +123,7 @@ class IdRows:
         for batch in self._task.pairs.batches():
             lengths = batch.sources.lengths
             columns = [_lists(batch.sources), _lists(batch.targets), pa.array(lengths.astype(np.int32))]
-            columns += _other_columns(self._task, batch.corpora, position)
+            columns += _other_columns(self._task, batch, position)
             position += len(batch)
             sizes = 4 * (lengths + batch.targets.lengths) + _ROW_BYTES
             yield pa.record_batch(columns, schema=self.schema), sizes
@@ -154,7 +154,7 @@ class TextRows:
         first = position = pairs.plan.shard_range(pairs.shard).start
         for batch in pairs.batches(self._task.directory / f"{self._task.label}.parquet"):
             column = self._messages(batch, position) if len(self._before) else self._translations(batch)
-            columns = [column, *_other_columns(self._task, batch.corpora, position - first)]
+            columns = [column, *_other_columns(self._task, batch, position - first)]
             bytes_of = pc.add(pc.binary_length(batch.sources), pc.binary_length(batch.targets))
             sizes = np.asarray(bytes_of.to_numpy(zero_copy_only=False), np.int64) + _ROW_BYTES
             yield pa.record_batch(columns, schema=self.schema), sizes
@@ -217,12 +217,12 @@ def _other_fields(task: ShardTask[Any]) -> list[tuple[str, pa.DataType]]:
     return [*fields, (WEIGHT, pa.float32())] if task.weights else fields
 
 
-def _other_columns(task: ShardTask[Any], corpora: npt.NDArray[np.int32], first: int) -> list[pa.Array]:
-    columns = [corpus_lines(task.run, task.split, corpora).cast(pa.string())] if task.options.corpus else []
+def _other_columns(task: ShardTask[Any], batch: IdBatch | TextBatch, first: int) -> list[pa.Array]:
+    columns = [corpus_lines(task.run, task.split, batch.corpora).cast(pa.string())] if task.options.corpus else []
     if task.run.pairs:
         names = pa.array([str(pair) for pair in task.run.pairs_of(task.split)])
-        columns.append(names.take(pa.array(corpora)))
-    weights = task.weights_of(first, len(corpora))
+        columns.append(names.take(pa.array(batch.corpora)))
+    weights = task.weights_of(batch, first)
     return columns if weights is None else [*columns, pa.array(weights)]
 
 

@@ -33,7 +33,8 @@ def line_batches(task: ShardTask[Any]) -> Iterator[TextBatch]:
         return
     source, target = task_pieces(task)
     for batch in task.pairs.batches():
-        yield TextBatch(source.lines(batch.sources), target.lines(batch.targets), batch.corpora)
+        lines = source.lines(batch.sources), target.lines(batch.targets)
+        yield TextBatch(*lines, batch.corpora, weights=batch.weights)
 
 
 def link_problems(config: Config) -> Iterator[tuple[str, str]]:
@@ -42,6 +43,8 @@ def link_problems(config: Config) -> Iterator[tuple[str, str]]:
         yield "alignments", "the run has no links of words; add a section align"
     elif config.align.splits is not None and "train" not in config.align.splits:
         yield "alignments", "align.splits leaves out train; add it there"
+    elif config.documents is not None:
+        yield "alignments", "joined segments of documents have no links; leave out documents or alignments"
 
 
 def unlinked(batch: TextBatch) -> int:

@@ -103,7 +103,7 @@ def _lines(task: ShardTask[MarianOptions], counts: Counter[str]) -> Iterator[tup
         counts["tabs_replaced"] += more + more_of_target
         counts["without_links"] += unlinked(batch)
         others = [] if batch.links is None else [batch.links]
-        weights = task.weights_of(first, len(batch))
+        weights = task.weights_of(batch, first)
         others += [] if weights is None else [weight_lines(weights)]
         yield _table(source, target, *others), len(batch)
         first += len(batch)

@@ -20,7 +20,7 @@ from nmt_prep.config.outputs import OutputOptions
 from nmt_prep.config.pairs import LanguagePair
 from nmt_prep.engines import Tick
 from nmt_prep.outputs.files import OutputFile
-from nmt_prep.outputs.pairs import IdPairs, TextPairs
+from nmt_prep.outputs.pairs import IdBatch, IdPairs, TextBatch, TextPairs
 from nmt_prep.records.columns import Column
 from nmt_prep.sides import Side
 from nmt_prep.subwords.facts import BuiltVocabulary
@@ -111,15 +111,15 @@ class ShardTask(Generic[Options]):
     weights: tuple[tuple[Path, int], ...] = ()
     start: int = 0
 
-    def weights_of(self, first: int, count: int) -> npt.NDArray[np.float32] | None:
-        """Returns the weights of consecutive pairs of the shard: float32; None if there are no weights.
+    def weights_of(self, batch: IdBatch | TextBatch, first: int) -> npt.NDArray[np.float32] | None:
+        """Returns the weights of a batch, given the number of pairs before it: float32; None for no weights.
 
         Raises:
             RecordsError: a file of weights cannot be read.
         """
-        if not self.weights:
-            return None
-        return Column(self.weights, "weight").values(self.start + first, self.start + first + count)
+        if not self.weights or batch.weights is not None:
+            return batch.weights
+        return Column(self.weights, "weight").values(self.start + first, self.start + first + len(batch))
 
     @property
     def label(self) -> str:
@@ -176,12 +176,14 @@ class Output(ABC, Generic[Options]):
         kind: name of the kind: the value of ``kind`` in a config.
         holds_corpus: True if the files have a place for the name of each pair's corpus.
         holds_input: True if the files repeat the section ``input`` of the config.
+        joins: True if the segments of documents are joined in the files.
         share: approximate bytes of the files for each byte of text, for estimates.
     """
 
     kind: ClassVar[str]
     holds_corpus: ClassVar[bool] = False
     holds_input: ClassVar[bool] = False
+    joins: ClassVar[bool] = True
     share: ClassVar[float] = 1.5
 
     @abstractmethod

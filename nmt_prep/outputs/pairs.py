@@ -30,11 +30,13 @@ class IdBatch:
         sources: ids of the sources, as in the records.
         targets: ids of the targets, as in the records.
         corpora: number of each pair's corpus: int32, shape ``[pairs]``.
+        weights: weight of each pair, float32, if they are not those of consecutive pairs of the records.
     """
 
     sources: Ragged
     targets: Ragged
     corpora: npt.NDArray[np.int32]
+    weights: npt.NDArray[np.float32] | None = None
 
     def __len__(self) -> int:
         return len(self.sources)
@@ -49,12 +51,14 @@ class TextBatch:
         targets: lines of the target side, a ``large_string`` array.
         corpora: number of each pair's corpus: int32, shape ``[pairs]``.
         links: links of the pieces of each pair, such as ``0-0 1-2``, a ``large_string`` array; None for no links.
+        weights: as in :class:`IdBatch`.
     """
 
     sources: pa.Array
     targets: pa.Array
     corpora: npt.NDArray[np.int32]
     links: pa.Array | None = None
+    weights: npt.NDArray[np.float32] | None = None
 
     def __len__(self) -> int:
         return len(self.sources)

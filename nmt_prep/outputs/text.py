@@ -60,7 +60,7 @@ class Text(Output[TextOptions]):
             files = [stack.enter_context(output_file(task.directory, f"{task.label}.{end}")) for end in suffixes]
             for batch in task.pairs.batches() if isinstance(task.pairs, IdPairs) else line_batches(task):
                 columns = _columns(task, batch)
-                weights = task.weights_of(pairs, len(batch))
+                weights = task.weights_of(batch, pairs)
                 columns += [] if weights is None else [joined_lines(weight_lines(weights))]
                 columns += (
                     [joined_lines(corpus_lines(task.run, task.split, batch.corpora))] if task.options.corpus else []

@@ -24,6 +24,7 @@ class TFRecord(Output[TFRecordOptions]):
     """Writes ``train-00000-of-00004``, ``index/train-00000-of-00004.index`` and ``dataset.json``."""
 
     kind = "tfrecord"
+    joins = False
     share = 0.8
     holds_corpus = True
     holds_input = True
@@ -66,6 +67,7 @@ class TFRecord(Output[TFRecordOptions]):
             "vocab": info.vocab.model_copy(update=vocab),
             "splits": splits,
             "columns": (),
+            "documents": None,
         }
         write_dataset_info(made.directory, info.model_copy(update=changed))
 

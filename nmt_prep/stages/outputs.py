@@ -27,6 +27,7 @@ from nmt_prep.records.text import TextEncoder
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.align import Align, aligned_splits
 from nmt_prep.stages.encode import Encode, check_outputs, licence_settings, run_facts, tag_settings
+from nmt_prep.stages.joined_pairs import JoinedIds, JoinedText, Windows, joined_pairs
 from nmt_prep.stages.pair_files import pair_files, pair_stages
 from nmt_prep.stages.shuffled_text import SPILL_TEXT, Wanted, shuffled_text
 from nmt_prep.stages.vocab import Vocabulary
@@ -52,7 +53,7 @@ def write_output(task: ShardTask[Any], tick: Tick) -> ShardMade:
             f"the output {task.options.directory}: {task.label}: {error}; outputs of ids can hold it: {{kind: "
             "huggingface, rows: ids}, tfrecord, megatron"
         ) from error
-    if made.pairs != task.count:
+    if made.pairs != task.count and not isinstance(task.pairs, JoinedIds | JoinedText):
         raise RecordsError(
             f"{task.directory / task.label}: {made.pairs} pairs were written, but the shard has {task.count}; run "
             "again with --force encode"
@@ -127,6 +128,7 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
             **{f"outputs.{name}": _settings(options, config) for name, options in wanted_outputs(config).items()},
             **tag_settings(config),
             **licence_settings(config),
+            **({} if config.documents is None else {"documents": config.documents.model_dump()}),
         }
 
     def digest_of_input(self, earlier: Manifest) -> str:
@@ -211,7 +213,7 @@ def _forms(config: Config) -> set[Form]:
 
 def _reads_records(config: Config) -> bool:
     """Returns true if outputs hold ids or columns of the records."""
-    return "ids" in _forms(config) or config.weight is not None
+    return "ids" in _forms(config) or config.weight is not None or config.documents is not None
 
 
 def _settings(options: OutputOptions, config: Config) -> dict[str, object]:
@@ -246,6 +248,9 @@ def _shard_tasks(
                 pairs = id_pairs(records.layout, held, start, stop, encoder)
             else:
                 pairs = shuffled[Wanted(split, shards, form)][number]
+            if job.config.documents is not None and kind.joins:
+                windows = Windows(directory, split, run.seed, job.config.documents.epochs, start, stop)
+                pairs = joined_pairs(pairs, windows, job.config.documents.piece)
             yield ShardTask(
                 key=f"{name}-{split}-{number:05d}",
                 options=options,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 import nmt_prep
@@ -227,3 +228,50 @@ def test_windows_need_room_pieces_and_loaders_that_join(tmp_path: Path) -> None:
         read_records(tmp_path / "run", "train", temperature=2)
     with pytest.raises(ArgumentError, match=r"^make_dataset does not join segments of documents; use read_records or"):
         nmt_prep.make_dataset(tmp_path / "run", "train")
+
+
+def joined_lines(directory: Path, name: str, suffix: str) -> list[list[str]]:
+    paths = sorted((directory / "run" / "outputs" / name).glob(f"train-*.{suffix}"))
+    return [line.split(" <sep> ") for path in paths for line in path.read_text().splitlines()]
+
+
+def test_outputs_hold_the_windows_of_the_first_epochs(tmp_path: Path) -> None:
+    write(tmp_path)
+    lines = (tmp_path / "a.tsv").read_text().splitlines()
+    weights = [f"{line}\t{int(line.split()[2].split(chr(9))[0]) / 4}\n" for line in lines]
+    (tmp_path / "a.tsv").write_text("".join(weights))
+    train = [
+        {"name": "a", "url": "a.tsv", "document": 2, "scores": {"w": 3}},
+        {"name": "b", "url": "b.tsv"},
+    ]
+    outputs = [
+        {"kind": "text", "pieces": False, "vocab": []},
+        {"kind": "text", "name": "other", "pieces": False, "vocab": [], "shards": {"train": 4}},
+        {"kind": "huggingface", "rows": "ids"},
+        {"kind": "tfrecord"},
+    ]
+    settings = {"separator": "<sep>", "max_tokens": 100, "max_segments": 6, "epochs": 2}
+    nmt_prep.run(
+        config(tmp_path, splits={"train": train}, outputs=outputs, weight={"from": "score:w"}, documents=settings)
+    )
+    run, tokenizer = tmp_path / "run", tokenizer_of(tmp_path)
+    expected = [
+        row
+        for epoch in range(2)
+        for row in rows_of(tokenizer, read_records(run, "train", batch_size=9, seed=1, epoch=epoch))
+    ]
+    assert sorted(joined_lines(tmp_path, "text", "en")) == sorted(expected)
+    for name in ("text", "other"):  # windows end where the shards of an output do
+        lines = [text for row in joined_lines(tmp_path, name, "en") for text in row]
+        assert Counter(lines) == Counter(text for row in expected for text in row)
+    for row, [weight] in zip(
+        joined_lines(tmp_path, "text", "en"), joined_lines(tmp_path, "text", "weight"), strict=True
+    ):
+        places = [int(text.split()[2]) / 4 if text.startswith("a") else 1 for text in row]
+        assert float(weight) == pytest.approx(sum(places) / len(places))
+    ids = [pq.read_table(path)["input_ids"].to_pylist() for path in (run / "outputs" / "huggingface").glob("*.parquet")]
+    assert sorted(texts(tokenizer, row) for table in ids for row in table) == sorted(expected)
+    alone = [*read_records(run / "outputs" / "tfrecord", "train", batch_size=9)]
+    assert sum(len(batch.source) for batch in alone) == sum(SIZES) + 150
+    with pytest.raises(ConfigError, match=r"alignments: joined segments of documents have no links; leave out docume"):
+        config(tmp_path, outputs=[{"kind": "marian", "alignments": True}], align={})

@@ -1,0 +1,168 @@
+"""The pairs of outputs of a run with documents: the segments of documents joined as loaders join them in epoch 0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nmt_prep.batches.documents import Examples, Joining
+from nmt_prep.batches.epoch import SplitIndex
+from nmt_prep.batches.vectors import Int64s, spans
+from nmt_prep.columns import Ragged
+from nmt_prep.outputs.pairs import IdBatch, IdPairs, TextBatch, TextPairs
+from nmt_prep.records.dataset_json import load_dataset_info
+from nmt_prep.sides import SIDES
+
+B = TypeVar("B", IdBatch, TextBatch)
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The examples of a range of the pairs of a split; those at its ends are divided there.
+
+    Attributes:
+        records: directory of the records.
+        split: name of the split.
+        seed: seed of the config.
+        epochs: number of epochs, from 0 on.
+        start: number of the first pair.
+        stop: number after the last pair.
+    """
+
+    records: Path
+    split: str
+    seed: int
+    epochs: int
+    start: int
+    stop: int
+
+    def joined(
+        self, batches: Callable[[], Iterator[B]], part_of: Callable[[Sequence[B], slice], B]
+    ) -> Iterator[tuple[Joining, B, Examples, Int64s, npt.NDArray[np.float32] | None]]:
+        """Yields the segments of each run of blocks, their examples, and the corpora and weights of these.
+
+        Args:
+            batches: returns the segments of the range in order, in batches of any size.
+            part_of: returns a part of several batches as one.
+
+        Raises:
+            RecordsError: the records cannot be read.
+        """
+        info = load_dataset_info(self.records)
+        joining = Joining.of(info, self.split, self.seed)
+        assert joining is not None
+        index = SplitIndex.load(self.records, info, self.split)
+        starts = index.starts_of(np.arange(len(index.runs.pairs)))
+        lows, highs = np.maximum(starts, self.start), np.minimum(starts + index.runs.pairs, self.stop)
+        runs = np.flatnonzero(lows < highs)
+        for epoch in range(self.epochs):
+            sizes = iter((highs - lows)[runs].tolist())
+            for run, segments in zip(runs.tolist(), _in_sizes(batches(), sizes, part_of), strict=True):
+                here, this = slice(lows[run] - starts[run], highs[run] - starts[run]), np.array([run])
+                entries, continues = index.pairs_of(this)[here], index.column_of("document", this)[here]
+                places = np.arange(lows[run], highs[run])
+                examples = joining.examples(entries, continues, places, np.zeros(1, np.int64), epoch)
+                weights = examples.mean(index.column_of("weight", this)[here]) if "weight" in info.columns else None
+                yield joining, segments, examples, entries[examples.target, 2].astype(np.int64), weights
+
+
+def _in_sizes(batches: Iterator[B], sizes: Iterator[int], joined: Callable[[Sequence[B], slice], B]) -> Iterator[B]:
+    """Divides batches anew: yields batches of the given sizes."""
+    held: list[B] = []
+    for size in sizes:
+        while sum(map(len, held)) < size:
+            held.append(next(batches))
+        yield joined(held, slice(0, size))
+        held = [joined(held, slice(size, None))]
+
+
+def _part_of_ids(batches: Sequence[IdBatch], part: slice) -> IdBatch:
+    corpora = np.concatenate([batch.corpora for batch in batches])
+    low, high, _ = part.indices(len(corpora))
+
+    def rows(side: Sequence[Ragged]) -> Ragged:
+        joined = Ragged.joined(side)
+        bounds = joined.offsets[low : high + 1]
+        return Ragged(joined.values[bounds[0] : bounds[-1]], bounds - bounds[0])
+
+    return IdBatch(
+        rows([batch.sources for batch in batches]), rows([batch.targets for batch in batches]), corpora[part]
+    )
+
+
+def _part_of_text(batches: Sequence[TextBatch], part: slice) -> TextBatch:
+    source, target = (pa.concat_arrays([getattr(batch, side) for batch in batches]) for side in ("sources", "targets"))
+    return TextBatch(source[part], target[part], np.concatenate([batch.corpora for batch in batches])[part])
+
+
+@dataclass(frozen=True)
+class JoinedIds(IdPairs):
+    """Examples as ids.
+
+    Attributes:
+        windows: the examples.
+    """
+
+    windows: Windows | None = None
+
+    @classmethod
+    def of(cls, pairs: IdPairs, windows: Windows) -> JoinedIds:
+        """Returns the examples of some pairs."""
+        return cls(**{field.name: getattr(pairs, field.name) for field in fields(pairs)}, windows=windows)
+
+    def batches(self) -> Iterator[IdBatch]:
+        """Yields the examples of each run of blocks."""
+        assert self.windows is not None
+        for joining, segments, examples, corpora, weights in self.windows.joined(super().batches, _part_of_ids):
+            source = joining.rows("source", segments.sources, examples, corpora)
+            target = joining.rows("target", segments.targets, examples, corpora)
+            yield IdBatch(source, target, corpora.astype(np.int32), weights)
+
+
+@dataclass(frozen=True)
+class JoinedText(TextPairs):
+    """Examples as text.
+
+    Attributes:
+        windows: the examples.
+        separator: text between two segments.
+    """
+
+    windows: Windows | None = None
+    separator: str = " "
+
+    @classmethod
+    def of(cls, pairs: TextPairs, windows: Windows, separator: str) -> JoinedText:
+        """Returns the examples of some pairs."""
+        given = {field.name: getattr(pairs, field.name) for field in fields(pairs)}
+        return cls(**given, windows=windows, separator=separator)
+
+    def batches(self, path: Path) -> Iterator[TextBatch]:
+        """Yields the examples of each run of blocks; ``path`` is the file to write, for messages."""
+        assert self.windows is not None
+        segments_of = super().batches
+        for _, segments, examples, corpora, weights in self.windows.joined(lambda: segments_of(path), _part_of_text):
+            sides = (segments.sources, segments.targets)
+            source, target = (
+                self._lines(lines, examples.first[side], examples.end) for side, lines in zip(SIDES, sides, strict=True)
+            )
+            yield TextBatch(source, target, corpora.astype(np.int32), weights=weights)
+
+    def _lines(self, lines: pa.Array, first: Int64s, end: Int64s) -> pa.Array:
+        taken = lines.take(pa.array(spans(first, end - first)))
+        offsets = pa.array(np.concatenate([[0], np.cumsum(end - first)]))
+        return pc.binary_join(pa.LargeListArray.from_arrays(offsets, taken), pa.scalar(self.separator, taken.type))
+
+
+def joined_pairs(pairs: IdPairs | TextPairs, windows: Windows, separator: str | None) -> JoinedIds | JoinedText:
+    """Returns the examples of some pairs; ``separator`` is the piece between two segments, None for none."""
+    if isinstance(pairs, IdPairs):
+        return JoinedIds.of(pairs, windows)
+    return JoinedText.of(pairs, windows, " " if separator is None else f" {separator} ")

@@ -31,7 +31,7 @@ def test_the_page_is_current() -> None:
 
 def test_every_key_of_the_schema_has_a_row() -> None:
     schema = json_schema()
-    rows = re.findall(r"^\| `(\w+)` \|", make_config_reference.TARGET.read_text("utf-8"), re.MULTILINE)
+    rows = re.findall(r"^\| `([\w-]+)` \|", make_config_reference.TARGET.read_text("utf-8"), re.MULTILINE)
     keys = [key for model in (schema, *schema["$defs"].values()) for key in model["properties"]]
     assert sorted(rows) == sorted(keys)
 

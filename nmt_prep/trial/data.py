@@ -365,6 +365,7 @@ def _control(control: Control, columns: list[list[Any]], places: dict[bytes, int
         ],
         "thresholds": control.thresholds,
         "whole": control.key in CORPUS_RULES,
+        "early": control.key == TOP and control.spec["score"] not in CORPUS_RULES,
         "note": control.note,
     }
 

@@ -124,13 +124,21 @@
       };
       for (const pair of own) if (empty.has(pair)) reasons[pair] = "empty";
       for (const rule of single) judge(rule, failing(rule, corpus));
-      for (const pair of own) if (reasons[pair] === null && pair in pairs.run) reasons[pair] = `run\n${pairs.run[pair] ?? "the run"}`;
-      for (const rule of whole) {
-        if (rule.key !== "top") { judge(rule, failing(rule, corpus)); continue; }
+      const apply = (rule) => {
+        if (rule.key !== "top") { judge(rule, failing(rule, corpus)); return; }
         const low = topThreshold(rule, corpus, own.filter((pair) => reasons[pair] === null && !added.has(pair)));
         const scores = values[controls[rule.control].columns[0].values];
         judge(rule, own.map((pair) => reasons[pair] === null && scores[pair] !== null && !(scores[pair] >= low)));
-      }
+      };
+      const early = (rule) => controls[rule.control].early;
+      const isLeak = (reason) => (reason ?? "").startsWith("in_test_set:");
+      const ofRun = (wanted) => {
+        for (const pair of own) if (reasons[pair] === null && pair in pairs.run && wanted(pairs.run[pair])) reasons[pair] = `run\n${pairs.run[pair] ?? "the run"}`;
+      };
+      ofRun(isLeak); // in the order of a run
+      whole.filter(early).forEach(apply);
+      ofRun((reason) => !isLeak(reason));
+      whole.filter((rule) => !early(rule)).forEach(apply);
     });
     return { reasons, counts };
   };

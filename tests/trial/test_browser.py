@@ -10,11 +10,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from nmt_prep.checks.load import check_config
+from nmt_prep.checks.load import check_config, load_config
 from nmt_prep.cleaning.cleaner import Cleaner
 from nmt_prep.cleaning.presets import Cleaning
 from nmt_prep.cleaning.rule import Context
 from nmt_prep.config import Languages
+from nmt_prep.runs import open_run
 from nmt_prep.trial.data import text_key, trial_data
 from nmt_prep.trial.page import render
 from tests.conftest import SHARED
@@ -121,6 +122,19 @@ def test_keys_and_judgements(tmp_path: Path) -> None:
     assert bad == f"{header}train/a\t1\t{key}\tbad\n"
     assert none.strip() == header.strip()
     assert search == "search"
+
+
+def test_the_page_of_a_run_decides_as_the_run_did(tmp_path: Path, toy: Path) -> None:
+    config = load_config("configs/toy-clean.yaml", [f"output_dir={toy}"])
+    data = trial_data(config, 20_000)
+    assert len(data["notes"]) == 1
+    reasons = browser.values(render(data), "view.trial.reasons()", 1200, tmp_path)
+    run = open_run(toy)
+    told = {(pair["corpus"], pair["row"]): pair["rule"] for pair in run.pairs("rejected").to_pylist()}
+    pairs, names = data["pairs"], [corpus["name"].removeprefix("train/") for corpus in data["corpora"]]
+    places = [(names[corpus], row) for corpus, row in zip(pairs["corpus"], pairs["row"], strict=True)]
+    assert len(places) == 4584
+    assert [reason.partition(" (")[0] for reason in reasons] == [told.get(place, "kept") for place in places]
 
 
 SUGGESTED = """(() => {

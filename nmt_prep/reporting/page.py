@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.resources import files
 
 from nmt_prep.reporting.markup import Content, Markup, el, join, percent, short_number
-from nmt_prep.reporting.sections import duplicates, encoded, flow, lengths, provenance, rules, training
+from nmt_prep.reporting.sections import documents, duplicates, encoded, flow, lengths, provenance, rules, training
 from nmt_prep.reporting.summary import Json, about, main_split
 from nmt_prep.sides import SIDES
 
 SECTIONS: dict[str, tuple[str, Callable[[Json], Iterable[Content]]]] = {
     "flow": ("From input to training", flow.section),
+    "documents": ("Documents", documents.section),
     "rules": ("Cleaning rules", rules.section),
     "lengths": ("Lengths", lengths.section),
     "vocabularies": ("Vocabularies", encoded.vocabularies),

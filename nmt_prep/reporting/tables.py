@@ -96,6 +96,24 @@ def corpora_table(summary: Json) -> Table:
     return Table("Corpora", head, rows, (0, 8)).without_empty_columns()
 
 
+def document_table(summary: Json) -> Table:
+    """Returns the numbers of documents, sentences and beads of corpora of documents."""
+    rows = [
+        [
+            f"{split}/{corpus}",
+            note["documents"],
+            len(note["refused"]),
+            *note["sentences"],
+            percent(note["alone"], sum(note["sentences"])),
+            note["pairs"],
+            note["weak"],
+        ]
+        for split, corpus, note in corpora(summary.get("documents", {}))
+    ]
+    head = ["corpus", "documents", "left out", "source", "target", "no counterpart", "pairs", "weak"]
+    return Table("Documents and sentences", head, rows)
+
+
 def pair_table(summary: Json) -> Table:
     """Returns the numbers of each pair of languages in train, and its share of an epoch at some temperatures."""
     pairs: Json = summary.get("pairs", {})
@@ -270,6 +288,7 @@ TABLES = (
     pair_table,
     drop_table,
     fix_table,
+    document_table,
     leak_table,
     translation_table,
     adequacy_table,

@@ -31,7 +31,8 @@ from nmt_prep.align.vocabulary import Integers, Vocabulary
 from nmt_prep.columns import TextColumn
 from nmt_prep.sentences.search import (
     DELETION,
-    FULL_WORD_CELLS,
+    FIRST_WORD_WIDTH,
+    WIDTH,
     Beads,
     KnownWords,
     Sentences,
@@ -174,11 +175,11 @@ class Aligner:
             learned: True if the model of the lexicon learned from these paths.
         """
         counts = self._bead_counts(before) if learned else [_nothing()] * len(before)
-        cells = 0 if self.lexicon.model.finished else FULL_WORD_CELLS
+        width = WIDTH if self.lexicon.model.finished else FIRST_WORD_WIDTH
         documents, links = self.documents, self.lexicon.links
 
         def path(number: int) -> Beads:
-            return path_near(documents[number], before[number], KnownWords(*links, counts[number]), cells, deletion)
+            return path_near(documents[number], before[number], KnownWords(*links, counts[number]), deletion, width)
 
         return self._each(path)
 

@@ -142,15 +142,15 @@ _WORD_WEIGHT = 0.25
 _FREE = -5.0
 """Log probability that a bead is a free translation, whose words tell nothing."""
 
-_WIDTH = 40
+WIDTH = 40
 """Sentences on each side of the path before that a path may pass. It exceeds most gaps."""
 
 _WIDEST = 1000
 _FULL_CELLS = 3_000_000
 """Most cells that the first pass searches as a whole."""
 
-FULL_WORD_CELLS = 400_000
-"""Most cells that the first pass with words searches as a whole: lengths alone may misplace a long passage."""
+FIRST_WORD_WIDTH = 80
+"""The same for the first pass with words: lengths alone may misplace a long passage."""
 
 _COARSER = 4
 
@@ -203,8 +203,8 @@ def path_near(
     document: Document,
     before: Beads,
     known: KnownWords | None = None,
-    full_cells: int = 0,
     deletion: float = DELETION,
+    width: int = WIDTH,
 ) -> Beads:
     """Returns the best path near another one; widens the band where the path touches its edge.
 
@@ -212,11 +212,9 @@ def path_near(
         document: the document.
         before: the other path.
         known: what is known of the words; None to compare lengths alone.
-        full_cells: a document with no more pairs of sentences is searched as a whole.
         deletion: log probability of a sentence without counterpart.
+        width: sentences on each side of the other path that the path may pass, at first.
     """
-    n, m = map(len, document)
-    width = m if n * m <= full_cells else _WIDTH
     while True:
         beads, at_edge = _searched(document, _band(document, before, width), before, known, deletion=deletion)
         if not at_edge or width >= _WIDEST:
@@ -281,9 +279,9 @@ def _first_path(document: Document) -> Beads:
     path: Beads | None = None
     while True:
         units = document if size == 1 else (document[0].merged(size), document[1].merged(size))
-        band = whole if path is None else _band(units, path, 2 * _WIDTH)
+        band = whole if path is None else _band(units, path, 2 * WIDTH)
         if size == 1:
-            return _searched(units, band, None)[0]
+            return _searched(units, band, None, kinds=_COARSE_KINDS)[0]
         path, _ = _searched(units, band, None, kinds=_COARSE_KINDS, deletion=_COARSE_DELETION)
         size //= _COARSER
         path = np.minimum(path * _COARSER, [-(-n // size)] * 2 + [-(-m // size)] * 2)

@@ -29,6 +29,7 @@ from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.download import Download
 from nmt_prep.stages.encode import Encode, licence_settings
 from nmt_prep.stages.sample import Sample
+from nmt_prep.stages.sentences import Sentences, documents_stages
 from nmt_prep.stages.vocab import Vocabulary
 from nmt_prep.typed_json import as_json
 
@@ -46,7 +47,8 @@ class Report(Stage[NoOutput, None]):
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
         reads = (*self.reads, Clean) if config.clean is not None else self.reads
         existing = isinstance(config.vocab, ExistingVocab)
-        return tuple(stage for stage in reads if not existing or stage is not Sample)
+        of_documents = tuple(stage for stage in documents_stages(config) if stage is Sentences)
+        return (*of_documents, *(stage for stage in reads if not existing or stage is not Sample))
 
     def settings(self, config: Config) -> dict[str, object]:
         return {**shown_settings(config), **licence_settings(config)}
@@ -102,6 +104,7 @@ def summarise(job: Job, info: DatasetInfo, warnings: Iterable[tuple[str, HealthW
         "corpora": _corpora(job, info),
         "flow": _flow(job, text),
         **_pairs(job, info, profile),
+        **_documents(job),
         **_cleaning(job),
         "sample": {} if asked is None else dict(job.manifest(Sample).counts.other),
         "vocab": {side: as_json(facts) for side, facts in job.read(Vocabulary).sides().items()},
@@ -208,6 +211,13 @@ def _text_bytes(parts: Mapping[str, Sequence[PairFile]]) -> Counter[tuple[str, s
         for part in listed:
             sizes[split, part.corpus] += part.text_bytes
     return sizes
+
+
+def _documents(job: Job) -> Json:
+    """Returns the section on corpora of documents; none without one."""
+    if not Sentences().applies(job.config):
+        return {}
+    return {"documents": _in_order(job.config, as_json(job.observed(Sentences))["corpora"])}
 
 
 def _cleaning(job: Job) -> Json:

@@ -25,6 +25,9 @@ def test_the_page_and_the_text_show_the_same_rows(made, toy: Path) -> None:
     summary["adequacy"] = summary["translation"]  # the run has no such rule, and one pair of languages
     drawn = {"source": "en", "target": "de", "read": 9, "kept": 8, "dropped": {"length": 1}, "drawn": {"1": 8}}
     summary["pairs"] = {"en-de": drawn}
+    document = {"name": "a", "sentences": [5, 6], "path": [[5, 6]], "alone": 1, "score": 8.0, "scored": 4}
+    note = {"documents": 2, "sentences": [5, 6], "kinds": {"1-1": 4}, "alone": 1, "pairs": 4, "weak": 3, "refused": []}
+    summary["documents"] = {"train": {"toy": {**note, "worst": [{**document, "translated": True}]}}}
     counts = {"pieces": 9, "words": 3, "characters": 12, "bytes": 13, "escaped": 1}
     summary["languages_of_sides"] = {"source": {"en": counts}}
     stage = {"name": "start", "rows": 8000, "mix": {"toy": 1.0}, "epochs": {"toy": 2.0}, "modifiers": ["Typos"]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import random
 import tarfile
 from pathlib import Path
@@ -22,6 +23,7 @@ from nmt_prep.progress import Progress
 from nmt_prep.stages import STAGES
 from nmt_prep.stages.sentences import Sentences, tasks
 from nmt_prep.stages.sentences.observed import SentencesObserved
+from tests.cli.program import nmt_prep as nmt_prep_command
 from tests.sentences.documents import Lines, shuffled_document
 from tests.stages.runs import manifest
 
@@ -249,4 +251,17 @@ def test_a_whole_run_traces_pairs(tmp_path: Path, books: list[tuple[str, str]]) 
         "    - {name: books, url: {source: en/, target: de/}, documents: {}}\n" % (tmp_path / "run")
     )
     nmt_prep.run(tmp_path / "c.yaml")
-    assert (tmp_path / "run" / "report" / "index.html").exists()
+    report = tmp_path / "run" / "report"
+    page, text = ((report / name).read_text() for name in ("index.html", "summary.txt"))
+    note = json.loads((report / "summary.json").read_text())["documents"]["train"]["books"]
+    assert (note["documents"], note["refused"], len(note["worst"])) == (4, [], 4)
+    for shown in (
+        "Documents of train/books with the most sentences without counterpart",
+        "path of 0.txt",
+        "Beads of train/books",
+    ):
+        assert shown in page
+    row = [line.split() for line in text.split("\n") if line.startswith("train/books")]
+    assert ["train/books", "4", "0", *map(str, note["sentences"])] in [cells[:5] for cells in row]
+    view = nmt_prep_command("view", tmp_path / "c.yaml", "--trace", "0")
+    assert "books-00000.parquet (of aligned documents), pair" in " ".join(view.stdout.split())

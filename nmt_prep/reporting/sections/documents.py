@@ -1,0 +1,43 @@
+"""Documents: what the stage sentences aligned, and the paths of the documents that need a look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nmt_prep.reporting.markup import Content, Markup, el, figure, grid, percent, table, visible
+from nmt_prep.reporting.summary import Json, corpora
+from nmt_prep.reporting.svg import Tick, curve, plot
+from nmt_prep.reporting.tables import document_table
+
+
+def section(summary: Json) -> Iterator[Content]:
+    """Yields the content of the section; empty for a run without corpora of documents."""
+    if not summary.get("documents"):
+        return
+    yield document_table(summary).markup()
+    for split, corpus, note in corpora(summary["documents"]):
+        name = f"{split}/{corpus}"
+        beads = sum(note["kinds"].values())
+        rows: Iterator[list[Content]] = ([kind, count, percent(count, beads)] for kind, count in note["kinds"].items())
+        yield el("h3", f"Beads of {name}")
+        yield table(["source-target", "beads", "share"], rows, caption=f"Kinds of beads of {name}")
+        if note["refused"]:
+            refused = ([visible(document), reason] for document, reason in note["refused"])
+            yield table(["document", "left out"], refused, caption=f"Documents of {name} left out", left=(0, 1))
+        yield el("h3", f"Documents of {name} with the most sentences without counterpart")
+        yield grid(_path(document, name) for document in note["worst"])
+
+
+def _path(document: Json, corpus: str) -> Markup:
+    """Returns the plot of the path of a document: straight from corner to corner where nothing is missing."""
+    (source, target), name = document["sentences"], visible(document["name"])
+    points = [(x / max(source, 1), y / max(target, 1)) for x, y in ((0, 0), *document["path"])]
+    mean = f"{document['score'] / document['scored']:.2f}" if document["scored"] else "none"
+    without = percent(document["alone"], source + target)
+    how = f"{without} of the sentences have no counterpart; the mean score is {mean}."
+    ticks = [Tick(0, "0"), Tick(1, f"{source:,}")], [Tick(1, f"{target:,}")]
+    title = name if document["translated"] else f"{name} (left out)"
+    rows: Iterator[list[Content]] = ([x, y] for x, y in document["path"])
+    data = table(["source", "target"], rows, caption=f"Path of {name}", sort=False)
+    drawing = plot([curve(points, "source")], f"path of {name}", x=ticks[0], y=ticks[1])
+    return figure(title, how, drawing, data, corpus=corpus)

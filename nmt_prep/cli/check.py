@@ -21,7 +21,7 @@ with delayed_imports():
     from nmt_prep import inspection
 
 if TYPE_CHECKING:
-    from nmt_prep.config import Languages
+    from nmt_prep.config import Config, Languages
     from nmt_prep.inspection import CorpusFacts, FileFacts, Inspection
 
 _CUT = 108
@@ -52,16 +52,17 @@ def check(
     if as_json:
         console.print(json_line({"config": str(config), **typed_json.as_json(facts)}), soft_wrap=True)
     else:
-        for line in _lines(facts, checked.languages):
+        for line in _lines(facts, checked):
             console.print(line, soft_wrap=isinstance(line, str))
     if any(facts.all_problems()):
         raise typer.Exit(1)
 
 
-def _lines(facts: Inspection, languages: Languages) -> Iterator[str | Table]:
+def _lines(facts: Inspection, config: Config) -> Iterator[str | Table]:
     """Yields a paragraph for each corpus, the problems and warnings of several corpora again, and their numbers."""
+    spoken = {(split, each.name): config.languages_of(each) for split in config.splits for each in config.splits[split]}
     for corpus in facts.corpora:
-        yield from _corpus_lines(corpus, languages)
+        yield from _corpus_lines(corpus, spoken[corpus.split, corpus.name])
         yield ""
     for file in facts.vocabularies:
         yield f"{file.part}: {_file_line(file)}"

@@ -111,7 +111,9 @@ def inspect_config(config: Config, *, pairs: int = 3) -> Inspection:
         looker = Looker(config, lock_of(config), Stop(), most)
         looked = _look_at_all(looker, list(containers.values()), members, Path(directory))
         facts = tuple(
-            _Examined(split, corpus, files, looked, config.languages).facts(identified and identified[1], pairs)
+            _Examined(split, corpus, files, looked, config.languages_of(corpus)).facts(
+                identified and identified[1], pairs
+            )
             for (split, corpus), files in zip(corpora, wanted, strict=True)
         )
     existing = [(needed.key, looked[_identity(needed)]) for needed in vocabularies]

@@ -311,7 +311,7 @@ def sacrebleu_pairs(address: str, languages: Languages) -> tuple[str, ...]:
     Args:
         address: ``sacrebleu:<test set>/<pair>`` for one pair, or ``sacrebleu:<test set>`` for all pairs of a set whose
             languages are the given ones, in any order.
-        languages: of the config.
+        languages: of the config; ``mul`` is any language.
 
     Raises:
         ConfigError: sacrebleu is not installed, or has no such set or pair.
@@ -321,7 +321,10 @@ def sacrebleu_pairs(address: str, languages: Languages) -> tuple[str, ...]:
     name, _, pair = whole.rpartition("/")
     if whole in sets:
         wanted = {_language(languages.source), _language(languages.target)}
-        fitting = [pair for pair in sets[whole].langpairs if set(map(_language, pair.split("-"))) == wanted]
+        spoken = {pair: set(map(_language, pair.split("-"))) for pair in sets[whole].langpairs}
+        fitting = [
+            pair for pair, both in spoken.items() if both == wanted or ("mul" in wanted and wanted - both == {"mul"})
+        ]
         if not fitting:
             pairs = ", ".join(sets[whole].langpairs)
             raise ConfigError(f"{address}: it has no pair of {' and '.join(sorted(wanted))}; its pairs are {pairs}")

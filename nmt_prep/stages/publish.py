@@ -72,11 +72,13 @@ def publication_card(job: Job, url: str, stages: Sequence[type[AnyStage]]) -> by
     assert hub is not None
     licences = _licences(job)
     source, target = config.languages.source, config.languages.target
+    named = info.splits["train"].language_pairs if "train" in info.splits else {}
+    pairs = ", ".join(named) or f"{source} to {target}"
     lines = [
         *_head(config, info, licences, hub, stages),
         f"# {config.name}",
         "",
-        f"Sentence pairs, {source} to {target}, prepared with nmt_prep.",
+        f"Sentence pairs, {pairs}, prepared with nmt_prep.",
         "",
     ]
     lines += ["| split | corpus | pairs | licence |", "|---|---|---|---|", *_rows(info, licences), ""]
@@ -109,7 +111,8 @@ def _head(
         for name in _parquet_outputs(config, stages)
     ]
     files: dict[str, object] = {"configs": configs} if configs else {"viewer": False}
-    languages = (config.languages.source, config.languages.target)
+    used = {config.languages_of(corpus) for split in config.splits for corpus in config.splits[split]}
+    languages = sorted({tag for pair in used for tag in (pair.source, pair.target)})
     return card_head(languages, sum(split.pairs for split in info.splits.values()), licence, files)
 
 

@@ -71,6 +71,15 @@ class Ragged:
         np.cumsum(np.concatenate([np.empty(0, np.int64), *(part.lengths for part in parts)]), out=offsets[1:])
         return cls(np.concatenate([np.empty(0, np.int32), *(part.values for part in parts)]), offsets)
 
+    def divided(self, separator: int) -> tuple[Ragged, npt.NDArray[np.int64]]:
+        """Divides rows at an id, which is left out; returns the parts, and the number of parts of each row."""
+        values = self.values[self.offsets[0] : self.offsets[-1]]
+        cuts = np.flatnonzero(values == separator)
+        ends = np.sort(np.concatenate([cuts, self.offsets[1:] - self.offsets[0]]), kind="stable")
+        left_out = np.searchsorted(cuts, ends)
+        counts = np.diff(np.searchsorted(cuts, self.offsets - self.offsets[0])) + 1
+        return Ragged(np.delete(values, cuts), np.concatenate([[0], ends - left_out])), counts
+
     def contiguous(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
         """Returns values and offsets in the form that the native core takes."""
         return np.ascontiguousarray(self.values, np.int32), np.ascontiguousarray(self.offsets, np.int64)

@@ -73,3 +73,11 @@ def test_many_strings_come_in_several_columns_in_order() -> None:
     columns = list(text_columns(lines))
     assert [len(column) for column in columns] == [65_536, 65_536, 18_928]
     assert columns[2].to_bytes()[-1] == b"149999"
+
+
+@given(st.lists(st.lists(st.integers(0, 3), max_size=6), max_size=6))
+def test_rows_are_divided_at_an_id(rows: list[list[int]]) -> None:
+    parts, counts = Ragged.from_lists(rows).divided(2)
+    expected = [[[int(digit) for digit in part] for part in "".join(map(str, row)).split("2")] for row in rows]
+    assert parts.to_lists() == [part for row in expected for part in row]
+    assert counts.tolist() == list(map(len, expected))

@@ -9,6 +9,7 @@ import bisect
 import json
 import re
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -21,7 +22,7 @@ from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.options import STANDARD_INPUT, STANDARD_OUTPUT, ThreadsOption, check_outputs
 from nmt_prep.cli.terminal import open_console
 from nmt_prep.cli.text_stream import InputLines, input_lines, write_lines
-from nmt_prep.errors import EncodeError, VocabularyError
+from nmt_prep.errors import CorpusError, EncodeError, VocabularyError
 
 with delayed_imports():
     from nmt_prep import subwords
@@ -45,6 +46,8 @@ LayoutOption = Annotated[
 _LONGEST = 10
 """Number of the longest pieces that are shown."""
 
+_DOCUMENTS = "The piece between segments of a document: write a line for each segment."
+_LIKE = "The source of the lines, encoded: write as many lines for each as it has segments."
 _TAG = "A piece, such as <2de>, to put before the ids of each line."
 
 
@@ -69,19 +72,54 @@ def encode(
         write_lines(convert(lambda text: written(around.around(tokenizer.encode_batch(text, threads))), lines))
 
 
-def decode(vocab: VocabOption, form: FormOption = "ids", id_layout: LayoutOption = "sentencepiece") -> None:
+def decode(
+    vocab: VocabOption,
+    form: FormOption = "ids",
+    id_layout: LayoutOption = "sentencepiece",
+    documents: Annotated[str | None, typer.Option(metavar="PIECE", help=_DOCUMENTS)] = None,
+    like: Annotated[Path | None, typer.Option(metavar="FILE", help=_LIKE)] = None,
+) -> None:
     """Decode lines of ids, or of pieces, from standard input to standard output."""
-    check_outputs(STANDARD_OUTPUT, {**STANDARD_INPUT, "--vocab": vocab})
+    if like is not None and documents is None:
+        raise typer.BadParameter("--like needs --documents, the piece between two segments")
+    check_outputs(STANDARD_OUTPUT, {**STANDARD_INPUT, "--vocab": vocab, "--like": like})
     tokenizer = subwords.load_tokenizer(vocab, id_layout=id_layout)
     read: Callable[[list[str]], Ragged] = piece_text.id_rows
     if form == "pieces":
         read = piece_text.PieceText(tokenizer).rows
+    try:
+        separator = None if documents is None else tokenizer.piece_id(documents)
+    except VocabularyError as error:
+        raise VocabularyError(f"--documents: {vocab}: {error}") from error
 
     def decoded(lines: pa.Array) -> pa.Array:
-        return pa.array(tokenizer.decode_batch(read(lines.to_pylist())), pa.large_string())
+        rows = read(lines.to_pylist())
+        if separator is None:
+            return pa.array(tokenizer.decode_batch(rows), pa.large_string())
+        segments, counts = rows.divided(separator)
+        texts = iter(tokenizer.decode_batch(segments))
+        joined = ("\n".join(text.replace("\n", " ") for text in islice(texts, count)) for count in counts.tolist())
+        return pa.array(joined, pa.large_string())
 
+    word = str(separator)
+    if form == "pieces" and separator is not None:
+        word = piece_text.PieceText(tokenizer).words()[separator]
+    models = None if like is None else (line for lines in input_lines(like) for line in lines.text.to_pylist())
     for lines in input_lines():
-        write_lines(convert(decoded, lines, word=_PIECE if form == "pieces" else _ID))
+        windows = convert(decoded, lines, word=_PIECE if form == "pieces" else _ID)
+        if models is not None:
+            counts = [line.split(" ").count(word) + 1 for line in islice(models, len(windows))]
+            if len(counts) < len(windows):
+                raise CorpusError(f"{like}: it ends before line {lines.first + len(counts)} of {lines.name}")
+            windows = pa.array(map(_with_segments, windows.to_pylist(), counts), pa.large_string())
+        write_lines(windows)
+
+
+def _with_segments(window: str, count: int) -> str:
+    """Returns a window with a number of lines: further ones are joined to the last, and missing ones are empty."""
+    lines = window.split("\n")
+    kept = [*lines[: count - 1], " ".join(lines[count - 1 :])]
+    return "\n".join([*kept, *[""] * (count - len(kept))])
 
 
 def convert(work: Callable[[pa.Array], pa.Array], lines: InputLines, word: re.Pattern[str] | None = None) -> pa.Array:

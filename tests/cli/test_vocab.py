@@ -57,6 +57,25 @@ def test_decode_reverses_encode(vocabulary: Path, form: str) -> None:
     assert filtered(encoded, "decode", "--vocab", str(vocabulary), "--as", form) == text
 
 
+@pytest.mark.parametrize("form", ["ids", "pieces"])
+def test_decode_gives_a_line_for_each_segment(vocabulary: Path, form: str, tmp_path: Path) -> None:
+    lines = PLAIN[:3]
+    encoded = filtered("".join(f"{line}\n" for line in lines), "encode", "--vocab", str(vocabulary), "--as", form)
+    first, second, third = encoded.splitlines()
+    tagged = filtered("\n", "encode", "--vocab", str(vocabulary), "--as", form, "--tag", "<2de>")
+    separator = tagged.split()[0]
+    windows = f"{first} {separator} {second}\n{third}\n"
+    command = ("decode", "--vocab", str(vocabulary), "--as", form, "--documents", "<2de>")
+    assert filtered(windows, *command).splitlines() == lines
+    (tmp_path / "like").write_text(f"{first}\n{first} {separator} {first} {separator} {first}\n")
+    decoded = filtered(windows, *command, "--like", str(tmp_path / "like"))
+    assert decoded.split("\n") == [f"{lines[0]} {lines[1]}", lines[2], "", "", ""]
+    (tmp_path / "like").write_text(f"{first}\n")
+    message = refused(windows.encode(), *command, "--like", str(tmp_path / "like"))
+    assert message == f"{tmp_path / 'like'}: it ends before line 2 of standard input\n"
+    assert refused(b"", *command[:-1], "<x>").startswith(f"--documents: {vocabulary}: ")
+
+
 def test_a_tag_begins_each_line(vocabulary: Path) -> None:
     text = "".join(f"{line}\n" for line in PLAIN)
     tokenizer = load_tokenizer(vocabulary)

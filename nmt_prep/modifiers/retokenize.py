@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import _nmt_prep_core as core
 import numpy as np
@@ -15,9 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nmt_prep.columns import TextColumn
-from nmt_prep.modifiers.block import Block, Line
-from nmt_prep.modifiers.words import followed, parsed, words_by_label
+from nmt_prep.modifiers.block import Block, Units
 from nmt_prep.subwords import Tokenizer, load_tokenizer
+
+Spans: TypeAlias = "tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int64]]"
+"""Begins and ends of words or pieces in bytes, and their offsets by line."""
 
 _LINKS = r"^(\d{1,7}-\d{1,7}( \d{1,7}-\d{1,7})*)?$"
 
@@ -102,57 +105,69 @@ def retokenized(block: Block, source: Side, target: Side) -> Block:
 
     Links that no words have are removed from their pair, all of them. Text of corpora that are no tokens stays.
     """
-    if block.units == "spaced" and (source.detokenize or target.detokenize):
-        places = np.arange(len(block))
-        block = block.edited(places, [_detokenized(line, source, target) for line in block.lines(places)])
-    if block.links is None or (source.vocabulary is None and target.vocabulary is None):
-        return block
-    texts = [TextColumn.from_arrow(column) for column in (block.source, block.target)]
-    words = [core.word_spans(text.data, text.offsets, block.units == "spaced") for text in texts]
-    numbers, offsets = _numbers(block.links, words)
+    sides, texts, spans = (source, target), [block.source, block.target], []
+    for number, side in enumerate(sides):
+        if side.detokenize is not None and block.units == "spaced":
+            texts[number], places = _detokenized(texts[number], side.detokenize)
+            spans.append(places)
+        else:
+            spans.append(_words(texts[number], block.units))
+    made = replace(block, source=texts[0], target=texts[1])
+    vocabularies = [side.vocabulary for side in sides]
+    if block.links is None or (
+        vocabularies == [None, None] and made.source is block.source and made.target is block.target
+    ):
+        return made
+    numbers, offsets = _numbers(block.links, spans)
     pieces = [
-        spans if side.vocabulary is None else _pieces(lines, side.vocabulary)
-        for side, lines, spans in zip((source, target), (block.source, block.target), words, strict=True)
+        _pieces(text, vocabulary) if vocabulary is not None else _words(text, block.units)
+        for text, vocabulary in zip(texts, vocabularies, strict=True)
     ]
-    linked, linked_offsets = core.piece_links(numbers, offsets, *words, *pieces)
+    linked, linked_offsets = core.piece_links(numbers, offsets, *spans, *pieces)
     data, line_offsets = core.link_lines(linked, linked_offsets, "", 1)
     links = pa.LargeStringArray.from_buffers(len(block), pa.py_buffer(line_offsets), pa.py_buffer(data))
-    return replace(block, links=links, units="pieces")
+    return replace(made, links=links, units=block.units if vocabularies == [None, None] else "pieces")
 
 
-def _detokenized(line: Line, source: Side, target: Side) -> Line:
-    """Returns a pair as text; a side stays as it is if its tokens are not all in the text of the detokenizer."""
-    texts, places = [], []
-    for text, side in zip(line[:2], (source, target), strict=True):
-        tokens = text.split()
-        made = " ".join(tokens) if side.detokenize is None else side.detokenize(tokens)
-        labels = _labels(tokens, made)
-        if labels is None:
-            made = text
-            labels = _labels(tokens, made) or []
-        texts.append(made)
-        places.append(words_by_label(made, labels, "spaced"))
-    return Line(texts[0], texts[1], None if line.links is None else followed(parsed(line.links), *places))
+def _detokenized(lines: pa.LargeStringArray, detokenize: Callable[[list[str]], str]) -> tuple[pa.Array, Spans]:
+    """Returns the text of tokens, and the places of the tokens in it.
+
+    A line stays as it is if its tokens are not all in the text of the detokenizer.
+    """
+    texts, begins, ends, counts = [], list[int](), list[int](), [0]
+    for line in lines.to_pylist():
+        tokens = line.split()
+        text = detokenize(tokens)
+        spans = _places(tokens, text)
+        if spans is None:
+            text = line
+            spans = _places(tokens, line) or []
+        bytes_before = range(len(text) + 1) if text.isascii() else [0, *accumulate(len(c.encode()) for c in text)]
+        texts.append(text)
+        begins += [bytes_before[begin] for begin, _ in spans]
+        ends += [bytes_before[end] for _, end in spans]
+        counts.append(len(begins))
+    spans_of_tokens = np.array(begins, np.int32), np.array(ends, np.int32), np.array(counts, np.int64)
+    return pa.array(texts, pa.large_string()), spans_of_tokens
 
 
-def _labels(tokens: Sequence[str], text: str) -> list[int] | None:
-    """Returns the number of the token of each character of a text; None if a token is not in it."""
-    labels, done = [-1] * len(text), 0
-    for number, word in enumerate(tokens):
+def _places(tokens: Sequence[str], text: str) -> list[tuple[int, int]] | None:
+    """Returns the places of tokens in a text, that of a space token empty; None if a token is not in it."""
+    places, done = list[tuple[int, int]](), 0
+    for word in tokens:
         if word == "▁":
+            places.append((done, done))
             continue
-        wanted = word if word in text[done:] else word.replace("▁", " ")
+        wanted = word if text.find(word, done) >= 0 else word.replace("▁", " ")
         begin = text.find(wanted, done)
         if begin < 0:
             return None
         done = begin + len(wanted)
-        labels[begin:done] = [number] * len(wanted)
-    return labels
+        places.append((begin, done))
+    return places
 
 
-def _numbers(
-    links: pa.LargeStringArray, words: Sequence[tuple[npt.NDArray[Any], ...]]
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+def _numbers(links: pa.LargeStringArray, words: Sequence[Spans]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
     """Returns the links as numbers, two for each, and their offsets by pair; without those of pairs with wrong ones."""
     good = pc.match_substring_regex(links, _LINKS)
     if not pc.all(good).as_py():
@@ -172,7 +187,12 @@ def _numbers(
     return numbers, np.concatenate([[0], np.cumsum(counts)])
 
 
-def _pieces(lines: pa.LargeStringArray, vocabulary: Tokenizer) -> tuple[npt.NDArray[Any], ...]:
+def _words(lines: pa.LargeStringArray, units: Units) -> Spans:
+    column = TextColumn.from_arrow(lines)
+    return core.word_spans(column.data, column.offsets, units == "spaced")
+
+
+def _pieces(lines: pa.LargeStringArray, vocabulary: Tokenizer) -> Spans:
     rows = vocabulary.encode_batch(lines, 1)
     spans = vocabulary.piece_spans(TextColumn.from_arrow(lines), rows)
     return spans.begins, spans.ends, rows.offsets

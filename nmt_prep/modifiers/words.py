@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import groupby
 from typing import TypeAlias
 
 import numpy as np
@@ -96,10 +95,8 @@ def words_by_label(text: str, labels: Sequence[int], units: Units) -> dict[int, 
     """Returns the numbers of the words of a line that contain characters of each label."""
     places: dict[int, list[int]] = {}
     for number, (begin, end) in enumerate(spans_of(text, units)):
-        for label, _ in groupby(labels[begin:end]):
-            numbers = places.setdefault(label, [])
-            if not numbers or numbers[-1] != number:
-                numbers.append(number)
+        for label in set(labels[begin:end]):
+            places.setdefault(label, []).append(number)
     return places
 
 

@@ -9,22 +9,19 @@ from collections import Counter
 from pathlib import Path
 
 from nmt_prep.columns import Ragged
-from nmt_prep.records import (
+from nmt_prep.records.dataset_json import (
     CorpusInfo,
     DatasetInfo,
-    GlobalShuffle,
     InputInfo,
     LanguageCodes,
-    Layout,
-    ShardPlan,
-    SpillWriter,
     SplitInfo,
     Vocabularies,
     VocabularyInfo,
-    shard_name,
     write_dataset_info,
-    write_shard,
 )
+from nmt_prep.records.plan import GlobalShuffle, Layout, ShardPlan, shard_name
+from nmt_prep.records.shard_writer import write_shard
+from nmt_prep.records.writer import SpillWriter
 from nmt_prep.subwords.frame import Frame
 
 REPOSITORY = Path(__file__).resolve().parent.parent

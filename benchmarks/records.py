@@ -18,7 +18,10 @@ import numpy as np
 
 from benchmarks.figures import Figure, Spent, record, stopwatch, with_version
 from nmt_prep.columns import Ragged
-from nmt_prep.records import GlobalShuffle, ShardPlan, SpillWriter, read_shard, shard_name, write_shard
+from nmt_prep.records.plan import GlobalShuffle, ShardPlan, shard_name
+from nmt_prep.records.reader import read_shard
+from nmt_prep.records.shard_writer import write_shard
+from nmt_prep.records.writer import SpillWriter
 
 BATCH = 50_000
 EOS = 1

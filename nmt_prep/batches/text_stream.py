@@ -7,6 +7,7 @@ order of an epoch's runs, mixed within 65,536 of them.
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -27,6 +28,7 @@ from nmt_prep.config.training import TrainingSettings
 from nmt_prep.curriculum import BLOCK_ROWS, Curriculum, PlannedBlock, plan_stages
 from nmt_prep.errors import ConfigError, CorpusError
 from nmt_prep.modifiers.block import Block, Units
+from nmt_prep.modifiers.words import LINKS_PATTERN
 from nmt_prep.records.dataset_json import DatasetInfo
 from nmt_prep.records.plan import GlobalShuffle
 from nmt_prep.records.text import LINKS, read_text
@@ -64,7 +66,9 @@ class RecordPairs:
         self.units: Units = "words"
         self._index, self._seed, self._together = index, seed, together or len(corpora) == 1
         self._names = pa.array(list(corpora), pa.string())
-        self.columns = (*(name for name in _columns_of(index) if name not in ("source", "target")), *index.columns)
+        stored = [name for name in _columns_of(index) if name not in ("source", "target")]
+        self._beside = [name for name in index.columns if name not in stored]  # the text has the names of documents
+        self.columns = (*stored, *self._beside)
 
     @cached_property
     def _counts(self) -> Int64s:
@@ -107,7 +111,7 @@ class RecordPairs:
             int(column[run]) for column in (self._index.runs.shard, self._index.runs.first_pair, self._index.runs.pairs)
         )
         text = read_text(self._index.paths[shard], first, pairs)
-        for name in self._index.columns:
+        for name in self._beside:
             text = text.append_column(name, pa.array(self._index.column_of(name, np.array([run]))))
         names = self._names.take(text.column("corpus"))
         text = text.set_column(text.schema.get_field_index("corpus"), "corpus", names)
@@ -161,7 +165,7 @@ class FilePairs:
         seed: decides the order of each epoch.
 
     Raises:
-        CorpusError: a file cannot be read, or is not UTF-8.
+        CorpusError: a file cannot be read, is not UTF-8, or has other text in place of links.
     """
 
     def __init__(self, files: Sequence[Path], fields: int | None, seed: int) -> None:
@@ -186,7 +190,7 @@ def _read_tsv(path: Path, fields: int | None) -> pa.RecordBatch:
     try:
         data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
         text = data.decode("utf-8").removesuffix("\n")
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise CorpusError(f"{path}: cannot be read: {error}") from error
     lines = pc.split_pattern(pa.array([text], pa.large_string()), "\n").values
     parts = pc.split_pattern(lines, "\t")
@@ -199,7 +203,15 @@ def _read_tsv(path: Path, fields: int | None) -> pa.RecordBatch:
     )
     if not whole.any():
         raise CorpusError(f"{path}: no line has {count} columns with text")
-    return pa.RecordBatch.from_pydict(named).filter(pa.array(whole))
+    read = pa.RecordBatch.from_pydict(named).filter(pa.array(whole))
+    if count > 2:
+        linked = pc.match_substring_regex(read.column(LINKS), LINKS_PATTERN)
+        if (wrong := pc.index(linked, False).as_py()) >= 0:
+            raise CorpusError(
+                f"{path}: {str(read.column(LINKS)[wrong])!r} in the third column are no links of words such as "
+                "0-0 1-2; correct them, or leave the column out with num_fields: 2"
+            )
+    return read
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ with delayed_imports():
     from nmt_prep import curriculum
     from nmt_prep.cli import text_stream
     from nmt_prep.config import file as config_file
-    from nmt_prep.modifiers import block, draws, evaluation, registry
+    from nmt_prep.modifiers import block, draws, evaluation, registry, words
 
 if TYPE_CHECKING:
     from nmt_prep.modifiers.block import Block
@@ -70,7 +70,7 @@ def _blocks(seed: int, pretokenized: bool) -> Iterator[Block]:
     """Yields the pairs of standard input, in blocks that do not depend on how it is read.
 
     Raises:
-        CorpusError: a line has not two columns, or three as the first line.
+        CorpusError: a line has not two columns, or three as the first line, or the third one has no links.
     """
     key = np.frombuffer(hashlib.sha256(f"{seed}\nmodify".encode()).digest()[:8], "<u8").astype(np.uint64)
     waiting, first, columns = pa.array([], pa.large_string()), 0, 0
@@ -90,6 +90,12 @@ def _blocks(seed: int, pretokenized: bool) -> Iterator[Block]:
                 )
             cells = pc.list_flatten(pc.split_pattern(lines, "\t"))
             sides = [cells.take(pa.array(np.arange(side, len(cells), columns))) for side in range(columns)]
+            unlinked = columns == 3 and pc.invert(pc.match_substring_regex(sides[2], words.LINKS_PATTERN))
+            if columns == 3 and (wrong := pc.index(unlinked, True).as_py()) >= 0:
+                raise CorpusError(
+                    f"standard input, line {first + wrong + 1}: {str(sides[2][wrong])!r} in the third column are no "
+                    "links of words such as 0-0 1-2"
+                )
             rows = np.arange(first, first + len(lines))
             units: block.Units = "spaced" if pretokenized else "words"
             yield block.Block(

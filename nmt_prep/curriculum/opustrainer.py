@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,14 +24,14 @@ class OpusTrainerFile:
         training: stages and modifiers.
         seed: the seed.
         fields: number of columns that lines are cut to; shorter lines are skipped. None for no such rule.
-        trainer: the command that reads the stream; None if the file has none.
+        trainer: the command that reads the stream, with its arguments; empty if the file has none.
     """
 
     datasets: dict[str, str]
     training: TrainingSettings
     seed: int
     fields: int | None
-    trainer: str | None
+    trainer: tuple[str, ...]
 
 
 def read_opustrainer(path: Path) -> OpusTrainerFile:
@@ -70,12 +71,32 @@ def read_opustrainer(path: Path) -> OpusTrainerFile:
             raise wrong(name, str(error)) from None
     try:
         training = TrainingSettings(stages=tuple(stages), modifiers=tuple(_flat(data.get("modifiers", []))))
-        fields = data.get("num_fields")
-        return OpusTrainerFile(datasets, training, int(data["seed"]), fields and int(fields), data.get("trainer"))
+        seed, fields = int(data["seed"]), data.get("num_fields") and int(data["num_fields"])
     except ValidationError as error:
         raise ConfigError(f"{path}: {error.errors()[0]['msg']}") from None
     except (TypeError, ValueError) as error:
         raise ConfigError(f"{path}: seed and num_fields must be whole numbers, modifiers a list: {error}") from None
+    try:
+        command = _command(fields, data.get("trainer"))
+    except ValueError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    return OpusTrainerFile(datasets, training, seed, fields, command)
+
+
+def _command(fields: int | None, trainer: object) -> tuple[str, ...]:
+    """Returns the words of the command that reads the stream.
+
+    Raises:
+        ValueError: it is no command, or reads lines of one column.
+    """
+    if fields is not None and fields < 2:
+        raise ValueError(f"num_fields: it is {fields}; a line has a source and a target at least")
+    if not isinstance(trainer, str | None):
+        raise ValueError(f"trainer: it is {trainer!r}, not a command")  # noqa: TRY004 - a value of a config
+    try:
+        return tuple(shlex.split(trainer or ""))
+    except ValueError as error:
+        raise ValueError(f"trainer: it is no command: {error}") from error
 
 
 def _mixture(lines: list[str], datasets: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, Any]]:

@@ -28,7 +28,8 @@ from nmt_prep.records.plan import GlobalShuffle
 BLOCK_ROWS = 16_384
 """Rows of a block: modifiers that join pairs do so within it."""
 
-_MAX_ROWS = 1 << 60
+MAX_ROWS = 1 << 60
+"""The most rows of a stream."""
 
 
 @dataclass(frozen=True)
@@ -243,7 +244,7 @@ def plan_stages(
             amount = Fraction(stage.until[until or ""])
             pairs = sum(sizes[names[member]] for member in members)
             rows = int(amount) if until == ROWS else planned.rows_until(max(int(amount * pairs), 1))
-            if first + rows > _MAX_ROWS:
+            if first + rows > MAX_ROWS:
                 raise ConfigError(f"{place}.until: the stage has more than 2**60 rows; lower it")
             planned = PlannedStage(stage.name, shares, before, first, rows, modifiers, members, planned.key)
             before = tuple(np.add(before, planned.pairs_before(rows)).tolist())

@@ -163,6 +163,17 @@ def check_share(**shares: object) -> None:
             raise ValueError(f"{name} is {share!r}; it must be a number from 0 to 1")
 
 
+def check_text(**texts: object) -> None:
+    """Checks that each keyword argument is text without tabs and line ends.
+
+    Raises:
+        ValueError: one is not.
+    """
+    for name, text in texts.items():
+        if not isinstance(text, str) or "\t" in text or "\n" in text:
+            raise ValueError(f"{name} is {text!r}; it must be text without tabs and line ends")
+
+
 def check_range(**bounds: object) -> None:
     """Checks that two keyword arguments are whole numbers, the first at least 1 and the second at least the first.
 

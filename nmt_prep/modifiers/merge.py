@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nmt_prep.modifiers.block import Block, Line, LineModifier, Units, check_range
-from nmt_prep.modifiers.words import formatted, parsed, spans_of
+from nmt_prep.modifiers.words import SPACED, formatted, parsed, spans_of
 
 
 class Merge(LineModifier):
@@ -31,12 +31,13 @@ class Merge(LineModifier):
 
 def merged(lines: list[Line], units: Units) -> Line:
     """Returns pairs as one."""
-    joined_source = " ".join(word for line in lines for word in line.source.split())
-    joined_target = " ".join(word for line in lines for word in line.target.split())
+    joined_source = " ".join(word for line in lines for word in SPACED.findall(line.source))
+    joined_target = " ".join(word for line in lines for word in SPACED.findall(line.target))
     if lines[0].links is None:
         return Line(joined_source, joined_target, None)
     pairs, source, target = list[tuple[int, int]](), 0, 0
     for line in lines:
-        pairs += [(s + source, t + target) for s, t in parsed(line.links or "")]
-        source, target = source + len(spans_of(line.source, units)), target + len(spans_of(line.target, units))
+        sources, targets = (len(spans_of(side, units)) for side in line[:2])
+        pairs += [(s + source, t + target) for s, t in parsed(line.links or "") if s < sources and t < targets]
+        source, target = source + sources, target + targets
     return Line(joined_source, joined_target, formatted(pairs))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from nmt_prep.modifiers.block import Line, LineModifier, Units, check_range
+from nmt_prep.modifiers.block import Line, LineModifier, Units, check_range, check_text
 from nmt_prep.modifiers.draws import Draws
 from nmt_prep.modifiers.words import (
     Part,
@@ -30,6 +30,7 @@ class Prefix(LineModifier):
     ) -> None:
         super().__init__(probability)
         check_range(min_words=min_words, max_words=max_words)
+        check_text(template=template)
         if template.count("{trg}") != 1:
             raise ValueError(f"template is {template!r}; it must have {{trg}} once")
         self.lengths, self.template = (min_words, max_words), template.split("{trg}")

@@ -16,13 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nmt_prep.columns import TextColumn
-from nmt_prep.modifiers.block import Block, Units
+from nmt_prep.modifiers.block import Block, Units, check_text
+from nmt_prep.modifiers.words import LINKS_PATTERN
 from nmt_prep.subwords import Tokenizer, load_tokenizer
 
 Spans: TypeAlias = "tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int64]]"
 """Begins and ends of words or pieces in bytes, and their offsets by line."""
-
-_LINKS = r"^(\d{1,7}-\d{1,7}( \d{1,7}-\d{1,7})*)?$"
 
 
 @dataclass(frozen=True)
@@ -46,6 +45,7 @@ class Side:
         Raises:
             ValueError: a name is unknown, or the package sacremoses is missing.
         """
+        check_text(detokenize=detokenize or "", tokenize=tokenize or "")
         name, _, language = (detokenize or "spaces").partition(":")
         if name not in ("spaces", "icu", "moses"):
             raise ValueError(f"no detokenizer is named {name!r}; they are spaces, icu:LANGUAGE and moses:LANGUAGE")
@@ -169,7 +169,7 @@ def _places(tokens: Sequence[str], text: str) -> list[tuple[int, int]] | None:
 
 def _numbers(links: pa.LargeStringArray, words: Sequence[Spans]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
     """Returns the links as numbers, two for each, and their offsets by pair; without those of pairs with wrong ones."""
-    good = pc.match_substring_regex(links, _LINKS)
+    good = pc.match_substring_regex(links, LINKS_PATTERN)
     if not pc.all(good).as_py():
         links = pc.if_else(good, links, "")
     counts = pc.count_substring(links, "-").to_numpy(zero_copy_only=False).astype(np.int64)

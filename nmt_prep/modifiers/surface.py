@@ -8,6 +8,7 @@ from typing import ClassVar
 import pyarrow as pa
 
 from nmt_prep.modifiers.block import Block, LineModifier
+from nmt_prep.modifiers.words import SPACED
 
 
 class _CaseModifier(LineModifier):
@@ -36,7 +37,9 @@ class LowerCase(_CaseModifier):
 
 def _title(lines: str) -> str:
     return "\n".join(
-        " ".join([word[0].upper() + word[1:] for word in line.split()]) if line.upper() != line.lower() else line
+        " ".join([word[0].upper() + word[1:] for word in SPACED.findall(line)])
+        if line.upper() != line.lower()
+        else line
         for line in lines.split("\n")
     )
 

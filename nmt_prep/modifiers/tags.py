@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.compute as pc
 
-from nmt_prep.modifiers.block import Block, Line, LineModifier, Units, check_share
+from nmt_prep.modifiers.block import Block, Line, LineModifier, Units, check_share, check_text
 from nmt_prep.modifiers.draws import Draws, uniform
 from nmt_prep.modifiers.noise import random_words
 from nmt_prep.modifiers.retokenize import Side, retokenized
@@ -61,6 +61,7 @@ class Tags(LineModifier):
     ) -> None:
         super().__init__(probability)
         check_share(augment=augment, replace=replace, tag=tag, augment_and_replace=augment + replace)
+        check_text(template=template)
         if augment + replace + tag < 1:
             raise ValueError("augment, replace and tag sum to less than 1, so some words would have no change")
         if sorted(re.findall(r"\{\w*\}", template)) != ["{src}", "{trg}"]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nmt_prep.modifiers.block import Line, LineModifier, Units, check_share
+from nmt_prep.modifiers.block import Line, LineModifier, Units, check_share, check_text
 from nmt_prep.modifiers.draws import Draws
 from nmt_prep.modifiers.words import (
     Part,
@@ -45,7 +45,7 @@ class WordDrop(_WordModifier):
 
     def parts(self, text: str, tokens: Spans, draws: Draws) -> list[Part]:
         """Returns the remaining words, each with the space after it."""
-        ends = [begin for begin, _ in tokens[1:]] + [len(text)]
+        ends = [*(begin for begin, _ in tokens), len(text)][1:]
         kept = [(begin, end) for (begin, _), end in zip(tokens, ends, strict=True) if draws.random() >= self.share]
         if not kept:
             return [(0, len(text))]
@@ -59,6 +59,7 @@ class WordBlank(_WordModifier):
     def __init__(self, probability: float, share: float = 0.1, blank: str = "<blank>") -> None:
         super().__init__(probability)
         check_share(share=share)
+        check_text(blank=blank)
         self.share, self.blank = share, blank
 
     def parts(self, text: str, tokens: Spans, draws: Draws) -> list[Part]:

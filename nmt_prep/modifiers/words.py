@@ -23,7 +23,11 @@ UNSPACED = re.compile(
 NEW_WORDS = 1 << 32
 """The first label of words that a modifier inserts. Those with one label on both sides are equal."""
 
-_SPACED = re.compile(r"\S+", re.ASCII)
+SPACED = re.compile(r"\S+", re.ASCII)
+"""A word between spaces. A no-break space is within a word."""
+
+LINKS_PATTERN = r"^ *(\d{1,7}-\d{1,7}( +|$))*$"
+"""Matches links such as ``0-0 1-2`` (RE2)."""
 
 
 def spans_of(text: str, units: Units) -> Spans:
@@ -33,7 +37,7 @@ def spans_of(text: str, units: Units) -> Spans:
         ValueError: links of the line count pieces, so its words are unknown.
     """
     if units == "spaced":
-        return [match.span() for match in _SPACED.finditer(text)]
+        return [match.span() for match in SPACED.finditer(text)]
     if units == "pieces":
         raise ValueError("its links count pieces; put the modifier before the one that makes pieces")
     data = text.encode()

@@ -49,6 +49,11 @@ def test_a_line_depends_on_its_number_and_the_seed_alone() -> None:
         (["--modifier", "Shout: 1"], PAIR, "--modifier.0: no modifier is named 'Shout'"),
         (["aug-upper"], "one\n", "standard input, line 1: 1 columns; a line has a source and a target"),
         (["aug-upper"], PAIR + LINKED, "standard input, line 2: 3 columns; "),
+        (["aug-typos"], LINKED + "a\tb\tc\n", "standard input, line 2: 'c' in the third column are no links of words"),
+        (["--modifier", "{Prefix: 1, template: 5}"], PAIR, "Prefix: template is 5; it must be text without tabs"),
+        (["--modifier", "{Retokenize: 1, src: {detokenize: 5}}"], PAIR, "Retokenize: detokenize is 5; it must be text"),
+        (["--modifier", '{WordBlank: 1, blank: "a\\nb"}'], PAIR, "WordBlank: blank is 'a\\nb'; it must be text"),
+        (["--modifier", '{Tags: 1, template: "{src}\\t{trg}"}'], PAIR, "it must be text without tabs and line ends"),
         (["aug-inline-noise"], PAIR, "Tags needs links; give them in a third column"),
     ],
 )

@@ -147,6 +147,7 @@ def test_a_stream_without_end_ends_with_its_reader(place: Path, ending: str) -> 
             ["--columns", "source,links"],
             "--columns links: there is no such column; there are source, target, corpus, row",
         ),
+        (["--from", str(1 << 61)], "--from"),
         (["--part", "3/3"], "--part 3/3: expected I/N with I from 0 to N - 1"),
         (["--from", "3", "--state", "x"], "--from and --state both say where to begin"),
         (["--", "no-such-trainer"], "no-such-trainer: cannot be started: No such file or directory"),
@@ -156,6 +157,23 @@ def test_wrong_use(place: Path, arguments: list[str], message: str) -> None:
     ended = nmt_prep("stream", place / "plain.yaml", *arguments)
     assert ended.returncode in (1, 2)
     assert message in " ".join(ended.stderr.split())
+
+
+def test_after_the_end_there_is_nothing(place: Path) -> None:
+    ended = nmt_prep("stream", place / "plain.yaml", "--from", "50000", "--epochs", "1")
+    assert (ended.returncode, ended.stdout) == (0, "")
+    assert "0 lines, " in ended.stderr
+    assert "the stream is complete; go on with --from 50000" in ended.stderr
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"row": 3}', '{"row": -1, "format": 1}', "\x00"])
+def test_a_damaged_state(place: Path, tmp_path: Path, text: str) -> None:
+    state = tmp_path / "state.json"
+    state.write_text(text)
+    ended = nmt_prep("stream", place / "plain.yaml", "--state", state, "--epochs", "1")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert " ".join(ended.stderr.split()).startswith(f"nmt-prep: error: {state}: ")
+    assert state.read_text() == text
 
 
 def test_epochs_need_a_stream_without_end(place: Path) -> None:
@@ -179,6 +197,18 @@ def test_opustrainer_reads_files_and_corpora(place: Path, tmp_path: Path) -> Non
         len([line for line in streamed if " b " in line]) == 5000 == len({line for line in streamed if " b " in line})
     )
     assert 9800 < len(streamed) < 10_200
+    for last, problem in (
+        ("x\ty\tz\n", "a.tsv: 'z' in the third column are no links of words such as 0-0 1-2; correct them"),
+        ("\t\t\n", "a.tsv: no line has 3 columns with text"),
+    ):
+        (tmp_path / "three").mkdir(exist_ok=True)
+        (tmp_path / "three/a.tsv").write_text(last)
+        (tmp_path / "three/f.yml").write_text(
+            yaml.safe_dump(
+                {**file, "datasets": {"a": "a.tsv"}, "one": ["a 1", "until a 1"], "num_fields": 3, "trainer": "cat"}
+            )
+        )
+        assert problem in " ".join(nmt_prep("stream", "--opustrainer", tmp_path / "three/f.yml").stderr.split())
     (tmp_path / "corpora.yml").write_text(yaml.safe_dump({**file, "datasets": {"a": "a", "b": "b"}}))
     of_corpora = lines(place / "plain.yaml", "--opustrainer", tmp_path / "corpora.yml")
     assert len({line for line in of_corpora if " b " in line}) == 5000

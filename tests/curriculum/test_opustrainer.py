@@ -33,7 +33,7 @@ def test_a_file(tmp_path: Path) -> None:
     path.write_text(FILE)
     read = read_opustrainer(path)
     assert read.datasets == {"clean": "clean.tsv", "dirty": "dirty.tsv.gz"}
-    assert (read.seed, read.fields, read.trainer) == (1111, 3, "marian -c m.yml")
+    assert (read.seed, read.fields, read.trainer) == (1111, 3, ("marian", "-c", "m.yml"))
     start, end = read.training.stages
     assert (start.name, start.mix, start.until, start.modifiers) == (
         "start",
@@ -51,6 +51,9 @@ def test_a_file(tmp_path: Path) -> None:
     [
         ("seed: 1111", "", "seed: it is missing"),
         ("seed: 1111", "seed: x", "seed and num_fields must be whole numbers"),
+        ("num_fields: 3", "num_fields: 1", "num_fields: it is 1; a line has a source and a target at least"),
+        ("marian -c", "marian 'x", "trainer: it is no command: No closing quotation"),
+        ("marian -c m.yml", "[marian]", "trainer: it is ['marian'], not a command"),
         ("seed: 1111", "seed: 1\nversion: 2", "version: 2 is unknown; it must be 1"),
         ("stages: [start, end]", "stages: [start, stop]", "stop: it must be a list such as"),
         ("clean 0.8", "clear 0.8", "start: 'clear 0.8' names no data set; they are clean, dirty"),

@@ -52,6 +52,19 @@ def test_words_of_the_aligner_keep_their_links() -> None:
     assert tagged == [("<Hello|Hallo>, <big|große> <world|Welt>.", NATURAL[1], "1-0 3-0 5-1 7-2 9-2 12-3 14-3 16-4")]
 
 
+@pytest.mark.parametrize("name", ["Typos", "Prefix", "Merge", "WordDrop", "WordBlank", "WordShuffle", "Tags"])
+def test_pairs_without_words_stay(name: str) -> None:
+    """Alone, and beside another pair."""
+    for line in (("", "", ""), ("", "", None), (" ", "a", "")):
+        assert modified({name: 1}, block_of([line]))[0].source.strip() == ""
+
+
+def test_a_no_break_space_is_within_a_word() -> None:
+    pairs = [("a\u00a0b c", "d\u2003e", "0-0 1-0"), ("f  g", "h", "0-0 1-0 2-0 7-9")]
+    assert modified({"Merge": 1}, block_of(pairs)) == [("a\u00a0b c f g", "d\u2003e h", "0-0 1-0 2-1 3-1")]
+    assert modified({"TitleCase": 1}, block_of(pairs))[0] == ("A\u00a0b C", "D\u2003e", "0-0 1-0")
+
+
 def test_chinese_has_the_words_of_the_aligner() -> None:
     block = block_of([("我喜欢蛋糕。", "I like cake.", "0-0 3-2 5-3")], "words")
     assert modified({"TitleCase": 1}, block)[0][:2] == ("我喜欢蛋糕。", "I Like Cake.")

@@ -29,7 +29,9 @@ def stream(
     split: Annotated[str, typer.Option(metavar="SPLIT", help="The split.")] = "train",
     form: Annotated[Literal["text", "pieces"], typer.Option("--as", help=_FORM)] = "text",
     columns: Annotated[str, typer.Option(metavar="NAMES", help=_COLUMNS)] = "source,target",
-    start: Annotated[int | None, typer.Option("--from", min=0, metavar="ROW", help="The first row, from 0.")] = None,
+    start: Annotated[
+        int | None, typer.Option("--from", min=0, max=1 << 60, metavar="ROW", help="The first row, from 0.")
+    ] = None,
     state: Annotated[Path | None, typer.Option(metavar="FILE", dir_okay=False, help=_STATE)] = None,
     epochs: Annotated[int | None, typer.Option(min=1, help="End after so many epochs of all pairs.")] = None,
     part: Annotated[str, typer.Option(metavar="I/N", help=_PART)] = "0/1",

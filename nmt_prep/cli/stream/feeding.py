@@ -21,6 +21,7 @@ from nmt_prep.batches.text_stream import StreamBlock
 from nmt_prep.cli.stream.opening import Opened
 from nmt_prep.cli.streams import INTERRUPTED, READER_GONE
 from nmt_prep.cli.terminal import print_remark
+from nmt_prep.curriculum.plan import MAX_ROWS
 from nmt_prep.errors import ArgumentError, OutputError
 from nmt_prep.outputs.lines import pieces_of
 from nmt_prep.sides import SIDES, Side
@@ -68,6 +69,8 @@ class Reader:
 
     def texts(self, row: int) -> Iterator[tuple[memoryview, StreamBlock, slice]]:
         """Yields lines as UTF-8, their block, and their places in it, from a row on."""
+        if self.end is not None and row >= self.end:
+            return
         for block in self.opened.stream.blocks(row, self.part, self.parts):
             stop = len(block.pairs) if self.end is None else block.since(self.end)
             chosen = slice(block.since(row), stop)
@@ -145,7 +148,7 @@ class State:
         except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
             raise ArgumentError(f"{self._path}: not a state of nmt-prep stream: {error}; remove it") from error
         different = next((name for name, value in self._facts.items() if state.get(name) != value), None)
-        if different is not None or type(row) is not int or row < 0:
+        if different is not None or type(row) is not int or not 0 <= row <= MAX_ROWS:
             raise ArgumentError(
                 f"{self._path}: the state of another stream ({different or 'row'} differs); stream with the same "
                 "config, data and options, or begin elsewhere with --from"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ from nmt_prep.config import Config
 from nmt_prep.config.training import TrainingSettings
 from nmt_prep.curriculum import plan_stages
 from nmt_prep.curriculum.opustrainer import OpusTrainerFile, read_opustrainer
+from nmt_prep.digests import sha256_of
 from nmt_prep.errors import ConfigError, RecordsError
 from nmt_prep.records.check import check_records
 from nmt_prep.records.dataset_json import DATASET_FILE, records_in
@@ -89,7 +89,7 @@ def open_stream(
         _digest(fingerprint(info, split), training, seed),
         encoder,
         {corpus.name: corpus.tag for corpus in info.corpora[split]},
-        _trainer(file),
+        () if file is None else file.trainer,
     )
 
 
@@ -100,8 +100,8 @@ def _of_files(file: OpusTrainerFile, path: Path, form: str) -> Opened:
     pairs = FilePairs(files, file.fields, file.seed)
     sizes = dict(zip(file.datasets, pairs.sizes, strict=True))
     curriculum = plan_stages(file.training, sizes, file.seed, path.parent, str(path))
-    digest = _digest(json.dumps([[str(place), place.stat().st_size] for place in files]), file.training, file.seed)
-    return Opened(TextStream(curriculum, pairs, file.seed), digest, trainer=_trainer(file))
+    digest = _digest(json.dumps([[str(place), sha256_of(place)] for place in files]), file.training, file.seed)
+    return Opened(TextStream(curriculum, pairs, file.seed), digest, trainer=file.trainer)
 
 
 def _renamed(file: OpusTrainerFile, corpora: Sequence[str], path: Path) -> TrainingSettings:
@@ -114,10 +114,6 @@ def _renamed(file: OpusTrainerFile, corpora: Sequence[str], path: Path) -> Train
             )
     groups = {name: (corpus,) for name, corpus in file.datasets.items() if name != corpus}
     return file.training.model_copy(update={"groups": groups})
-
-
-def _trainer(file: OpusTrainerFile | None) -> tuple[str, ...]:
-    return () if file is None or file.trainer is None else tuple(shlex.split(file.trainer))
 
 
 def _digest(data: str, training: TrainingSettings, seed: int) -> str:

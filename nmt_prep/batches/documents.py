@@ -17,6 +17,7 @@ from _nmt_prep_core import select_rows
 from nmt_prep.batches.vectors import Int64s, spans
 from nmt_prep.columns import Ragged
 from nmt_prep.records.dataset_json import CorpusInfo, DatasetInfo, DocumentsInfo
+from nmt_prep.records.reader import PairColumns
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.subwords.frame import frame_sizes
 
@@ -158,15 +159,20 @@ class Joining:
         most = sums[places] + self.info.max_tokens - shared
         return np.searchsorted(sums, most, side="right") - 1
 
-    def rows(self, side: Side, segments: Ragged, examples: Examples, corpora: Int64s) -> Ragged:
+    def joined(self, segments: PairColumns, examples: Examples, entries: npt.NDArray[np.uint16]) -> PairColumns:
         """Returns the ids of examples.
 
         Args:
-            side: the side.
             segments: the ids of all segments.
             examples: the examples.
-            corpora: int64: number of the corpus of each example.
+            entries: entries of the segments in an index.
         """
+        corpora = entries[examples.target, 2].astype(np.int64)
+        source = self._rows("source", segments.inputs, examples, corpora)
+        target = self._rows("target", segments.targets, examples, corpora)
+        return PairColumns(source, target, corpora.astype(np.int32), np.empty(0, np.int32))
+
+    def _rows(self, side: Side, segments: Ragged, examples: Examples, corpora: Int64s) -> Ragged:
         first = examples.first[side]
         sizes = examples.end - first
         values, offsets = select_rows(segments.values, segments.offsets, spans(first, sizes), _NO_LIMIT)
@@ -175,6 +181,10 @@ class Joining:
         inner[lasts] = False
         separator = self.separator(side)
         ends = offsets[1:][inner]  # of the segments that are not the last ones of their examples
+        bounds = np.concatenate([[0], offsets[lasts + 1]])
+        if separator is not None and not self.before[side].any() and (self.after[side] == 1).all():
+            values[ends - 1] = separator  # in the place of the end of a segment
+            return Ragged(values, bounds)
         before, after = (np.repeat(sizes_of[side][corpora], sizes - 1) for sizes_of in (self.before, self.after))
         starts = offsets[:-1][1:][inner[:-1]]  # of the segments after them
         kept = np.ones(len(values), np.bool_)
@@ -184,26 +194,32 @@ class Joining:
             place = ends - np.minimum(after, 1)
             values[place], kept[place] = separator, True
         places = np.concatenate([[0], np.cumsum(kept)])
-        bounds = np.concatenate([[0], offsets[lasts + 1]])
         return Ragged(values if kept.all() else values[kept], places[bounds])
 
-    def context(self, segments: Ragged, examples: Examples, corpora: Int64s) -> Int64s:
-        """Returns the number of ids of context at the start of the target of each example, the frame not included."""
-        alone = segments.lengths[examples.target]
-        return np.where(
-            examples.first["target"] < examples.target,
-            examples.lengths["target"] - alone + self.before["target"][corpora],
-            0,
-        )
+    def context(self, targets: Ragged, examples: Examples, entries: npt.NDArray[np.uint16]) -> Int64s | None:
+        """Returns the number of ids of context at the start of the target of each example; None for windows.
+
+        Args:
+            targets: the ids of the targets of all segments.
+            examples: the examples.
+            entries: entries of the segments in an index.
+        """
+        if self.info.context is None:
+            return None
+        before = self.before["target"][entries[examples.target, 2]]
+        counts = examples.lengths["target"] - targets.lengths[examples.target] + before
+        return np.where(examples.first["target"] < examples.target, counts, 0)
 
 
 def _walk(end: Int64s) -> Int64s:
     """Returns the first segments of the windows that follow each other, given the end of a window from each segment."""
-    steps, places, place = end.tolist(), [], 0
-    while place < len(steps):
-        places.append(place)
+    steps, count, places, place = end.tolist(), len(end), np.empty(len(end), np.bool_), 0
+    places[:] = False
+    marks = places.view(np.uint8).data
+    while place < count:
+        marks[place] = 1
         place = steps[place]
-    return np.array(places, np.int64)
+    return np.flatnonzero(places)
 
 
 def _mixed(state: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

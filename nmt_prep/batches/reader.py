@@ -17,13 +17,11 @@ from _nmt_prep_core import pad_rows, select_rows
 
 from nmt_prep.batches import vectors
 from nmt_prep.batches.cutting import PlannedWindow, WindowPairs, cut_window
-from nmt_prep.batches.documents import Examples, Joining
 from nmt_prep.batches.options import Keywords, Options
 from nmt_prep.batches.plan import BatchPlan, plan_batches
 from nmt_prep.batches.vectors import Int64s
 from nmt_prep.columns import Ragged
 from nmt_prep.records.reader import PairColumns
-from nmt_prep.sides import SIDES
 
 _NO_LIMIT = (1 << 63) - 1
 _WINDOWS_AHEAD = 1
@@ -125,57 +123,42 @@ class _Batch(NamedTuple):
     max_length: int | None
     corpora: npt.NDArray[np.int32] | None
     weights: npt.NDArray[np.float32] | None
-    corpus_ids: bool = False
-    joining: Joining | None = None
-    examples: Examples | None = None
+    segments: Int64s | None
+    context: Int64s | None
 
     def read(self) -> IdBatch:
         """Copies the ids."""
-        if self.joining is not None:
-            return self._joined(self.joining)
         source, target = (
             _rows(side, self.pairs, self.max_length) for side in (self.window.inputs, self.window.targets)
         )
         corpora = None if self.corpora is None else self.corpora[self.pairs]
         weights = None if self.weights is None else self.weights[self.pairs]
-        return IdBatch(source, target, self.row_pairs, self.width, corpora, weights)
-
-    def _joined(self, joining: Joining) -> IdBatch:
-        """Joins the ids of segments."""
-        assert self.examples is not None
-        assert self.corpora is not None
-        examples, sides = self.examples[self.pairs], {"source": self.window.inputs, "target": self.window.targets}
-        corpora = self.corpora[examples.target].astype(np.int64)
-        source, target = (joining.rows(side, sides[side], examples, corpora) for side in SIDES)
-        if self.max_length is not None:
-            every = np.arange(len(examples))
-            source, target = (_rows(rows, every, self.max_length) for rows in (source, target))
-        context = None if joining.info.context is None else joining.context(self.window.targets, examples, corpora)
-        weights = None if self.weights is None else examples.mean(self.weights)
-        segments = examples.end - examples.target
-        numbers = corpora.astype(np.int32) if self.corpus_ids else None
-        return IdBatch(source, target, self.row_pairs, self.width, numbers, weights, segments, context)
+        segments = None if self.segments is None else self.segments[self.pairs]
+        context = None if self.context is None else self.context[self.pairs]
+        return IdBatch(source, target, self.row_pairs, self.width, corpora, weights, segments, context)
 
 
 def _batches_of_window(plan: BatchPlan, window: PlannedWindow, corpus_ids: bool) -> Iterator[_Batch]:
     pairs = plan.read(window.runs, int(window.epoch))
     if plan.staged:
         window = window._replace(take=len(pairs))
-    contents = WindowPairs(pairs.inputs.lengths, pairs.targets.lengths, pairs.corpora, pairs.row_pairs)
-    examples = corpora = None
-    if plan.joining is not None:
-        entries = plan.entries(window.runs, pairs)
-        examples = plan.examples(window, entries, int(window.epoch))
-        lengths, of_corpora = examples.lengths, entries[examples.target, 2].astype(np.int64)
-        contents = WindowPairs(lengths["source"], lengths["target"], of_corpora, np.empty(0, np.int64))
-        window = window._replace(skip=0, take=len(examples))
-    cut = cut_window(plan, window, contents, vectors)
-    if corpus_ids or examples is not None:  # records of layout example have them in their index
-        index = plan.order.index
-        corpora = index.pairs_of(window.runs)[:, 2].astype(np.int32) if pairs.corpora is None else pairs.corpora
     weights = pairs.weights
     if "weight" in plan.info.columns and not plan.staged:
         weights = plan.order.index.column_of("weight", window.runs)
+    segments = context = None
+    if plan.joining is not None:
+        entries = plan.entries(window.runs, pairs)
+        examples = plan.examples(window, entries, int(window.epoch))
+        segments, context = examples.end - examples.target, plan.joining.context(pairs.targets, examples, entries)
+        pairs = plan.joining.joined(pairs, examples, entries)
+        weights = None if weights is None else examples.mean(weights)
+        window = window._replace(skip=0, take=len(examples))
+    contents = WindowPairs(pairs.inputs.lengths, pairs.targets.lengths, pairs.corpora, pairs.row_pairs)
+    cut = cut_window(plan, window, contents, vectors)
+    corpora = None
+    if corpus_ids:  # records of layout example have them in their index
+        index = plan.order.index
+        corpora = index.pairs_of(window.runs)[:, 2].astype(np.int32) if pairs.corpora is None else pairs.corpora
     pair = row = 0
     for batch, size in enumerate(cut.sizes.tolist()):
         rows = None if cut.row_pairs is None else cut.row_pairs[row : row + size]
@@ -184,9 +167,8 @@ def _batches_of_window(plan: BatchPlan, window: PlannedWindow, corpus_ids: bool)
         chosen = cut.pairs[pair : pair + count]
         pair += count
         width = plan.rule.row_length if cut.widths is None else int(cut.widths[batch])
-        yield _Batch(
-            pairs, chosen, rows, width, plan.rule.max_length, corpora, weights, corpus_ids, plan.joining, examples
-        )
+        columns = corpora, weights, segments, context
+        yield _Batch(pairs, chosen, rows, width, plan.rule.max_length, *columns)
 
 
 def _rows(side: Ragged, rows: Int64s, max_length: int | None) -> Ragged:

@@ -10,10 +10,10 @@ from nmt_prep.config.section import Section
 class ContextSettings(Section):
     """The numbers of segments before a segment that are its context."""
 
-    source: int = Field(0, ge=0, le=100)
-    """an integer from 0 to 100: segments of context on the source side"""
-    target: int = Field(0, ge=0, le=100)
-    """an integer from 0 to 100: segments of context on the target side"""
+    source: int = Field(0, ge=0, le=10)
+    """an integer from 0 to 10: segments of context on the source side"""
+    target: int = Field(0, ge=0, le=10)
+    """an integer from 0 to 10: segments of context on the target side"""
 
 
 class DocumentSettings(Section):

@@ -97,6 +97,7 @@ class Column:
         self._paths = [column_path(path, column) for path, _ in shards]
         self._firsts = np.cumsum([0, *(pairs for _, pairs in shards)])
         self._column = column
+        self._mapped: dict[Path, npt.NDArray[Any]] = {}
 
     def values(self, start: int, stop: int) -> npt.NDArray[Any]:
         """Returns the values of a range of pairs, counted from the first shard.
@@ -107,7 +108,9 @@ class Column:
         parts: list[npt.NDArray[Any]] = [np.empty(0, TYPES[self._column])]
         for path, first, end in zip(self._paths, self._firsts[:-1].tolist(), self._firsts[1:].tolist(), strict=True):
             if first < stop and start < end:
-                parts.append(_mapped(path, self._column, end - first)[max(start - first, 0) : stop - first])
+                if path not in self._mapped:
+                    self._mapped[path] = np.asarray(_mapped(path, self._column, end - first))
+                parts.append(self._mapped[path][max(start - first, 0) : stop - first])
         return np.concatenate(parts)
 
 

@@ -18,6 +18,7 @@ from nmt_prep.batches.vectors import Int64s, spans
 from nmt_prep.columns import Ragged
 from nmt_prep.outputs.pairs import IdBatch, IdPairs, TextBatch, TextPairs
 from nmt_prep.records.dataset_json import load_dataset_info
+from nmt_prep.records.reader import PairColumns
 from nmt_prep.sides import SIDES
 
 B = TypeVar("B", IdBatch, TextBatch)
@@ -45,8 +46,8 @@ class Windows:
 
     def joined(
         self, batches: Callable[[], Iterator[B]], part_of: Callable[[Sequence[B], slice], B]
-    ) -> Iterator[tuple[Joining, B, Examples, Int64s, npt.NDArray[np.float32] | None]]:
-        """Yields the segments of each run of blocks, their examples, and the corpora and weights of these.
+    ) -> Iterator[tuple[Joining, B, Examples, npt.NDArray[np.uint16], npt.NDArray[np.float32] | None]]:
+        """Yields the segments of each run of blocks, the examples, the entries of the segments, and the weights.
 
         Args:
             batches: returns the segments of the range in order, in batches of any size.
@@ -70,7 +71,7 @@ class Windows:
                 places = np.arange(lows[run], highs[run])
                 examples = joining.examples(entries, continues, places, np.zeros(1, np.int64), epoch)
                 weights = examples.mean(index.column_of("weight", this)[here]) if "weight" in info.columns else None
-                yield joining, segments, examples, entries[examples.target, 2].astype(np.int64), weights
+                yield joining, segments, examples, entries, weights
 
 
 def _in_sizes(batches: Iterator[B], sizes: Iterator[int], joined: Callable[[Sequence[B], slice], B]) -> Iterator[B]:
@@ -120,10 +121,10 @@ class JoinedIds(IdPairs):
     def batches(self) -> Iterator[IdBatch]:
         """Yields the examples of each run of blocks."""
         assert self.windows is not None
-        for joining, segments, examples, corpora, weights in self.windows.joined(super().batches, _part_of_ids):
-            source = joining.rows("source", segments.sources, examples, corpora)
-            target = joining.rows("target", segments.targets, examples, corpora)
-            yield IdBatch(source, target, corpora.astype(np.int32), weights)
+        for joining, segments, examples, entries, weights in self.windows.joined(super().batches, _part_of_ids):
+            columns = PairColumns(segments.sources, segments.targets, None, np.empty(0, np.int32))
+            pairs = joining.joined(columns, examples, entries)
+            yield IdBatch(pairs.inputs, pairs.targets, entries[examples.target, 2].astype(np.int32), weights)
 
 
 @dataclass(frozen=True)
@@ -148,12 +149,12 @@ class JoinedText(TextPairs):
         """Yields the examples of each run of blocks; ``path`` is the file to write, for messages."""
         assert self.windows is not None
         segments_of = super().batches
-        for _, segments, examples, corpora, weights in self.windows.joined(lambda: segments_of(path), _part_of_text):
+        for _, segments, examples, entries, weights in self.windows.joined(lambda: segments_of(path), _part_of_text):
             sides = (segments.sources, segments.targets)
             source, target = (
                 self._lines(lines, examples.first[side], examples.end) for side, lines in zip(SIDES, sides, strict=True)
             )
-            yield TextBatch(source, target, corpora.astype(np.int32), weights=weights)
+            yield TextBatch(source, target, entries[examples.target, 2].astype(np.int32), weights=weights)
 
     def _lines(self, lines: pa.Array, first: Int64s, end: Int64s) -> pa.Array:
         taken = lines.take(pa.array(spans(first, end - first)))

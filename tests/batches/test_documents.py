@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from nmt_prep.batches.documents import Joining
 from nmt_prep.columns import Ragged
 from nmt_prep.records.dataset_json import DocumentsInfo
+from nmt_prep.records.reader import PairColumns
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.subwords.frame import frame_sizes
 
@@ -91,14 +92,15 @@ def test_examples_are_those_of_a_walk(
     covered = [n for first, end in zip(examples.target, examples.end, strict=True) for n in range(first, end)]
     assert covered == list(range(len(sizes)))  # each segment is a target once
     bounds = np.flatnonzero(continues == 0).tolist()
-    corpora = np.zeros(len(examples), np.int64)
+    columns = PairColumns(ragged["source"], ragged["target"], None, np.empty(0, np.int32))
+    made = how.joined(columns, examples, pairs)
     for side in SIDES:
         separator = SEPARATOR[side] if piece else None
         expected = [
             joined(rows[side][first:end], frames[side], separator)
             for first, end in zip(examples.first[side], examples.end, strict=True)
         ]
-        assert how.rows(side, ragged[side], examples, corpora).to_lists() == expected
+        assert (made.inputs if side == "source" else made.targets).to_lists() == expected
         assert examples.lengths[side].tolist() == list(map(len, expected))
     for number, (target, end) in enumerate(zip(examples.target.tolist(), examples.end.tolist(), strict=True)):
         firsts = [int(examples.first[side][number]) for side in SIDES]
@@ -134,16 +136,18 @@ def test_context_does_not_exceed_the_tokens_and_is_counted() -> None:
     ragged = {side: Ragged.from_lists(rows[side]) for side in SIDES}
     pairs = np.stack([*(ragged[side].lengths for side in SIDES), np.zeros(4, np.int64)], 1).astype(np.uint16)
     examples = how.examples(pairs, np.array([0, 1, 1, 1], np.uint8), np.arange(4), np.array([0]), epoch=0)
-    nothing = np.zeros(4, np.int64)
-    assert how.rows("source", ragged["source"], examples, nothing).to_lists() == [
+    columns = PairColumns(ragged["source"], ragged["target"], None, np.empty(0, np.int32))
+    made = how.joined(columns, examples, pairs)
+    assert made.inputs.to_lists() == [
         [10, 1],
         [10, 7, 11, 11, 1],
         [10, 7, 11, 11, 7, 12, 1],
         [12, 7, 13, 13, 13, 13, 13, 1],
     ]
-    targets = how.rows("target", ragged["target"], examples, nothing)
-    assert targets.to_lists()[2] == [9, 20, 8, 21, 8, 22, 22, 1]
-    assert how.context(ragged["target"], examples, nothing).tolist() == [0, 3, 5, 6]
+    assert made.targets.to_lists()[2] == [9, 20, 8, 21, 8, 22, 22, 1]
+    context = how.context(ragged["target"], examples, pairs)
+    assert context is not None
+    assert context.tolist() == [0, 3, 5, 6]
 
 
 def test_draws_depend_on_seed_epoch_and_place_alone() -> None:

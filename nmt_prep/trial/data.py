@@ -271,6 +271,12 @@ class _Trial:
             "empty": np.flatnonzero(~self._filled(both=False)).tolist(),
             "added": np.flatnonzero(np.concatenate([corpus.added for corpus in self._drawn])).tolist(),
             "run": dict(sorted(reasons.items())),
+            "unanswered": {
+                first + place: list(told)
+                for first, known in zip(self._firsts, self._known, strict=False)
+                if known is not None
+                for place, told in known.unanswered.items()
+            },
             **self._links(),
         }
 

@@ -41,11 +41,13 @@ class Known:
 
     Attributes:
         reasons: why it dropped a pair, by the place of the pair; None for a reason that it did not write down.
+        unanswered: by the place of a pair that it dropped, a side and its words that nothing on the other side answers.
         scores: scores that it computed, by name: float64, shape ``[pairs]``; NaN for none.
         thresholds: the lowest score that passes, by the rule.
     """
 
     reasons: dict[int, str | None] = field(default_factory=dict)
+    unanswered: dict[int, tuple[str, str]] = field(default_factory=dict)
     scores: dict[str, Values] = field(default_factory=dict)
     thresholds: dict[str, float] = field(default_factory=dict)
 
@@ -68,6 +70,8 @@ def known_from(run: Run, drawn: Drawn) -> Known:
                 continue
             rule, value = batch.column("rule")[at].as_py(), batch.column("value")[at].as_py()
             known.reasons[place] = rule
+            if "unanswered" in batch.schema.names and (words := batch.column("unanswered")[at].as_py()) is not None:
+                known.unanswered[place] = batch.column("column")[at].as_py(), words
             if rule in COMPUTED_SCORES and value is not None:
                 known.scores_of(rule, len(drawn.rows))[place] = value
         for name in COMPUTED_SCORES & {column.removeprefix(SCORE) for column in batch.schema.names}:
@@ -88,9 +92,10 @@ def _batches_of(run: Run, drawn: Drawn) -> Iterator[tuple[pa.RecordBatch, Places
             columns = ["row", *map(score_column, sorted(COMPUTED_SCORES))]
             for batch in iter_pairs(outputs.directory_of(Clean) / part.file, columns=columns):
                 yield batch, *_places(batch, drawn.rows)
+    columns = ["row", "corpus", "rule", "column", "value", "unanswered"]
     for file in outputs.manifest(Clean).files_in(REJECTED):
         if file.partition("/")[0] == split:
-            for batch in iter_pairs(outputs.root / REJECTED / file, columns=["row", "corpus", "rule", "value"]):
+            for batch in iter_pairs(outputs.root / REJECTED / file, columns=columns):
                 own = batch.filter(pc.equal(batch.column("corpus").cast(pa.string()), corpus))
                 yield own, *_places(own, drawn.rows)
 

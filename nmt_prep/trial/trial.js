@@ -587,7 +587,11 @@
     if (kind === "regex") for (const of of Object.values(spec)) {
       try { every(new RegExp(String(of.pattern ?? of).replace(/^\(\?i\)/, ""), "giu")); } catch { /* not a pattern of JavaScript */ }
     }
-    if ((kind === "translation" || kind === "adequacy") && pairs.links) {
+    const told = pairs.unanswered[pair];
+    if ((kind === "translation" || kind === "adequacy") && told) {
+      const at = told[0] === sides[number] ? text.indexOf(told[1]) : -1;
+      if (at >= 0) ranges.push([at, at + told[1].length]);
+    } else if ((kind === "translation" || kind === "adequacy") && pairs.links) {
       const linked = new Set(unpacked(pairs.links[pair]).filter((_, place) => place % 2 === number));
       wordsOf(pair, number).forEach(([begin, end], word) => { if (!linked.has(word) && /[\p{L}\p{N}]/u.test(text.slice(begin, end))) ranges.push([begin, end]); });
     }
@@ -646,6 +650,10 @@
   const ruleOf = (pair) => state.focus?.rule ?? allRules().find((of) => idOf(of.layer, of.key) === now.reasons[pair]) ?? null;
   const textsOf = (pair, rule, spec, divided) =>
     sides.map((_, number) => textOf(pair, number, rule ? rangesOf(rule.key, spec, pair, number) : [], divided));
+  const unanswered = (pair) => {
+    const [name, words] = pairs.unanswered[pair] || [];
+    return name ? [make("p", { className: "fix" }, `nothing on the ${sides.find((other) => other !== name)} side answers “`, ...plain(words), "”")] : [];
+  };
   const itemOf = (pair) => {
     const reason = now.reasons[pair], kept = reason === null, rule = ruleOf(pair);
     const spec = rule ? changedSpec(rule) : {};
@@ -669,7 +677,7 @@
         make("span", { className: "where", textContent: `${corpora[pairs.corpus[pair]].name}, row ${grouped(pairs.row[pair])}` }),
         open, button(`rightly ${kept ? "kept" : "dropped"}`, true), button("wrongly", false)),
       make("div", { className: "sides" }, ...textsOf(pair, rule, spec, false)),
-      ...repaired(pair));
+      ...unanswered(pair), ...repaired(pair));
     item.dataset.pair = pair;
     return item;
   };

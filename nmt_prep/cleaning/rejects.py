@@ -199,6 +199,7 @@ class NearReject:
         distance: distance of the value from the limit, divided by the limit; None without a value.
         characters: number of characters of both sides together.
         unanswered: what nothing on the other side answers, as a sentence; empty if the rule does not tell.
+        column: the column of the value; None without a value.
     """
 
     row: int
@@ -209,6 +210,7 @@ class NearReject:
     distance: float | None
     characters: int
     unanswered: str = ""
+    column: str | None = None
 
 
 @dataclass(frozen=True)
@@ -256,6 +258,7 @@ def _pair(batch: pa.RecordBatch, place: int, distance: float) -> NearReject:
         threshold=batch.column("threshold")[place].as_py(),
         distance=distance if math.isfinite(distance) else None,
         characters=len(source) + len(target),
+        column=batch.column("column")[place].as_py(),
         unanswered=unanswered_text(batch.column("column")[place].as_py(), batch.column("unanswered")[place].as_py()),
     )
 

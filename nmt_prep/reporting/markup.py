@@ -107,8 +107,14 @@ def table(
     )
 
 
-def table_row(cells: Sequence[Content], *, left: Collection[int] = (0,), corpus: str | None = None) -> Markup:
-    """Returns a row of a table; ``corpus`` lets the script filter it."""
+def table_row(
+    cells: Sequence[Content],
+    *,
+    left: Collection[int] = (0,),
+    corpus: str | None = None,
+    **attributes: str | bool | None,
+) -> Markup:
+    """Returns a row of a table; ``corpus`` lets the script filter it, and ``attributes`` are those of the element."""
     return el(
         "tr",
         (
@@ -118,6 +124,7 @@ def table_row(cells: Sequence[Content], *, left: Collection[int] = (0,), corpus:
             for n, cell in enumerate(cells)
         ),
         data_corpus=corpus,
+        **attributes,
     )
 
 

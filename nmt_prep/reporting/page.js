@@ -47,6 +47,20 @@
   const chosenOf = (corpora, corpus, split) => Object.entries(corpora)
     .filter(([name]) => corpus ? name === corpus : name.startsWith(split + "/")).map(([, value]) => value);
 
+  // Examples: the dropped pairs that another threshold would keep.
+  const follow = ({ rule, column }, end, edge) => {
+    const box = [...document.querySelectorAll("[data-reason]")].find((each) => each.dataset.reason === rule);
+    if (!box) return;
+    const rows = [...box.querySelectorAll("tr[data-value]")];
+    for (const row of rows) {
+      const [value, limit, of] = JSON.parse(row.dataset.value);
+      if (value === null || of !== column || (value > limit) !== (end === "high")) continue;
+      row.classList.toggle("passing", end === "high" ? value < edge : value >= edge);
+    }
+    const passing = rows.filter((row) => row.classList.contains("passing")).length;
+    box.querySelector("summary").dataset.passing = passing ? `, ${passing} of ${rows.length} shown here would pass` : "";
+  };
+
   // Rules: the bars of the chosen corpus, and the share of pairs that another threshold would keep.
   const height = 100;
   const rules = [...document.querySelectorAll("[data-rule]")].map((box) => {
@@ -121,6 +135,7 @@
       range.addEventListener("input", () => {
         if (!line.parentNode) area.append(line);
         explain();
+        follow(rule, end, rule.edges[Number(range.value)]);
       });
       copy.addEventListener("click", async () => {
         const limit = short(rule.edges[Number(range.value)]);
@@ -172,7 +187,8 @@
     const select = make("select", { id: "corpus" }, make("option", { value: "", textContent: "all corpora" }));
     select.append(...names.map((name) => make("option", { value: name, textContent: name })));
     select.addEventListener("change", () => {
-      for (const element of tagged) element.hidden = select.value !== "" && element.dataset.corpus !== select.value;
+      for (const element of tagged) element.hidden = select.value ? element.dataset.corpus !== select.value : "more" in element.dataset;
+      document.body.classList.toggle("filtered", select.value !== "");
       for (const show of [...rules, ...agreements]) show(select.value);
       for (const box of document.querySelectorAll("details.texts:not([data-corpus])")) {
         box.hidden = [...box.querySelectorAll("tr[data-corpus]")].every((row) => row.hidden);

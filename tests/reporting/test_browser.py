@@ -134,3 +134,37 @@ def test_axe_finds_nothing_serious(page: str, tmp_path: Path) -> None:
     for shown in (page, browser.dark(page)):
         found = browser.axe(shown, Path(AXE), tmp_path)
         assert [each for each in found if each["impact"] in ("serious", "critical")] == []
+
+
+FOLLOWING = """(() => {
+  const page = view.document, ranges = [...page.querySelectorAll(".threshold input")];
+  const label = (range) => range.getAttribute("aria-label").match(/(upper|lower) limit for (.*), (.*)/);
+  const boxOf = (range) => page.querySelector(`[data-reason="${label(range)[2]}"]`);
+  const rows = (range) => [...boxOf(range).querySelectorAll("tr[data-value]")].slice(0, 5);
+  const range = ranges.find((each) => label(each)[1] === "upper" && boxOf(each)
+    && rows(each).some((row) => JSON.parse(row.dataset.value)[2] === label(each)[3]));
+  const box = boxOf(range);
+  const shown = () => [...box.querySelectorAll("tr[data-value]")].filter((row) => !row.hidden);
+  const passing = () => shown().map((row) => row.classList.contains("passing"));
+  const found = [];
+  for (const value of [range.min, range.max]) {
+    range.value = value;
+    range.dispatchEvent(new view.Event("input"));
+    found.push(passing(), box.querySelector("summary").dataset.passing);
+  }
+  const select = page.querySelector("#corpus");
+  select.value = "train/dirty";
+  select.dispatchEvent(new view.Event("change"));
+  found.push(new Set(shown().map((row) => row.dataset.corpus)).size, shown().length);
+  return found;
+})()"""
+
+
+def test_examples_follow_the_slider_and_the_corpus(toy: Path, tmp_path: Path) -> None:
+    text = (toy / "report" / "index.html").read_text("utf-8")
+    strict, _, loose, told, corpora, shown = browser.values(text, FOLLOWING, 1200, tmp_path)
+    assert not any(strict)
+    assert any(loose)
+    assert told.endswith("shown here would pass")
+    assert corpora == 1
+    assert shown

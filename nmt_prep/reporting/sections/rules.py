@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -30,6 +31,9 @@ from nmt_prep.reporting.tables import LEARNED_RULES, learned_rule_table
 from nmt_prep.sides import SIDES
 
 _EXAMPLES = 5
+
+_MOST_EXAMPLES = 300
+"""Most dropped pairs on the page; if there are more, only the nearest of all corpora are on it."""
 
 Matrix: TypeAlias = "list[list[int | None]]"
 """Numbers of pairs that fail both of two rules; None if one rule does not judge the pairs that the other drops."""
@@ -301,12 +305,21 @@ def _nearest(summary: Json, rules: Sequence[str]) -> Iterator[Content]:
     if not by_reason:
         return
     yield el("h3", "Dropped pairs nearest to each threshold")
-    yield el("p", "If these are good pairs, the threshold is too strict. Long texts are cut.", class_="how")
+    yield el(
+        "p",
+        "If these are good pairs, the threshold is too strict. Long texts are cut. nmt-prep try shows kept pairs too.",
+        class_="how",
+    )
     languages = summary["languages"]
-    for reason in dict.fromkeys([*(rule for rule in rules if rule in by_reason), *by_reason]):
+    dropped: Counter[str] = Counter()
+    for _, _, counts in corpora(summary["clean"]):
+        dropped.update(counts["dropped"])
+    places = {reason: place for place, reason in enumerate([*rules, *by_reason])}
+    few = sum(map(len, by_reason.values())) <= _MOST_EXAMPLES
+    for reason in sorted(by_reason, key=lambda reason: (-dropped[reason], places[reason])):
         near = sorted(
             by_reason[reason], key=lambda entry: (entry[1]["distance"] is None, entry[1]["distance"] or 0, entry[0])
-        )[:_EXAMPLES]
+        )[: None if few else _EXAMPLES]
         told = any(pair["unanswered"] for _, pair in near)
         rows = (
             table_row(
@@ -320,13 +333,17 @@ def _nearest(summary: Json, rules: Sequence[str]) -> Iterator[Content]:
                     *([pair["unanswered"]] if told else []),
                 ],
                 corpus=where,
+                data_value=_json([pair["value"], pair["threshold"], pair.get("column")]),
+                data_more=place >= _EXAMPLES,  # for its corpus alone
+                hidden=place >= _EXAMPLES,
             )
-            for where, pair in near
+            for place, (where, pair) in enumerate(near)
         )
         head = ["corpus", "row", "value", "limit", "source", "target", *(["unanswered"] if told else [])]
         yield el(
             "details",
-            el("summary", reason),
+            el("summary", reason, f" ({dropped[reason]:,})" if dropped[reason] else None),
             table(head, rows, caption=f"Pairs dropped by {reason}, nearest to the threshold", sort=False),
             class_="texts",
+            data_reason=reason,
         )

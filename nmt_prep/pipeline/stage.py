@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
@@ -40,6 +41,11 @@ class Outputs:
     root: Path
     manifests: Mapping[str, Manifest]
 
+    @cached_property
+    def _read(self) -> dict[str, Any]:
+        """The outputs that were read, by the name of the stage."""
+        return {}
+
     def read(self, stage: type[Stage[B, Any]]) -> B:
         """Returns the output of a stage.
 
@@ -48,11 +54,14 @@ class Outputs:
         """
         kind: type[B] = stage.output
         try:
-            return parse_json_as(kind, self.manifest(stage).details)
+            if stage.name not in self._read:  # the output of a run with many corpora takes long to parse
+                self._read[stage.name] = parse_json_as(kind, self.manifest(stage).details)
         except ValueError as error:
             raise OutputError(
                 f"the manifest of {stage.name} does not hold its output; run again with --force {stage.name}"
             ) from error
+        found: B = self._read[stage.name]
+        return found
 
     def observed(self, stage: type[AnyStage]) -> Any:
         """Returns what a stage observed, of type ``stage.observed``.

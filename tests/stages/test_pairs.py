@@ -146,3 +146,28 @@ def test_fairseq_gets_files_for_each_pair(tmp_path: Path) -> None:
         source, target = row["language_pair"].split("-")
         assert answer.startswith(target) or answer == "the quick brown fox jumps over"
         assert {target} <= {code for code, name in names.items() if name in prompt} <= {source, target}
+
+
+def test_the_bytes_do_not_depend_on_workers_or_memory(tmp_path: Path) -> None:
+    found = []
+    for name, engine in (("one", {"workers": 1}), ("three", {"workers": 3, "memory": "512MB"})):
+        (tmp_path / name).mkdir()
+        run(
+            config_in(
+                tmp_path / name,
+                clean={"preset": "none", "dedup": {"pair": "near"}, "decontaminate": {"against": ["test"]}},
+                sample={"temperature": "equal"},
+                align={"pairs": 1000},
+                outputs=[{"kind": "fairseq"}, {"kind": "text", "alignments": True}],
+                engine=engine,
+            )
+        )
+        files = [
+            path for path in (tmp_path / name / "run").rglob("*") if path.is_file() and ".nmt_prep" not in path.parts
+        ]
+        skipped = {"run.json", "index.html", "summary.json"}  # they have the settings of the engine
+        found.append(
+            {str(path.relative_to(tmp_path / name)): path.read_bytes() for path in files if path.name not in skipped}
+        )
+    assert found[0].keys() == found[1].keys()
+    assert [name for name in found[0] if found[0][name] != found[1][name]] == []

@@ -15,12 +15,22 @@ TOY = Path(__file__).resolve().parents[2] / "configs" / "toy.yaml"
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 
 
+STAGED = [
+    "records.layout=text",
+    "vocab={kind: sentencepiece, model_type: unigram, size: 1600}",
+    "training.subwords={source: {alpha: 0.3}, target: {alpha: 0.5}}",
+    "training.stages=[{name: first, mix: {toy: 1}, until: {rows: 3000}}, {name: last, mix: {toy: 1}, "
+    "modifiers: [{LowerCase: 0.3}]}]",
+]
+
+
 @pytest.mark.slow
 @pytest.mark.tensorflow
-def test_loss_on_the_toy_corpus_falls_and_training_resumes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("overrides", [[], STAGED], ids=["plain", "subwords and stages"])
+def test_loss_on_the_toy_corpus_falls_and_training_resumes(tmp_path: Path, overrides: list[str]) -> None:
     import tensorflow as tf
 
-    run_pipeline(load_config(TOY, [f"output_dir={tmp_path / 'toy'}"]))
+    run_pipeline(load_config(TOY, [f"output_dir={tmp_path / 'toy'}", *overrides]))
     train = runpy.run_path(str(EXAMPLES / "train_gru.py"))["train"]
     tf.keras.utils.set_random_seed(1)
     whole = train(tmp_path / "toy", tmp_path / "whole", 60)

@@ -30,7 +30,7 @@ import numpy as np
 import tensorflow as tf
 
 from benchmarks.figures import Epoch, Figure, Spent, best, record, stopwatch
-from benchmarks.input_runs import read_text, vocabulary, write_run
+from benchmarks.input_runs import read_text, vocabulary, write_run, write_text_run
 from nmt_prep.batches import IdBatch, read_records
 from nmt_prep.input import BatchedInput, get_iterator, make_dataset
 from tests.reference.nmt_iterator import reference_iterator
@@ -38,6 +38,7 @@ from tests.reference.t2t_batching import reference_t2t_batches
 
 CORES = 2
 TEXT_READS, PEER_COPIES = 4, 4
+VOCABULARY = 32_000
 
 
 class Counted(NamedTuple):
@@ -179,6 +180,12 @@ def main() -> None:
         measure("make_dataset, chunk, packed online", ours("chunk", packed=True, **t2t))
         measure("make_dataset, packed", ours("packed", **t2t))
         read = measure("read_records, chunk, no TensorFlow", lambda: read_records(runs["chunk"], "train"), 3)
+        text = write_text_run(Path(directory, "text"), texts, options.repeat, VOCABULARY)
+        measure("read_records, text", lambda: read_records(text, "train"), 3)
+        sampling = {side: {"dropout": 0.1} for side in ("source", "target")}
+        sampled = measure(
+            "read_records, text, BPE-dropout 0.1", lambda: read_records(text, "train", subwords=sampling), 3
+        )
     nmt_name, t2t_name = "tensorflow/nmt's input pipeline", "Tensor2Tensor's input pipeline"
     for label, peer, found, name in (
         ("get_iterator, same batches", nmt_peer, same, nmt_name),
@@ -197,6 +204,14 @@ def main() -> None:
         record(figure)
         [ratio] = figure.ratios()
         print(f"{label}, against {name}: {ratio.clock:.1f} times by the clock, {ratio.processor:.1f} by CPU time")
+    record(
+        Figure(
+            f"read_records, layout text, BPE-dropout 0.1, {VOCABULARY:,} pieces",
+            "tokens/s",
+            [sampled.spent],
+            amount=sampled.tokens,
+        )
+    )
     record(Figure("read_records, layout chunk, without TensorFlow", "tokens/s", [read.spent], amount=read.tokens))
 
 

@@ -8,6 +8,8 @@ import tarfile
 from collections import Counter
 from pathlib import Path
 
+import nmt_prep
+from nmt_prep.checks import check_config
 from nmt_prep.columns import Ragged
 from nmt_prep.records.dataset_json import (
     CorpusInfo,
@@ -49,6 +51,24 @@ def vocabulary(lines: list[str]) -> dict[str, int]:
     """Returns the 8,192 most frequent tokens, after the special ones."""
     counts = Counter(token for line in lines for token in line.split())
     return {word: number for number, word in enumerate(SPECIAL + [word for word, _ in counts.most_common(8188)])}
+
+
+def write_text_run(run: Path, texts: Texts, repeat: int, size: int) -> Path:
+    """Writes a run with records of layout text, and a shared BPE vocabulary of a given size."""
+    run.mkdir()
+    for side, lines in zip(("source", "target"), texts, strict=True):
+        (run / side).write_text("".join(f"{line}\n" for line in lines) * repeat, encoding="utf-8")
+    config = {
+        "name": "bench",
+        "languages": {"source": "en", "target": "zh"},
+        "output_dir": str(run / "run"),
+        "seed": 1,
+        "splits": {"train": [{"name": "bench", "url": {side: str(run / side) for side in ("source", "target")}}]},
+        "vocab": {"kind": "sentencepiece", "model_type": "bpe", "size": size, "shared": True},
+        "records": {"layout": "text", "shards": {"train": SHARDS}},
+    }
+    nmt_prep.run(check_config(config, "benchmark"))
+    return run / "run"
 
 
 def write_run(run: Path, layout: Layout, texts: Texts, vocabularies: list[dict[str, int]], repeat: int) -> Path:

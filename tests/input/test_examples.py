@@ -19,8 +19,8 @@ STAGED = [
     "records.layout=text",
     "vocab={kind: sentencepiece, model_type: unigram, size: 1600}",
     "training.subwords={source: {alpha: 0.3}, target: {alpha: 0.5}}",
-    "training.stages=[{name: first, mix: {toy: 1}, until: {rows: 3000}}, {name: last, mix: {toy: 1}, "
-    "modifiers: [{LowerCase: 0.3}]}]",
+    "training.modifiers=[{LowerCase: 0.3}]",
+    "training.stages=[{name: first, mix: {toy: 1}, until: {rows: 3000}, modifiers: []}, {name: last, mix: {toy: 1}}]",
 ]
 
 

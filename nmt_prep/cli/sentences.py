@@ -19,7 +19,8 @@ with delayed_imports():
     from nmt_prep.cli import text_stream
     from nmt_prep.sentences import files
 
-_SIDE = "A file with a sentence a line, or a directory of such files."
+_SIDE = "A file, or a directory of files; a line is a sentence unless --split is given."
+_SPLIT = "Divide running text into sentences: each line by itself, or text that goes on to the next blank line."
 _FORMAT = "What to write: pairs with a tab, beads such as [0, 1]:[0], or the rungs of hunalign's ladder."
 _OUTPUT = "Directory for the results of directories, one file for each document; standard output for files."
 _MODEL = "A model of the same languages that nmt-prep align --save wrote; what it knows is used beside the documents."
@@ -35,13 +36,15 @@ def sentences(
     output: Annotated[Path | None, typer.Option(metavar="DIRECTORY", help=_OUTPUT, file_okay=False)] = None,
     model: Annotated[Path | None, typer.Option(metavar="FILE", help=_MODEL, exists=True, dir_okay=False)] = None,
     gold: Annotated[Path | None, typer.Option(metavar="FILE", help=_GOLD, exists=True, dir_okay=False)] = None,
+    split: Annotated[Literal["paragraphs", "wrapped"] | None, typer.Option(help=_SPLIT)] = None,
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:
     """Align the sentences of two documents, or of two directories with files of the same names.
 
-    Each line of a file is a sentence. A model of word alignment is learned from the documents themselves, from all
-    files of the directories together. A sentence may be aligned with several, or with none; pairs leave out the latter.
+    Each line of a file is a sentence, or running text is divided with --split. A model of word alignment is learned
+    from the documents themselves, from all files of the directories together. A sentence may be aligned with several,
+    or with none; pairs leave out the latter.
     """
     if source.is_dir() != target.is_dir():
         raise typer.BadParameter(f"{source} and {target}: name two files, or two directories")
@@ -52,13 +55,13 @@ def sentences(
     if source.is_dir() and gold is not None:
         raise typer.BadParameter("--gold compares one document: name two files")
     try:
-        joints = files.joints_of(languages)
+        tags = files.languages_of(languages)
     except ValueError:
         raise typer.BadParameter(f"--languages {languages!r}: expected two language tags, such as en-de") from None
     check_outputs(STANDARD_OUTPUT, {"SOURCE": source, "TARGET": target, "--gold": gold, "--model": model})
     console = SafeConsole(stderr=True, quiet=quiet)
     with interruptible("interrupted"):
-        aligned = files.align_files(source, target, joints, model, gold, threads or available_cores())
+        aligned = files.align_files(source, target, tags, split, model, gold, threads or available_cores())
         if output is None:
             (document,) = aligned
             text_stream.write_lines(pa.array(document.lines(form), pa.large_string()))

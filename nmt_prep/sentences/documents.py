@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from nmt_prep.config.documents import Documents, Splitting
 from nmt_prep.errors import CorpusError, InvalidTextError
+from nmt_prep.lines.blocks import blank_lines
 from nmt_prep.runtime import needed_extra
 from nmt_prep.sides import SIDES
 
@@ -99,7 +101,23 @@ def read_text(path: Path, encoding: str) -> str:
         CorpusError: the file cannot be read.
         InvalidTextError: it is not text in the encoding.
     """
-    return "\n".join(_lines(path, encoding))
+    data = _bytes(path)
+    try:
+        text = data.decode("utf-8-sig" if encoding == "utf-8" else encoding)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InvalidTextError(
+            f"{path}:{line}: not {encoding.upper()} at byte {error.start} of the file ({error.reason}); convert the "
+            "file, or give its encoding"
+        ) from None
+    return text.replace("\r\n", "\n").removesuffix("\n")
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise CorpusError(f"cannot read {path}: {error.strerror or error}") from error
 
 
 def _lines(path: Path, encoding: str) -> Iterator[str]:
@@ -204,8 +222,8 @@ def lines_of_html(text: str) -> str:
     return "\n".join(line.strip().removeprefix("* ") for line in lines)
 
 
-def sentences_of(text: str, split: Splitting, language: str) -> list[str]:
-    """Returns the sentences of a text, without blank ones.
+def sentences_of(text: str, split: Splitting, language: str) -> pa.Array:
+    """Returns the sentences of a text, without blank ones: a ``large_string`` array.
 
     Args:
         text: the text.
@@ -216,7 +234,8 @@ def sentences_of(text: str, split: Splitting, language: str) -> list[str]:
         MissingPackageError: running text is to be divided, and the extra ``documents`` is not installed.
     """
     if split == "lines":
-        return [line for line in text.split("\n") if line.strip()]
+        lines = pc.split_pattern(pa.array([text], pa.large_string()), "\n").values
+        return lines.filter(pa.array(~blank_lines(lines)))
     if split == "wrapped":
         joint = joint_of(language)
         blocks = groupby((line.strip() for line in text.split("\n")), bool)
@@ -224,4 +243,4 @@ def sentences_of(text: str, split: Splitting, language: str) -> list[str]:
     segment = needed_extra("sentencex", _EXTRA, "dividing running text into sentences").segment
     tag = language.split("-", maxsplit=1)[0].lower()
     parts = (part.strip() for line in text.split("\n") for part in segment(tag, line))
-    return [part for part in parts if part]
+    return pa.array(filter(None, parts), pa.large_string())

@@ -14,9 +14,10 @@ from nmt_prep.align.model import check_known, shared_model
 from nmt_prep.artefacts import output_file
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import Languages
-from nmt_prep.errors import CorpusError, InvalidTextError
-from nmt_prep.lines.blocks import read_bytes
+from nmt_prep.config.documents import Splitting
+from nmt_prep.errors import CorpusError
 from nmt_prep.sentences.aligner import align_documents
+from nmt_prep.sentences.documents import files_of_directories, joint_of, read_text, sentences_of
 from nmt_prep.sentences.search import Beads
 from nmt_prep.sides import SIDES
 
@@ -75,9 +76,10 @@ def read_gold(path: Path, sizes: tuple[int, int]) -> list[Listed]:
 
     Raises:
         CorpusError: the file cannot be read, a line is not a bead, or a sentence does not exist.
+        InvalidTextError: the file is not UTF-8.
     """
     gold = []
-    for at, line in enumerate(read_bytes(path).decode("utf-8", "replace").split("\n"), 1):
+    for at, line in enumerate(read_text(path, "utf-8").split("\n"), 1):
         if not line.strip():
             continue
         matched = _LINE.fullmatch(line.strip())
@@ -123,9 +125,6 @@ def _mean(first: float, second: float) -> float:
 
 Format: TypeAlias = Literal["tsv", "beads", "ladder"]
 
-_WITHOUT_SPACES = frozenset({"zh", "yue", "ja", "th", "lo", "km", "my", "bo"})
-"""Languages whose sentences are joined without a space."""
-
 _MOST_TIMES = 10
 """Sides whose numbers of sentences differ by this factor are no translations of each other."""
 
@@ -137,14 +136,14 @@ class AlignedDocument:
     Attributes:
         name: stem for the name of the file of results.
         sides: the sentences of both sides, as ``large_string`` arrays.
-        joints: what joins sentences of each side.
+        languages: the languages of both sides.
         beads: the beads.
         gold: the gold beads; None unless asked for.
     """
 
     name: str
     sides: tuple[pa.Array, pa.Array]
-    joints: tuple[str, str]
+    languages: Languages
     beads: Beads
     gold: Sequence[Listed] | None
 
@@ -159,25 +158,33 @@ class AlignedDocument:
 
     def _pairs(self) -> Iterator[str]:
         texts = [side.to_pylist() for side in self.sides]
+        joints = joint_of(self.languages.source), joint_of(self.languages.target)
         for source, source_end, target, target_end in self.beads.tolist():
             if source < source_end and target < target_end:
                 bounds = ((source, source_end), (target, target_end))
                 joined = (
                     joint.join(text[start:end]).replace("\t", " ")
-                    for text, joint, (start, end) in zip(texts, self.joints, bounds, strict=True)
+                    for text, joint, (start, end) in zip(texts, joints, bounds, strict=True)
                 )
                 yield "\t".join(joined)
 
 
 def align_files(
-    source: Path, target: Path, joints: tuple[str, str], model: Path | None, gold: Path | None, threads: int
+    source: Path,
+    target: Path,
+    languages: Languages,
+    split: Splitting | None,
+    model: Path | None,
+    gold: Path | None,
+    threads: int,
 ) -> list[AlignedDocument]:
     """Aligns two files, or the files of two directories that have the same names.
 
     Args:
-        source: a file with a sentence a line, or a directory of such files.
+        source: a file, or a directory of files.
         target: the same for the other side.
-        joints: what joins sentences of each side, see :func:`joints_of`.
+        languages: the languages of both sides.
+        split: how the text is divided into sentences; None if each line is one, also an empty one.
         model: a model of word alignment of other text; None to learn from the documents alone.
         gold: gold beads of the first document; None for none.
         threads: number of threads; it does not change the result.
@@ -187,10 +194,11 @@ def align_files(
             gold beads cannot be read, or are those of another document.
         InvalidTextError: a file is not UTF-8.
         AlignmentModelError: the model cannot be read, or is of other languages.
+        MissingPackageError: running text is to be divided, and the extra ``documents`` is not installed.
         OSError: a directory cannot be read.
     """
     pairs = _files(source, target) if source.is_dir() else [(source, target)]
-    documents = [_document(*pair) for pair in pairs]
+    documents = [_document(*pair, languages, split) for pair in pairs]
     sizes = len(documents[0][0]), len(documents[0][1])
     read = None if gold is None else read_gold(gold, sizes)
     prior = None if model is None else shared_model(model)
@@ -199,7 +207,7 @@ def align_files(
         check_known(prior, pairs[0][0], first[0], first[1])
     beads = align_documents(documents, prior, threads)
     return [
-        AlignedDocument(pair[0].stem, document, joints, path, read)
+        AlignedDocument(pair[0].stem, document, languages, path, read)
         for pair, document, path in zip(pairs, documents, beads, strict=True)
     ]
 
@@ -225,16 +233,14 @@ def compared(document: AlignedDocument) -> str:
     )
 
 
-def joints_of(languages: str) -> tuple[str, str]:
-    """Returns what joins sentences of each side, given two language tags such as ``de-fr``.
+def languages_of(text: str) -> Languages:
+    """Returns the languages of two tags such as ``de-fr``.
 
     Raises:
         ValueError: these are not two language tags.
     """
-    source, _, target = languages.partition("-")
-    tags = Languages(source=source, target=target)
-    first, second = ("" if tag.split("-")[0] in _WITHOUT_SPACES else " " for tag in (tags.source, tags.target))
-    return first, second
+    source, _, target = text.partition("-")
+    return Languages(source=source, target=target)
 
 
 def _files(source: Path, target: Path) -> list[tuple[Path, Path]]:
@@ -243,28 +249,25 @@ def _files(source: Path, target: Path) -> list[tuple[Path, Path]]:
     Raises:
         CorpusError: there are none, a file has no counterpart, or two results would have one name.
     """
-    names = [{path.name for path in directory.iterdir() if path.is_file()} for directory in (source, target)]
-    for lacking, directory, other in ((names[0] - names[1], source, target), (names[1] - names[0], target, source)):
-        if lacking:
-            raise CorpusError(
-                f"{directory / min(lacking)} has no counterpart of the same name in {other}; add or remove it"
-            )
-    if not names[0]:
-        raise CorpusError(f"{source} has no files; name directories with a document a file")
+    files = files_of_directories(source, target)
     stems: dict[str, str] = {}
-    for name in sorted(names[0]):
+    for name in files:
         first = stems.setdefault(Path(name).stem, name)
         if first != name:
             raise CorpusError(f"the results of {source / first} and {name} would have one name; rename one of them")
-    return [(source / name, target / name) for name in stems.values()]
+    return list(files.values())
 
 
-def _document(source: Path, target: Path) -> tuple[pa.Array, pa.Array]:
+def _document(source: Path, target: Path, languages: Languages, split: Splitting | None) -> tuple[pa.Array, pa.Array]:
     sides = []
     for side, path in zip(SIDES, (source, target), strict=True):
-        sides.append(_sentences(path))
+        text = read_text(path, "utf-8")
+        if split is None:
+            sides.append(pa.array(text.split("\n") if text else [], pa.large_string()))
+        else:
+            sides.append(sentences_of(text, split, getattr(languages, side)))
         if not len(sides[-1]):
-            raise CorpusError(f"{path} is empty; the {side} side needs sentences, one a line")
+            raise CorpusError(f"{path} is empty; the {side} side needs sentences")
     sizes = len(sides[0]), len(sides[1])
     if max(sizes) >= _MOST_TIMES * min(sizes) and max(sizes) > _MOST_TIMES:
         raise CorpusError(
@@ -272,15 +275,3 @@ def _document(source: Path, target: Path) -> tuple[pa.Array, pa.Array]:
             "one of them does not have a sentence a line"
         )
     return sides[0], sides[1]
-
-
-def _sentences(path: Path) -> pa.Array:
-    data = read_bytes(path)
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InvalidTextError(
-            f"{path}:{line}: not UTF-8 at byte {error.start} of the file ({error.reason}); convert the file to UTF-8"
-        ) from None
-    return pa.array(text.removesuffix("\n").split("\n") if text else [], pa.large_string())

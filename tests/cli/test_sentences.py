@@ -35,6 +35,16 @@ def test_formats(files: tuple[Path, Path], form: str, expected: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, expected, "")
 
 
+def test_running_text_is_divided(files: tuple[Path, Path]) -> None:
+    for path, text in zip(
+        files, ("Dr. One is here. Two is\nlonger.\n", "Dr. Eins ist da.\nZwei ist länger.\n"), strict=True
+    ):
+        path.write_text(text, encoding="utf-8")
+    done = nmt_prep("sentences", *files, "--languages", "en-de", "--split", "wrapped")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "Dr. One is here.\tDr. Eins ist da.\nTwo is longer.\tZwei ist länger.\n"
+
+
 def test_gold_beads(files: tuple[Path, Path], tmp_path: Path) -> None:
     gold = tmp_path / "gold"
     gold.write_text("[0]:[0]\n[1, 2]:[1, 2]\n")

@@ -78,9 +78,7 @@ def test_a_row_has_both_texts(tmp_path: Path) -> None:
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "text").write_bytes(b"A.\nB\xe9.\n")
     assert read_text(tmp_path / "text", "windows-1252") == "A.\nBé."
-    with pytest.raises(
-        InvalidTextError, match=r"text: not UTF-8 in or soon after line .*; convert the file, or give its"
-    ):
+    with pytest.raises(InvalidTextError, match=r"text:2: not UTF-8 at byte 4 of the file"):
         read_text(tmp_path / "text", "utf-8")
     with pytest.raises(CorpusError, match=r"cannot read .*none: No such file"):
         read_text(tmp_path / "none", "utf-8")
@@ -106,14 +104,23 @@ def test_lists_and_directories(tmp_path: Path) -> None:
 
 def test_sentences_of_running_text() -> None:
     text = "Das ist Dr. Müller. Er wohnt\nin Bonn.\n\nEnde."
-    assert sentences_of(text, "lines", "de") == ["Das ist Dr. Müller. Er wohnt", "in Bonn.", "Ende."]
-    assert sentences_of(text, "paragraphs", "de") == ["Das ist Dr. Müller.", "Er wohnt", "in Bonn.", "Ende."]
-    assert sentences_of(text, "wrapped", "de-AT") == ["Das ist Dr. Müller.", "Er wohnt in Bonn.", "Ende."]
-    assert sentences_of("这是\n句子。那是另一个。", "wrapped", "zh") == ["这是句子。", "那是另一个。"]
-    assert sentences_of("Ek. Du! 这是。", "paragraphs", "qaa") == ["Ek.", "Du!", "这是。"]  # an unknown language
+    assert sentences_of(text, "lines", "de").to_pylist() == ["Das ist Dr. Müller. Er wohnt", "in Bonn.", "Ende."]
+    assert sentences_of(text, "paragraphs", "de").to_pylist() == [
+        "Das ist Dr. Müller.",
+        "Er wohnt",
+        "in Bonn.",
+        "Ende.",
+    ]
+    assert sentences_of(text, "wrapped", "de-AT").to_pylist() == ["Das ist Dr. Müller.", "Er wohnt in Bonn.", "Ende."]
+    assert sentences_of("这是\n句子。那是另一个。", "wrapped", "zh").to_pylist() == ["这是句子。", "那是另一个。"]
+    assert sentences_of("Ek. Du! 这是。", "paragraphs", "qaa").to_pylist() == [
+        "Ek.",
+        "Du!",
+        "这是。",
+    ]  # an unknown language
     assert (joint_of("zh-TW"), joint_of("de")) == ("", " ")
 
 
 def test_text_of_html() -> None:
     html = "<html><head><title>T</title></head><h1>A</h1><p>b <b>c</b><script>x</script></p><ul><li>d<li>e</ul>"
-    assert sentences_of(lines_of_html(html), "lines", "en") == ["A", "b c", "d", "e"]
+    assert sentences_of(lines_of_html(html), "lines", "en").to_pylist() == ["A", "b c", "d", "e"]

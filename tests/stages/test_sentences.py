@@ -242,7 +242,7 @@ def test_wrong_files(tmp_path: Path, books: list[tuple[str, str]]) -> None:
             (tmp_path / side / f"{number}.txt").write_text("")
     fails(CorpusError, r"splits.train.books: no document can be aligned \(empty\)")
     (tmp_path / "de" / "0.txt").write_bytes(b"\xff")
-    fails(CorpusError, r"splits.train.books: .*de/0.txt: not UTF-8")
+    fails(CorpusError, r"splits.train.books: .*de/0.txt:1: not UTF-8 at byte 0")
 
 
 def test_a_whole_run_traces_pairs(tmp_path: Path, books: list[tuple[str, str]]) -> None:

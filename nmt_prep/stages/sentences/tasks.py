@@ -107,18 +107,19 @@ def read_shards(task: ReadTask, tick: Tick) -> ReadDocuments:
     def write() -> None:
         file = task.directory / f"{task.key}-{len(shards):05d}.parquet"
         columns = [pa.array(column, pa.large_string()) for column in zip(*held, strict=True)]
+        held.clear()
         _write(file, pa.table(columns, ["name", "source", "target"]))
         shards.append(RawShard(file, size))
-        held.clear()
 
     try:
         for name, files in task.files:
             for document in read_documents(name, files, task.options, task.encoding):
                 tick(1)
-                if (reason := _fault(document, seen)) is not None:
+                encoded = document[1].encode(), document[2].encode()
+                if (reason := _fault(*encoded, seen)) is not None:
                     refused.append((document[0], reason))
                     continue
-                length = sum(len(text.encode()) for text in document[1:])
+                length = sum(map(len, encoded))
                 if held and size + length > SHARD_BYTES:
                     write()
                     size = 0
@@ -139,15 +140,14 @@ def read_shards(task: ReadTask, tick: Tick) -> ReadDocuments:
     return ReadDocuments(tuple(shards), tuple(refused))
 
 
-def _fault(document: Raw, seen: set[bytes]) -> str | None:
+def _fault(source: bytes, target: bytes, seen: set[bytes]) -> str | None:
     """Returns the reason to leave out a document; None for none. ``seen`` has digests of the documents so far."""
-    _, source, target = document
-    sizes = [len("".join(text.split())) for text in (source, target)]
-    if not min(sizes):
+    if not source.strip() or not target.strip():
         return "empty"
+    sizes = len(source), len(target)
     if max(sizes) >= MOST_TIMES * min(sizes) and max(sizes) > MOST_TIMES * 10:
         return "unequal"
-    digest = hashlib.sha256(f"{source}\0{target}".encode()).digest()
+    digest = hashlib.sha256(source + b"\0" + target).digest()
     if digest in seen:
         return "repeated"
     seen.add(digest)
@@ -243,7 +243,7 @@ def align_first(task: FirstTask, tick: Tick) -> FirstShards:
             texts = tuple(_divided(text, task.options, tag) for text, tag in zip(raw, task.languages, strict=True))
         except CorpusError as error:
             raise CorpusError(f"{task.where}: document {name}: {error}") from error
-        tick(sum(map(len, raw)))
+        tick(sum(len(text.encode()) for text in raw))
         if not all(map(len, texts)):
             empty.append(name)
         elif len(texts[0]) <= LONGEST_PIECE:
@@ -282,7 +282,7 @@ def _checked_prior(task: FirstTask, texts: Sequence[Texts]) -> Model | None:
 def _divided(text: str, options: Documents, language: str) -> pa.Array:
     if options.format == "html":
         text = lines_of_html(text)
-    return pa.array(sentences_of(text, options.split, language), pa.large_string())
+    return sentences_of(text, options.split, language)
 
 
 def _pieces(texts: Texts) -> Iterator[Texts]:

@@ -103,20 +103,30 @@ class Block:
         """Returns the block with other pairs at some places, which ascend."""
         if not len(places):
             return self
+        text = pa.large_string()
         sources, targets, links = (list(column) for column in zip(*lines, strict=True))
-        block = self.with_text(places, sources, targets)
-        return block if self.links is None else replace(block, links=_replaced(self.links, places, links))
+        linked = None if self.links is None else pa.array(links, text)
+        return self.with_columns(places, pa.array(sources, text), pa.array(targets, text), linked)
 
-    def with_text(self, places: Rows, sources: list[str], targets: list[str]) -> Block:
-        """Returns the block with other text at some places, which ascend."""
-        source, target = _replaced(self.source, places, sources), _replaced(self.target, places, targets)
-        return replace(self, source=source, target=target)
-
-
-def _replaced(column: pa.LargeStringArray, places: Rows, lines: list[str]) -> pa.LargeStringArray:
-    mask = np.zeros(len(column), np.bool_)
-    mask[places] = True
-    return pc.replace_with_mask(column, pa.array(mask), pa.array(lines, pa.large_string()))
+    def with_columns(
+        self,
+        places: Rows,
+        source: pa.LargeStringArray,
+        target: pa.LargeStringArray,
+        links: pa.LargeStringArray | None = None,
+    ) -> Block:
+        """Returns the block with other columns at some places, which ascend; without links these stay."""
+        if not len(places):
+            return self
+        mask = np.zeros(len(self), np.bool_)
+        mask[places] = True
+        where = pa.array(mask)
+        return replace(
+            self,
+            source=pc.replace_with_mask(self.source, where, source),
+            target=pc.replace_with_mask(self.target, where, target),
+            links=self.links if links is None else pc.replace_with_mask(self.links, where, links),
+        )
 
 
 class LineModifier:
@@ -141,10 +151,8 @@ class LineModifier:
     def __call__(self, block: Block) -> Block:
         """Returns the modified block."""
         places = block.drawn(self.probability)
-        keys = block.keys[places].tolist()
-        edits = [
-            self.edit(line, Draws(key, 1), block.units) for key, line in zip(keys, block.lines(places), strict=True)
-        ]
+        draws = Draws.of_rows(block.keys[places], 1)
+        edits = [self.edit(line, drawn, block.units) for drawn, line in zip(draws, block.lines(places), strict=True)]
         return block.edited(places, edits)
 
     def edit(self, line: Line, draws: Draws, units: Units) -> Line:

@@ -14,6 +14,7 @@ T = TypeVar("T")
 _STEP = 0x9E3779B97F4A7C15
 _FACTORS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 _MASK = (1 << 64) - 1
+_TOGETHER = 16
 
 
 def mixed(keys: Keys, number: int | npt.NDArray[np.integer]) -> Keys:
@@ -40,12 +41,23 @@ class Draws:
         taken: number of draws that were taken before.
     """
 
-    __slots__ = ("_state",)
+    __slots__ = ("_made", "_state")
 
     def __init__(self, key: int, taken: int = 0) -> None:
-        self._state = (key + taken * _STEP) & _MASK
+        self._state, self._made = (key + taken * _STEP) & _MASK, list[int]()
+
+    @classmethod
+    def of_rows(cls, keys: Keys, taken: int) -> list[Draws]:
+        """Returns the draws of some rows; the first ones of all rows are computed together."""
+        made = [mixed(keys, number) for number in range(taken + _TOGETHER - 1, taken - 1, -1)]
+        rows = [cls(key, taken + _TOGETHER) for key in keys.tolist()]
+        for draws, numbers in zip(rows, np.stack(made, axis=1).tolist(), strict=True):
+            draws._made = numbers
+        return rows
 
     def _next(self) -> int:
+        if self._made:
+            return self._made.pop()
         self._state = x = (self._state + _STEP) & _MASK
         x = ((x ^ (x >> 30)) * _FACTORS[0]) & _MASK
         x = ((x ^ (x >> 27)) * _FACTORS[1]) & _MASK

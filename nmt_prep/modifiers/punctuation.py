@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from nmt_prep.modifiers.block import Block, Line, LineModifier
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nmt_prep.modifiers.block import Block, LineModifier
+from nmt_prep.modifiers.links import lines_of, numbers_of
 
 _MARKS = {
     "period": ".．｡。﹒︒।॥۔။።։",
@@ -13,7 +19,8 @@ _MARKS = {
     "semicolon": ";；﹔︔؛፤",
     "ellipsis": "…⋯︙",
 }
-_KINDS = {mark: kind for kind, marks in _MARKS.items() for mark in marks}
+_KINDS = np.repeat(np.arange(len(_MARKS)), [len(marks) for marks in _MARKS.values()])
+_ALL = pa.array([*"".join(_MARKS.values())], pa.large_string())
 
 
 class RemoveEndPunct(LineModifier):
@@ -25,30 +32,32 @@ class RemoveEndPunct(LineModifier):
     def __call__(self, block: Block) -> Block:
         """Returns the block without the last marks of some pairs."""
         places = block.drawn(self.probability)
-        lines = block.lines(places)
-        marked = [number for number, line in enumerate(lines) if _has_mark(line)]
-        places, lines = places[marked], [lines[number] for number in marked]
-        if block.links is None:
-            edits = [Line(source[:-1].rstrip(), target[:-1].rstrip(), None) for source, target, _ in lines]
-        else:
-            last = [counts - 1 for counts in block.taken(places).word_counts()]
-            edits = [_without_last(*line) for line in zip(lines, *(side.tolist() for side in last), strict=True)]
-        return block.edited(places, edits)
+        drawn = block.taken(places)
+        source, target = _last_marks(drawn.source), _last_marks(drawn.target)
+        marked = np.flatnonzero((source >= 0) & (source == target))
+        places, drawn = places[marked], drawn.taken(marked)
+        sides = (drawn.source, drawn.target)
+        texts = [pc.utf8_rtrim_whitespace(pc.utf8_slice_codeunits(side, 0, -1)) for side in sides]
+        links = None if drawn.links is None else _without_last_words(drawn.links, drawn.word_counts())
+        return block.with_columns(places, texts[0], texts[1], links)
 
 
-def _has_mark(line: Line) -> bool:
-    """Returns true if both sides end in a mark of one kind, with no other before it."""
-    source, target, _ = line
-    kind = _KINDS.get(source[-1:])
-    return kind is not None and _KINDS.get(target[-1:]) == kind and not _repeats(source) and not _repeats(target)
+def _last_marks(lines: pa.LargeStringArray) -> npt.NDArray[np.int64]:
+    """Returns the kind of the mark at the end of each line; -1 if there is none, or another one before it."""
+    last, before, earlier = (
+        pc.fill_null(pc.index_in(pc.utf8_slice_codeunits(lines, begin, end), _ALL), -1).to_numpy(zero_copy_only=False)
+        for begin, end in ((-1, None), (-2, -1), (-3, -2))
+    )
+    spaced = pc.equal(pc.utf8_slice_codeunits(lines, -2, -1), " ").to_numpy(zero_copy_only=False)
+    alone = (last >= 0) & (before < 0) & ~(spaced & (earlier >= 0))
+    return np.where(alone, _KINDS[last], -1)
 
 
-def _without_last(line: Line, source: int, target: int) -> Line:
-    """Returns a pair without its last marks, and without the links of the words of these numbers."""
-    begin, end = f"{source}-", f"-{target}"
-    kept = [link for link in (line.links or "").split() if not link.startswith(begin) and not link.endswith(end)]
-    return Line(line.source[:-1].rstrip(), line.target[:-1].rstrip(), " ".join(kept))
-
-
-def _repeats(text: str) -> bool:
-    return text[-2:-1] in _KINDS or (text[-2:-1] == " " and text[-3:-2] in _KINDS)
+def _without_last_words(
+    links: pa.LargeStringArray, words: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+) -> pa.LargeStringArray:
+    numbers, offsets = numbers_of(links, words)
+    line = np.repeat(np.arange(len(links)), np.diff(offsets))
+    kept = (numbers[::2] != words[0][line] - 1) & (numbers[1::2] != words[1][line] - 1)
+    counts = np.bincount(line[kept], minlength=len(links))
+    return lines_of(numbers[np.repeat(kept, 2)], np.concatenate([[0], np.cumsum(counts)]).astype(np.int64))

@@ -13,11 +13,10 @@ import _nmt_prep_core as core
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from nmt_prep.columns import TextColumn
 from nmt_prep.modifiers.block import Block, Units, check_text
-from nmt_prep.modifiers.words import LINKS_PATTERN
+from nmt_prep.modifiers.links import lines_of, numbers_of
 from nmt_prep.subwords import Tokenizer, load_tokenizer
 
 Spans: TypeAlias = "tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int64]]"
@@ -118,14 +117,13 @@ def retokenized(block: Block, source: Side, target: Side) -> Block:
         vocabularies == [None, None] and made.source is block.source and made.target is block.target
     ):
         return made
-    numbers, offsets = _numbers(block.links, spans)
+    numbers, offsets = numbers_of(block.links, [np.diff(places[2]) for places in spans])
     pieces = [
         _pieces(text, vocabulary) if vocabulary is not None else _words(text, block.units)
         for text, vocabulary in zip(texts, vocabularies, strict=True)
     ]
     linked, linked_offsets = core.piece_links(numbers, offsets, *spans, *pieces)
-    data, line_offsets = core.link_lines(linked, linked_offsets, "", 1)
-    links = pa.LargeStringArray.from_buffers(len(block), pa.py_buffer(line_offsets), pa.py_buffer(data))
+    links = lines_of(linked, linked_offsets)
     return replace(made, links=links, units=block.units if vocabularies == [None, None] else "pieces")
 
 
@@ -165,26 +163,6 @@ def _places(tokens: Sequence[str], text: str) -> list[tuple[int, int]] | None:
         done = begin + len(wanted)
         places.append((begin, done))
     return places
-
-
-def _numbers(links: pa.LargeStringArray, words: Sequence[Spans]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-    """Returns the links as numbers, two for each, and their offsets by pair; without those of pairs with wrong ones."""
-    good = pc.match_substring_regex(links, LINKS_PATTERN)
-    if not pc.all(good).as_py():
-        links = pc.if_else(good, links, "")
-    counts = pc.count_substring(links, "-").to_numpy(zero_copy_only=False).astype(np.int64)
-    column = TextColumn.from_arrow(
-        pc.binary_join_element_wise(links, pa.scalar("", links.type), pa.scalar(" ", links.type))
-    )
-    text = column.data[column.offsets[0] : column.offsets[-1]].tobytes().replace(b"-", b" ")
-    numbers = np.array(text.split(), np.int32) if len(text) < 64 else np.fromstring(text, np.int32, sep=" ")
-    line = np.repeat(np.arange(len(counts)), counts)
-    most = [np.diff(spans[2])[line] for spans in words]
-    wrong = np.unique(line[(numbers[::2] >= most[0]) | (numbers[1::2] >= most[1])])
-    if len(wrong):
-        numbers = numbers[np.repeat(~np.isin(line, wrong), 2)]
-        counts[wrong] = 0
-    return numbers, np.concatenate([[0], np.cumsum(counts)])
 
 
 def _words(lines: pa.LargeStringArray, units: Units) -> Spans:

@@ -18,9 +18,11 @@ class _CaseModifier(LineModifier):
     def __call__(self, block: Block) -> Block:
         """Returns the block with some pairs changed."""
         places, change = block.drawn(self.probability), type(self).change
+        if not len(places):
+            return block
         # One call for all lines: case never depends on text across a line end.
         sides = [change("\n".join(side.take(pa.array(places)).to_pylist())) for side in (block.source, block.target)]
-        return block.with_text(places, *(side.split("\n") for side in sides)) if len(places) else block
+        return block.with_columns(places, *(pa.array(side.split("\n"), pa.large_string()) for side in sides))
 
 
 class UpperCase(_CaseModifier):

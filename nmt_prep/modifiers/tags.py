@@ -84,8 +84,8 @@ class Tags(LineModifier):
         if block.links is not None:
             places = self._drawn(block)
             edits = [
-                self.edit(line, Draws(int(block.keys[place])), block.units)
-                for place, line in zip(places, block.lines(places), strict=True)
+                self.edit(line, draws, block.units)
+                for draws, line in zip(Draws.of_rows(block.keys[places], 0), block.lines(places), strict=True)
             ]
             block = block.edited(places, edits)
         return retokenized(block, self.sides[0], self.sides[1])

@@ -111,7 +111,7 @@ class Typos(LineModifier):
     def edit(self, line: Line, draws: Draws, units: Units) -> Line:
         """Returns the pair with typos in the source."""
         source, target, links = line
-        if UNSPACED.search(source):
+        if not source.isascii() and UNSPACED.search(source):
             return line
         for kind, probability in self.kinds.items():
             if draws.random() >= probability:

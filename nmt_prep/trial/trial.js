@@ -737,7 +737,7 @@
   items.addEventListener("mouseout", (event) => light(event, false));
 
   // Export.
-  const exported = () => ["corpus\trow\tkey\tjudgement", ...[...judged].map(([key, value]) => `${key}\t${value}`)].join("\n") + "\n";
+  const exported = () => ["corpus\trow\tkey\tjudgement", ...judgedPairs().map(([pair, value]) => `${judgementKey(pair)}\t${value}`)].join("\n") + "\n";
   download.addEventListener("click", () => {
     const address = URL.createObjectURL(new Blob([exported()], { type: "text/tab-separated-values" }));
     make("a", { href: address, download: `${data.name}.judged.tsv` }).click();

@@ -247,6 +247,10 @@ def _output_problems(config: Config, *, with_vocab: bool) -> Iterator[Problem]:
 def _training_problems(config: Config) -> Iterator[Problem]:
     """Yields the problems of modifiers, and of records that cannot be read with them."""
     training = config.training
+    if config.pairs is not None:
+        problem = training.problem({corpus.name for corpus in config.directed("train") if corpus.role != "vocab"})
+        if problem is not None:
+            yield ("training",), problem
     if (training.subwords or not training.is_plain) and config.records.layout != "text":
         yield ("records", "layout"), f"{config.records.layout}: stages, modifiers and subwords of training need text"
     lists: dict[KeyPath, tuple[dict[str, Any], ...]] = {("training", "modifiers"): training.modifiers}

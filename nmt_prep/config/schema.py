@@ -355,6 +355,8 @@ class Config(Section):
 
     @model_validator(mode="after")
     def _training_fits(self) -> Config:
+        if self.pairs is not None:
+            return self  # checked when corpora are divided by pairs
         corpora = {corpus.name for corpus in self.splits.get("train", ()) if corpus.role != "vocab"}
         if problem := self.training.problem(corpora):
             raise ValueError(f"training.{problem}")

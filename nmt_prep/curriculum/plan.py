@@ -243,9 +243,10 @@ def plan_stages(
         if not stage.endless:
             amount = Fraction(stage.until[until or ""])
             pairs = sum(sizes[names[member]] for member in members)
-            rows = int(amount) if until == ROWS else planned.rows_until(max(int(amount * pairs), 1))
-            if first + rows > MAX_ROWS:
+            wanted = max(int(amount * (1 if until == ROWS else pairs)), 1)
+            if first + wanted / sum(shares[member] for member in members) > MAX_ROWS:
                 raise ConfigError(f"{place}.until: the stage has more than 2**60 rows; lower it")
+            rows = wanted if until == ROWS else planned.rows_until(wanted)
             planned = PlannedStage(stage.name, shares, before, first, rows, modifiers, members, planned.key)
             before = tuple(np.add(before, planned.pairs_before(rows)).tolist())
             first += rows
@@ -268,7 +269,7 @@ def _shares(
         if weight and not pairs:
             raise ConfigError(f"{place}.mix.{name} has no pairs; leave it out, or look at what cleaning drops")
         for member in members:
-            weights[member] += Fraction(weight).limit_denominator(10**9) * sizes[member] / max(pairs, 1)
+            weights[member] += Fraction(str(weight)) * sizes[member] / max(pairs, 1)
     total = sum(weights.values())
     if not total:
         raise ConfigError(f"{place}.mix: the weights sum to nothing; raise them")

@@ -44,6 +44,16 @@ def test_all_pairs_are_those_of_the_corpora() -> None:
     assert [*centred.values()] == ["en-de", "de-en", "en-pt-BR", "pt-BR-en"]
 
 
+def test_stages_of_training_name_directions() -> None:
+    def trained(mix: dict[str, float]) -> Config:
+        training = {"stages": [{"name": "s", "mix": mix}]}
+        return check(["de-en", "en-de"], BOTH, training=training, records={"layout": "text"})
+
+    assert trained({"books": 1, "books.en-de": 2}).training.stages[0].mix == {"books": 1, "books.en-de": 2}
+    with pytest.raises(ConfigError, match=r"names 'news'; the corpora and groups are books, books.en-de"):
+        trained({"news": 1})
+
+
 def test_languages_are_those_of_a_side_or_mul() -> None:
     assert check(["en-de", "en-pt-BR"], NEWS).languages.model_dump() == {"source": "en", "target": "mul"}
 

@@ -176,6 +176,12 @@ def test_a_damaged_state(place: Path, tmp_path: Path, text: str) -> None:
     assert state.read_text() == text
 
 
+def test_a_device_is_no_state(place: Path) -> None:
+    ended = nmt_prep("stream", place / "plain.yaml", "--state", "/dev/zero", "--epochs", "1")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert "it is not a regular file" in " ".join(ended.stderr.split())
+
+
 def test_epochs_need_a_stream_without_end(place: Path) -> None:
     assert nmt_prep("stream", place / "staged.yaml", "--epochs", "1").returncode == 2
 

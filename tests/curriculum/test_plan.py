@@ -81,6 +81,11 @@ def test_without_stages_all_corpora_are_read_by_their_sizes() -> None:
     assert Counter(row[1] for row in rows)[1] == pytest.approx(400_000, abs=300)
 
 
+def test_the_smallest_share_ends_a_stage() -> None:
+    curriculum = plan({"name": "s", "mix": {"mined": 1, "tiny": 1e-11}, "until": {"tiny": 1}})
+    assert 2e11 < (curriculum.rows or 0) <= 3e11 + BLOCK_ROWS
+
+
 def test_epochs_of_a_stage() -> None:
     assert TWO.epochs_of(0)["clean"] == 2
     assert TWO.epochs_of(1) == {"clean": 1.4}
@@ -90,6 +95,11 @@ def test_epochs_of_a_stage() -> None:
     ("stages", "message"),
     [
         ([{"mix": {"clear": 1}}], "training.stages.0.mix names 'clear'; the corpora and groups are clean, "),
+        ([{"mix": {"clean": 1}, "until": {"clean": 1e300}}], "training.stages.0.until: the stage has more than 2**60"),
+        (
+            [{"mix": {"clean": 1, "mined": 1e-300}, "until": {"mined": 1}}],
+            "training.stages.0.until: the stage has more",
+        ),
         ([{"mix": {"empty": 1}}], "training.stages.0.mix.empty has no pairs; "),
         ([{"mix": {"clean": 1}, "modifiers": ({"X": 1},)}], "training.stages.0.modifiers.0: no modifier is named 'X'"),
     ],

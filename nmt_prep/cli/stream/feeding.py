@@ -22,6 +22,7 @@ from nmt_prep.cli.stream.opening import Opened
 from nmt_prep.cli.streams import INTERRUPTED, READER_GONE
 from nmt_prep.cli.terminal import print_remark
 from nmt_prep.curriculum.plan import MAX_ROWS
+from nmt_prep.digests import check_regular
 from nmt_prep.errors import ArgumentError, OutputError
 from nmt_prep.outputs.lines import pieces_of
 from nmt_prep.sides import SIDES, Side
@@ -143,6 +144,7 @@ class State:
         if self._path is None or not self._path.exists():
             return 0
         try:
+            check_regular(self._path)
             state = json.loads(self._path.read_text("utf-8"))
             row = state.pop("row")
         except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:

@@ -45,10 +45,18 @@ EVERY_STAGE = {
 PLAIN = {"name": "x", "format": "plain", "url": {"source": "x.en", "target": "x.zh"}}
 IN_PLACE = {**EVERY_STAGE, "splits": {**EVERY_STAGE["splits"], "train": [PLAIN]}}
 ALIGNMENT = {"clean": {"preset": "none", "rules": {"translation": {}, "adequacy": {}}}, "align": {}}
+DOCUMENTS = {
+    "splits": {"dev": EVERY_STAGE["splits"]["dev"], "train": [{"name": "x", **MEMBERS, "document": {"url": "x.docs"}}]},
+    "vocab": {"kind": "byte_bpe", "size": 300, "shared": True, "reserved": ["<sep>"]},
+    "documents": {"separator": "<sep>", "max_tokens": 100},
+    "records": {"shards": {"train": 3}, "layout": "chunk"},
+    "outputs": [{"kind": "text", "pieces": False, "vocab": []}],
+}
 RUNS: dict[str, tuple[dict[str, Any], str | None]] = {
     "every-stage": (EVERY_STAGE, None),
     "in-place": (IN_PLACE, None),
     "alignment": (ALIGNMENT, "align"),
+    "documents": (DOCUMENTS, "outputs"),
 }
 
 # Several slices and parts, so that a stage has several tasks.
@@ -119,6 +127,7 @@ def main() -> None:
     name, place, first, step = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
     write_corpus(place, pairs=100, dev=5)
     write_plain_corpus(place, pairs=300)
+    (place / "x.docs").write_text("".join(f"{row // 7}\n" for row in range(101)))
     undisturbed, output = place / "undisturbed", place / "run"
     prepare = preparation(name, output, place)
     preparation(name, undisturbed, place)()  # in this process, so that it loads once what all forks use

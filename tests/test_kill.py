@@ -41,3 +41,10 @@ def test_after_kills_during_alignment_a_rerun_gives_the_same_bytes(memory_path: 
     result = killed(memory_path, 5, 23, 5, run="alignment")
     assert result["wrong"] == []
     assert result["points"] >= 12
+
+
+@pytest.mark.slow
+def test_after_kills_of_a_run_with_documents_a_rerun_gives_the_same_bytes(memory_path: Path) -> None:
+    result = killed(memory_path, 40, 17, 3, run="documents")
+    assert result["wrong"] == []
+    assert result["points"] >= 8

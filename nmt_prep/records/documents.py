@@ -21,6 +21,9 @@ from nmt_prep.errors import RecordsError
 from nmt_prep.records.index import INDEX_DIRECTORY
 from nmt_prep.records.plan import GlobalShuffle, Shuffle
 
+TABLE_BYTES = 32
+"""Bytes of a document in a table."""
+
 _AT_A_TIME = 1 << 20
 
 Int64s = npt.NDArray[np.int64]
@@ -50,7 +53,7 @@ def write_table(path: Path, lengths: Iterable[Int64s], shuffle: Callable[[int], 
                 file.write((ends - sizes).astype("<i8").tobytes())
                 rows = int(ends[-1]) if len(ends) else rows
             documents = file.tell() // 8
-            file.truncate(32 * documents)
+            file.truncate(TABLE_BYTES * documents)
         if documents:
             _place(np.memmap(beside, "<i8", "r+", shape=(4, documents)), rows, shuffle and shuffle(documents))
     return documents

@@ -40,7 +40,7 @@ from nmt_prep.records.dataset_json import (
     load_dataset_info,
     write_dataset_info,
 )
-from nmt_prep.records.documents import documents_path, shuffle_of
+from nmt_prep.records.documents import TABLE_BYTES, documents_path, shuffle_of
 from nmt_prep.records.index import index_path
 from nmt_prep.records.plan import ShardPlan, shard_name
 from nmt_prep.records.text import LINKS, Columns
@@ -166,7 +166,8 @@ class Encode(Stage[EncodeOutput, Made]):
             digests |= {str(column_path(shard.file, name)): info.sha256 for name, info in shard.columns.items()}
         tables = [] if job.config.documents is None else [documents_path(job.directory, split) for split in splits]
         digests |= {str(path.relative_to(job.directory)): sha256_of(path) for path in tables}
-        total = Counts(pairs_in=pairs, pairs_out=pairs, other=tokens)
+        documents = {"documents": sum(path.stat().st_size // TABLE_BYTES for path in tables)} if tables else {}
+        total = Counts(pairs_in=pairs, pairs_out=pairs, other={**tokens, **documents})
         pairs_of = {corpus.name: corpus.pair for corpus in job.config.directed("train") if corpus.pair is not None}
         profile = profile_of(encoded, built_vocabularies(job), pairs_of)
         return Result(EncodeOutput(_recorded_settings(job.config)), total, digests=digests, observed=profile)

@@ -110,7 +110,8 @@ def test_each_segment_is_a_target_once_in_an_epoch(tmp_path: Path, layout: str) 
 def test_the_order_of_documents(tmp_path: Path) -> None:
     write(tmp_path)
     made = config(tmp_path)
-    nmt_prep.run(made)
+    outcomes = {outcome.stage: outcome for outcome in nmt_prep.run(made)}
+    assert outcomes["encode"].counts.other["documents"] == len(SIZES) + 150 + 9  # nine in dev
     tokenizer, records = tokenizer_of(tmp_path), tmp_path / "run" / "records"
     shards = sorted(records.glob("t-train-*"))
     order = [text for path in shards for text in sources(tokenizer, path)]

@@ -121,17 +121,19 @@ def _print_trace(config: Config, split: str, where: str, *, pieces: bool, as_jso
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
     """Returns rows as a table: numbers, then the sides next to each other, with their pieces below."""
-    numbers = [name for name in rows[0] if name in ("record", "packed", "corpus", "row", "pair")]
+    numbers = [name for name in rows[0] if name in ("record", "packed", "corpus", "row", "pair", "document")]
     if len({row["corpus"] for row in rows}) == 1 and len(rows) > 1:
         numbers.remove("corpus")
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for name in numbers:
-        named = name == "corpus"
+        named = name in ("corpus", "document")
         table.add_column(name, no_wrap=not named, overflow="fold", justify="left" if named else "right")
     for side in SIDES:
         table.add_column(side, ratio=1, overflow="fold")
     for row in rows:
-        table.add_row(*(str(row[name]) for name in numbers), *(_text(row[side]) for side in SIDES))
+        table.add_row(
+            *("" if row[name] is None else str(row[name]) for name in numbers), *(_text(row[side]) for side in SIDES)
+        )
         if "source_pieces" in row:
             texts = (_text(row[f"{side}_pieces"]) for side in SIDES)
             table.add_row(*("" for _ in numbers), *texts, style="dim")

@@ -274,7 +274,7 @@ def corpus_mix(info: DatasetInfo, split: str, index: SplitIndex, options: Option
         ArgumentError: the records cannot be mixed.
         ConfigError: the weights or the temperature are out of range.
     """
-    if options.weights is None and options.temperature is None:
+    if options.weights is None and options.temperature is None and options.language_pairs is None:
         return None
     if info.layout not in ("chunk", "text"):
         raise ArgumentError(
@@ -282,12 +282,26 @@ def corpus_mix(info: DatasetInfo, split: str, index: SplitIndex, options: Option
             "again"
         )
     corpora = info.corpora[split]
+    mixed = corpora if options.language_pairs is None else _only(corpora, options.language_pairs)
     draws = (
-        weighted_draws(corpora, options.weights)
-        if options.weights is not None
-        else tempered_draws(corpora, options.temperature or 0)
+        weighted_draws(mixed, options.weights or {})
+        if options.temperature is None
+        else tempered_draws(mixed, options.temperature)
     )
     return CorpusMix.of(index, corpora, draws, options.seed, options.epoch)
+
+
+def _only(corpora: Sequence[CorpusInfo], pairs: Sequence[str]) -> list[CorpusInfo]:
+    """Returns corpora of which those of other languages have no pairs.
+
+    Raises:
+        ArgumentError: no corpus has one of the pairs of languages.
+    """
+    known = dict.fromkeys(corpus.language_pair for corpus in corpora)
+    if isinstance(pairs, str) or not pairs or not known.keys() >= set(pairs):
+        listed = ", ".join(filter(None, known)) or "none, since the run has one pair of languages"
+        raise ArgumentError(f"language_pairs is {pairs!r}; give a list of pairs of the split, which are {listed}")
+    return [corpus if corpus.language_pair in pairs else corpus.model_copy(update={"pairs": 0}) for corpus in corpora]
 
 
 def pair_groups(info: DatasetInfo, split: str, options: Options, *, packed: bool) -> Int64s | None:

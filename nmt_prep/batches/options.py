@@ -103,6 +103,7 @@ class Keywords(TypedDict, total=False):
     temperature: float | None
     subwords: Mapping[Any, Mapping[str, float]] | Literal["config"] | None
     training: TrainingSettings | Mapping[str, Any] | Literal["config"] | None
+    language_pairs: Sequence[str] | None
     one_pair: bool
     documents: bool
     shuffle: bool
@@ -140,6 +141,8 @@ class Options:
         temperature: instead of ``weights``: makes the share of each corpus proportional to its size to the power
             1 / temperature, in an epoch of as many pairs as the split has. In a run with several pairs of languages,
             the share of each pair of languages instead.
+        language_pairs: only pairs of these languages, such as ``["en-de"]``, in a run with several pairs of languages.
+            Needs layout ``chunk`` or ``text``.
         one_pair: the pairs of a batch have the same languages, in a run with several pairs of languages. Needs layout
             ``chunk`` or ``text``, and pairs that are not packed.
         documents: False gives single segments, although the records have documents whose segments are to be joined.
@@ -177,6 +180,7 @@ class Options:
     temperature: float | None = None
     subwords: Mapping[Any, Mapping[str, float]] | Literal["config"] | None = "config"
     training: TrainingSettings | Mapping[str, Any] | Literal["config"] | None = "config"
+    language_pairs: Sequence[str] | None = None
     one_pair: bool = False
     documents: bool = True
     shuffle: bool = True

@@ -188,6 +188,7 @@ class BatchSource:
             "training": None
             if plan.training.is_plain
             else plan.training.model_dump(mode="json", include={"groups", "stages", "modifiers"}),
+            "language_pairs": None if options.language_pairs is None else sorted(options.language_pairs),
             "one_pair": options.one_pair or None,
             "shuffle": options.shuffle,
             "seed": options.seed,

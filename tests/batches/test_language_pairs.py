@@ -69,6 +69,19 @@ def test_the_counts_of_an_epoch_are_exact_and_it_resumes_in_every_process(run: P
     assert [drawn[number] for number in range(4)] == tempered_draws(corpora, 4)
 
 
+def test_only_some_pairs_of_languages(run: Path) -> None:
+    def counts(**options: Any) -> dict[int, int]:
+        batches = read_records(run, "train", corpus_ids=True, language_pairs=["en-cs", "en-de"], **options)
+        return Counter(number for batch in batches for number in (batch.corpora if batch.corpora is not None else []))
+
+    assert counts() == {0: 700, 2: 100, 3: 40}
+    assert counts(temperature=1e9) == {0: 368, 2: 52, 3: 420}
+    assert counts(weights={"news": 0.5, "cs": 2}) == {0: 350, 2: 100, 3: 80}
+    for pairs in (["en-fr"], "en-de", []):
+        with pytest.raises(ArgumentError, match="give a list of pairs of the split, which are en-de, de-en, en-cs"):
+            list(read_records(run, "train", language_pairs=pairs))
+
+
 def test_one_pair_needs_pairs_of_languages_and_chunks(encode_run: Callable[..., Path], run: Path) -> None:
     with pytest.raises(
         ArgumentError, match="one_pair needs pairs that are not packed, in records of layout chunk or text"

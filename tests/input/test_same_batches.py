@@ -89,6 +89,7 @@ GRID: list[tuple[str, dict[str, Any]]] = [
     ("packed", {"packed": False, "bucketing": "optimal", "batch_tokens": 300}),
     ("chunk", {"one_pair": True, "batch_tokens": 300, "corpus_ids": True, "temperature": 3, "skip_batches": 5}),
     ("chunk", {"one_pair": True, "batch_size": 16, "drop_remainder": True, "world_size": 2, "equal_batches": True}),
+    ("chunk", {"language_pairs": ["de-en"], "corpus_ids": True, "batch_tokens": 200}),
     ("chunk", {"one_pair": True, "bucketing": "optimal", "batch_size": 16, "num_buckets": 3, "corpus_ids": True}),
 ]
 

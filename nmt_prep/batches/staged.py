@@ -76,7 +76,7 @@ def training_of(run_dir: Path, given: object) -> tuple[TrainingSettings, Path]:
         raise RecordsError(f"{path}: {what}; run the config again") from error
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class StagedOrder(EpochOrder):
     """The blocks of the plan of stages that a process reads in an epoch.
 
@@ -89,15 +89,15 @@ class StagedOrder(EpochOrder):
         corpora: names of the corpora of the split.
     """
 
-    stream: TextStream = None  # type: ignore[assignment]  # fields of the base class have defaults
-    encoder: TextEncoder = None  # type: ignore[assignment]
-    corpora: tuple[str, ...] = ()
+    stream: TextStream
+    encoder: TextEncoder
+    corpora: tuple[str, ...]
 
     @classmethod
     def of(cls, order: EpochOrder, stream: TextStream, encoder: TextEncoder, corpora: tuple[str, ...]) -> StagedOrder:
         """Returns the order with stages, in place of another one of the same epoch and process."""
         given = (order.index, order.seed, order.epoch, order.rank, order.world_size, order.window_pairs)
-        return cls(*given, stream, encoder, corpora)
+        return cls(*given, stream=stream, encoder=encoder, corpora=corpora)
 
     @cached_property
     def rows(self) -> range:

@@ -264,13 +264,21 @@
       return found;
     };
   };
+  // The bounds of a limit alone.
+  const boundOf = (rule, limit, at) => {
+    const { above, below } = controls[rule.control].columns[(limit.targets[0] || [0])[0]];
+    return { low: -Infinity, high: Infinity, above, below, [endOf(limit)]: at };
+  };
   const endOf = (limit) => limit.targets.length ? limit.targets[0][1] : "low";
   const histogram = (rule, limit) => {
     const scale = scaleOf(rule, limit), bins = Math.min(scale.last + 1, 40), counts = new Array(bins).fill(0);
-    const value = worst(rule, limit);
+    const value = worst(rule, limit), seen = new Array(bins).fill(null);
     for (let pair = 0; pair < size; pair++) {
       const own = value(pair);
-      if (own !== null) counts[Math.min(Math.floor(scale.placeOf(own) * bins / (scale.last + 1)), bins - 1)]++;
+      if (own === null) continue;
+      const bin = Math.min(Math.floor(scale.placeOf(own) * bins / (scale.last + 1)), bins - 1);
+      counts[bin]++;
+      seen[bin] = own;
     }
     const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg"), most = Math.log1p(Math.max(...counts, 1));
     svg.setAttribute("viewBox", `0 0 ${bins} 34`);
@@ -283,11 +291,8 @@
       return bar;
     });
     const show = () => {
-      const place = scale.placeOf(limitOf(rule, limit, 0)), high = endOf(limit) === "high";
-      bars.forEach((bar, bin) => {
-        const at = (bin + 0.5) * (scale.last + 1) / bins;
-        bar.setAttribute("class", (high ? at >= place : at < place) ? "fails" : "passes");
-      });
+      const bound = boundOf(rule, limit, limitOf(rule, limit, 0));
+      bars.forEach((bar, bin) => bar.setAttribute("class", passes(seen[bin], bound) ? "passes" : "fails"));
     };
     return [svg, show];
   };
@@ -359,12 +364,11 @@
   const showCards = () => { const verdicts = judgedPairs(); for (const card of cards) card.show(verdicts); };
   // The limit with the fewest wrong decisions about the judged pairs that no other rule drops; null if none is better.
   const suggestion = (rule, limit, verdicts) => {
-    const id = idOf(rule.layer, rule.key), end = endOf(limit), value = worst(rule, limit), present = limitOf(rule, limit, 0);
+    const id = idOf(rule.layer, rule.key), value = worst(rule, limit), present = limitOf(rule, limit, 0);
     if (!limit.targets.length || !isOn(rule)) return null;
-    const bound = { low: -Infinity, high: Infinity, ...(({ above, below }) => ({ above, below }))(controls[rule.control].columns[limit.targets[0][0]]) };
     const own = verdicts.filter(([pair]) => (now.reasons[pair] === null || now.reasons[pair] === id) && value(pair) !== null)
       .map(([pair, verdict]) => [value(pair), verdict === "good"]);
-    const wrong = (at) => own.filter(([of, good]) => passes(of, { ...bound, [end]: at }) !== good).length;
+    const wrong = (at) => own.filter(([of, good]) => passes(of, boundOf(rule, limit, at)) !== good).length;
     const places = [...new Set(own.map(([of]) => of).filter(Number.isFinite))].sort((a, b) => a - b);
     const between = places.slice(1).map((place, number) => nice(places[number], place));
     const candidates = limit.grid.length ? limit.grid : [...places, ...between];

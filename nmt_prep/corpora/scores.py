@@ -106,6 +106,30 @@ def in_order(batches: Iterator[PairBatch], path: Path, row: int) -> Iterator[Pai
         row += len(batch)
 
 
+def checked_weights(batches: Iterator[PairBatch], key: str, path: Path, row: int) -> Iterator[PairBatch]:
+    """Yields batches, whose scores are the weights of pairs.
+
+    Args:
+        batches: the pairs of all rows.
+        key: key of the scores in the config.
+        path: the file with the scores, for messages.
+        row: number of the first row.
+
+    Raises:
+        CorpusError: a score is negative or not finite.
+    """
+    for batch in batches:
+        scores = batch.columns[key].to_numpy(zero_copy_only=False)
+        wrong = np.flatnonzero((scores < 0) | np.isinf(scores))
+        if len(wrong):
+            raise CorpusError(
+                f"{path}, row {row + int(wrong[0])}: {key}: found {scores[wrong[0]]:g}, and weight.from names this "
+                "score, but a weight is a finite number of at least 0; fix it, or name another score"
+            )
+        yield batch
+        row += len(batch)
+
+
 def document_starts(documents: pa.DictionaryArray) -> npt.NDArray[np.int64]:
     """Returns the first pair of each run of pairs with the same document, or with none: int64, ascending."""
     codes = documents.indices.fill_null(-1).to_numpy(zero_copy_only=False)

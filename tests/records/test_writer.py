@@ -190,3 +190,22 @@ def test_a_failed_flush_of_a_buffer_is_not_lost(tmp_path: Path, monkeypatch: pyt
         with pytest.raises(OutputError, match="the disk is full"):
             spill.close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_given_positions_are_those_of_the_split(tmp_path: Path) -> None:
+    cut, pairs = plan(4, 2, 1), make_pairs(4)
+    inputs, targets = columns(pairs)
+    arguments = (inputs.values, inputs.offsets, targets.values, targets.offsets, 0)
+    for wrong in ([0, 1, 2], [0, 1, 2, 4], [-1, 1, 2, 3]):
+        buffer = SpillBuffer(cut.shuffle.keys, 4, 2, 1, "ids")
+        with pytest.raises(ValueError, match="each row has one position in the split"):
+            buffer.add(0, *arguments, np.array(wrong, np.int64))
+    buffer = SpillBuffer(cut.shuffle.keys, 4, 2, 1, "ids")
+    buffer.add(0, *arguments, np.array([2, 0, 3, 1], np.int64))
+    data = np.empty(buffer.bytes, np.uint8)
+    (first, second) = buffer.drain(data).reshape(-1, 3).tolist()
+    for bucket, offset, size in (first, second):
+        held = Bucket(data[offset : offset + size].copy(), 2 * bucket, 2 * bucket + 2, "ids")
+        _, index = held.index()
+        lengths = [[len(pairs[row][0]), len(pairs[row][1])] for row in ((1, 3), (0, 2))[bucket]]
+        assert index.reshape(-1, 3)[:, :2].tolist() == lengths

@@ -89,6 +89,8 @@ class Compile(Stage[CompileOutput, Compiled]):
             settings[f"splits.{split}"] = [corpus.name for corpus in corpora]
             for corpus in corpora:
                 settings |= reading_settings(f"splits.{split}.{corpus.name}", corpus, config.languages)
+                if (weight := _weight_key(config, corpus)) is not None:
+                    settings[f"splits.{split}.{corpus.name}.weight"] = weight
                 if _has_rows(config, corpus):
                     settings[f"splits.{split}.{corpus.name}.rows"] = True
                 if corpus.role == "vocab" and _is_written(config, split, corpus):
@@ -122,6 +124,7 @@ class Compile(Stage[CompileOutput, Compiled]):
                 directory=job.directory / source.split,
                 written=_is_written(job.config, source.split, source.corpus),
                 keys=_keys_file(job, source, number),
+                weight=_weight_key(job.config, source.corpus),
             )
             for source, slices in zip(sources, sliced, strict=True)
             for number, slice_ in enumerate(slices)
@@ -169,6 +172,12 @@ def _has_rows(config: Config, corpus: Corpus) -> bool:
     Other parts do not have them, so that those of a config without either keep their bytes.
     """
     return config.clean is not None or bool(corpus.places)
+
+
+def _weight_key(config: Config, corpus: Corpus) -> str | None:
+    """Returns the key of the score of a corpus that is the weight of its pairs; None for none."""
+    name = None if config.weight is None else config.weight.origin.removeprefix("score:")
+    return f"scores.{name}" if name in corpus.scores else None
 
 
 def _is_written(config: Config, split: str, corpus: Corpus) -> bool:

@@ -21,7 +21,7 @@ from nmt_prep.corpora.line_parts import TextFile
 from nmt_prep.corpora.parts import PairFile, write_line_parts, write_parts
 from nmt_prep.corpora.plain import PlainReader
 from nmt_prep.corpora.reader import DOCUMENT, Rows, numbered
-from nmt_prep.corpora.scores import ColumnLines, in_order, with_columns
+from nmt_prep.corpora.scores import ColumnLines, checked_weights, in_order, with_columns
 from nmt_prep.digests import StepRange
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError
@@ -54,6 +54,7 @@ class CompileTask:
         directory: for the parts.
         written: the pairs are written to parts, also of a corpus of role vocab, whose lines are cleaned for the sample.
         keys: file for the keys of the pairs, to find those that are in two splits; None for none.
+        weight: key of the score that is the weight of pairs; None for none.
     """
 
     key: str
@@ -65,6 +66,7 @@ class CompileTask:
     directory: Path
     written: bool = True
     keys: Path | None = None
+    weight: str | None = None
 
 
 @dataclass(frozen=True)
@@ -181,8 +183,12 @@ def _compile(task: CompileTask, tick: Tick) -> CompiledSlice:
     reader = open_corpus(corpus, task.slice.files, task.languages, task.slice.lines())
     columns = [ColumnLines(key, path, task.slice.columns.get(key)) for key, path in task.source.columns.items()]
     rows = with_columns(reader.pairs(), columns, last=task.slice.last)
+    first = next(iter(task.slice.files[0].values()))
+    if task.weight is not None:
+        path = task.source.columns.get(task.weight) or first
+        rows = checked_weights(rows, task.weight, path, task.slice.first_row)
     if corpus.document is not None and corpus.document.at != (reader_of(format_of(corpus)).own_documents or None):
-        path = task.source.columns.get(DOCUMENT) or next(iter(task.slice.files[0].values()))
+        path = task.source.columns.get(DOCUMENT) or first
         rows = in_order(rows, path, task.slice.first_row)
     # The text of small corpora is copied: that takes no time worth saving, and other programs can read it.
     names_lines = task.written and not task.whole

@@ -20,7 +20,6 @@ from nmt_prep.checks import check_config
 from nmt_prep.config import Config
 from nmt_prep.pipeline.drivers import Share
 from nmt_prep.progress import Fields, Listener, Progress
-from nmt_prep.stages.clean.adequacy import Adequacy
 from tests.corpus import tree
 
 pytestmark = pytest.mark.slow
@@ -31,7 +30,6 @@ CLEAN = (
     *("clean-first", "clean-pairs", "clean-pairs-dropped"),
     *("clean-near-bands", "clean-near-buckets", "clean-near-texts", "clean-near"),
     *("clean-near-clusters", "clean-near-dropped"),
-    *(round_.name for round_ in Adequacy.rounds),
     *("clean-sources", "clean-dedup", "clean-rejects"),
 )
 """Rounds of the stage clean."""
@@ -70,11 +68,7 @@ def wmt22(corpora: Path, output: Path, **changes: Any) -> dict[str, Any]:
         "output_dir": str(output),
         "seed": 1,
         "splits": {"train": train, "dev": [dev]},
-        "clean": {
-            "preset": "none",
-            "rules": {"adequacy": {"pairs": 4000}},
-            "dedup": {"pair": "near", "max_targets_per_source": 2},
-        },
+        "clean": {"preset": "none", "dedup": {"pair": "near", "max_targets_per_source": 2}},
         "sample": {"bytes_per_corpus": 1_000_000},
         "vocab": {"size": 4096},
         "records": {"shards": {"train": 20}},
@@ -138,6 +132,14 @@ def test_two_threads(corpora: Path, expected: dict[str, str], tmp_path: Path) ->
 def test_three_dask_processes(corpora: Path, expected: dict[str, str], tmp_path: Path) -> None:
     nmt_prep.run(checked(wmt22(corpora, tmp_path / "run", engine=DASK)))
     assert tree(tmp_path / "run") == expected
+
+
+def test_rules_that_learn_in_dask_processes(corpora: Path, tmp_path: Path) -> None:
+    clean = {"preset": "none", "rules": {"translation": {"pairs": 4000}, "adequacy": {"pairs": 4000}}}
+    one, three = tmp_path / "one", tmp_path / "three"
+    nmt_prep.run(checked(wmt22(corpora, one, clean=clean)), until="clean", workers=1)
+    nmt_prep.run(checked(wmt22(corpora, three, clean=clean, engine=DASK)), until="clean")
+    assert tree(three) == tree(one)
 
 
 def test_dask_workers_are_killed_repeatedly(corpora: Path, expected: dict[str, str], tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ Good are pairs that score better than nearly all pairs with exchanged targets, a
 this guard, the classifier would learn the misaligned and the cut pairs of the corpus as good ones. The counts that
 pairs brought to the model of word alignment are left out of the features of good and of defective pairs alike. The
 pairs are divided into halves by their text; the trees learned from one half judge the other, so that no pair is judged
-by what learned from it.
+by what learned from it. The trees learn twice: the second time without the good pairs that the first trees doubt most,
+so that a corpus with many incomplete pairs does not teach that they are good.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ MOST_PAIRS = 15_000
 SAMPLE_PAIRS = 5 * MOST_PAIRS
 """Number of pairs among which good ones are sought; more are of no use."""
 
-ADEQUACY_VERSION = 5
+ADEQUACY_VERSION = 6
 """To be increased if the same pairs would give another classifier, or the same classifier other values."""
 
 _GUARDED = [SCORE, *VALUES]
@@ -58,6 +59,10 @@ _DEFECTS = 3
 
 _JOINED = 0.25
 """Share of the good pairs that are also joined to others."""
+
+_DOUBTFUL, _DEFECTIVE = 0.25, 0.95
+"""The final trees do not learn from the good pairs whose log-odds are lower than those of all but this share of the
+defective pairs, which are at most this share of the good ones: the incomplete pairs of a corpus are among them."""
 
 _LOWEST = 0.01
 """Share of the good pairs of each length with values below 0."""
@@ -109,13 +114,22 @@ def learn(
     rows, known = _good_rows(corpus, Draws(3 * seed))
     halves = [_Half.of(corpus, half, rows, known, Draws(3 * seed + 1 + half)) for half in (0, 1)]
     forests = [trained(half.features, half.kinds < 0, threads) for half in halves]
-    odds = [
-        forest.trees.predict(half.features, threads) for forest, half in zip(reversed(forests), halves, strict=True)
+    kept = [
+        half.without_doubtful(odds) for half, odds in zip(halves, _cross_odds(forests, halves, threads), strict=True)
     ]
+    forests = [trained(half.features, half.kinds < 0, threads) for half in kept]
+    odds = _cross_odds(forests, halves, threads)
     lengths = [length_classes(half.pairs) for half in halves]
     good = [half.kinds < 0 for half in halves]
     lowest = _lowest(*(np.concatenate([a[b] for a, b in zip(each, good, strict=True)]) for each in (odds, lengths)))
     return Learned(Classifier(model, corpus.reference, (forests[0], forests[1]), lowest), len(rows))
+
+
+def _cross_odds(forests: list[Forest], halves: list[_Half], threads: int) -> list[Floats]:
+    """Returns the log-odds of the pairs of each half by the trees of the other half."""
+    return [
+        forest.trees.predict(half.features, threads) for forest, half in zip(reversed(forests), halves, strict=True)
+    ]
 
 
 def defective_values(
@@ -233,6 +247,13 @@ class _Half:
         )
         every = Made.concatenated([good(corpus.pairs, rows), made])
         return cls(every.pairs, every.kinds, np.concatenate([known, corpus.features(made)]))
+
+    def without_doubtful(self, odds: Floats) -> _Half:
+        """Returns the pairs without the good ones whose log-odds are like those of defective ones."""
+        good = self.kinds < 0
+        limits = (np.sort(odds[of])[int(share * of.sum())] for of, share in ((good, _DOUBTFUL), (~good, _DEFECTIVE)))
+        kept = np.flatnonzero(~good | (odds >= min(limits)))
+        return _Half(self.pairs.take(kept), self.kinds[kept], self.features[kept])
 
 
 def _good_rows(corpus: _Corpus, draws: Draws) -> tuple[Integers, Floats]:

@@ -27,7 +27,7 @@ from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import LINES_PER_CHUNK
 from nmt_prep.corpora import line_parts
 from nmt_prep.corpora.line_parts import LineGroup, LinePart, TextFile
-from nmt_prep.corpora.reader import COLUMN_TYPES, DOCUMENT, PairBatch
+from nmt_prep.corpora.reader import PairBatch, column_type
 from nmt_prep.corpora.scores import joined_column
 from nmt_prep.digests import sha256_of
 from nmt_prep.errors import CorpusError
@@ -69,7 +69,7 @@ def part_schema(columns: Iterable[str] = (), *, rows: bool = True) -> pa.Schema:
             pa.field("target", pa.string(), nullable=False),
             pa.field("corpus", pa.dictionary(pa.int32(), pa.string()), nullable=False),
             *([pa.field("row", pa.int64(), nullable=False)] if rows else []),
-            *(pa.field(key.replace("scores.", SCORE), COLUMN_TYPES[key == DOCUMENT]) for key in columns),
+            *(pa.field(key.replace("scores.", SCORE), column_type(key)) for key in columns),
         ]
     )
 

@@ -34,8 +34,11 @@ Value: TypeAlias = "float | str | None"
 DOCUMENT = "document"
 """Key and name of the column of documents."""
 
-COLUMN_TYPES = (pa.float64(), pa.dictionary(pa.int32(), pa.string()))
-"""The types of a column of scores, and of the column of documents."""
+
+def column_type(key: str) -> pa.DataType:
+    """Returns the type of the column of documents, or of a column of scores."""
+    return pa.dictionary(pa.int32(), pa.string()) if key == DOCUMENT else pa.float64()
+
 
 TEXT_OPTIONS = frozenset({"encoding", "invalid", "crlf", "max_line_bytes"})
 """The keys of a corpus that all readers of line-based formats take."""
@@ -349,7 +352,7 @@ class PairBuilder:
         source, target = self._column(self._sources), self._column(self._targets)
         faults = np.array(self._faults, np.uint8)
         faults[(faults == 0) & (longer(source, self._limit) | longer(target, self._limit))] = Fault.TOO_LONG
-        columns = {key: pa.array(values, COLUMN_TYPES[key == DOCUMENT]) for key, values in self._columns.items()}
+        columns = {key: pa.array(values, column_type(key)) for key, values in self._columns.items()}
         self._sources, self._targets, self._faults, self._characters = [], [], [], 0
         self._columns = {key: [] for key in columns}
         yield PairBatch(source, target, faults if faults.any() else None, columns=columns)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nmt_prep.corpora.reader import COLUMN_TYPES, DOCUMENT, PairBatch, Value
+from nmt_prep.corpora.reader import DOCUMENT, PairBatch, Value, column_type
 from nmt_prep.corpora.slices import LineStart
 from nmt_prep.errors import AlignmentError, CorpusError
 from nmt_prep.lines.blocks import Block, TextPolicy, iter_blocks, spans
@@ -49,7 +49,7 @@ def value_of(value: object, key: str, where: str) -> Value:
 
 
 def column_of(values: pa.Array, key: str, where: Callable[[int], str]) -> pa.Array:
-    """Returns a column of a batch, of one of :data:`~nmt_prep.corpora.reader.COLUMN_TYPES`.
+    """Returns a column of a batch, of the type of :func:`~nmt_prep.corpora.reader.column_type`.
 
     Args:
         values: an Arrow array of strings or numbers.
@@ -225,7 +225,7 @@ class ColumnLines:
         self.path = path
         self.line = start.line if start is not None else 0
         self._blocks = self._read(start)
-        self._ahead = pa.array([], COLUMN_TYPES[key == DOCUMENT])
+        self._ahead = pa.array([], column_type(key))
 
     def take(self, count: int) -> pa.Array:
         """Returns the next values, null for empty lines; fewer than ``count`` if the file ends.

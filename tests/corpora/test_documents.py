@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from nmt_prep.corpora import Reader
-from nmt_prep.corpora.reader import COLUMN_TYPES
+from nmt_prep.corpora.reader import DOCUMENT, column_type
 from nmt_prep.corpora.scores import ColumnLines, column_of, document_starts, in_order, joined_column, value_of
 from nmt_prep.errors import CorpusError, InvalidTextError
 from tests.corpora.builders import reader
@@ -23,7 +23,7 @@ def documents_in(opened: Reader) -> list[tuple[str, str, str | None]]:
     rows: list[tuple[str, str, str | None]] = []
     for batch in opened.pairs():
         documents = batch.columns["document"]
-        assert documents.type == COLUMN_TYPES[1]
+        assert documents.type == column_type(DOCUMENT)
         rows += zip(batch.source.to_pylist(), batch.target.to_pylist(), documents.to_pylist(), strict=True)
     return rows
 

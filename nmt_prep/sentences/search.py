@@ -146,6 +146,9 @@ WIDTH = 40
 """Sentences on each side of the path before that a path may pass. It exceeds most gaps."""
 
 _WIDEST = 1000
+_MOST_CELLS = 250_000_000
+"""Most cells of a widened band: the search takes a byte for each."""
+
 _FULL_CELLS = 3_000_000
 """Most cells that the first pass searches as a whole."""
 
@@ -217,7 +220,7 @@ def path_near(
     """
     while True:
         beads, at_edge = _searched(document, _band(document, before, width), before, known, deletion=deletion)
-        if not at_edge or width >= _WIDEST:
+        if not at_edge or width >= _WIDEST or 4 * width * len(document[0]) > _MOST_CELLS:
             return beads
         width *= 2
 

@@ -42,7 +42,9 @@ def value_of(value: object, key: str, where: str) -> Value:
         return None
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise _no_document(value, where)
-    text = str(value).strip(_WHITE_SPACE) if isinstance(value, str) or abs(value) < 1 << 64 else ""
+    text = (
+        re.sub(r"[\t\n]", " ", str(value)).strip(_WHITE_SPACE) if isinstance(value, str) or abs(value) < 1 << 64 else ""
+    )
     if len(text) > _LONGEST_NAME or (isinstance(value, int) and not text):
         raise _no_document(value, where)
     return text or None
@@ -61,7 +63,8 @@ def column_of(values: pa.Array, key: str, where: Callable[[int], str]) -> pa.Arr
     """
     if key != DOCUMENT:
         return score_column(values, key.removeprefix("scores."), where)
-    names = pc.utf8_trim(values.cast(pa.string()), characters=_WHITE_SPACE)
+    names = pc.replace_substring_regex(values.cast(pa.string()), r"[\t\n]", " ")
+    names = pc.utf8_trim(names, characters=_WHITE_SPACE)
     too_long = pc.fill_null(pc.greater(pc.utf8_length(names), _LONGEST_NAME), fill_value=False)
     if too_long.true_count:
         index = pc.index(too_long, value=True).as_py()

@@ -105,6 +105,7 @@ _Row: TypeAlias = "tuple[str, str, str, int]"
 def _add_document(builder: PairBuilder, document: str, rows: Sequence[_Row], columns: Mapping[str, object]) -> None:
     """Adds the rows of a document; with a column of documents, each version is a document of its own."""
     names = list(dict.fromkeys(row[0] for row in rows))
+    document = re.sub(r"[\t\n]", " ", document)
     if DOCUMENT in columns:
         rows = sorted(rows, key=lambda row: names.index(row[0]))
     for name, source, target, fault in rows:

@@ -44,6 +44,12 @@ def test_fields(tmp_path: Path) -> None:
     for values in (pa.array(["x", "7", None, "7"]), pa.array(["x", "7", "", "7"]).dictionary_encode()):
         content = parquet(en=["a"] * 4, zh=["b"] * 4, d=values)
         assert documents_in(reader(tmp_path, "parquet", content, fields=FIELDS, document={"at": "d"})) == expected
+    rows = [b'{"en": "a", "zh": "b", "d": "x\\n\\ty\\n"}']
+    assert documents_in(reader(tmp_path, "jsonl", rows[0], fields=FIELDS, document={"at": "d"})) == [("a", "b", "x  y")]
+    content = parquet(en=["a"], zh=["b"], d=pa.array(["\nx\t\ny"]))
+    assert documents_in(reader(tmp_path, "parquet", content, fields=FIELDS, document={"at": "d"})) == [
+        ("a", "b", "x  y")
+    ]
     content = parquet(en=["a"] * 2, zh=["b"] * 2, d=pa.array([3, None], pa.int64()))
     opened = reader(tmp_path, "parquet", content, fields=FIELDS, document={"at": "d"})
     assert documents_in(opened) == [("a", "b", "3"), ("a", "b", None)]

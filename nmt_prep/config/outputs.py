@@ -139,6 +139,9 @@ class TextOptions(OutputOptions):
     tensorflow/nmt and Marian, for Eole or for JoeyNMT, and the files of a MarianTokenizer"""
     alignments: bool = False
     """true or false: a third file with the links of pieces; needs a section align"""
+    documents: Literal["joined", "lines"] = "joined"
+    """joined or lines: with a section documents, a window on each line, or a segment on each line and an empty line
+    between documents, as Eole reads them (pieces: false)"""
 
 
 AnyOutput: TypeAlias = Annotated[

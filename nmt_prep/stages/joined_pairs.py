@@ -17,6 +17,7 @@ from nmt_prep.batches.epoch import SplitIndex
 from nmt_prep.batches.vectors import Int64s, spans
 from nmt_prep.columns import Ragged
 from nmt_prep.outputs.pairs import IdBatch, IdPairs, TextBatch, TextPairs
+from nmt_prep.records.columns import Column
 from nmt_prep.records.dataset_json import load_dataset_info
 from nmt_prep.records.reader import PairColumns
 from nmt_prep.sides import SIDES
@@ -160,6 +161,33 @@ class JoinedText(TextPairs):
         taken = lines.take(pa.array(spans(first, end - first)))
         offsets = pa.array(np.concatenate([[0], np.cumsum(end - first)]))
         return pc.binary_join(pa.LargeListArray.from_arrays(offsets, taken), pa.scalar(self.separator, taken.type))
+
+
+@dataclass(frozen=True)
+class DocumentLines(TextPairs):
+    """Segments as text, with an empty line before each document but the first of a shard.
+
+    Attributes:
+        records: the shards of the records, and their numbers of pairs.
+    """
+
+    records: tuple[tuple[Path, int], ...] = ()
+
+    def batches(self, path: Path) -> Iterator[TextBatch]:
+        """Yields the segments; ``path`` is the file to write, for messages."""
+        column, first = Column(self.records, "document"), self.plan.shard_range(self.shard).start
+        position = first
+        for batch in super().batches(path):
+            continues = column.values(position, position + len(batch)).astype(np.bool_)
+            if position == first:
+                continues[:1] = True
+            breaks = pc.if_else(pa.array(continues), "", "\n").cast(pa.large_string())
+            nothing = pa.scalar("", pa.large_string())
+            source, target = (
+                pc.binary_join_element_wise(breaks, lines, nothing) for lines in (batch.sources, batch.targets)
+            )
+            yield TextBatch(source, target, batch.corpora)
+            position += len(batch)
 
 
 def joined_pairs(pairs: IdPairs | TextPairs, windows: Windows, separator: str | None) -> JoinedIds | JoinedText:

@@ -27,7 +27,7 @@ from nmt_prep.records.text import TextEncoder
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.align import Align, aligned_splits
 from nmt_prep.stages.encode import Encode, check_outputs, licence_settings, run_facts, tag_settings
-from nmt_prep.stages.joined_pairs import JoinedIds, JoinedText, Windows, joined_pairs
+from nmt_prep.stages.joined_pairs import DocumentLines, JoinedIds, JoinedText, Windows, joined_pairs
 from nmt_prep.stages.pair_files import pair_files, pair_stages
 from nmt_prep.stages.shuffled_text import SPILL_TEXT, Wanted, shuffled_text
 from nmt_prep.stages.vocab import Vocabulary
@@ -250,7 +250,10 @@ def _shard_tasks(
                 pairs = shuffled[Wanted(split, shards, form)][number]
             if job.config.documents is not None and kind.joins:
                 windows = Windows(directory, split, run.seed, job.config.documents.epochs, start, stop)
-                pairs = joined_pairs(pairs, windows, job.config.documents.piece)
+                if getattr(options, "documents", "joined") == "lines" and isinstance(pairs, TextPairs):
+                    pairs = DocumentLines(pairs.plan, pairs.shard, pairs.spills, records=tuple(held))
+                else:
+                    pairs = joined_pairs(pairs, windows, job.config.documents.piece)
             yield ShardTask(
                 key=f"{name}-{split}-{number:05d}",
                 options=options,

@@ -276,3 +276,22 @@ def test_outputs_hold_the_windows_of_the_first_epochs(tmp_path: Path) -> None:
     assert sum(len(batch.source) for batch in alone) == sum(SIZES) + 150
     with pytest.raises(ConfigError, match=r"alignments: joined segments of documents have no links; leave out docume"):
         config(tmp_path, outputs=[{"kind": "marian", "alignments": True}], align={})
+
+
+def test_lines_with_empty_lines_between_documents(tmp_path: Path) -> None:
+    write(tmp_path)
+    options = {"kind": "text", "pieces": False, "vocab": [], "documents": "lines"}
+    nmt_prep.run(config(tmp_path, outputs=[options]))
+    files = sorted((tmp_path / "run" / "outputs" / "text").glob("train-*.en"))
+    held = [text.rstrip("\n").split("\n") for path in files for text in path.read_text().split("\n\n")]
+    segments = Counter(f"a {n} {place}" for n, size in enumerate(SIZES) for place in range(size))
+    assert Counter(text for document in held for text in document) == segments + Counter(f"c {n}" for n in range(150))
+    assert {document[0].split()[1] for document in held if document[0].startswith("a")} == set(map(str, range(80)))
+    assert all(len({text.split()[1] for text in document}) == 1 for document in held)
+    assert len(held) <= len(SIZES) + 150 + 2
+    sources, targets = (path.read_text().split("\n") for path in (files[0], files[0].with_suffix(".zh")))
+    assert [not text for text in sources] == [not text for text in targets]
+    with pytest.raises(ConfigError, match=r"documents: lines are text without corpora and weights; set pieces to fal"):
+        config(tmp_path, outputs=[{**options, "pieces": True}])
+    with pytest.raises(ConfigError, match=r"documents: lines are for the section documents, which the config does not"):
+        config(tmp_path, outputs=[options], documents=None)

@@ -11,9 +11,9 @@ from typing import TypeAlias
 
 from nmt_prep import __version__
 from nmt_prep import stages as all_stages
-from nmt_prep.batches.staged import note_training
 from nmt_prep.checks import load_config
 from nmt_prep.config import Config, DaskSettings
+from nmt_prep.config.training import note_training
 from nmt_prep.engines import Engine, LocalEngine
 from nmt_prep.engines.executor import ExecutorEngine
 from nmt_prep.errors import ArgumentError, ConfigError, HealthError, OutputError

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -16,33 +15,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import ValidationError
 
-from nmt_prep.artefacts import write_json
 from nmt_prep.batches.epoch import EpochOrder, Window
 from nmt_prep.batches.text_stream import TextStream
 from nmt_prep.batches.vectors import Int64s
-from nmt_prep.config.training import TrainingSettings
+from nmt_prep.config.training import TRAINING_FILE, TrainingSettings
 from nmt_prep.curriculum import BLOCK_ROWS
 from nmt_prep.errors import ArgumentError, RecordsError
 from nmt_prep.records.reader import PairColumns
 from nmt_prep.records.text import TextEncoder
 from nmt_prep.runtime import available_cores
 from nmt_prep.sides import SIDES
-
-TRAINING_FILE = "training.json"
-"""The file of a run with the section ``training`` of the config of its last run."""
-
-
-def note_training(run_dir: Path, training: TrainingSettings, base_dir: Path) -> None:
-    """Writes the section ``training`` for loaders; removes an earlier one if it is empty.
-
-    Raises:
-        OutputError: it cannot be written.
-    """
-    path = run_dir / TRAINING_FILE
-    if training == TrainingSettings():
-        path.unlink(missing_ok=True)
-    else:
-        write_json(path, {"base_dir": os.path.relpath(base_dir, run_dir), **training.model_dump(mode="json")})
 
 
 def training_of(run_dir: Path, given: object) -> tuple[TrainingSettings, Path]:

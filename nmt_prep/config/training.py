@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
+from nmt_prep.artefacts import write_json
 from nmt_prep.config.section import Name, Section
 from nmt_prep.sides import Side
 
@@ -100,3 +103,20 @@ class TrainingSettings(Section):
                 if name not in known:
                     return f"stages.{number}.mix names {name!r}; the corpora and groups are {', '.join(sorted(known))}"
         return None
+
+
+TRAINING_FILE = "training.json"
+"""The file of a run with the section ``training`` of the config of its last run."""
+
+
+def note_training(run_dir: Path, training: TrainingSettings, base_dir: Path) -> None:
+    """Writes the section ``training`` for loaders; removes an earlier one if it is empty.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    path = run_dir / TRAINING_FILE
+    if training == TrainingSettings():
+        path.unlink(missing_ok=True)
+    else:
+        write_json(path, {"base_dir": os.path.relpath(base_dir, run_dir), **training.model_dump(mode="json")})

@@ -23,8 +23,8 @@ from nmt_prep.records.dataset_json import IndexInfo, ShardInfo
 from nmt_prep.records.index import index_path
 from nmt_prep.records.plan import ShardPlan
 
-TYPES: Mapping[str, np.dtype[Any]] = {"document": np.dtype("u1"), "weight": np.dtype("<f4")}
-"""The columns and their types."""
+TYPES: Mapping[str, str] = {"document": "u1", "weight": "<f4"}
+"""The columns and the names of their types."""
 
 _AT_A_TIME = 1 << 20
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ TABLE_BYTES = 32
 
 _AT_A_TIME = 1 << 20
 
-Int64s = npt.NDArray[np.int64]
+Int64s: TypeAlias = "npt.NDArray[np.int64]"
 
 
 def documents_path(records: Path, split: str) -> Path:

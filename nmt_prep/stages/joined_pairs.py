@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nmt_prep.batches.documents import Examples, Joining
-from nmt_prep.batches.epoch import SplitIndex
-from nmt_prep.batches.vectors import Int64s, spans
 from nmt_prep.columns import Ragged
 from nmt_prep.outputs.pairs import IdBatch, IdPairs, TextBatch, TextPairs
 from nmt_prep.records.columns import Column
 from nmt_prep.records.dataset_json import load_dataset_info
 from nmt_prep.records.reader import PairColumns
 from nmt_prep.sides import SIDES
+
+if TYPE_CHECKING:
+    from nmt_prep.batches.documents import Examples, Joining
+    from nmt_prep.batches.vectors import Int64s
 
 B = TypeVar("B", IdBatch, TextBatch)
 
@@ -57,6 +58,9 @@ class Windows:
         Raises:
             RecordsError: the records cannot be read.
         """
+        from nmt_prep.batches.documents import Joining  # noqa: PLC0415  (loads numpy)
+        from nmt_prep.batches.epoch import SplitIndex  # noqa: PLC0415
+
         info = load_dataset_info(self.records)
         joining = Joining.of(info, self.split, self.seed)
         assert joining is not None
@@ -158,6 +162,8 @@ class JoinedText(TextPairs):
             yield TextBatch(source, target, entries[examples.target, 2].astype(np.int32), weights=weights)
 
     def _lines(self, lines: pa.Array, first: Int64s, end: Int64s) -> pa.Array:
+        from nmt_prep.batches.vectors import spans  # noqa: PLC0415  (loads numpy)
+
         taken = lines.take(pa.array(spans(first, end - first)))
         offsets = pa.array(np.concatenate([[0], np.cumsum(end - first)]))
         return pc.binary_join(pa.LargeListArray.from_arrays(offsets, taken), pa.scalar(self.separator, taken.type))

@@ -35,6 +35,7 @@ from nmt_prep.cleaning.adequacy.classifier import (
 )
 from nmt_prep.cleaning.adequacy.defects import KINDS, Draws, Made, defective, exchanged, good, joined
 from nmt_prep.cleaning.adequacy.words import Integers, MarkedPairs
+from nmt_prep.cleaning.corpus_rules.adequacy import incomplete_threshold
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import AlignmentModelError
 
@@ -47,7 +48,7 @@ MOST_PAIRS = 15_000
 SAMPLE_PAIRS = 5 * MOST_PAIRS
 """Number of pairs among which good ones are sought; more are of no use."""
 
-ADEQUACY_VERSION = 6
+ADEQUACY_VERSION = 7
 """To be increased if the same pairs would give another classifier, or the same classifier other values."""
 
 _GUARDED = [SCORE, *VALUES]
@@ -60,9 +61,15 @@ _DEFECTS = 3
 _JOINED = 0.25
 """Share of the good pairs that are also joined to others."""
 
-_DOUBTFUL, _DEFECTIVE = 0.25, 0.95
-"""The final trees do not learn from the good pairs whose log-odds are lower than those of all but this share of the
-defective pairs, which are at most this share of the good ones: the incomplete pairs of a corpus are among them."""
+_DOUBTFUL, _MOST_DOUBTFUL = 2, 0.25
+"""The final trees do not learn from the most doubtful good pairs: so many times the estimated share of the incomplete
+pairs among them, and at most this share."""
+
+_DEFECTIVE = 0.95
+"""Share of the defective pairs with log-odds below those of good pairs that are not doubtful."""
+
+_EDGES = [round(number / 50 - 12, 2) for number in range(1201)]
+"""Edges of histograms of log-odds."""
 
 _LOWEST = 0.01
 """Share of the good pairs of each length with values below 0."""
@@ -113,11 +120,10 @@ def learn(
     corpus = _Corpus.of(model, source, target, copies, threads, sums)
     rows, known = _good_rows(corpus, Draws(3 * seed))
     halves = [_Half.of(corpus, half, rows, known, Draws(3 * seed + 1 + half)) for half in (0, 1)]
-    forests = [trained(half.features, half.kinds < 0, threads) for half in halves]
-    kept = [
-        half.without_doubtful(odds) for half, odds in zip(halves, _cross_odds(forests, halves, threads), strict=True)
-    ]
-    forests = [trained(half.features, half.kinds < 0, threads) for half in kept]
+    forests, odds = _cross_fitted(halves, threads)
+    doubtful = min(_DOUBTFUL * _incomplete(halves, odds), _MOST_DOUBTFUL)
+    certain = [half.without_doubtful(values, doubtful) for half, values in zip(halves, odds, strict=True)]
+    forests, _ = _cross_fitted(certain, threads)
     odds = _cross_odds(forests, halves, threads)
     lengths = [length_classes(half.pairs) for half in halves]
     good = [half.kinds < 0 for half in halves]
@@ -125,11 +131,26 @@ def learn(
     return Learned(Classifier(model, corpus.reference, (forests[0], forests[1]), lowest), len(rows))
 
 
+def _cross_fitted(halves: list[_Half], threads: int) -> tuple[list[Forest], list[Floats]]:
+    """Returns the trees of each half, and the log-odds of its pairs by the trees of the other half."""
+    forests = [trained(half.features, half.kinds < 0, threads) for half in halves]
+    return forests, _cross_odds(forests, halves, threads)
+
+
 def _cross_odds(forests: list[Forest], halves: list[_Half], threads: int) -> list[Floats]:
-    """Returns the log-odds of the pairs of each half by the trees of the other half."""
     return [
         forest.trees.predict(half.features, threads) for forest, half in zip(reversed(forests), halves, strict=True)
     ]
+
+
+def _incomplete(halves: list[_Half], odds: list[Floats]) -> float:
+    """Returns the estimated share of incomplete pairs among the good ones, given log-odds."""
+    kinds, values = np.concatenate([half.kinds for half in halves]), np.concatenate(odds)
+    bins = [
+        np.histogram(np.clip(values[of], _EDGES[0], _EDGES[-1]), _EDGES)[0].tolist()
+        for of in (kinds < 0, *(kinds == kind for kind in range(1, len(KINDS))))
+    ]
+    return incomplete_threshold(_EDGES, bins[0], bins[1:]).noise if any(map(sum, bins[1:])) else 0.0
 
 
 def defective_values(
@@ -248,10 +269,10 @@ class _Half:
         every = Made.concatenated([good(corpus.pairs, rows), made])
         return cls(every.pairs, every.kinds, np.concatenate([known, corpus.features(made)]))
 
-    def without_doubtful(self, odds: Floats) -> _Half:
-        """Returns the pairs without the good ones whose log-odds are like those of defective ones."""
+    def without_doubtful(self, odds: Floats, share: float) -> _Half:
+        """Returns the pairs without the good ones that look defective, which are the share with the lowest log-odds."""
         good = self.kinds < 0
-        limits = (np.sort(odds[of])[int(share * of.sum())] for of, share in ((good, _DOUBTFUL), (~good, _DEFECTIVE)))
+        limits = (np.sort(odds[of])[int(most * of.sum())] for of, most in ((good, share), (~good, _DEFECTIVE)))
         kept = np.flatnonzero(~good | (odds >= min(limits)))
         return _Half(self.pairs.take(kept), self.kinds[kept], self.features[kept])
 

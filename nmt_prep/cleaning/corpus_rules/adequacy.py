@@ -25,8 +25,8 @@ _FIRST_SHARE, _ITERATIONS = 0.02, 150
 _CLEARLY = 2
 """The threshold drops values at which this many incomplete pairs are expected for each complete one."""
 
-_LOST = 0.01
-"""Greatest share of the complete pairs that the threshold may lose, by estimate."""
+_LOST = 0.0075
+"""Greatest share of the complete pairs that the threshold may lose, by estimate; really, it is a little more."""
 
 _LOST_ANYWAY = 0.001
 """Share of the complete pairs, by estimate, that may be lost whatever else is dropped: the lowest are incomplete."""

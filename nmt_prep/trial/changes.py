@@ -13,6 +13,7 @@ from nmt_prep.artefacts import atomic_write, writing
 from nmt_prep.checks.load import check_config
 from nmt_prep.config.file import parse_yaml
 from nmt_prep.errors import ArgumentError, ConfigError
+from nmt_prep.stages.clean import Clean
 
 Keys: TypeAlias = "tuple[str, ...]"
 
@@ -32,6 +33,7 @@ def apply_changes(config: Path, changes: Path) -> list[str]:
     Raises:
         ArgumentError: the changes are not of this kind, or cannot be written without touching other text.
         ConfigError: a file cannot be read, or the config would not be valid. It is then as before.
+        CleaningError: a rule could not be used, such as one that no pair passes. The config is then as before.
     """
     try:
         text, wanted = config.read_text("utf-8"), changes.read_text("utf-8")
@@ -50,7 +52,9 @@ def apply_changes(config: Path, changes: Path) -> list[str]:
             f"{config}: the section clean cannot be changed here without changing other text, such as that of an "
             f"anchor; copy the changes from {changes} by hand"
         )
-    check_config(expected, f"{config} with the changes of {changes}").within(config.parent)
+    checked = check_config(expected, f"{config} with the changes of {changes}").within(config.parent)
+    if checked.clean is not None:
+        Clean().check(checked)
     with atomic_write(config) as beside, writing(config):
         beside.write_text(new, "utf-8")
     return [".".join(path) for path, _ in changed]

@@ -199,6 +199,8 @@ def test_weak_pairs_are_dropped(tmp_path: Path, books: list[tuple[str, str]]) ->
     assert kept == [pair for pair in pairs if pair["score"] is None or pair["score"] >= 0.5]
     assert 0 < len(kept) < len(pairs)
     assert notes(strict).corpora["train"]["books"].weak == len(pairs) - len(kept)
+    with pytest.raises(CorpusError, match=r"all \d+ pairs have a score below documents.min; lower it"):
+        run(config(tmp_path, documents={"min": 1000}), until="sentences")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt_prep.errors import ArgumentError, ConfigError
+from nmt_prep.errors import ArgumentError, CleaningError, ConfigError
 from nmt_prep.trial.changes import apply_changes, flow
 
 CONFIG = """# my corpus
@@ -82,11 +82,12 @@ def test_sections_of_all_kinds(tmp_path: Path, before: str, after: str) -> None:
         ("seed: 2\n", "expected a mapping with the key clean alone"),
         ("clean: {rules: {htlm: off}}\n", "there is no rule 'htlm'|no such rule"),
         ("clean: {rules: {length: {max: x}}}\n", "length.max"),
+        ("clean: {rules: {length: {min: 3000}}}\n", "min 3000 is greater than max 100, so no pair passes"),
         ("clean: [", "not valid YAML|changes.yaml"),
     ],
 )
 def test_changes_that_do_not_fit(tmp_path: Path, changes: str, problem: str) -> None:
-    with pytest.raises((ArgumentError, ConfigError), match=problem):
+    with pytest.raises((ArgumentError, CleaningError, ConfigError), match=problem):
         applied(tmp_path, changes)
     assert (tmp_path / "c.yaml").read_text("utf-8") == CONFIG
 

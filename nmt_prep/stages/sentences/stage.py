@@ -218,7 +218,10 @@ class Sentences(Stage[SentencesOutput, dict[str, Aligned]]):
                 if result.pairs
             )
             if not files[name]:
-                raise CorpusError(f"splits.{split}.{corpus}: no documents translate each other; compare their sides")
+                weak = sum(result.weak for _, result in aligned.written)
+                problem = f"all {weak} pairs have a score below documents.min; lower it"
+                other = "no documents translate each other; compare their sides"
+                raise CorpusError(f"splits.{split}.{corpus}: {problem if weak else other}")
             documents = list(joined_notes(note for _, result in aligned.written for note in result.notes))
             pairs, weak = (sum(getattr(result, what) for _, result in aligned.written) for what in ("pairs", "weak"))
             refused = (*aligned.read.refused, *((document, "empty") for document in aligned.empty))

@@ -59,7 +59,7 @@ class Windows:
             RecordsError: the records cannot be read.
         """
         from nmt_prep.batches.documents import Joining  # noqa: PLC0415  (loads numpy)
-        from nmt_prep.batches.epoch import SplitIndex  # noqa: PLC0415
+        from nmt_prep.batches.epoch import SplitIndex  # noqa: PLC0415  (loads numpy)
 
         info = load_dataset_info(self.records)
         joining = Joining.of(info, self.split, self.seed)

@@ -37,11 +37,25 @@ class PackedRows(NamedTuple):
     sizes: Vector
 
 
-size, repeat, minimum, maximum = len, np.repeat, np.minimum, np.maximum
-where = np.flatnonzero  # indices at which a mask is true
-choose = np.where  # (mask, a, b): elements of a where the mask is true, of b elsewhere
+size = len
 take = operator.getitem  # (vector, indices): the elements at the indices
-first_at_least = np.searchsorted  # (ascending vector, values): index of the first element not below each value
+
+_OF_NUMPY = {
+    "repeat": "repeat",
+    "minimum": "minimum",
+    "maximum": "maximum",
+    "where": "flatnonzero",  # indices at which a mask is true
+    "choose": "where",  # (mask, a, b): elements of a where the mask is true, of b elsewhere
+    "first_at_least": "searchsorted",  # (ascending vector, values): index of the first element not below each value
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Returns an operation of NumPy when it is first used, so that commands that only list stages do not load NumPy."""
+    if name not in _OF_NUMPY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    function = globals()[name] = getattr(np, _OF_NUMPY[name])
+    return function
 
 
 def span(start: int, stop: int, step: int = 1, /) -> Int64s:

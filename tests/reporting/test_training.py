@@ -20,6 +20,7 @@ def facts(training: dict[str, Any], pairs: int = 1000) -> dict[str, Any]:
             "seed": 1,
             "languages": {"source": "en", "target": "de"},
             "splits": {"train": corpora},
+            "records": {"layout": "text"},
             "training": training,
         },
         "config",

@@ -21,8 +21,9 @@ from nmt_prep.pipeline.pipeline import Pipeline
 from nmt_prep.pipeline.stage import observed_in
 from nmt_prep.progress import Progress
 from nmt_prep.stages import STAGES
-from nmt_prep.stages.sentences import Sentences, tasks
+from nmt_prep.stages.sentences import Sentences, reading, tasks
 from nmt_prep.stages.sentences.observed import SentencesObserved
+from nmt_prep.stages.sentences.shards import Shard
 from tests.cli.program import nmt_prep as nmt_prep_command
 from tests.sentences.documents import Lines, shuffled_document
 from tests.stages.runs import manifest
@@ -123,18 +124,18 @@ def test_all_forms_give_the_same_pairs(tmp_path: Path, books: list[tuple[str, st
 def test_workers_and_kills_do_not_change_the_bytes(
     tmp_path: Path, books: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tasks, "SHARD_BYTES", 4000)
+    monkeypatch.setattr(reading, "SHARD_BYTES", 4000)
     made, other = config(tmp_path), config(tmp_path / "other").within(tmp_path)
     run(made, workers=1, until="sentences")
-    real, left = tasks._written, [3]
+    real, left = tasks.write_shard, [3]
 
-    def written(*args: Any) -> tasks.Shard:
+    def written(*args: Any) -> Shard:
         left[0] -= 1
         if not left[0]:
             raise CorpusError("killed")
         return real(*args)
 
-    monkeypatch.setattr(tasks, "_written", written)
+    monkeypatch.setattr(tasks, "write_shard", written)
     with pytest.raises(CorpusError, match="killed"):
         run(other, workers=3, until="sentences")
     run(other, workers=3, until="sentences")

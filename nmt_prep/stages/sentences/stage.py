@@ -21,23 +21,9 @@ from nmt_prep.sides import SIDES
 from nmt_prep.stages.extract import CorpusFile, Extract, file_names, path_of, wanted_by
 from nmt_prep.stages.learning import LEARNING_VERSION, SCORE_SETTINGS, LearningRounds, check_memory
 from nmt_prep.stages.sentences.observed import SentencesObserved, corpus_note, joined_notes, warnings_of
-from nmt_prep.stages.sentences.tasks import (
-    AGAIN,
-    CAP,
-    FIRST,
-    PAIRS,
-    READ,
-    AlignedPairs,
-    AlignTask,
-    CapTask,
-    FirstTask,
-    ReadDocuments,
-    ReadTask,
-    Shard,
-    deletion_after,
-    level_of,
-    total_bytes,
-)
+from nmt_prep.stages.sentences.reading import READ, ReadDocuments, ReadTask, total_bytes
+from nmt_prep.stages.sentences.shards import Shard, deletion_after, level_of
+from nmt_prep.stages.sentences.tasks import AGAIN, CAP, FIRST, PAIRS, AlignedPairs, AlignTask, CapTask, FirstTask
 
 LEARNING = (LearningRounds("sentences-1", SCORE_SETTINGS), LearningRounds("sentences-2", SCORE_SETTINGS))
 

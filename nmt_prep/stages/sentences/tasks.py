@@ -2,7 +2,7 @@
 
 The rounds are
 
-1. ``documents``: a task for each corpus reads its documents into shards;
+1. ``documents``: a task for each corpus reads its documents into shards (:mod:`~nmt_prep.stages.sentences.reading`);
 2. ``sentences-first``: a task for each shard divides its documents into sentences, finds first paths, and divides long
    documents into pieces, so that a task of a later round holds a few thousand sentences;
 3. ``sentences-1`` and ``sentences``: a task for each shard finds paths by the words of a model that was learned from
@@ -11,9 +11,8 @@ The rounds are
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
@@ -23,10 +22,8 @@ from threading import Lock
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from nmt_prep.align.model import Model, Scores, check_known, shared_model
-from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import TextColumn
 from nmt_prep.config.documents import Documents
 from nmt_prep.digests import sha256_of
@@ -34,134 +31,16 @@ from nmt_prep.engines import Tick
 from nmt_prep.errors import AlignmentModelError, CorpusError
 from nmt_prep.pipeline.rounds import Round
 from nmt_prep.sentences.aligner import Aligner, Lexicon, Texts, capped
-from nmt_prep.sentences.documents import Raw, joint_of, lines_of_html, read_documents, sentences_of
-from nmt_prep.sentences.search import Beads, deletion_of, gaps_of, lengths_of, path_by_lengths
-from nmt_prep.sides import SIDES
+from nmt_prep.sentences.documents import lines_of_html, sentences_of
+from nmt_prep.sentences.search import Beads, lengths_of, path_by_lengths
 from nmt_prep.stages.sentences.observed import DocumentNote, Level, note_of
-
-SHARD_BYTES = 2 << 20
-"""Bytes of text of a shard, both sides together; a longer document is alone in its shard."""
+from nmt_prep.stages.sentences.shards import Shard, joined, lists_of, read_shard, rows_of, write_shard, write_table
 
 LONGEST_PIECE = 5_000
 """Number of source sentences from which on a document is divided into pieces."""
 
 _CUT_WITHIN = 500
 """Sentences before and after the middle between pieces among which the place to cut is chosen."""
-
-MOST_TIMES = 10
-"""Sides whose lengths differ by this factor are no translations of each other."""
-
-
-@dataclass(frozen=True)
-class ReadTask:
-    """The documents of a corpus to read.
-
-    Attributes:
-        key: name of the task.
-        where: key of the corpus in the config, for messages.
-        files: names of documents, and their files by side; or the files that hold all of them.
-        names: names of the files in messages, if they differ from their paths.
-        options: how the documents are stored.
-        encoding: encoding of the text.
-        directory: directory for the shards.
-    """
-
-    key: str
-    where: str
-    files: tuple[tuple[str, dict[str, Path]], ...]
-    names: dict[Path, str]
-    options: Documents
-    encoding: str
-    directory: Path
-
-
-@dataclass(frozen=True)
-class RawShard:
-    """A file of documents, and the bytes of their text."""
-
-    file: Path
-    bytes: int
-
-
-@dataclass(frozen=True)
-class ReadDocuments:
-    """The shards of a corpus; documents that are left out, each with the reason."""
-
-    shards: tuple[RawShard, ...]
-    refused: tuple[tuple[str, str], ...]
-
-
-def read_shards(task: ReadTask, tick: Tick) -> ReadDocuments:
-    """Writes the documents of a corpus to shards. Ticks are documents.
-
-    Raises:
-        CorpusError: a file cannot be read or is malformed; the message begins with the key of the corpus.
-        OutputError: a shard cannot be written.
-    """
-    shards: list[RawShard] = []
-    refused: list[tuple[str, str]] = []
-    held: list[Raw] = []
-    seen: set[bytes] = set()
-    size = 0
-
-    def write() -> None:
-        file = task.directory / f"{task.key}-{len(shards):05d}.parquet"
-        columns = [pa.array(column, pa.large_string()) for column in zip(*held, strict=True)]
-        held.clear()
-        _write(file, pa.table(columns, ["name", "source", "target"]))
-        shards.append(RawShard(file, size))
-
-    try:
-        for name, files in task.files:
-            for document in read_documents(name, files, task.options, task.encoding):
-                tick(1)
-                encoded = document[1].encode(), document[2].encode()
-                if (reason := _fault(*encoded, seen)) is not None:
-                    refused.append((document[0], reason))
-                    continue
-                length = sum(map(len, encoded))
-                if held and size + length > SHARD_BYTES:
-                    write()
-                    size = 0
-                held.append(document)
-                size += length
-    except CorpusError as error:
-        message = str(error)
-        for path, shown in task.names.items():
-            message = message.replace(str(path), shown)
-        raise type(error)(f"{task.where}: {message}") from error
-    if held:
-        write()
-    if not shards:
-        reasons = ", ".join(sorted({reason for _, reason in refused})) or "there are none"
-        raise CorpusError(
-            f"{task.where}: no document can be aligned ({reasons}); correct the url, or remove the corpus"
-        )
-    return ReadDocuments(tuple(shards), tuple(refused))
-
-
-def _fault(source: bytes, target: bytes, seen: set[bytes]) -> str | None:
-    """Returns the reason to leave out a document; None for none. ``seen`` has digests of the documents so far."""
-    if not source.strip() or not target.strip():
-        return "empty"
-    sizes = len(source), len(target)
-    if max(sizes) >= MOST_TIMES * min(sizes) and max(sizes) > MOST_TIMES * 10:
-        return "unequal"
-    digest = hashlib.sha256(source + b"\0" + target).digest()
-    if digest in seen:
-        return "repeated"
-    seen.add(digest)
-    return None
-
-
-READ = Round(
-    "documents",
-    read_shards,
-    ReadDocuments,
-    unit="documents",
-    words="reading documents",
-    made=lambda _, result: [shard.file for shard in result.shards],
-)
 
 
 @dataclass(frozen=True)
@@ -188,35 +67,6 @@ class FirstTask:
 
 
 @dataclass(frozen=True)
-class Shard:
-    """Aligned documents.
-
-    Attributes:
-        file: the sentences of the documents.
-        beads: the beads of each document.
-        pairs: the text of the beads, in the same order; a sentence without counterpart has an empty one.
-        count: number of beads.
-        sentences: number of source sentences.
-        gaps: number of runs of sentences without counterpart, and of beads with both sides.
-        scores: sums of the scores of beads, and of beads with other targets, and the number of each; zeros before a
-            model is learned.
-    """
-
-    file: Path
-    beads: Path
-    pairs: Path
-    count: int
-    sentences: int
-    gaps: tuple[int, int]
-    scores: tuple[float, int, float, int] = (0.0, 0, 0.0, 0)
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """All files."""
-        return self.file, self.beads, self.pairs
-
-
-@dataclass(frozen=True)
 class FirstShards:
     """The shards made of one: several if it has a long document; and documents without sentences."""
 
@@ -237,7 +87,7 @@ def align_first(task: FirstTask, tick: Tick) -> FirstShards:
     empty: list[str] = []
     held: list[tuple[str, Texts]] = []
     groups: list[list[tuple[str, Texts]]] = []
-    for row in _rows(task.raw):
+    for row in rows_of(task.raw):
         name, *raw = row["name"], row["source"], row["target"]
         try:
             texts = tuple(_divided(text, task.options, tag) for text, tag in zip(raw, task.languages, strict=True))
@@ -257,11 +107,11 @@ def align_first(task: FirstTask, tick: Tick) -> FirstShards:
         names, texts_of = zip(*documents, strict=True)
         columns = [
             pa.array(names, pa.large_string()),
-            *(_lists([texts[side] for texts in texts_of]) for side in (0, 1)),
+            *(lists_of([texts[side] for texts in texts_of]) for side in (0, 1)),
         ]
-        _write(file, pa.table(columns, ["name", "source", "target"]))
+        write_table(file, pa.table(columns, ["name", "source", "target"]))
         paths = Aligner(texts_of, Lexicon.begun(texts_of, _checked_prior(task, texts_of))).first_paths()
-        shards.append(_written(file, task.key, number, texts_of, paths, task.languages))
+        shards.append(write_shard(file, task.key, number, texts_of, paths, task.languages))
     return FirstShards(tuple(shards), tuple(empty))
 
 
@@ -377,9 +227,9 @@ def align_again(task: AlignTask, tick: Tick) -> Shard:
     Raises:
         OutputError: a file cannot be written.
     """
-    _, texts, before = _shard(task.shard)
+    _, texts, before = read_shard(task.shard)
     aligner, paths = _aligned(task, texts, before)
-    shard = _written(task.shard.file, task.key, 0, texts, paths, task.languages, task.output)
+    shard = write_shard(task.shard.file, task.key, 0, texts, paths, task.languages, task.output)
     tick(task.shard.count)
     known = [
         scores[~np.isnan(scores)] for scores in (_scores(task, aligner, paths, before), aligner.shuffled_scores(paths))
@@ -427,7 +277,7 @@ def write_pairs(task: AlignTask, tick: Tick) -> AlignedPairs:
     Raises:
         OutputError: a file cannot be written.
     """
-    names, texts, before = _shard(task.shard)
+    names, texts, before = read_shard(task.shard)
     assert task.level is not None
     aligner, paths = _aligned(task, texts, before)
     scores = _scores(task, aligner, paths, before)
@@ -442,14 +292,14 @@ def write_pairs(task: AlignTask, tick: Tick) -> AlignedPairs:
         weak += int(kept.sum() - strong.sum())
         if not notes[-1].translated:
             continue
-        columns = _joined(sides, path[strong], task.languages)
+        columns = joined(sides, path[strong], task.languages)
         documents = pa.array([name] * int(strong.sum()), pa.large_string())
         chosen.append(pa.table([*columns, documents, pa.array(own[strong], from_pandas=True)], _COLUMNS))
     tick(task.shard.count)
     pairs = sum(map(len, chosen))
     if not pairs:
         return AlignedPairs(0, weak, tuple(notes), "", 0)
-    _write(task.output, pa.concat_tables(chosen))
+    write_table(task.output, pa.concat_tables(chosen))
     return AlignedPairs(pairs, weak, tuple(notes), sha256_of(task.output), task.output.stat().st_size)
 
 
@@ -485,74 +335,3 @@ def _loaded(model: Path, prior: Path | None, changed: int) -> Lexicon:
     lexicon = Lexicon(Model.load(model), None if prior is None else Model.load(prior))
     _ = lexicon.links  # threads of several tasks would each compute it
     return lexicon
-
-
-def _written(
-    file: Path,
-    key: str,
-    number: int,
-    texts: Sequence[Texts],
-    paths: Sequence[Beads],
-    languages: tuple[str, str],
-    directory: Path | None = None,
-) -> Shard:
-    """Writes the beads of a shard and their text."""
-    where = directory or file.parent
-    beads, pairs = (where / f"{key}-{number:05d}.{what}.parquet" for what in ("beads", "pairs"))
-    lists = pa.array([path.ravel() for path in paths], pa.large_list(pa.int64()))
-    _write(beads, pa.table([lists], ["beads"]))
-    text = [_joined(sides, path, languages) for sides, path in zip(texts, paths, strict=True)]
-    columns = [pa.chunked_array(side) for side in zip(*text, strict=True)]
-    _write(pairs, pa.table(columns, list(SIDES)))
-    return Shard(file, beads, pairs, sum(map(len, paths)), sum(len(sides[0]) for sides in texts), gaps_of(paths))
-
-
-def _joined(sides: Texts, beads: Beads, languages: tuple[str, str]) -> Iterator[pa.Array]:
-    """Yields the text of beads, for each side."""
-    for side, language, column in zip(sides, languages, (0, 2), strict=True):
-        lines, joint = side.to_pylist(), joint_of(language)
-        bounds = beads[:, column : column + 2].tolist()
-        yield pa.array([joint.join(lines[begin:end]) for begin, end in bounds], pa.large_string())
-
-
-def _lists(columns: Sequence[pa.Array]) -> pa.Array:
-    offsets = np.cumsum([0, *map(len, columns)])
-    return pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), pa.concat_arrays(columns))
-
-
-def _shard(shard: Shard) -> tuple[list[str], list[Texts], list[Beads]]:
-    """Returns the names of the documents of a shard, their sentences, and their beads before."""
-    table = pq.read_table(shard.file, use_threads=False).combine_chunks()
-    sides = [table.column(side).combine_chunks() for side in ("source", "target")]
-    texts = [(sides[0][row].values, sides[1][row].values) for row in range(len(table))]
-    beads = pq.read_table(shard.beads, use_threads=False).column("beads")
-    paths = [np.asarray(row.values.to_numpy(), np.int64).reshape(-1, 4) for row in beads]
-    return table.column("name").to_pylist(), texts, paths
-
-
-def _rows(path: Path) -> Iterator[Mapping[str, str]]:
-    with pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(64, use_threads=False):
-            yield from batch.to_pylist()
-
-
-def _write(path: Path, table: pa.Table) -> None:
-    with atomic_write(path) as beside:
-        pq.write_table(table, beside, compression="zstd", compression_level=1, write_statistics=False)
-
-
-def total_bytes(results: Iterable[ReadDocuments]) -> int:
-    """Returns the bytes of text of the documents that were read."""
-    return sum(shard.bytes for result in results for shard in result.shards)
-
-
-def level_of(shards: Sequence[Shard]) -> Level:
-    """Returns the mean scores of a corpus from those of its shards."""
-    own, count, others, number = (math.fsum(values) for values in zip(*(shard.scores for shard in shards), strict=True))
-    return Level(own / max(count, 1), others / max(number, 1))
-
-
-def deletion_after(shards: Sequence[Shard]) -> float:
-    """Returns the log probability of a sentence without counterpart, learned from the beads of a corpus."""
-    gaps, beads = (sum(values) for values in zip(*(shard.gaps for shard in shards), strict=True))
-    return deletion_of(gaps, beads)

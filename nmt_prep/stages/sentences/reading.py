@@ -1,0 +1,140 @@
+"""The round that reads the documents of corpora into shards."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from nmt_prep.config.documents import Documents
+from nmt_prep.engines import Tick
+from nmt_prep.errors import CorpusError
+from nmt_prep.pipeline.rounds import Round
+from nmt_prep.sentences.documents import Raw, read_documents
+from nmt_prep.stages.sentences.shards import write_table
+
+SHARD_BYTES = 2 << 20
+"""Bytes of text of a shard, both sides together; a longer document is alone in its shard."""
+
+MOST_TIMES = 10
+"""Sides whose lengths differ by this factor are no translations of each other."""
+
+
+@dataclass(frozen=True)
+class ReadTask:
+    """The documents of a corpus to read.
+
+    Attributes:
+        key: name of the task.
+        where: key of the corpus in the config, for messages.
+        files: names of documents, and their files by side; or the files that hold all of them.
+        names: names of the files in messages, if they differ from their paths.
+        options: how the documents are stored.
+        encoding: encoding of the text.
+        directory: directory for the shards.
+    """
+
+    key: str
+    where: str
+    files: tuple[tuple[str, dict[str, Path]], ...]
+    names: dict[Path, str]
+    options: Documents
+    encoding: str
+    directory: Path
+
+
+@dataclass(frozen=True)
+class RawShard:
+    """A file of documents, and the bytes of their text."""
+
+    file: Path
+    bytes: int
+
+
+@dataclass(frozen=True)
+class ReadDocuments:
+    """The shards of a corpus; documents that are left out, each with the reason."""
+
+    shards: tuple[RawShard, ...]
+    refused: tuple[tuple[str, str], ...]
+
+
+def read_shards(task: ReadTask, tick: Tick) -> ReadDocuments:
+    """Writes the documents of a corpus to shards. Ticks are documents.
+
+    Raises:
+        CorpusError: a file cannot be read or is malformed; the message begins with the key of the corpus.
+        OutputError: a shard cannot be written.
+    """
+    shards: list[RawShard] = []
+    refused: list[tuple[str, str]] = []
+    held: list[Raw] = []
+    seen: set[bytes] = set()
+    size = 0
+
+    def write() -> None:
+        file = task.directory / f"{task.key}-{len(shards):05d}.parquet"
+        columns = [pa.array(column, pa.large_string()) for column in zip(*held, strict=True)]
+        held.clear()
+        write_table(file, pa.table(columns, ["name", "source", "target"]))
+        shards.append(RawShard(file, size))
+
+    try:
+        for name, files in task.files:
+            for document in read_documents(name, files, task.options, task.encoding):
+                tick(1)
+                encoded = document[1].encode(), document[2].encode()
+                if (reason := _fault(*encoded, seen)) is not None:
+                    refused.append((document[0], reason))
+                    continue
+                length = sum(map(len, encoded))
+                if held and size + length > SHARD_BYTES:
+                    write()
+                    size = 0
+                held.append(document)
+                size += length
+    except CorpusError as error:
+        message = str(error)
+        for path, shown in task.names.items():
+            message = message.replace(str(path), shown)
+        raise type(error)(f"{task.where}: {message}") from error
+    if held:
+        write()
+    if not shards:
+        reasons = ", ".join(sorted({reason for _, reason in refused})) or "there are none"
+        raise CorpusError(
+            f"{task.where}: no document can be aligned ({reasons}); correct the url, or remove the corpus"
+        )
+    return ReadDocuments(tuple(shards), tuple(refused))
+
+
+def _fault(source: bytes, target: bytes, seen: set[bytes]) -> str | None:
+    """Returns the reason to leave out a document; None for none. ``seen`` has digests of the documents so far."""
+    if not source.strip() or not target.strip():
+        return "empty"
+    sizes = len(source), len(target)
+    if max(sizes) >= MOST_TIMES * min(sizes) and max(sizes) > MOST_TIMES * 10:
+        return "unequal"
+    digest = hashlib.sha256(source + b"\0" + target).digest()
+    if digest in seen:
+        return "repeated"
+    seen.add(digest)
+    return None
+
+
+READ = Round(
+    "documents",
+    read_shards,
+    ReadDocuments,
+    unit="documents",
+    words="reading documents",
+    made=lambda _, result: [shard.file for shard in result.shards],
+)
+
+
+def total_bytes(results: Iterable[ReadDocuments]) -> int:
+    """Returns the bytes of text of the documents that were read."""
+    return sum(shard.bytes for result in results for shard in result.shards)

@@ -1,0 +1,121 @@
+"""Shards of documents: their sentences, beads and pairs in files between rounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from nmt_prep.artefacts import atomic_write
+from nmt_prep.sentences.aligner import Texts
+from nmt_prep.sentences.documents import joint_of
+from nmt_prep.sentences.search import Beads, deletion_of, gaps_of
+from nmt_prep.sides import SIDES
+from nmt_prep.stages.sentences.observed import Level
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Aligned documents.
+
+    Attributes:
+        file: the sentences of the documents.
+        beads: the beads of each document.
+        pairs: the text of the beads, in the same order; a sentence without counterpart has an empty one.
+        count: number of beads.
+        sentences: number of source sentences.
+        gaps: number of runs of sentences without counterpart, and of beads with both sides.
+        scores: sums of the scores of beads, and of beads with other targets, and the number of each; zeros before a
+            model is learned.
+    """
+
+    file: Path
+    beads: Path
+    pairs: Path
+    count: int
+    sentences: int
+    gaps: tuple[int, int]
+    scores: tuple[float, int, float, int] = (0.0, 0, 0.0, 0)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All files."""
+        return self.file, self.beads, self.pairs
+
+
+def write_shard(
+    file: Path,
+    key: str,
+    number: int,
+    texts: Sequence[Texts],
+    paths: Sequence[Beads],
+    languages: tuple[str, str],
+    directory: Path | None = None,
+) -> Shard:
+    """Writes the beads of a shard and their text."""
+    where = directory or file.parent
+    beads, pairs = (where / f"{key}-{number:05d}.{what}.parquet" for what in ("beads", "pairs"))
+    lists = pa.array([path.ravel() for path in paths], pa.large_list(pa.int64()))
+    write_table(beads, pa.table([lists], ["beads"]))
+    text = [joined(sides, path, languages) for sides, path in zip(texts, paths, strict=True)]
+    columns = [pa.chunked_array(side) for side in zip(*text, strict=True)]
+    write_table(pairs, pa.table(columns, list(SIDES)))
+    return Shard(file, beads, pairs, sum(map(len, paths)), sum(len(sides[0]) for sides in texts), gaps_of(paths))
+
+
+def joined(sides: Texts, beads: Beads, languages: tuple[str, str]) -> Iterator[pa.Array]:
+    """Yields the text of beads, for each side."""
+    for side, language, column in zip(sides, languages, (0, 2), strict=True):
+        lines, joint = side.to_pylist(), joint_of(language)
+        bounds = beads[:, column : column + 2].tolist()
+        yield pa.array([joint.join(lines[begin:end]) for begin, end in bounds], pa.large_string())
+
+
+def lists_of(columns: Sequence[pa.Array]) -> pa.Array:
+    """Returns a column with a list for each array."""
+    offsets = np.cumsum([0, *map(len, columns)])
+    return pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), pa.concat_arrays(columns))
+
+
+def read_shard(shard: Shard) -> tuple[list[str], list[Texts], list[Beads]]:
+    """Returns the names of the documents of a shard, their sentences, and their beads before."""
+    table = pq.read_table(shard.file, use_threads=False).combine_chunks()
+    sides = [table.column(side).combine_chunks() for side in ("source", "target")]
+    texts = [(sides[0][row].values, sides[1][row].values) for row in range(len(table))]
+    beads = pq.read_table(shard.beads, use_threads=False).column("beads")
+    paths = [np.asarray(row.values.to_numpy(), np.int64).reshape(-1, 4) for row in beads]
+    return table.column("name").to_pylist(), texts, paths
+
+
+def rows_of(path: Path) -> Iterator[Mapping[str, str]]:
+    """Yields the rows of a table, a few of them in memory."""
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(64, use_threads=False):
+            yield from batch.to_pylist()
+
+
+def write_table(path: Path, table: pa.Table) -> None:
+    """Writes a table to a Parquet file.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    with atomic_write(path) as beside:
+        pq.write_table(table, beside, compression="zstd", compression_level=1, write_statistics=False)
+
+
+def level_of(shards: Sequence[Shard]) -> Level:
+    """Returns the mean scores of a corpus from those of its shards."""
+    own, count, others, number = (math.fsum(values) for values in zip(*(shard.scores for shard in shards), strict=True))
+    return Level(own / max(count, 1), others / max(number, 1))
+
+
+def deletion_after(shards: Sequence[Shard]) -> float:
+    """Returns the log probability of a sentence without counterpart, learned from the beads of a corpus."""
+    gaps, beads = (sum(values) for values in zip(*(shard.gaps for shard in shards), strict=True))
+    return deletion_of(gaps, beads)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 
 from nmt_prep.cleaning.decontamination.sets import against_problems
 from nmt_prep.cleaning.fixes import parse_fixes
-from nmt_prep.cleaning.presets import PRESET_AGAINST
+from nmt_prep.cleaning.presets import PRESET_AGAINST, effective_rules
 from nmt_prep.cleaning.rules import rule_problems
 from nmt_prep.config import CleanSettings, Config, CorpusCleaning, Languages
 from nmt_prep.config.pairs import are_languages, splits_of
@@ -26,6 +26,7 @@ def clean_problems(config: Config, settings: CleanSettings) -> Iterator[Problem]
     """
     yield from layer_problems(settings)
     yield from _evaluation_problems(settings, config)
+    yield from _weight_problems(config, settings)
     corpora = {corpus.name for split in settings.splits for corpus in config.splits[split]}
     for name in settings.overrides:
         if name not in corpora and not any(map(are_languages, splits_of(name))):
@@ -47,6 +48,20 @@ def _evaluation_problems(settings: CleanSettings, config: Config) -> Iterator[Pr
     if against and all(split in against for split in settings.splits):
         cleaned = ", ".join(settings.splits)
         yield _AGAINST, f"names all splits that are cleaned ({cleaned}); nothing is compared with them"
+
+
+def _weight_problems(config: Config, settings: CleanSettings) -> Iterator[Problem]:
+    """Yields the problem of weights from a score that no rule computes and no corpus has."""
+    name = "" if config.weight is None else config.weight.origin.removeprefix("score:")
+    corpora = [corpus for listed in config.splits.values() for corpus in listed]
+    if not name or any(name in corpus.scores for corpus in corpora):
+        return
+    layers = [{}, *(overrides.rules for overrides in settings.overrides.values())]
+    if not any(name in effective_rules(settings.preset, settings.rules, layer) for layer in layers):
+        yield (
+            ("weight", "from"),
+            f"no corpus has the score {name!r}, and no rule of clean computes it; add {name} to rules",
+        )
 
 
 def filter_problems(settings: CleanSettings, languages: Languages, corpus: str | None) -> Iterator[Problem]:

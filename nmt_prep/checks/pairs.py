@@ -6,6 +6,7 @@ directions stays one corpus: its files, compiled and cleaned parts have one dire
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
@@ -192,6 +193,12 @@ def _with_tags(config: Config, problems: list[Problem]) -> Config:
         for corpus in config.directed(split)
         for side, tag in corpus.tags.items()
     }
+    for tag, (_, where) in tags.items():
+        if place := re.search(r"\{\w*\}", tag):
+            problems.append(
+                (("tag",), f"{where} has {place[0]}; a tag has {{source}} and {{target}} for the languages")
+            )
+            break
     for side, where in sorted(set(tags.values())):
         if config.vocab.frame.lacks_tag(side):
             problems.append((("vocab", "frame", side), f"has no place for {where}; put {{tag}} into the frame"))

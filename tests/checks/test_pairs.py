@@ -89,6 +89,7 @@ def test_places_are_what_the_format_has() -> None:
     [
         (["en-de", "en-fr"], [BOOKS], {}, "pairs: no corpus of splits.train has the pair en-fr; add one"),
         (["en-fr"], [BOOKS], {}, "splits.train.0: the corpus has en-de, which is not in pairs; add it there"),
+        (["en-de"], [BOOKS], {"tag": {"source": "<2{to}>"}}, "tag.source has {to}; a tag has {source} and {target}"),
         (["en-xx-yy"], [BOOKS], {}, "pairs: found the text 'en-xx-yy'"),
         (["en-de"], [{**BOOKS, "languages": None}], {}, "splits.train.0: in a config with pairs, give languages"),
         (["en-de"], [BOOKS], {"languages": {"source": "en", "target": "de"}}, "give either languages (one pair) or"),

@@ -113,3 +113,11 @@ def test_a_score_that_no_corpus_has(tmp_path: Path) -> None:
         config(tmp_path, weight={"from": "score:x"})
     with pytest.raises(ConfigError, match=r"weight: records of layout packed hold no weights; set records\.layout"):
         config(tmp_path, records={"layout": "packed"})
+
+
+def test_a_score_that_no_rule_computes(tmp_path: Path) -> None:
+    weight = {"from": "score:adequacy"}
+    with pytest.raises(ConfigError, match=r"weight\.from: no corpus has the score 'adequacy', and no rule of clean"):
+        config(tmp_path, weight=weight, clean={"preset": "light"})
+    config(tmp_path, weight=weight, clean={"preset": "strict"})
+    config(tmp_path, weight=weight, clean={"overrides": {"b": {"rules": {"adequacy": {}}}}})

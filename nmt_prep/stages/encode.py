@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from nmt_prep.artefacts import link_files
 from nmt_prep.config import Config, Corpus
@@ -22,7 +22,7 @@ from nmt_prep.digests import sha256_of
 from nmt_prep.errors import VocabularyError
 from nmt_prep.outputs import RunFacts, kind_of, wanted_outputs
 from nmt_prep.pipeline.manifest import Counts, Manifest, differences
-from nmt_prep.pipeline.rounds import Rounds
+from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
 from nmt_prep.records.columns import column_path
 from nmt_prep.records.dataset_json import (
@@ -89,11 +89,14 @@ class Encode(Stage[EncodeOutput, Made]):
     directory = "records"
     output = EncodeOutput
     observed = TextProfile
-    rounds = (FIND, ORDER, ENCODE, SHUFFLE)
+    rounds: ClassVar[tuple[Round[Any, Any], ...]] = (FIND, ORDER, ENCODE, SHUFFLE)
     version = 2
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
         return (*pair_stages(config), Vocabulary, *([Align] if _linked(config) else []))
+
+    def rounds_for(self, config: Config) -> tuple[Round[Any, Any], ...]:
+        return (ENCODE, SHUFFLE) if config.documents is None else self.rounds
 
     def settings(self, config: Config) -> dict[str, object]:
         return {

@@ -227,6 +227,8 @@ class Corpus(Section):
             yield "directories and lists of documents must be local paths"
         if (self.url.source or ("",))[0].endswith("/") != (self.url.target or ("",))[0].endswith("/"):
             yield "give directories with documents for both sides, as urls that end in /"
+        if self.url.source and (self.url.source, self.source) == (self.url.target, self.target):
+            yield "both sides are the same url: give that of the other language"
         if self.url.catalogue_id is not None or self.url.hub_id is not None:
             yield "documents are in files: give their url, not an id"
         if len(self.scores) > 1:

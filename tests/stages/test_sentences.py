@@ -208,6 +208,7 @@ def test_weak_pairs_are_dropped(tmp_path: Path, books: list[tuple[str, str]]) ->
     ("url", "documents", "more", "message"),
     [
         ({"source": "en/", "target": "de"}, {}, {}, "give directories with documents for both sides"),
+        ({"source": "en/", "target": "en/"}, {}, {}, "both sides are the same url: give that of the other language"),
         ({"source": "en/", "target": "http://x/"}, {}, {}, "directories and lists of documents must be local paths"),
         ("a.tar", {}, {"member": "x"}, "format text needs files of both sides"),
         (URL, {"format": "list"}, {}, "format list needs one file"),

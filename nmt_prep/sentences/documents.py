@@ -108,7 +108,7 @@ def read_text(path: Path, encoding: str) -> str:
         line = data.count(b"\n", 0, error.start) + 1
         raise InvalidTextError(
             f"{path}:{line}: not {encoding.upper()} at byte {error.start} of the file ({error.reason}); convert the "
-            "file, or give its encoding"
+            "file to UTF-8, or name its encoding in the corpus of a config"
         ) from None
     return text.replace("\r\n", "\n").removesuffix("\n")
 

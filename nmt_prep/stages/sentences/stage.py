@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 from nmt_prep.align.model import shared_model
 from nmt_prep.config import Config, Corpus
@@ -21,9 +21,12 @@ from nmt_prep.sides import SIDES
 from nmt_prep.stages.extract import CorpusFile, Extract, file_names, path_of, wanted_by
 from nmt_prep.stages.learning import LEARNING_VERSION, SCORE_SETTINGS, LearningRounds, check_memory
 from nmt_prep.stages.sentences.observed import SentencesObserved, corpus_note, joined_notes, warnings_of
-from nmt_prep.stages.sentences.reading import READ, ReadDocuments, ReadTask, total_bytes
+from nmt_prep.stages.sentences.reading import READ, RawShard, ReadDocuments, ReadTask, total_bytes
 from nmt_prep.stages.sentences.shards import Shard, deletion_after, level_of
 from nmt_prep.stages.sentences.tasks import AGAIN, CAP, FIRST, PAIRS, AlignedPairs, AlignTask, CapTask, FirstTask
+
+Entry: TypeAlias = tuple[str, Corpus, Documents]
+"""The split of a corpus, the corpus, and its section ``documents``."""
 
 LEARNING = (LearningRounds("sentences-1", SCORE_SETTINGS), LearningRounds("sentences-2", SCORE_SETTINGS))
 
@@ -117,27 +120,12 @@ class Sentences(Stage[SentencesOutput, dict[str, Aligned]]):
         languages = {name: _languages(config, corpus) for name, (_, corpus, _) in corpora.items()}
         priors = {name: _prior(config, documents) for name, (_, _, documents) in corpora.items()}
         firsts = {
-            name: [
-                FirstTask(
-                    f"first-{shard.file.stem}",
-                    _where(split, corpus),
-                    shard.file,
-                    documents,
-                    languages[name],
-                    priors[name],
-                    job.scratch,
-                )
-                for shard in read[name].shards
-            ]
-            for name, (split, corpus, documents) in corpora.items()
+            name: _first_tasks(job, corpus, read[name].shards, languages[name], priors[name])
+            for name, corpus in corpora.items()
         }
         first = yield from FIRST.run_groups(firsts, total_bytes(results))
         shards = {name: [shard for result in first[name] for shard in result.shards] for name in corpora}
-        for name, (split, corpus, documents) in corpora.items():
-            if not shards[name]:
-                raise CorpusError(f"{_where(split, corpus)}: no document has sentences on both sides")
-            most = min(documents.pairs, sum(shard.count for shard in shards[name]))
-            check_memory(job, most, f"{_where(split, corpus)}.documents", len(corpora))
+        _check_sizes(job, corpora, shards)
         caps = {
             name: CapTask(
                 f"cap-{_file(name)}",
@@ -160,27 +148,14 @@ class Sentences(Stage[SentencesOutput, dict[str, Aligned]]):
                 for name in corpora
             }
             models = yield from learning.learn(texts, job.scratch / f"learning-{number + 1}")
-            last = number + 1 == len(LEARNING)
             tasks = {
-                name: [
-                    AlignTask(
-                        f"align-{number + 1}-{_file(name)}-{at:05d}",
-                        shard,
-                        models[_file(name)],
-                        caps[name].output if name in caps else None,
-                        shard in taken[name],
-                        deletion_after(shards[name]),
-                        level_of(shards[name]) if last else None,
-                        languages[name],
-                        documents.min,
-                        job.directory / split / f"{corpus.name}-{at:05d}.parquet" if last else job.scratch,
-                    )
-                    for at, shard in enumerate(shards[name])
-                ]
-                for name, (split, corpus, documents) in corpora.items()
+                name: _align_tasks(
+                    job, number, corpus, shards[name], taken[name], languages[name], models, caps.get(name)
+                )
+                for name, corpus in corpora.items()
             }
             total = sum(shard.count for listed in shards.values() for shard in listed)
-            if last:
+            if number + 1 == len(LEARNING):
                 written = yield from PAIRS.run_groups(tasks, total)
             else:
                 shards = yield from AGAIN.run_groups(tasks, total)
@@ -227,7 +202,7 @@ def documents_stages(config: Config) -> tuple[type[AnyStage], ...]:
     return (Extract, Sentences) if Sentences().applies(config) else (Extract,)
 
 
-def corpora_of_documents(config: Config) -> Iterator[tuple[str, Corpus, Documents]]:
+def corpora_of_documents(config: Config) -> Iterator[Entry]:
     """Yields the corpora of documents with their splits."""
     for split, corpora in config.splits.items():
         for corpus in corpora:
@@ -294,6 +269,74 @@ def _read_task(job: Job, split: str, corpus: Corpus, documents: Documents) -> Re
     return ReadTask(
         f"read-{split}-{corpus.name}", where, tuple(files), dict(names), read_as, corpus.encoding, job.scratch
     )
+
+
+def _first_tasks(
+    job: Job, entry: Entry, shards: Sequence[RawShard], languages: tuple[str, str], prior: Path | None
+) -> list[FirstTask]:
+    """Returns the tasks that divide the documents of a corpus into sentences, and find first paths."""
+    split, corpus, documents = entry
+    where = _where(split, corpus)
+    return [
+        FirstTask(f"first-{shard.file.stem}", where, shard.file, documents, languages, prior, job.scratch)
+        for shard in shards
+    ]
+
+
+def _check_sizes(job: Job, corpora: Mapping[str, Entry], shards: Mapping[str, Sequence[Shard]]) -> None:
+    """Checks that each corpus has sentences, and that the memory is enough to learn from them.
+
+    Raises:
+        CorpusError: no document of a corpus has sentences on both sides.
+        AlignmentModelError: the memory is not enough.
+    """
+    for name, (split, corpus, documents) in corpora.items():
+        if not shards[name]:
+            raise CorpusError(f"{_where(split, corpus)}: no document has sentences on both sides")
+        most = min(documents.pairs, sum(shard.count for shard in shards[name]))
+        check_memory(job, most, f"{_where(split, corpus)}.documents", len(corpora))
+
+
+def _align_tasks(
+    job: Job,
+    number: int,
+    entry: Entry,
+    shards: Sequence[Shard],
+    taken: Sequence[Shard],
+    languages: tuple[str, str],
+    models: Mapping[str, Path],
+    cap: CapTask | None,
+) -> list[AlignTask]:
+    """Returns the tasks that find the paths of a corpus by a model; those of the last round write pairs.
+
+    Args:
+        job: the job.
+        number: number of the round of learning, from 0.
+        entry: split, corpus and settings.
+        shards: the shards of the corpus.
+        taken: the shards that the model learned from.
+        languages: the languages of both sides.
+        models: the models by the names of files of their corpora.
+        cap: the task that capped the prior; None without a prior.
+    """
+    split, corpus, documents = entry
+    file, last = _file(f"{split}/{corpus.name}"), number + 1 == len(LEARNING)
+    deletion, level = deletion_after(shards), level_of(shards) if last else None
+    return [
+        AlignTask(
+            f"align-{number + 1}-{file}-{at:05d}",
+            shard,
+            models[file],
+            None if cap is None else cap.output,
+            shard in taken,
+            deletion,
+            level,
+            languages,
+            documents.min,
+            job.directory / split / f"{corpus.name}-{at:05d}.parquet" if last else job.scratch,
+        )
+        for at, shard in enumerate(shards)
+    ]
 
 
 def _extracted_files(job: Outputs, split: str, corpus: Corpus, where: str) -> list[tuple[str, dict[str, Path]]]:

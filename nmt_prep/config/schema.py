@@ -325,16 +325,20 @@ class Config(Section):
                 f"documents.max_tokens is {self.documents.max_tokens}, and loaders leave out rows of more than "
                 f"input.max_length = {self.input.max_length} ids; raise that, or lower this"
             )
-        piece = self.documents.piece
+        if self.documents.piece is not None:
+            self._check_piece("documents.separator", self.documents.piece)
+        return self
+
+    def _check_piece(self, key: str, piece: str) -> None:
+        """Checks that a vocabulary to train has a piece that a key names; the pieces of files are not known yet."""
         if isinstance(self.vocab, ExistingVocab):
-            return self
+            return
         known = (*self.vocab.special_pieces, *self.vocab.own_pieces)
-        if piece is not None and piece not in known:
+        if piece not in known:
             raise ValueError(
-                f"documents.separator: {piece!r} is not a piece of the vocabulary; add it to vocab.reserved (it has "
+                f"{key}: {piece!r} is not a piece of the vocabulary; add it to vocab.reserved (it has "
                 f"{', '.join(known)})"
             )
-        return self
 
     @model_validator(mode="after")
     def _weights_fit(self) -> Config:
@@ -372,14 +376,8 @@ class Config(Section):
                             f"splits.{split}.{corpus.name}.tag.{side}: vocab.frame.{side} has no place for it; put "
                             "{tag} into the frame"
                         )
-            if not isinstance(self.vocab, ExistingVocab):
-                known = (*self.vocab.special_pieces, *self.vocab.own_pieces)
-                for piece in self.vocab.frame.pieces(side):
-                    if piece not in known:
-                        raise ValueError(
-                            f"vocab.frame.{side}: {piece!r} is not a piece of the vocabulary; add it to vocab.reserved "
-                            f"(it has {', '.join(known)})"
-                        )
+            for piece in self.vocab.frame.pieces(side):
+                self._check_piece(f"vocab.frame.{side}", piece)
         return self
 
     @model_validator(mode="after")

@@ -33,7 +33,7 @@ from nmt_prep.corpora.slices import whole_lines
 from nmt_prep.digests import StepRange
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError, InvalidTextError
-from nmt_prep.lines.chunks import UTF8_MARK, changed, checked, unreadable
+from nmt_prep.lines.chunks import UTF8_MARK, changed, raw_chunks
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
@@ -43,8 +43,6 @@ from nmt_prep.stages.compile import Compile, corpus_files, file_steps, reading_s
 from nmt_prep.stages.compile.slices import CorpusFiles, whole_steps
 from nmt_prep.stages.compile.tasks import FAULTS
 from nmt_prep.stages.sentences import documents_stages
-
-READ_BYTES = 1 << 20
 
 Unit: TypeAlias = Literal["characters", "bytes"]
 
@@ -372,7 +370,7 @@ def sampled_lines(
     sampler = LineSampler(stride, budget)
     lines = 0
     for path in files:
-        for block, last in _with_end(_file_blocks(path) if path not in steps else _checked_blocks(path, steps[path])):
+        for block, last in _text_blocks(path, steps.get(path)):
             try:
                 taken = sampler.feed(block, last)
             except InvalidTextError as error:
@@ -383,30 +381,13 @@ def sampled_lines(
                 return
 
 
-def _with_end(blocks: Iterator[memoryview]) -> Iterator[tuple[memoryview, bool]]:
-    """Yields blocks with False, then an empty one with True."""
-    for block in blocks:
-        yield block, False
+def _text_blocks(path: Path, steps: StepRange | None) -> Iterator[tuple[memoryview, bool]]:
+    """Yields the bytes of a file after its byte order mark with False, then none with True. The buffer is reused."""
+    first = True
+    for block in raw_chunks(path, steps=steps):
+        yield block[len(UTF8_MARK) if first and block[: len(UTF8_MARK)] == UTF8_MARK else 0 :], False
+        first = False
     yield memoryview(b""), True
-
-
-def _checked_blocks(path: Path, steps: StepRange) -> Iterator[memoryview]:
-    """Yields the bytes of a file after its byte order mark, checked. The buffer is reused."""
-    for at, block in checked(path, steps):
-        yield block if at or block[: len(UTF8_MARK)] != UTF8_MARK else block[len(UTF8_MARK) :]
-
-
-def _file_blocks(path: Path) -> Iterator[memoryview]:
-    """Yields the bytes of a file after its byte order mark. The buffer is reused."""
-    buffer = memoryview(bytearray(READ_BYTES))
-    try:
-        with path.open("rb", buffering=0) as file:
-            begin = len(UTF8_MARK) if file.read(len(UTF8_MARK)) == UTF8_MARK else 0
-            file.seek(begin)
-            while count := file.readinto(buffer):
-                yield buffer[:count]
-    except OSError as error:
-        raise unreadable(path, error) from error
 
 
 def _join(parts: Sequence[Path], output: Path) -> None:

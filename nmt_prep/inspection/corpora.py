@@ -20,7 +20,7 @@ from nmt_prep.inspection.pairs import SMALL, first_pairs
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.sources.lockfile import lock_of
 from nmt_prep.sources.remote_file import BEGINNING
-from nmt_prep.sources.retries import Stop
+from nmt_prep.sources.transfers import Stop
 from nmt_prep.stages import STAGES
 from nmt_prep.stages.compile.health import observed_sides
 from nmt_prep.stages.extract import Wanted, config_key, wanted_by

@@ -7,15 +7,13 @@ commit, and then the new one. The commit is refused if another one was made sinc
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from nmt_prep.config import PublishSettings
 from nmt_prep.digests import sha256_of
-from nmt_prep.errors import ConfigError, NmtPrepError, OutputError
-from nmt_prep.publishing.object_store import ObjectStore
+from nmt_prep.errors import ConfigError, OutputError
 from nmt_prep.publishing.publication import (
     MANIFEST,
     Content,
@@ -26,8 +24,9 @@ from nmt_prep.publishing.publication import (
     read_publication,
 )
 from nmt_prep.runtime import needed_extra
-from nmt_prep.sources.hub import EXTRA, HubAddress, endpoint, hub_address, hub_api, is_commit, token
-from nmt_prep.sources.retries import Clock, TransientError, repeated
+from nmt_prep.sources.hub import EXTRA, endpoint, hub_address, hub_api, hub_errors, is_commit
+from nmt_prep.sources.objects import ObjectStore
+from nmt_prep.sources.transfers import Clock, repeated
 
 _T = TypeVar("_T")
 
@@ -62,7 +61,6 @@ class HubPublisher(Publisher):
         self._api = hub_api(self.url)
         self._library = needed_extra("huggingface_hub", EXTRA, self.url)
         self._library.utils.disable_progress_bars()
-        self._errors = self._library.errors
         self._store = ObjectStore(settings.url, settings.options, settings.retries, OutputError, clock)
         self._retries = settings.retries
         self._clock = clock or Clock()
@@ -158,43 +156,37 @@ class HubPublisher(Publisher):
 
     def _repeated(self, request: Callable[[], _T]) -> _T:
         def worded() -> _T:
-            with self._worded():
-                return request()
+            with hub_errors(self._hub, OutputError):
+                try:
+                    return request()
+                except self._library.errors.HfHubHTTPError as error:
+                    if (refusal := self._refusal(error)) is not None:
+                        raise refusal from error
+                    raise
 
         return repeated(worded, self._retries, self._clock, OutputError)
 
-    @contextmanager
-    def _worded(self) -> Iterator[None]:
-        """Converts the errors of huggingface_hub, whose messages have many lines, to errors with advice."""
-        errors = self._errors
-        try:
-            yield
-        except NmtPrepError:
-            raise
-        except errors.RevisionNotFoundError as error:
-            branch = self._hub.revision or "main"
-            raise OutputError(
-                f"{self.url}: the data set has no branch {branch}; create it, or correct the url"
-            ) from error
-        except errors.RepositoryNotFoundError as error:
-            raise OutputError(f"{self.url}: {_no_repository(self._hub)}") from error
-        except errors.HfHubHTTPError as error:
-            status = error.response.status_code if error.response is not None else None
-            if status in {401, 403}:
-                raise OutputError(
-                    f"{self.url}: access denied; set HF_TOKEN to a token that may write to {self._hub.repository}"
-                ) from error
-            if status == 412:
-                raise self._interference() from error
-            if status is not None and 400 <= status < 500 and status not in {408, 429}:
-                said = str(getattr(error, "server_message", None) or "no reason given")[:200]
-                raise OutputError(f"{self.url}: the hub refuses this (status {status}: {said})") from error
-            raise self._failed(f"status {status}") from error
-        except Exception as error:  # such as errors of its HTTP library, which uploads wrap in others
-            raise self._failed(type(error.__cause__ or error).__name__) from error
-
-    def _failed(self, why: str) -> TransientError:
-        return TransientError(f"{self.url}: the request failed ({why}); check the network, and run again")
+    def _refusal(self, error: Any) -> OutputError | None:
+        """Returns the error for a refused change of the data set; None for the errors of any request."""
+        errors = self._library.errors
+        status = None if error.response is None else error.response.status_code
+        if isinstance(error, errors.RevisionNotFoundError):
+            return None
+        if isinstance(error, errors.RepositoryNotFoundError):
+            return OutputError(
+                f"{self.url}: there is no data set {self._hub.repository} on {endpoint()} that the token of this "
+                "machine may see; create it first, private or public as it should be, or set HF_TOKEN"
+            )
+        if status in {401, 403}:
+            return OutputError(
+                f"{self.url}: access denied; set HF_TOKEN to a token that may write to {self._hub.repository}"
+            )
+        if status == 412:
+            return self._interference()
+        if status is not None and 400 <= status < 500 and status not in {408, 429}:
+            said = str(getattr(error, "server_message", None) or "no reason given")[:200]
+            return OutputError(f"{self.url}: the hub refuses this (status {status}: {said})")
+        return None
 
 
 def _missing(wanted: Files, before: Publication, sizes: Mapping[str, int]) -> list[str]:
@@ -209,12 +201,3 @@ def _digest(content: Content) -> str:
         return sha256_of(content)
     except OSError as error:
         raise OutputError(f"cannot read {content}: {error.strerror or error}; run again to recreate it") from error
-
-
-def _no_repository(hub: HubAddress) -> str:
-    if token() is None:
-        return f"there is no data set {hub.repository} on {endpoint()}, or no token of this machine: set HF_TOKEN"
-    return (
-        f"there is no data set {hub.repository} on {endpoint()} that the token of this machine may see; create it "
-        "first, private or public as it should be"
-    )

@@ -12,7 +12,6 @@ from nmt_prep.artefacts import atomic_write, remove_partial, writing
 from nmt_prep.digests import DigestCache
 from nmt_prep.errors import DownloadError, OutputError
 from nmt_prep.progress import Meter, Progress
-from nmt_prep.publishing.object_store import ObjectStore
 from nmt_prep.publishing.publication import (
     MANIFEST,
     UNFINISHED,
@@ -23,6 +22,7 @@ from nmt_prep.publishing.publication import (
     read_publication,
     some_of,
 )
+from nmt_prep.sources.objects import ObjectStore
 
 _PARALLEL = 4
 _RETRIES = 5

@@ -21,7 +21,7 @@ from typing import TypeAlias
 
 from nmt_prep.config import PublishSettings
 from nmt_prep.errors import NmtPrepError, OutputError
-from nmt_prep.publishing.object_store import ObjectStore
+from nmt_prep.sources.objects import ObjectStore
 from nmt_prep.typed_json import parse_json_as
 
 MANIFEST = "nmt_prep-manifest.json"

@@ -18,7 +18,7 @@ from nmt_prep.errors import OutputError
 from nmt_prep.sources.address import shown
 from nmt_prep.sources.fetch import Expected, Fetched, Fetcher
 from nmt_prep.sources.hub import is_repository
-from nmt_prep.sources.hub_listing import read_listing
+from nmt_prep.sources.hub_files import read_listing
 from nmt_prep.sources.lockfile import Locked, LockFile
 from nmt_prep.store import Store, Stored
 

@@ -15,13 +15,12 @@ from nmt_prep.digests import check_regular, digest_of
 from nmt_prep.errors import DownloadError
 from nmt_prep.progress import Progress
 from nmt_prep.sources.address import file_name, local_path, scheme_of, shown
-from nmt_prep.sources.answer import Answer
 from nmt_prep.sources.catalogues import resolve
 from nmt_prep.sources.hub import HubAddress, hub_address, storage_url
-from nmt_prep.sources.hub_listing import fetch_listing
+from nmt_prep.sources.hub_files import fetch_listing
 from nmt_prep.sources.objects import opened_object
 from nmt_prep.sources.partial import Partial, check_size
-from nmt_prep.sources.retries import Clock, Pace, RestartError, Stop, TransientError, pause_before
+from nmt_prep.sources.transfers import Answer, Clock, Pace, RestartError, Stop, TransientError, pause_before
 from nmt_prep.sources.web import Client, first_words, looks_like_html
 
 _CHUNK = 1 << 20

@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote
 
 from nmt_prep.errors import ConfigError, DownloadError, NmtPrepError
 from nmt_prep.runtime import needed_extra
-from nmt_prep.sources.retries import TransientError
+from nmt_prep.sources.transfers import TransientError
 
 EXTRA = "huggingface"
 """The extra that installs huggingface_hub."""
@@ -171,39 +171,40 @@ def storage_url(hub: HubAddress, seconds: float) -> tuple[str, str | None]:
 
 
 @contextmanager
-def hub_errors(hub: HubAddress) -> Iterator[None]:
+def hub_errors(hub: HubAddress, kind: type[NmtPrepError] = DownloadError) -> Iterator[None]:
     """Converts the errors of huggingface_hub, whose messages have many lines, to errors with advice.
 
     Raises:
-        DownloadError: the request was refused; a TransientError if a retry may help.
+        NmtPrepError: an error of the given type; the request was refused.
+        TransientError: a retry may help.
     """
     try:
         yield
     except NmtPrepError:
         raise
     except Exception as error:  # also errors of its HTTP library
-        raise _refusal(hub, error) from error
+        raise _refusal(hub, error, kind) from error
 
 
-def _refusal(hub: HubAddress, error: Exception) -> DownloadError:
+def _refusal(hub: HubAddress, error: Exception, kind: type[NmtPrepError]) -> NmtPrepError:
     errors = needed_extra("huggingface_hub.errors", EXTRA, str(hub))
     what = "data set" if hub.kind == "datasets" else "model"
     status = getattr(getattr(error, "response", None), "status_code", None)
     if isinstance(error, errors.GatedRepoError):
-        return DownloadError(
+        return kind(
             f"{hub}: access to this {what} is granted on request: accept its conditions at {hub.page}, and set "
             "HF_TOKEN to a token of that account"
         )
     if isinstance(error, errors.RevisionNotFoundError):
-        return DownloadError(f"{hub}: the {what} has no revision {hub.revision or 'main'}; {hub.page} lists them")
+        return kind(f"{hub}: the {what} has no revision {hub.revision or 'main'}; {hub.page} lists them")
     if isinstance(error, errors.EntryNotFoundError):
-        return DownloadError(f"{hub}: there is no such file; {hub.page} lists the files of the {what}")
+        return kind(f"{hub}: there is no such file; {hub.page} lists the files of the {what}")
     if isinstance(error, errors.RepositoryNotFoundError) or status in {401, 403, 404}:
         private = "the token of this machine gives no access to it" if token() else "it is private: set HF_TOKEN"
-        return DownloadError(f"{hub}: there is no {what} {hub.repository} on {endpoint()}, or {private}")
-    if status is None and isinstance(error, ValueError | KeyError | TypeError | AttributeError):
-        return DownloadError(f"{hub}: the hub's answer is not a list of files ({error}); try again later")
-    why = f"status {status}" if status else type(error).__name__
+        return kind(f"{hub}: there is no {what} {hub.repository} on {endpoint()}, or {private}")
+    why = (
+        f"status {status}" if status else type(error.__cause__ or error).__name__
+    )  # uploads wrap errors of the HTTP library
     return TransientError(f"{hub}: the request failed ({why}); check the network, and run again")
 
 

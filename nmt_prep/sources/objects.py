@@ -1,20 +1,33 @@
-"""Objects in cloud storage, or in any other storage of fsspec, with the credentials that its library finds."""
+"""Objects in cloud storage, or in any other storage of fsspec, with the credentials that its library finds.
+
+:class:`ObjectStore` has the objects below a URL. Its requests are idempotent, and are retried after transient errors.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path, PurePosixPath
+from typing import Any, TypeVar
 
-from nmt_prep.errors import ConfigError, DownloadError, NmtPrepError
+from nmt_prep.artefacts import writing
+from nmt_prep.errors import ConfigError, DownloadError, NmtPrepError, OutputError
 from nmt_prep.progress import StoppedError
 from nmt_prep.runtime import installing, needed_extra
 from nmt_prep.sources.address import shown
-from nmt_prep.sources.answer import Answer
-from nmt_prep.sources.retries import TransientError
+from nmt_prep.sources.hub import EXTRA as HUB_EXTRA
+from nmt_prep.sources.hub import endpoint, token
+from nmt_prep.sources.transfers import Answer, Clock, TransientError, repeated
 
 _CHUNK = 1 << 20
 _EXTRA = "cloud"
+_BLOCK = 16 << 20
+"""Bytes of one part of an upload; S3 takes up to 10,000 parts of at least 5 MiB."""
+
+_LOCAL = ("file", "local")
+
+_T = TypeVar("_T")
 
 
 @contextmanager
@@ -94,3 +107,167 @@ def _in_words(error: Exception) -> str:
     """Returns an error on one line; only the type for errors whose messages may contain signed URLs."""
     text = " ".join(str(error.strerror or error).split()) if isinstance(error, OSError) else ""
     return f"{type(error).__name__}{': ' * bool(text)}{text[:200].partition('?')[0]}"
+
+
+class ObjectStore:
+    """The objects below a URL; safe to use from threads.
+
+    Args:
+        url: URL of the directory.
+        options: options of fsspec's file system.
+        retries: retries of a request.
+        error: type of the error to raise when all retries failed.
+        clock: source of time and random numbers.
+
+    Raises:
+        ConfigError: fsspec, or the package that it needs for the URL's scheme, is not installed; or the scheme or an
+            option is unknown.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        options: Mapping[str, Any],
+        retries: int,
+        error: type[NmtPrepError],
+        clock: Clock | None = None,
+    ) -> None:
+        self.url = shown(url)
+        self._retries = retries
+        self._error = error
+        self._clock = clock or Clock()
+        scheme = url.partition("://")[0]
+        self._extra = HUB_EXTRA if scheme == "hf" else _EXTRA
+        fsspec = needed_extra("fsspec", self._extra, self.url)
+        fixed: dict[str, Any] = {"auto_mkdir": True} if scheme in _LOCAL else {}
+        if scheme == "hf":  # its library reads the environment only once
+            fixed = {"endpoint": endpoint(), "token": token()}
+        try:
+            self._system, root = fsspec.core.url_to_fs(url, **{**fixed, **options})
+        except ImportError as missing:
+            raise ConfigError(
+                f"{self.url} needs {missing.name or missing}: {installing(self._extra)}, or the package that "
+                "fsspec names for this scheme"
+            ) from missing
+        except Exception as fault:
+            raise ConfigError(
+                f"{self.url} cannot be opened ({type(fault).__name__}); correct the url or its options"
+            ) from fault
+        self._root = str(root).rstrip("/")
+        self._is_local = scheme in _LOCAL
+
+    def sizes(self) -> dict[str, int]:
+        """Returns the names and sizes in bytes of all objects."""
+
+        def find() -> dict[str, int]:
+            self._system.invalidate_cache()
+            objects = self._system.find(self._root, detail=True)
+            return {str(path)[len(self._root) + 1 :]: int(facts["size"]) for path, facts in objects.items()}
+
+        return self._repeated("", find) or {}
+
+    def links(self, names: Iterable[str]) -> list[str]:
+        """Returns the files and directories of these names that are symbolic links, sorted; only local ones exist."""
+        if not self._is_local:
+            return []
+        paths = {str(path) for name in names for path in (PurePosixPath(name), *PurePosixPath(name).parents[:-1])}
+        return sorted(path for path in paths if Path(self._path(path)).is_symlink())
+
+    def read(self, name: str) -> bytes | None:
+        """Reads a small object; returns None if it does not exist."""
+
+        def read() -> bytes:
+            self._system.invalidate_cache()
+            return bytes(self._system.cat_file(self._path(name)))
+
+        return self._repeated(name, read)
+
+    def write(self, name: str, content: bytes) -> None:
+        """Writes a small object."""
+        self._found(name, self._repeated(name, lambda: (self._system.pipe_file(self._path(name), content),)))
+
+    def remove(self, name: str) -> None:
+        """Removes an object, if it exists."""
+        self._repeated(name, lambda: self._system.rm_file(self._path(name)))
+
+    def upload(self, path: Path, name: str, tick: Callable[[int], None]) -> str:
+        """Copies a file to an object, and returns the SHA-256 of the bytes that were sent. Ticks are bytes."""
+
+        def send() -> str:
+            digest = hashlib.sha256()
+            remote = self._system.open(self._path(name), "wb", block_size=_BLOCK)
+            try:
+                for chunk in _file_chunks(path):
+                    remote.write(chunk)
+                    digest.update(chunk)
+                    tick(len(chunk))
+            except BaseException:
+                _discard(remote)
+                raise
+            remote.close()
+            return digest.hexdigest()
+
+        return self._found(name, self._repeated(name, send))
+
+    def download(self, name: str, path: Path, tick: Callable[[int], None]) -> str:
+        """Copies an object to a file, and returns the SHA-256 of the received bytes. Ticks are bytes."""
+
+        def fetch() -> str:
+            digest = hashlib.sha256()
+            with writing(path), path.open("wb") as file:
+                for chunk in self._chunks(name):
+                    file.write(chunk)
+                    digest.update(chunk)
+                    tick(len(chunk))
+            return digest.hexdigest()
+
+        return self._found(name, self._repeated(name, fetch))
+
+    def _chunks(self, name: str) -> Iterator[bytes]:
+        with self._worded(name), self._system.open(self._path(name), "rb", block_size=_BLOCK) as remote:
+            while chunk := remote.read(_CHUNK):
+                yield chunk
+
+    def _path(self, name: str) -> str:
+        return f"{self._root}/{name}"
+
+    def _found(self, name: str, result: _T | None) -> _T:
+        if result is None:
+            raise self._error(
+                f"{self.url}/{name}: there is no such object or bucket; create the bucket, or correct the url"
+            )
+        return result
+
+    def _repeated(self, name: str, request: Callable[[], _T]) -> _T | None:
+        """Runs a request with retries; returns its result, or None if the object does not exist."""
+
+        def worded() -> _T:
+            with self._worded(name):
+                return request()
+
+        try:
+            return repeated(worded, self._retries, self._clock, self._error)
+        except FileNotFoundError:
+            return None
+
+    def _worded(self, name: str) -> AbstractContextManager[None]:
+        return object_errors(f"{self.url}/{name}".rstrip("/"), self._extra, self._error)
+
+
+def _file_chunks(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb", buffering=0) as file:
+            while chunk := file.read(_CHUNK):
+                yield chunk
+    except OSError as error:
+        raise OutputError(f"cannot read {path}: {error.strerror or error}; run again to recreate it") from error
+
+
+def _discard(remote: Any) -> None:
+    """Aborts an upload, if the storage supports that; closing it would store a truncated object."""
+    with suppress(Exception):
+        remote.discard()
+        remote.closed = True
+    with suppress(Exception):
+        if not remote.closed:
+            remote.close()

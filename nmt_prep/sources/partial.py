@@ -17,8 +17,7 @@ from nmt_prep.artefacts import is_partial, parse_json, write_json, writing
 from nmt_prep.config import DownloadSettings as Limits
 from nmt_prep.errors import DownloadError, OutputError
 from nmt_prep.progress import Meter
-from nmt_prep.sources.answer import Answer
-from nmt_prep.sources.retries import Pace
+from nmt_prep.sources.transfers import Answer, Pace
 from nmt_prep.typed_json import parse_json_as
 
 _NAME = re.compile(r"[0-9a-f]{32}(\.json)?")

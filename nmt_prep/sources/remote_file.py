@@ -11,12 +11,11 @@ from typing import Any
 
 from nmt_prep.errors import DownloadError
 from nmt_prep.sources.address import scheme_of, shown
-from nmt_prep.sources.answer import Answer
 from nmt_prep.sources.catalogues import resolve
 from nmt_prep.sources.hub import hub_address, storage_url
 from nmt_prep.sources.objects import object_file
 from nmt_prep.sources.partial import check_size
-from nmt_prep.sources.retries import TransientError
+from nmt_prep.sources.transfers import Answer, TransientError
 from nmt_prep.sources.web import Client, first_words, looks_like_html
 
 BEGINNING = 1 << 20

@@ -21,9 +21,8 @@ import urllib3
 from nmt_prep.config import DownloadSettings as Limits
 from nmt_prep.errors import DownloadError
 from nmt_prep.sources.address import shown
-from nmt_prep.sources.answer import Answer, watched
 from nmt_prep.sources.partial import Resume
-from nmt_prep.sources.retries import Clock, RestartError, Stop, TransientError, retry_after
+from nmt_prep.sources.transfers import Answer, Clock, RestartError, Stop, TransientError, retry_after, watched
 
 MAX_REDIRECTS = 10
 
@@ -52,7 +51,7 @@ class Client:
     clock: Clock = field(default_factory=Clock)
 
     def watch(self, opening: AbstractContextManager[Answer], address: str) -> AbstractContextManager[Answer]:
-        """Opens a file with the time limits of :func:`~nmt_prep.sources.answer.watched`."""
+        """Opens a file with the time limits of :func:`~nmt_prep.sources.transfers.watched`."""
         return watched(opening, shown(address), self.limits, self.clock, self.stop)
 
     def ask(self, url: str, resume: Resume | None = None, token: str | None = None) -> AbstractContextManager[Answer]:

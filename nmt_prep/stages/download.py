@@ -18,8 +18,7 @@ from nmt_prep.sources.address import shown
 from nmt_prep.sources.downloads import DownloadCache, Downloads, download_all
 from nmt_prep.sources.fetch import Fetcher
 from nmt_prep.sources.hub import repository_address
-from nmt_prep.sources.hub_choice import files_of_split, vocabulary_file
-from nmt_prep.sources.hub_listing import HubFile, Listing, read_listing
+from nmt_prep.sources.hub_files import HubFile, Listing, files_of_split, read_listing, vocabulary_file
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.sources.partial import remove_partials
 from nmt_prep.stages.needed_files import (

@@ -26,7 +26,7 @@ from nmt_prep.records.dataset_json import DatasetInfo, load_dataset_info
 from nmt_prep.runtime import check_extra
 from nmt_prep.sources.address import shown
 from nmt_prep.sources.hub import EXTRA, HubAddress, hub_address
-from nmt_prep.sources.hub_listing import read_listing
+from nmt_prep.sources.hub_files import read_listing
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.download import Download

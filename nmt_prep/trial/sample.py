@@ -32,7 +32,7 @@ from nmt_prep.pipeline.stage import Outputs
 from nmt_prep.sides import SIDES
 from nmt_prep.sources.lockfile import lock_of
 from nmt_prep.sources.remote_file import BEGINNING
-from nmt_prep.sources.retries import Stop
+from nmt_prep.sources.transfers import Stop
 from nmt_prep.stages import STAGES
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.clean.corpora import CleanedCorpus, cleaned_corpora

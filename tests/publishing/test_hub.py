@@ -11,7 +11,7 @@ from nmt_prep.config import PublishSettings
 from nmt_prep.errors import OutputError
 from nmt_prep.publishing.hub import HubPublisher, hub_url_problem
 from nmt_prep.publishing.publication import PublishedFile
-from nmt_prep.sources.retries import Clock
+from nmt_prep.sources.transfers import Clock
 from tests.hub import LARGE, TOKEN, Hub, Repository
 
 huggingface_hub = pytest.importorskip("huggingface_hub", reason="the extra huggingface is not installed")
@@ -186,7 +186,7 @@ def test_a_changed_file_is_noticed(scene: Scene) -> None:
             TOKEN,
             r"there is no data set owner/none on http://.* that the token of this machine may see; create it first",
         ),
-        ("hf://datasets/owner/name@v9", TOKEN, "the data set has no branch v9; create it, or correct the url"),
+        ("hf://datasets/owner/name@v9", TOKEN, "the data set has no revision v9; http://.* lists them"),
         (
             "hf://datasets/owner/name",
             "hf_reader",

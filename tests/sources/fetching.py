@@ -14,7 +14,7 @@ from nmt_prep.config import DownloadSettings as Limits
 from nmt_prep.errors import DownloadError
 from nmt_prep.progress import Progress
 from nmt_prep.sources.fetch import Expected, Fetched, Fetcher
-from nmt_prep.sources.retries import Clock
+from nmt_prep.sources.transfers import Clock
 from tests.guard import PATIENCE
 from tests.server import WebServer
 

@@ -12,7 +12,7 @@ from nmt_prep.errors import DownloadError
 from nmt_prep.progress import Progress
 from nmt_prep.sources.downloads import Downloads, WantedFile, download_all
 from nmt_prep.sources.fetch import Fetcher
-from nmt_prep.sources.retries import FetchStoppedError
+from nmt_prep.sources.transfers import FetchStoppedError
 from nmt_prep.store import Stored
 from tests.guard import PATIENCE
 from tests.sources.stalling import stalling

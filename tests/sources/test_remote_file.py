@@ -9,7 +9,7 @@ from nmt_prep.config import DownloadSettings as Limits
 from nmt_prep.errors import DownloadError
 from nmt_prep.sources import remote_file
 from nmt_prep.sources.remote_file import BEGINNING, opened_remote
-from nmt_prep.sources.retries import FetchStoppedError, Stop, TransientError
+from nmt_prep.sources.transfers import FetchStoppedError, Stop, TransientError
 from nmt_prep.sources.web import Client
 from tests.archives.builders import zip_of
 from tests.guard import PATIENCE

@@ -12,9 +12,9 @@ import pytest
 from nmt_prep.config import Config, PublishSettings
 from nmt_prep.errors import ConfigError, OutputError
 from nmt_prep.pipeline.drivers import RoundState, Share
-from nmt_prep.publishing.object_store import ObjectStore
 from nmt_prep.publishing.publication import Publication, PublishedFile, StorePublisher
 from nmt_prep.runner import plan, run, run_share, tasks
+from nmt_prep.sources.objects import ObjectStore
 from tests.corpus import corpus_config, tree
 
 fsspec = pytest.importorskip("fsspec", reason="the extra cloud is not installed")

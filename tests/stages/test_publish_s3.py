@@ -15,8 +15,8 @@ import pytest
 import nmt_prep
 from nmt_prep.config import Config
 from nmt_prep.errors import NmtPrepError, OutputError
-from nmt_prep.publishing.object_store import ObjectStore
 from nmt_prep.runner import run
+from nmt_prep.sources.objects import ObjectStore
 from tests.corpus import corpus_config, tree
 from tests.unreliable_proxy import UnreliableProxy
 

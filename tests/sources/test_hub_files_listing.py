@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nmt_prep.errors import DownloadError
-from nmt_prep.sources.hub_listing import HubFile, Listing, read_listing
+from nmt_prep.sources.hub_files import HubFile, Listing, read_listing
 from tests.hub import Hub, running_hub
 from tests.server import WebServer
 from tests.sources.fetching import Scene, sha256

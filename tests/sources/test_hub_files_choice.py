@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from nmt_prep.errors import DownloadError
-from nmt_prep.sources.hub_choice import files_of_split, vocabulary_file
-from nmt_prep.sources.hub_listing import HubConfig, HubFile, Listing
+from nmt_prep.sources.hub_files import HubConfig, HubFile, Listing, files_of_split, vocabulary_file
 
 ADDRESS = "hf:o/n"
 

@@ -10,8 +10,8 @@ import pytest
 
 from nmt_prep.errors import ConfigError, DownloadError, OutputError
 from nmt_prep.progress import StoppedError
-from nmt_prep.publishing.object_store import ObjectStore
-from nmt_prep.sources.retries import Clock
+from nmt_prep.sources.objects import ObjectStore
+from nmt_prep.sources.transfers import Clock
 
 fsspec = pytest.importorskip("fsspec", reason="the extra cloud is not installed")
 

@@ -1,4 +1,4 @@
-"""Atomic writes: a file is written under a temporary name, flushed, and renamed into place."""
+"""Atomic writes: a file is written under a temporary name, flushed, and renamed into place. JSON as typed values."""
 
 from __future__ import annotations
 
@@ -11,10 +11,16 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
+from functools import cache
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
 
 from nmt_prep.errors import OutputError
+
+_T = TypeVar("_T")
+_adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
 _DEVICES = Path("/dev")
 
@@ -226,6 +232,26 @@ def parse_json(content: bytes | str) -> Any:
         return json.loads(content)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def parse_json_as(kind: type[_T], value: object) -> _T:
+    """Converts a parsed JSON object to a dataclass, after checking the types of its fields.
+
+    Raises:
+        ValueError: a field is missing or of another type.
+    """
+    try:
+        adapter: TypeAdapter[_T] = _adapter(kind)
+        return adapter.validate_python(value)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        where = ".".join(map(str, problem["loc"]))
+        raise ValueError(f"{where}: {problem['msg']}" if where else problem["msg"]) from None
+
+
+def as_json(value: object) -> Any:
+    """Returns a dataclass as JSON values; the inverse of :func:`parse_json_as`."""
+    return _adapter(value.__class__).dump_python(value, mode="json")
 
 
 def write_json_once(path: Path, value: Callable[[], object]) -> Any:

@@ -16,9 +16,8 @@ from pathlib import Path
 
 from _nmt_prep_core import block_facts, block_hash
 
-from nmt_prep.artefacts import parse_json, write_json
+from nmt_prep.artefacts import as_json, parse_json, parse_json_as, write_json
 from nmt_prep.errors import OutputError
-from nmt_prep.typed_json import as_json, parse_json_as
 
 
 def cache_directory() -> Path:

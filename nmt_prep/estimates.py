@@ -16,12 +16,12 @@ from nmt_prep.errors import ConfigError
 from nmt_prep.pipeline.forecast import BYTES_PER_PAIR, StageEstimate, Work, forecast
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.pipeline.stage import Outputs
+from nmt_prep.sources.downloads import Needed
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages import STAGES
 from nmt_prep.stages.download import Download
 from nmt_prep.stages.extract import wanted_by
 from nmt_prep.stages.learning import learning_memory
-from nmt_prep.stages.needed_files import Needed
 from nmt_prep.stages.sample import stride_of
 
 _UNPACKED_RATIO = 4

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from nmt_prep.artefacts import as_json
 from nmt_prep.errors import ConfigError
 from nmt_prep.estimates import CorpusSize, configured_corpora, given_corpora, total
 from nmt_prep.pipeline.manifest import Counts, Manifest, Workspace
 from nmt_prep.sources.lockfile import Locked, LockFile
 from nmt_prep.stages.download import Downloaded, DownloadOutput
-from nmt_prep.typed_json import as_json
 from tests.corpus import corpus_config
 
 

@@ -9,7 +9,7 @@ import typer
 from rich import filesize
 from rich.table import Table
 
-from nmt_prep import typed_json
+from nmt_prep.artefacts import as_json as as_json_values
 from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.interrupts import interruptible
 from nmt_prep.cli.options import ConfigArgument, JsonOption, SetOption, load_config
@@ -50,7 +50,7 @@ def check(
         facts = inspection.inspect_config(checked, pairs=number)
     console = open_console(log_width=80)
     if as_json:
-        console.print(json_line({"config": str(config), **typed_json.as_json(facts)}), soft_wrap=True)
+        console.print(json_line({"config": str(config), **as_json_values(facts)}), soft_wrap=True)
     else:
         for line in _lines(facts, checked):
             console.print(line, soft_wrap=isinstance(line, str))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from nmt_prep import typed_json
+from nmt_prep.artefacts import as_json as as_json_values
 from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.interrupts import interruptible
 from nmt_prep.cli.options import STANDARD_OUTPUT, JsonOption, ThreadsOption, check_outputs
@@ -53,7 +53,7 @@ def overlap(
         )
     console = open_console()
     if as_json:
-        console.print(json_line(typed_json.as_json(result)), soft_wrap=True)
+        console.print(json_line(as_json_values(result)), soft_wrap=True)
         return
     for line in comparison.lines_of(result):
         console.print(line, soft_wrap=True)

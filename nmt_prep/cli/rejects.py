@@ -12,12 +12,12 @@ import pyarrow.compute as pc
 import typer
 from rich.table import Table
 
+from nmt_prep.artefacts import parse_json_as
 from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.options import ConfigArgument, CorpusOption, JsonOption, SetOption, load_config
 from nmt_prep.cli.terminal import json_line, open_console, print_remark
 from nmt_prep.errors import ArgumentError, OutputError
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
-from nmt_prep.typed_json import parse_json_as
 
 with delayed_imports():
     from nmt_prep import corpora

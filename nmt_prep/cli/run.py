@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from nmt_prep.artefacts import as_json
 from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.events import progress_on
 from nmt_prep.cli.interrupts import interruptible
@@ -28,7 +29,6 @@ from nmt_prep.pipeline.drivers import Share
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.runtime import keep_freed_memory
 from nmt_prep.sides import SIDES, Side
-from nmt_prep.typed_json import as_json
 
 with delayed_imports():
     from nmt_prep import batches, records, runner, subwords

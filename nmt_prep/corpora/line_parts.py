@@ -19,11 +19,10 @@ import numpy.typing as npt
 import pyarrow as pa
 from _nmt_prep_core import split_lines
 
-from nmt_prep.artefacts import atomic_write, parse_json
+from nmt_prep.artefacts import as_json, atomic_write, parse_json, parse_json_as
 from nmt_prep.digests import StepRange
 from nmt_prep.lines.chunks import raw_chunks
 from nmt_prep.sides import Side
-from nmt_prep.typed_json import as_json, parse_json_as
 
 SUFFIX = ".json"
 

@@ -8,10 +8,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from threading import Event, current_thread
 
-from nmt_prep.children import end_children
 from nmt_prep.engines.engine import BASE_MEMORY, Done, R, T, Tick, Work
 from nmt_prep.progress import StoppedError
-from nmt_prep.runtime import available_cores
+from nmt_prep.runtime import available_cores, end_children
 
 
 class LocalEngine:

@@ -18,13 +18,14 @@ from nmt_prep.health.languages import SideFacts, facts_by_side, installed_identi
 from nmt_prep.inspection.files import FileFacts, Looked, Looker
 from nmt_prep.inspection.pairs import SMALL, first_pairs
 from nmt_prep.sides import SIDES, Side
+from nmt_prep.sources.downloads import Needed
 from nmt_prep.sources.lockfile import lock_of
 from nmt_prep.sources.remote_file import BEGINNING
 from nmt_prep.sources.transfers import Stop
 from nmt_prep.stages import STAGES
 from nmt_prep.stages.compile.health import observed_sides
 from nmt_prep.stages.extract import Wanted, config_key, wanted_by
-from nmt_prep.stages.needed_files import Needed, fetched_corpora, needed_vocabularies
+from nmt_prep.stages.needed_files import fetched_corpora, needed_vocabularies
 
 _MOST_TEMPORARY = 1 << 30
 """Bytes of all temporary files together."""

@@ -16,7 +16,7 @@ from nmt_prep.corpora.parquet import check_fields
 from nmt_prep.digests import check_regular
 from nmt_prep.errors import ConfigError, DownloadError, NmtPrepError, SourceError
 from nmt_prep.sources.address import local_path, shown
-from nmt_prep.sources.downloads import DownloadCache
+from nmt_prep.sources.downloads import DownloadCache, Needed
 from nmt_prep.sources.hub import hub_address
 from nmt_prep.sources.hub_files import HubFile, Listing, fetch_listing, read_listing
 from nmt_prep.sources.lockfile import LockFile
@@ -24,7 +24,6 @@ from nmt_prep.sources.remote_file import BEGINNING, opened_remote
 from nmt_prep.sources.transfers import Stop
 from nmt_prep.sources.web import Client
 from nmt_prep.stages.download import Download, choose_files, corpus_of, file_of_repository
-from nmt_prep.stages.needed_files import Needed
 
 Place: TypeAlias = Literal["local", "remote", "fetched"]
 

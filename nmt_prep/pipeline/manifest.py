@@ -9,10 +9,9 @@ from pathlib import Path
 from posixpath import normpath
 from typing import Any
 
-from nmt_prep.artefacts import parse_json, write_json
+from nmt_prep.artefacts import as_json, parse_json, parse_json_as, write_json
 from nmt_prep.digests import digest_of
 from nmt_prep.errors import OutputError
-from nmt_prep.typed_json import as_json, parse_json_as
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nmt_prep.artefacts import is_partial, remove_partial, writing
+from nmt_prep.artefacts import as_json, is_partial, remove_partial, writing
 from nmt_prep.config import Config
 from nmt_prep.digests import DigestCache, digest_of
 from nmt_prep.engines import Engine, LocalEngine
@@ -40,9 +40,8 @@ from nmt_prep.pipeline.ownership import check_places, note_made
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, observed_in
 from nmt_prep.progress import Progress
 from nmt_prep.runtime import available_cores, processor_seconds
+from nmt_prep.sources.downloads import Store
 from nmt_prep.sources.lockfile import LockFile
-from nmt_prep.store import Store
-from nmt_prep.typed_json import as_json
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
+from nmt_prep.artefacts import parse_json_as
 from nmt_prep.config import Config
 from nmt_prep.digests import DigestCache
 from nmt_prep.engines import Engine
@@ -21,7 +22,6 @@ from nmt_prep.pipeline.manifest import Counts, Manifest
 from nmt_prep.pipeline.rounds import P, Round, Rounds
 from nmt_prep.progress import Progress
 from nmt_prep.sources.lockfile import LockFile
-from nmt_prep.typed_json import parse_json_as
 
 O = TypeVar("O")  # noqa: E741 - O as in output
 B = TypeVar("B")

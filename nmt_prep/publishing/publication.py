@@ -19,10 +19,10 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
+from nmt_prep.artefacts import parse_json_as
 from nmt_prep.config import PublishSettings
 from nmt_prep.errors import NmtPrepError, OutputError
 from nmt_prep.sources.objects import ObjectStore
-from nmt_prep.typed_json import parse_json_as
 
 MANIFEST = "nmt_prep-manifest.json"
 UNFINISHED = "nmt_prep-unfinished.json"

@@ -1,26 +1,97 @@
 """Gets files, several at once, from the run's own store, from the shared cache, or from the network.
 
-The cache holds the downloads of all runs by digest, in the user's cache directory. It is safe to delete.
+A store holds files by digest, with a note per key that says which file the key stands for. Keys are JSON values such as
+a URL, or an archive's digest and a member. A note is written after its file. A file counts only while its digest equals
+the one in the note. The cache holds the downloads of all runs by digest, in the user's cache directory. It is safe to
+delete.
 """
 
 from __future__ import annotations
 
+import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from nmt_prep.artefacts import atomic_write, flush, link_or_copy, writing
-from nmt_prep.digests import cache_directory, sha256_of
+from nmt_prep.artefacts import atomic_write, flush, link_or_copy, parse_json, parse_json_as, write_json, writing
+from nmt_prep.digests import DigestCache, cache_directory, digest_of, sha256_of
 from nmt_prep.errors import OutputError
-from nmt_prep.sources.address import shown
+from nmt_prep.sources.address import file_name, local_path, shown
 from nmt_prep.sources.fetch import Expected, Fetched, Fetcher
 from nmt_prep.sources.hub import is_repository
 from nmt_prep.sources.hub_files import read_listing
 from nmt_prep.sources.lockfile import Locked, LockFile
-from nmt_prep.store import Store, Stored
+
+_NOTES = ".notes"
+_NOTE = re.compile(r"[0-9a-f]{64}\.json")
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A file of a store: its path relative to the store, SHA-256, and size in bytes."""
+
+    file: str
+    sha256: str
+    size: int
+
+
+class Store:
+    """Files in a directory, found by key or digest; safe to use from threads that work on different keys."""
+
+    def __init__(self, directory: Path, digests: DigestCache) -> None:
+        self.directory = directory
+        self._digests = digests
+
+    def find(self, key: object) -> Stored | None:
+        """Returns the file noted for ``key``; None if there is no note, or the file is missing or damaged."""
+        try:
+            stored = parse_json_as(Stored, parse_json(self._note(key).read_bytes()))
+        except (OSError, ValueError):
+            return None
+        return stored if self._intact(self.directory / stored.file, stored.sha256) else None
+
+    def find_digest(self, sha256: str, name: str) -> Stored | None:
+        """Returns a file by its digest, preferably one with this name; None if there is none."""
+        for path in (self.directory / sha256 / name, *self._files(sha256)):
+            if self._intact(path, sha256):
+                return Stored(str(path.relative_to(self.directory)), sha256, path.stat().st_size)
+        return None
+
+    def note(self, key: object, stored: Stored) -> Stored:
+        """Notes the file of ``key``; the file must be complete on the disk."""
+        self._digests.remember(self.directory / stored.file, stored.sha256)
+        write_json(self._note(key), asdict(stored))
+        return stored
+
+    def forget(self) -> None:
+        """Removes all notes, so that every file is made again; the files stay until then.
+
+        Other files in the directory of notes stay too, since they may be the user's.
+
+        Raises:
+            OutputError: they cannot be removed.
+        """
+        notes = self.directory / _NOTES
+        with writing(notes):
+            for note in notes.iterdir() if notes.is_dir() else ():
+                if _NOTE.fullmatch(note.name):
+                    note.unlink(missing_ok=True)
+
+    def _files(self, sha256: str) -> Iterator[Path]:
+        below = self.directory / sha256
+        return iter(sorted(path for path in below.iterdir() if path.is_file()) if below.is_dir() else [])
+
+    def _intact(self, path: Path, sha256: str) -> bool:
+        try:
+            return self._digests.digest(path) == sha256
+        except OSError:
+            return False
+
+    def _note(self, key: object) -> Path:
+        return self.directory / _NOTES / f"{digest_of(key)}.json"
 
 
 class DownloadCache:
@@ -77,22 +148,49 @@ def _copy_verified(kept: Path, beside: Path, sha256: str) -> None:
 
 
 @dataclass(frozen=True)
-class WantedFile:
-    """A requested file.
+class Needed:
+    """A file that a corpus needs, or an existing vocabulary.
+
+    A repository of the Hugging Face Hub stands for some of its files; the file itself is then the list of all of them.
 
     Attributes:
-        mirrors: addresses of the file.
-        name: the file's name in the store.
-        sha256: expected digest from the config, or from the list of a repository; None without one.
-        corpus: name of a corpus that needs it, for messages.
+        key: ``<split>/<corpus>/<both|source|target|document|scores.name>``, or the key of a vocabulary,
+            ``vocab.from``. A file of a repository adds its number, such as ``/00000``.
+        mirrors: URLs and paths of the file, of which the first gives its name.
+        sha256: expected SHA-256 from the config, or from the list of a repository; None without one.
+        manual: instructions for fetching the file by hand; None if it can be downloaded.
         advice: what to do if the file has another digest than ``sha256``.
     """
 
+    key: str
     mirrors: tuple[str, ...]
-    name: str
     sha256: str | None
-    corpus: str
-    advice: str = "use another mirror"
+    manual: str | None = None
+    advice: str = "correct sha256 in the config, or use another mirror"
+
+    def local(self, base_dir: Path) -> Path | None:
+        """Returns the first mirror that exists if all are local, else None. Local files are not copied."""
+        paths = [local_path(url, base_dir) for url in self.mirrors]
+        known = [path for path in paths if path is not None]
+        if len(known) < len(paths):
+            return None
+        return next((path for path in known if path.exists()), known[0])
+
+    @property
+    def corpus(self) -> str:
+        """Name of the corpus; the key of a vocabulary."""
+        first, _, rest = self.key.partition("/")
+        return first if first.startswith("vocab.") else rest.partition("/")[0]
+
+    @property
+    def is_repository(self) -> bool:
+        """True for a repository of the Hugging Face Hub, which stands for some of its files."""
+        return is_repository(self.mirrors[0])
+
+    @property
+    def name(self) -> str:
+        """Name of the file; the same for all mirrors."""
+        return file_name(self.mirrors[0])
 
 
 @dataclass(frozen=True)
@@ -111,7 +209,7 @@ class Downloads:
     cache: DownloadCache | None
     lock: LockFile
 
-    def get(self, file: WantedFile) -> Stored:
+    def get(self, file: Needed) -> Stored:
         """Puts a file into the store unless it is there; returns its path, digest and size.
 
         Raises:
@@ -139,7 +237,7 @@ class Downloads:
         self.lock.note(locked)
         return stored
 
-    def _expected(self, file: WantedFile) -> Expected | None:
+    def _expected(self, file: Needed) -> Expected | None:
         if file.sha256 is not None:
             return Expected(file.sha256, file.advice)
         locked = self.lock.find(file.mirrors)
@@ -152,7 +250,7 @@ class Downloads:
             locked.commit,
         )
 
-    def _at_hand(self, key: list[str], file: WantedFile, expected: Expected | None) -> Stored | None:
+    def _at_hand(self, key: list[str], file: Needed, expected: Expected | None) -> Stored | None:
         """Finds a file locally; by its first mirror only if no digest is known."""
         if expected is None:
             return None if self.lock.renews(file.mirrors) else self.store.find(key)
@@ -186,7 +284,7 @@ class Downloads:
         return replace(stored, file=file)
 
 
-def download_all(downloads: Downloads, wanted: Sequence[WantedFile], parallel: int) -> dict[WantedFile, Stored]:
+def download_all(downloads: Downloads, wanted: Sequence[Needed], parallel: int) -> dict[Needed, Stored]:
     """Gets files, up to ``parallel`` at once. A failure or Ctrl-C stops all of them; partial files are kept.
 
     Raises:

@@ -18,12 +18,11 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from nmt_prep.artefacts import parse_json
+from nmt_prep.artefacts import parse_json, parse_json_as
 from nmt_prep.errors import DownloadError
 from nmt_prep.runtime import needed_extra
 from nmt_prep.sources.hub import EXTRA, HubAddress, hub_api, hub_errors, is_commit
 from nmt_prep.sources.transfers import TransientError
-from nmt_prep.typed_json import parse_json_as
 
 CONVERTED = "refs/convert/parquet"
 """The branch with the hub's own conversion to Parquet."""

@@ -16,13 +16,12 @@ from pathlib import Path
 
 import filelock
 
-from nmt_prep.artefacts import parse_json, write_json
+from nmt_prep.artefacts import parse_json, parse_json_as, write_json
 from nmt_prep.config import Config
 from nmt_prep.digests import cache_directory, digest_of
 from nmt_prep.errors import ConfigError, OutputError
 from nmt_prep.sources.address import shown
 from nmt_prep.sources.hub import files_of, is_repository
-from nmt_prep.typed_json import parse_json_as
 
 _VERSION = 1
 

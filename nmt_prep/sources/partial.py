@@ -13,12 +13,11 @@ from email.utils import parsedate_to_datetime
 from io import BufferedRandom
 from pathlib import Path
 
-from nmt_prep.artefacts import is_partial, parse_json, write_json, writing
+from nmt_prep.artefacts import is_partial, parse_json, parse_json_as, write_json, writing
 from nmt_prep.config import DownloadSettings as Limits
 from nmt_prep.errors import DownloadError, OutputError
 from nmt_prep.progress import Meter
 from nmt_prep.sources.transfers import Answer, Pace
-from nmt_prep.typed_json import parse_json_as
 
 _NAME = re.compile(r"[0-9a-f]{32}(\.json)?")
 """Names of partial files and of their notes."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nmt_prep.archives.extraction import damage_of, is_plain
+from nmt_prep.artefacts import parse_json_as
 from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.corpora.parquet import check_fields
@@ -15,21 +16,18 @@ from nmt_prep.errors import CorpusError, DownloadError
 from nmt_prep.pipeline.manifest import Counts, Manifest, Workspace, read_manifest
 from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
 from nmt_prep.sources.address import shown
-from nmt_prep.sources.downloads import DownloadCache, Downloads, download_all
+from nmt_prep.sources.downloads import DownloadCache, Downloads, Needed, Store, Stored, download_all
 from nmt_prep.sources.fetch import Fetcher
 from nmt_prep.sources.hub import repository_address
 from nmt_prep.sources.hub_files import HubFile, Listing, files_of_split, read_listing, vocabulary_file
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.sources.partial import remove_partials
 from nmt_prep.stages.needed_files import (
-    Needed,
     fetched_corpora,
     needed_by,
     needed_files,
     needed_vocabularies,
 )
-from nmt_prep.store import Store, Stored
-from nmt_prep.typed_json import parse_json_as
 
 
 @dataclass(frozen=True)
@@ -216,9 +214,8 @@ def _fetch_all(files: list[Needed], job: Job) -> dict[str, Stored]:
         cache=DownloadCache() if options.cache else None,
         lock=job.lock,
     )
-    wanted = [file.wanted() for file in files]
-    results = download_all(downloads, wanted, options.parallel)
-    return {file.mirrors[0]: results[file] for file in wanted}
+    results = download_all(downloads, files, options.parallel)
+    return {file.mirrors[0]: results[file] for file in files}
 
 
 def _distinct(files: Iterable[Needed]) -> list[Needed]:

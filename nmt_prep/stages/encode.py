@@ -14,7 +14,7 @@ from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
-from nmt_prep.artefacts import link_files
+from nmt_prep.artefacts import link_files, parse_json_as
 from nmt_prep.config import Config, Corpus
 from nmt_prep.config.pairs import LanguagePair
 from nmt_prep.corpora.parts import PairFile, other_columns
@@ -65,7 +65,6 @@ from nmt_prep.stages.pair_files import pair_files, pair_stages
 from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
 from nmt_prep.subwords.facts import VocabularyFacts
 from nmt_prep.subwords.frame import Frame
-from nmt_prep.typed_json import parse_json_as
 
 Parts: TypeAlias = "Mapping[str, Sequence[PairFile]]"
 """Parts of pairs by split, in order."""

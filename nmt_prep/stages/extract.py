@@ -27,10 +27,9 @@ from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
 from nmt_prep.sources.address import shown
-from nmt_prep.sources.downloads import DownloadCache
+from nmt_prep.sources.downloads import DownloadCache, Needed, Store, Stored
 from nmt_prep.stages.download import Download, Downloaded, downloaded_files
-from nmt_prep.stages.needed_files import SACREBLEU, Needed, fetched_corpora, needed_by
-from nmt_prep.store import Store, Stored
+from nmt_prep.stages.needed_files import SACREBLEU, fetched_corpora, needed_by
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
-from pathlib import Path
 
 from nmt_prep.cleaning.decontamination.sets import evaluation_corpora
 from nmt_prep.config import Config, ExistingVocab
@@ -15,61 +13,9 @@ from nmt_prep.config.url import is_hub_id
 from nmt_prep.corpora.registry import column_files
 from nmt_prep.errors import ConfigError
 from nmt_prep.sides import SIDES
-from nmt_prep.sources.address import file_name, local_path
-from nmt_prep.sources.downloads import WantedFile
-from nmt_prep.sources.hub import Kind, is_repository, repository_address
+from nmt_prep.sources.downloads import Needed
+from nmt_prep.sources.hub import Kind, repository_address
 from nmt_prep.subwords.byte_bpe.files import OPENAI_NAMES
-
-
-@dataclass(frozen=True)
-class Needed:
-    """A file that a corpus needs, or an existing vocabulary.
-
-    A repository of the Hugging Face Hub stands for some of its files; the file itself is then the list of all of them.
-
-    Attributes:
-        key: ``<split>/<corpus>/<both|source|target|document|scores.name>``, or the key of a vocabulary,
-            ``vocab.from``. A file of a repository adds its number, such as ``/00000``.
-        mirrors: URLs and paths of the file, of which the first gives its name.
-        sha256: expected SHA-256 from the config, or from the list of a repository; None without one.
-        manual: instructions for fetching the file by hand; None if it can be downloaded.
-        advice: what to do if the file has another digest than ``sha256``.
-    """
-
-    key: str
-    mirrors: tuple[str, ...]
-    sha256: str | None
-    manual: str | None = None
-    advice: str = "correct sha256 in the config, or use another mirror"
-
-    def local(self, base_dir: Path) -> Path | None:
-        """Returns the first mirror that exists if all are local, else None. Local files are not copied."""
-        paths = [local_path(url, base_dir) for url in self.mirrors]
-        known = [path for path in paths if path is not None]
-        if len(known) < len(paths):
-            return None
-        return next((path for path in known if path.exists()), known[0])
-
-    @property
-    def corpus(self) -> str:
-        """Name of the corpus; the key of a vocabulary."""
-        first, _, rest = self.key.partition("/")
-        return first if first.startswith("vocab.") else rest.partition("/")[0]
-
-    @property
-    def is_repository(self) -> bool:
-        """True for a repository of the Hugging Face Hub, which stands for some of its files."""
-        return is_repository(self.mirrors[0])
-
-    @property
-    def name(self) -> str:
-        """Name of the file; the same for all mirrors."""
-        return file_name(self.mirrors[0])
-
-    def wanted(self) -> WantedFile:
-        """Returns the file as it is asked for."""
-        return WantedFile(self.mirrors, self.name, self.sha256, self.corpus, self.advice)
-
 
 SACREBLEU = "sacrebleu:"
 """Stands for the split of corpora of sacrebleu that are only evaluation sets. No split has this name."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from nmt_prep.artefacts import link_files, write_json
+from nmt_prep.artefacts import link_files, parse_json_as, write_json
 from nmt_prep.config import Config
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.digests import digest_of
@@ -32,7 +32,6 @@ from nmt_prep.stages.pair_files import pair_files, pair_stages
 from nmt_prep.stages.shuffled_text import SPILL_TEXT, Wanted, shuffled_text
 from nmt_prep.stages.vocab import Vocabulary
 from nmt_prep.subwords import Tokenizer
-from nmt_prep.typed_json import parse_json_as
 
 DESCRIPTION = "output.json"
 """Name of the file that describes an output."""

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from nmt_prep import __version__
-from nmt_prep.artefacts import atomic_write
+from nmt_prep.artefacts import as_json, atomic_write
 from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.health.judging import encoded_warnings
@@ -31,7 +31,6 @@ from nmt_prep.stages.encode import Encode, licence_settings
 from nmt_prep.stages.sample import Sample
 from nmt_prep.stages.sentences import Sentences, documents_stages
 from nmt_prep.stages.vocab import Vocabulary
-from nmt_prep.typed_json import as_json
 
 
 class Report(Stage[NoOutput, None]):

@@ -10,10 +10,9 @@ import pytest
 from nmt_prep.config import DownloadSettings as Limits
 from nmt_prep.errors import DownloadError
 from nmt_prep.progress import Progress
-from nmt_prep.sources.downloads import Downloads, WantedFile, download_all
+from nmt_prep.sources.downloads import Downloads, Needed, Stored, download_all
 from nmt_prep.sources.fetch import Fetcher
 from nmt_prep.sources.transfers import FetchStoppedError
-from nmt_prep.store import Stored
 from tests.guard import PATIENCE
 from tests.sources.stalling import stalling
 
@@ -25,7 +24,7 @@ class FakeDownloads:
         self.fetcher = Fetcher(place, place, Limits(), Progress())
         self.waiting = threading.Event()
 
-    def get(self, file: WantedFile) -> Stored:
+    def get(self, file: Needed) -> Stored:
         if file.name == "missing":  # the other file is being fetched by then
             self.waiting.wait()
         if file.name == "stuck":
@@ -38,7 +37,7 @@ class FakeDownloads:
 
 
 def get(downloads: FakeDownloads, names: list[str], at_once: int = 2) -> list[str]:
-    wanted = [WantedFile((name,), name, None, "c") for name in names]
+    wanted = [Needed(f"train/c/{name}", (name,), None) for name in names]
     return sorted(file.name for file in download_all(cast(Downloads, downloads), wanted, at_once))
 
 

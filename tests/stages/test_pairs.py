@@ -8,12 +8,12 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from nmt_prep.artefacts import parse_json_as
 from nmt_prep.checks import check_config
 from nmt_prep.config import Config
 from nmt_prep.records.dataset_json import load_dataset_info
 from nmt_prep.runner import run
 from nmt_prep.stages.align import AlignOutput
-from nmt_prep.typed_json import parse_json_as
 from tests.reference.mmap import read_fairseq
 from tests.stages.runs import manifest
 

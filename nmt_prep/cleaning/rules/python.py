@@ -30,9 +30,9 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Field, model_validator
 
-from nmt_prep.children import unstoppable
 from nmt_prep.cleaning.rule import Context, OwnBounds, Pairs, Rule, Values
 from nmt_prep.errors import CleaningError
+from nmt_prep.runtime import unstoppable
 from nmt_prep.sides import SIDES
 
 ENTRY_POINTS = "nmt_prep.rules"

@@ -19,11 +19,10 @@ import pyarrow as pa
 import regex
 from pydantic import Field, field_validator, model_validator
 
-from nmt_prep.children import unstoppable
 from nmt_prep.cleaning.rule import NOT_FOUND, YES_OR_NO, Bounds, Context, PairError, Pairs, Rule, Values
 from nmt_prep.config import Section
 from nmt_prep.config.section import Name
-from nmt_prep.runtime import available_cores
+from nmt_prep.runtime import available_cores, unstoppable
 from nmt_prep.sides import Side
 
 SECONDS = 10.0

@@ -14,7 +14,7 @@ import pyarrow as pa
 from nmt_prep.align.links import Links, pharaoh_text, piece_links, pieces_of
 from nmt_prep.align.shortlist import LexicalCounts, write_shortlist
 from nmt_prep.align.vocabulary import words_of
-from nmt_prep.artefacts import output_file, writing
+from nmt_prep.artefacts import output_file, parse_json_as, writing
 from nmt_prep.checks import load_config
 from nmt_prep.cli.options import STANDARD_OUTPUT, check_outputs, files_of_run
 from nmt_prep.cli.terminal import SafeConsole
@@ -30,7 +30,6 @@ from nmt_prep.stages.align import Align, AlignedPart, AlignOutput
 from nmt_prep.stages.vocab import BuiltVocabulary, VocabOutput, Vocabulary
 from nmt_prep.subwords.piece_text import PieceText
 from nmt_prep.subwords.tokenizer import Tokenizer
-from nmt_prep.typed_json import parse_json_as
 
 
 def write_links(config: Path, overrides: Iterable[str], split: str, output: Path | None) -> None:

@@ -52,12 +52,11 @@ from nmt_prep.lines.blocks import spans
 from nmt_prep.progress import Progress
 from nmt_prep.runtime import available_cores
 from nmt_prep.sides import SIDES, Side
-from nmt_prep.sources.downloads import DownloadCache, Downloads, WantedFile, download_all
+from nmt_prep.sources.downloads import DownloadCache, Downloads, Store, download_all
 from nmt_prep.sources.fetch import Fetcher
 from nmt_prep.sources.lockfile import LockFile, lock_path
 from nmt_prep.stages.extract import wanted_by
 from nmt_prep.stages.needed_files import SACREBLEU
-from nmt_prep.store import Store
 
 _TAB = ord("\t")
 
@@ -324,13 +323,12 @@ def _fetched(corpora: Sequence[Corpus], config: Path, directory: Path, progress:
     downloads = Downloads(store, fetcher, DownloadCache(), lock)
     wanted = [list(wanted_by(SACREBLEU, corpus)) for corpus in corpora]
     needed = {file.container.mirrors: file.container for files in wanted for file in files}
-    asked = {key: WantedFile(key, file.name, file.sha256, file.corpus) for key, file in needed.items()}
-    stored = download_all(downloads, list(asked.values()), options.parallel)
+    stored = download_all(downloads, list(needed.values()), options.parallel)
     lock.finish()
     for number, files in enumerate(wanted):
         extracted = {file.key.rpartition("/")[2]: directory / f"{number}-{index}" for index, file in enumerate(files)}
         for file, path in zip(files, extracted.values(), strict=True):
-            held = stored[asked[file.container.mirrors]]
+            held = stored[needed[file.container.mirrors]]
             archive = Archive(store.directory / held.file, file.container.name, held.sha256)
             extract_members(archive, [file.member], lambda _, path=path: path, limits, lambda _: None)  # type: ignore[misc]
         yield extracted

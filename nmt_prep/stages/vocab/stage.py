@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from nmt_prep.artefacts import write_json
+from nmt_prep.artefacts import as_json, write_json
 from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.config.vocab import VocabOptions
 from nmt_prep.health.warning import HealthWarning, Warnings
@@ -19,7 +19,6 @@ from nmt_prep.stages.vocab.existing import check_local, existing_settings, insta
 from nmt_prep.stages.vocab.training import COUNT, TRAIN, SampleFile, VocabularyTask, count_tasks
 from nmt_prep.subwords import dialect_of
 from nmt_prep.subwords.facts import BuiltVocabulary, VocabularyFacts
-from nmt_prep.typed_json import as_json
 
 _FAR_FROM_ASKED = 10  # percent
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from nmt_prep.artefacts import parse_json_as
 from nmt_prep.corpora import slices
 from nmt_prep.stages.compile import health
 from nmt_prep.stages.compile.health import CompileObserved
-from nmt_prep.typed_json import parse_json_as
 from tests.stages.runs import config_of, manifest, run
 
 

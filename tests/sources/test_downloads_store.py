@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nmt_prep.digests import DigestCache
-from nmt_prep.store import Store, Stored
+from nmt_prep.sources.downloads import Store, Stored
 
 ABC = hashlib.sha256(b"abc").hexdigest()
 

@@ -35,6 +35,8 @@ def completed(corpus: Corpus, languages: Languages | None) -> tuple[Corpus, list
         The corpus with the url, members, format and fields that its catalogue id stands for, and its problems; without
         an id, the same corpus.
     """
+    if corpus.pivot is not None:
+        return corpus, []  # checked with its types
     if corpus.format is not None and (problem := _format_problem(corpus.format)):
         return corpus, [(("format",), problem)]
     address, hub_id = corpus.url.catalogue_id, corpus.url.hub_id

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from nmt_prep.checks.corpora import completed
 from nmt_prep.config import Config, Corpus, ExistingVocab, Languages
+from nmt_prep.config.corpus import ColumnPlace
 from nmt_prep.config.pairs import MULTIPLE, LanguagePair, asked_pairs
 from nmt_prep.config.problems import KeyPath, Problem
 from nmt_prep.corpora.registry import format_of, reader_of
@@ -23,17 +24,19 @@ from nmt_prep.sides import SIDES
 def by_pair(config: Config) -> tuple[Config, list[Problem]]:
     """Returns a config whose corpora have one pair of languages each and are completed, and its problems."""
     assert config.pairs is not None
+    asked, problems = asked_pairs(config.pairs), list[Problem]()
+    config = _with_joined_languages(config, problems)
     train = config.splits["train"]
-    asked = asked_pairs(config.pairs) or tuple(
+    asked = asked or tuple(
         dict.fromkeys(way for corpus in train for pair in _pairs_of(corpus) for way in _directions(corpus, pair))
     )
-    problems: list[Problem] = []
     splits: dict[str, tuple[Corpus, ...]] = {}
     for split in sorted(config.splits, key=lambda split: split != "train"):
         made: list[Corpus] = []
-        for number, corpus in enumerate(config.splits[split]):
+        for number, corpus in sorted(enumerate(config.splits[split]), key=lambda item: item[1].pivot is not None):
             for pair, both, single in _divided(corpus, asked, problems, ("splits", split, number)):
-                whole, wrong = completed(single, _languages_in_files(single, pair))
+                joins = single.pivot is not None
+                whole, wrong = _joining(single, made) if joins else completed(single, _languages_in_files(single, pair))
                 problems += [(("splits", split, number, *path), problem) for path, problem in wrong]
                 made.append(_used(whole, pair, config, both=both))
         splits[split] = tuple(made)
@@ -53,9 +56,71 @@ def only_with_pairs(config: Config) -> Iterator[Problem]:
             yield (key,), "is for a config with pairs; give tag to each corpus, or pairs instead of languages"
     for split, corpora in config.splits.items():
         for number, corpus in enumerate(corpora):
-            for key in ("both_directions", "texts"):
+            for key in ("both_directions", "texts", "pivot"):
                 if getattr(corpus, key):
                     yield ("splits", split, number, key), "is for a config with pairs; give pairs instead of languages"
+
+
+def _with_joined_languages(config: Config, problems: list[Problem]) -> Config:
+    """Returns a config whose corpora with a pivot have the languages that they join, if they can."""
+    splits: dict[str, tuple[Corpus, ...]] = {}
+    for split, corpora in config.splits.items():
+        made = [*corpora]
+        for number, corpus in enumerate(corpora):
+            if corpus.pivot is None:
+                continue
+            try:
+                made[number] = corpus.model_copy(update={"languages": _joined_languages(corpus, corpora)})
+            except ValueError as error:
+                problems.append((("splits", split, number, "corpora"), str(error)))
+        splits[split] = tuple(made)
+    return config.model_copy(update={"splits": splits})
+
+
+def _joined_languages(corpus: Corpus, others: Sequence[Corpus]) -> Languages:
+    """Returns the languages that a corpus with a pivot joins: those of its two corpora beside the pivot.
+
+    Raises:
+        ValueError: there are no such corpora.
+    """
+    pairs = {
+        name: pair
+        for other in others
+        for pair in _pairs_of(other)
+        for name in ([f"{other.name}.{way}" for way in (pair, pair.reverse)] if other.texts else [other.name])
+        if corpus.pivot in pair and other.role == "parallel" and other.pivot is None
+    }
+    languages: list[str] = []
+    for name in corpus.corpora or ():
+        if name not in pairs:
+            known = ", ".join(pairs) or "none"
+            raise ValueError(f"{name!r} is no corpus of the split with the language {corpus.pivot}; there is {known}")
+        languages += (language for language in pairs[name] if language != corpus.pivot)
+    if len(set(languages)) < 2:
+        raise ValueError(f"both corpora have {languages[0]} beside {corpus.pivot}; name corpora of different languages")
+    return LanguagePair(*languages).languages
+
+
+def _joining(corpus: Corpus, others: Sequence[Corpus]) -> tuple[Corpus, list[Problem]]:
+    """Returns a corpus with a pivot with the names of the divided corpora, and the scores and licences of both."""
+    both: list[Corpus] = []
+    for name in corpus.corpora or ():
+        found = [other for other in others if other.pair is not None and name in _names_of(other, other.pair)]
+        if not found:
+            return corpus, [(("corpora",), f"the pair of {name} is not in pairs; add it there")]
+        both += found[:1]
+    licences = dict.fromkeys(other.licence for other in both if other.licence is not None)
+    joined = {
+        "corpora": tuple(other.name for other in both),
+        "scores": {name: ColumnPlace(at=name) for name in both[0].scores if name in both[1].scores},
+        "licence": corpus.licence or " AND ".join(licences) or None,
+    }
+    return corpus.model_copy(update=joined), []
+
+
+def _names_of(corpus: Corpus, pair: LanguagePair) -> tuple[str, str]:
+    """Returns the names of a corpus and of its other direction."""
+    return corpus.name, f"{corpus.name.removesuffix(f'.{pair}')}.{pair.reverse}"
 
 
 def _divided(
@@ -69,6 +134,8 @@ def _divided(
         problems: receives the problems of the corpus.
         path: its key.
     """
+    if corpus.pivot is not None and corpus.languages is None:
+        return  # the problem is known
     if (corpus.languages is None) == (corpus.texts is None):
         problems.append(
             (path, "in a config with pairs, give languages ({source: …, target: …}), or texts for several languages")
@@ -108,6 +175,8 @@ def _of_pair(corpus: Corpus, pair: LanguagePair, *, swapped: bool) -> Corpus:
     Raises:
         ValueError: its format has no places for several texts.
     """
+    if corpus.corpora is not None:
+        return corpus.model_copy(update={"corpora": corpus.corpora[:: -1 if swapped else 1], "languages": None})
     given = corpus.model_dump(exclude_unset=True, exclude={"languages", "texts", "both_directions"})
     kind = format_of(corpus)
     multilingual = reader_of(kind).multilingual
@@ -153,8 +222,7 @@ def _used(corpus: Corpus, pair: LanguagePair, config: Config, *, both: bool) -> 
 
     reverse = None
     if both:
-        base = corpus.name.removesuffix(f".{pair}")
-        named = {"name": f"{base}.{pair.reverse}", **tagged(pair.reverse)}
+        named = {"name": _names_of(corpus, pair)[1], **tagged(pair.reverse)}
         reverse = corpus.model_copy(update=named).used_as(pair.reverse, None)
     return corpus.model_copy(update=tagged(pair)).used_as(pair, reverse)
 

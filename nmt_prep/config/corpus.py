@@ -141,6 +141,14 @@ class Corpus(Section):
     """a list of languages, or a mapping from languages to places such as {en: 0, de: 1, cs: 2}, in a config with pairs:
     the languages of a corpus of several. A place is a column (tsv, csv), a path of field names (jsonl, parquet), the
     language tag in the file (tmx, xliff, wmt_xml) or a member of the archive (plain)"""
+    pivot: CheckedTag | None = None
+    """a language tag, in place of url in a config with pairs: join two corpora on lines in this language that are equal
+    but for case, punctuation and spaces"""
+    corpora: Annotated[tuple[Name, ...], Field(min_length=2, max_length=2)] | None = None
+    """a list of the names of two corpora of the same split: the corpora that pivot joins, the source side first"""
+    translations: Annotated[int, Field(ge=1, le=8)] = 3
+    """a number from 1 to 8: how many different translations of a line of the pivot to use of each corpus, from the
+    first one on"""
     references: Literal["all"] | Translators | None = None
     """a translator, a list of them, or all: the references to read, each giving its own pairs (wmt_xml, sgm)"""
     systems: Literal["all"] | Translators | None = None
@@ -196,6 +204,21 @@ class Corpus(Section):
             "scores": {**(scores if isinstance(scores, dict) else {}), "sentences": {"at": "score"}},
         }
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_joined_corpora(cls, data: Any) -> Any:
+        """Adds to a corpus with a pivot, which has no files, what other corpora have."""
+        if not isinstance(data, dict) or data.get("pivot") is None:
+            return data
+        made: dict[str, Any] = {"url": {"both": (f"pivot:{data['pivot']}",)}, "format": "parquet"}
+        known = {"name", "pivot", "corpora", "translations", "both_directions", "tag", "licence"}
+        for key in sorted(data.keys() - known):
+            if data[key] != made.get(key):
+                raise ValueError(
+                    f"{key} is for a corpus with files, and pivot joins two others; remove one of the keys"
+                )
+        return {**data, **made}
+
     @model_validator(mode="after")
     def _fits(self) -> Corpus:
         for problem in self._problems():
@@ -211,6 +234,8 @@ class Corpus(Section):
             yield "split is for a data set that url names by an hf: id"
         if self.url.hub_id is not None and self.sha256.both is not None:
             yield "sha256 is for one file; the lock file, or a commit after @ in url, keeps a data set as it is"
+        if (self.pivot is None) != (self.corpora is None):
+            yield "pivot and corpora belong together: the language to join by, and the two corpora to join"
         if self.documents is not None:
             yield from self._document_problems(self.documents)
         if self.awaits_catalogue:
@@ -240,6 +265,16 @@ class Corpus(Section):
         """True for documents in directories, or in a list of paths, which are read in their places."""
         directory = self.url.source is not None and self.url.source[0].endswith("/")
         return self.documents is not None and (directory or self.documents.format == "list")
+
+    @property
+    def is_fetched(self) -> bool:
+        """True if it has files that the stages download and extract bring."""
+        return not self.is_local and self.pivot is None
+
+    @property
+    def is_made(self) -> bool:
+        """True if the program makes the pairs, from documents or by joining other corpora."""
+        return self.documents is not None or self.pivot is not None
 
     @property
     def pair(self) -> LanguagePair | None:

@@ -28,8 +28,12 @@ UNKNOWN_NAME = "unknown_name"
 
 def problems_of(error: ValidationError, root: type[BaseModel], lines: Mapping[KeyPath, int]) -> set[str]:
     """Returns a line of text for each problem in ``root``: key, line if known, what was found and what is allowed."""
-    # Pydantic also reports a list with wrong items as too short; keep that report for empty lists only.
-    details = [detail for detail in error.errors() if detail["type"] != "too_short" or not detail["input"]]
+    # Pydantic also reports a list with wrong items as too short; keep that report for lists that are.
+    details = [
+        detail
+        for detail in error.errors()
+        if detail["type"] != "too_short" or len(detail["input"]) < detail["ctx"]["min_length"]
+    ]
     return {_problem(detail, root, lines) for detail in details}
 
 

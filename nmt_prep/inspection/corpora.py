@@ -205,8 +205,9 @@ class _Examined:
         """Returns the facts about the corpus, with its first pairs; ``pairs`` is their number."""
         facts = CorpusFacts(self.split, self.corpus.name, format_of(self.corpus))
         beginnings = self._beginnings(facts)
-        if self.corpus.documents is not None:
-            facts.unseen.append("the pairs, before the stage sentences aligns the documents")
+        if self.corpus.is_made:
+            made = "sentences aligns the documents" if self.corpus.documents else "compile joins the corpora"
+            facts.unseen.append(f"the pairs, before the stage {made}")
             return facts
         groups, sides = self._groups(facts, beginnings), observed_sides(self.corpus)
         if not groups and facts.unseen:

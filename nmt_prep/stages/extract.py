@@ -66,7 +66,7 @@ class CorpusFile:
 
 def wanted_by(split: str, corpus: Corpus) -> Iterator[Wanted]:
     """Yields the files that the reader of a corpus needs, one for each of its parts, and the files of columns."""
-    if corpus.is_local:
+    if not corpus.is_fetched:
         return
     containers = {needed.key.rpartition("/")[2]: needed for needed in needed_by(split, corpus)}
     for part in parts_of(corpus):
@@ -371,7 +371,7 @@ def _are_whole(directory: Path, result: ExtractedMembers) -> bool:
 def _check_counts(config: Config, files: Mapping[str, Sequence[CorpusFile]]) -> None:
     """Raises if the patterns of the two sides match different numbers of files, or that of a column more than one."""
     for split, corpus in fetched_corpora(config):
-        if corpus.is_local:
+        if not corpus.is_fetched:
             continue
         counts = {part: len(files[f"{split}/{corpus.name}/{part}"]) for part in parts_of(corpus)}
         if len(set(counts.values())) > 1:

@@ -34,7 +34,7 @@ from nmt_prep.stages.compile import corpus_files, file_steps
 from nmt_prep.stages.compile.slices import whole_steps
 from nmt_prep.stages.compile.tasks import drop_reason, kept_rows
 from nmt_prep.stages.encode import Encode
-from nmt_prep.stages.pair_files import pair_files
+from nmt_prep.stages.pair_files import compiled_pairs, pair_files
 
 _SHOWN = 400
 """Characters of a side in a message."""
@@ -236,7 +236,6 @@ class CorpusRows:
         self._split = split
         self._name = name
         self._source = corpus_files(outputs, split, index, self._corpus)
-        self._steps = whole_steps(self._source.files[0], file_steps(outputs, split, self._corpus))
 
     def row_of(self, number: int) -> int:
         """Returns the row of the n-th compiled pair, counted from 0, of a corpus whose parts have no rows.
@@ -303,6 +302,8 @@ class CorpusRows:
         Raises:
             CorpusError: a file cannot be read.
         """
+        if self._corpus.corpora is not None:
+            return [FilePlace("both", f"{' and '.join(self._corpus.corpora)}, joined", "pair", row + 1)]
         reader = reader_of(format_of(self._corpus))
         unit: Literal["line", "pair"] = "line" if reader.lines_apart and not reader.quote else "pair"
         for files in self._source.files:
@@ -336,7 +337,10 @@ class CorpusRows:
         raise OutputError(f"{self._source.where} has more pairs than were compiled; run again")
 
     def _batches(self) -> Iterator[PairBatch]:
-        lines = whole_lines(self._steps) if self._steps else None
+        if self._corpus.pivot is not None:
+            return compiled_pairs(self._outputs, self._split, self._corpus.name)
+        steps = whole_steps(self._source.files[0], file_steps(self._outputs, self._split, self._corpus))
+        lines = whole_lines(steps) if steps else None
         reader = open_corpus(self._corpus, self._source.files, self._outputs.config.languages, lines)
         return numbered(reader.pairs(), 0)
 

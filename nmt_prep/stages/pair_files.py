@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+import pyarrow as pa
+
 from nmt_prep.config import Config, Corpus
-from nmt_prep.corpora.parts import PairFile
+from nmt_prep.corpora import PairBatch, iter_pairs
+from nmt_prep.corpora.parts import PairFile, scores_of
 from nmt_prep.pipeline.stage import AnyStage, Outputs
+from nmt_prep.sides import SIDES
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
 
@@ -44,3 +48,16 @@ def compiled_files(job: Outputs) -> dict[str, list[PairFile]]:
     """Returns the compiled files, by split, in order."""
     directory = job.directory_of(Compile)
     return {split: [part.below(directory) for part in parts] for split, parts in job.read(Compile).parts.items()}
+
+
+def compiled_pairs(job: Outputs, split: str, corpus: str) -> Iterator[PairBatch]:
+    """Yields the compiled pairs of a corpus, whose parts have rows, with their scores.
+
+    Raises:
+        CorpusError: a part cannot be read.
+    """
+    for part in compiled_files(job)[split]:
+        for batch in iter_pairs(part.path) if part.corpus == corpus else ():
+            source, target = (batch.column(side).cast(pa.large_string()) for side in SIDES)
+            scores = {f"scores.{name}": pa.array(values) for name, values in scores_of(batch).items()}
+            yield PairBatch(source, target, rows=batch.column("row").to_numpy(), columns=scores)

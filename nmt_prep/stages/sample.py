@@ -262,6 +262,8 @@ def sampled_sides(config: Config) -> dict[str, list[tuple[Side, Side, str]]]:
     sampled: dict[str, list[tuple[Side, Side, str]]] = {}
     for corpus in config.splits["train"]:
         pair, chosen = corpus.pair, sampled.setdefault(corpus.name, [])
+        if corpus.pivot is not None:
+            continue  # its lines are those of other corpora
         if pair is None:
             chosen.extend((side, side, "") for side in SIDES)
             continue

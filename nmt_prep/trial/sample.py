@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,7 +21,6 @@ from nmt_prep.cleaning.rejects import sample_keys
 from nmt_prep.cleaning.rule import Values
 from nmt_prep.config import Config
 from nmt_prep.corpora import PairBatch, format_of, iter_pairs, open_corpus, parts_of, reader_of
-from nmt_prep.corpora.parts import scores_of
 from nmt_prep.corpora.reader import numbered
 from nmt_prep.corpora.scores import ColumnLines, with_columns
 from nmt_prep.digests import sha256_of
@@ -40,7 +39,7 @@ from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.compile.slices import CorpusFiles
 from nmt_prep.stages.compile.tasks import kept_rows
 from nmt_prep.stages.extract import Wanted, wanted_by
-from nmt_prep.stages.pair_files import compiled_files
+from nmt_prep.stages.pair_files import compiled_files, compiled_pairs
 
 LEAST, MOST = 500, 20_000
 """Least number of pairs of a corpus, and the most pairs in all."""
@@ -131,7 +130,11 @@ def draw(config: Config, run: Run, number: int, asked: Mapping[str, Collection[i
         CorpusError: a corpus cannot be read.
         NmtPrepError: a file is missing or unusable.
     """
-    corpora = [of for of in cleaned_corpora(config) if of.corpus.role != "vocab"]
+    corpora = [
+        of
+        for of in cleaned_corpora(config)
+        if of.corpus.role != "vocab" and (run.compiled or of.corpus.pivot is None)  # joined pairs are in no files
+    ]
     share = min(max(number // len(corpora), LEAST), MOST // len(corpora))
     if not share:
         raise ArgumentError(f"a sample has at most {MOST:,} pairs, but the config cleans {len(corpora):,} corpora")
@@ -144,7 +147,8 @@ def draw(config: Config, run: Run, number: int, asked: Mapping[str, Collection[i
             rows = asked.get(f"{of.split}/{of.corpus.name}", ())
             pool = _Pool(share, config.seed, of.corpus.name, rows)
             if run.compiled:
-                drawn.append(_from_parts(of, pool, run.outputs))
+                pool.add(compiled_pairs(run.outputs, of.split, of.corpus.name))
+                drawn.append(pool.drawn(of))
             else:
                 drawn.append(_from_files(of, pool, config, looker, directory / str(place)))
     return drawn
@@ -209,21 +213,6 @@ class _Pool:
 
 def _numbers(scores: pa.Array) -> Values:
     return np.asarray(scores.to_numpy(zero_copy_only=False), np.float64)
-
-
-def _from_parts(of: CleanedCorpus, pool: _Pool, outputs: Outputs) -> Drawn:
-    """Returns pairs of the compiled parts of a run."""
-
-    def batches(path: Path) -> Iterator[PairBatch]:
-        for batch in iter_pairs(path):
-            source, target = (batch.column(side).cast(pa.large_string()) for side in SIDES)
-            scores = {f"{SCORES}{name}": pa.array(values) for name, values in scores_of(batch).items()}
-            yield PairBatch(source, target, rows=batch.column("row").to_numpy(), columns=scores)
-
-    for part in compiled_files(outputs)[of.split]:
-        if part.corpus == of.corpus.name:
-            pool.add(batches(part.path))
-    return pool.drawn(of)
 
 
 def _from_files(of: CleanedCorpus, pool: _Pool, config: Config, looker: Looker, directory: Path) -> Drawn:

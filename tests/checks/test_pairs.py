@@ -69,6 +69,21 @@ def test_tags_follow_from_the_pair_and_become_pieces() -> None:
     assert getattr(config.vocab, "reserved", ()) == ("<2deu_Latn>", "deu_Latn", "<2eng_Latn>", "eng_Latn")
 
 
+JOINED = {"name": "via", "pivot": "en", "corpora": ["books", "news.pt-BR-en"]}
+
+
+def test_a_pivot_joins_the_other_languages_of_two_corpora() -> None:
+    config = check("all", {**JOINED, "both_directions": True}, {**BOOKS, "licence": "A"}, {**NEWS, "licence": "B"})
+    names = ["books", "news.en-de", "news.de-en", "news.en-pt-BR", "news.pt-BR-en", "news.de-pt-BR", "news.pt-BR-de"]
+    assert [*directions(config)] == [*names, "via", "via.pt-BR-de"]
+    via = config.splits["train"][-1]
+    assert (str(via.pair), via.corpora, via.licence) == ("de-pt-BR", ("books", "news.en-pt-BR"), "A AND B")
+    [*_, turned] = check(["pt-BR-de", "en-de", "en-pt-BR"], JOINED | {"both_directions": True}, BOOKS, NEWS).splits[
+        "train"
+    ]
+    assert (str(turned.pair), turned.corpora) == ("pt-BR-de", ("news.en-pt-BR", "books"))
+
+
 TMX = {"name": "memory", "url": "m.tmx", "texts": {"en": "en-US", "de": "de"}}
 
 
@@ -97,6 +112,32 @@ def test_places_are_what_the_format_has() -> None:
         ("all", [{"name": "p", "url": "a.po", "texts": ["en", "de"]}], {}, "format po has no places for several"),
         ("all", [BOTH, {**BOOKS, "name": "books.de-en"}], {}, "two corpora are named 'books.de-en'"),
         ("all", [BOOKS, {**BOTH, "name": "b"}], {"splits": {"train": [NEWS], "test": [BOOKS]}}, "language pt-BR of"),
+        (
+            "all",
+            [BOOKS, NEWS, {**JOINED, "corpora": ["books", "x"]}],
+            {},
+            "train.2.corpora: 'x' is no corpus of the split",
+        ),
+        (
+            "all",
+            [BOOKS, {**JOINED, "corpora": ["books"]}],
+            {},
+            "splits.train.1.corpora: found a list of 1; allowed: a list of",
+        ),
+        ("all", [BOOKS, NEWS, {**JOINED, "corpora": ["books", "news.de-en"]}], {}, "both corpora have de beside en"),
+        (
+            "all",
+            [BOOKS, NEWS, {**JOINED, "format": "tsv"}],
+            {},
+            "format is for a corpus with files, and pivot joins two",
+        ),
+        ("all", [BOOKS, {**BOOKS, "name": "b", "corpora": ["a", "b"]}], {}, "pivot and corpora belong together"),
+        (
+            ["en-de", "de-pt-BR"],
+            [BOOKS, NEWS, JOINED],
+            {},
+            "train.2.corpora: the pair of news.pt-BR-en is not in pairs",
+        ),
         (None, [BOTH], {"languages": {"source": "en", "target": "de"}}, "both_directions: is for a config with pairs"),
         (None, [BOOKS], {"languages": {"source": "en", "target": "de"}, "codes": {"en": "e"}}, "codes: is for a"),
     ],

@@ -233,7 +233,7 @@ def _refuse_same_digests(job: Job) -> None:
     extracted = job.read(Extract).files
 
     def digests(split: str, corpus: Corpus) -> tuple[object, ...]:
-        if corpus.documents is not None:
+        if corpus.is_made:
             return split, corpus.name
         parts = (extracted[f"{split}/{corpus.name}/{part}"] for part in parts_of(corpus))
         options = corpus.model_dump(include={"columns", "fields", "languages", "references", "systems"})

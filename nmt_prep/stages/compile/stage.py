@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from pathlib import Path
+from typing import Any
 
 from nmt_prep.config import Config, Corpus
 from nmt_prep.config.section import Languages
@@ -22,7 +23,7 @@ from nmt_prep.digests import FileSteps
 from nmt_prep.health.judging import drops_most, loss_warning
 from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.manifest import Counts
-from nmt_prep.pipeline.rounds import Rounds
+from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Outputs, Result, Stage
 from nmt_prep.stages.compile.health import (
     IN_TRAIN,
@@ -32,6 +33,7 @@ from nmt_prep.stages.compile.health import (
     is_judged_cleaned,
     look_at,
 )
+from nmt_prep.stages.compile.joining import JOIN_ROUNDS, Joined, has_pivots, join_corpora
 from nmt_prep.stages.compile.slices import LINES, ROWS, CorpusFiles, slice_corpora
 from nmt_prep.stages.compile.tasks import (
     COMPILE,
@@ -77,8 +79,11 @@ class Compile(Stage[CompileOutput, Compiled]):
     reads = (Extract,)
     output = CompileOutput
     observed = CompileObserved
-    rounds = (LINES, ROWS, COMPILE, RECOUNT, IN_TRAIN)
+    rounds = (LINES, ROWS, COMPILE, *JOIN_ROUNDS, RECOUNT, IN_TRAIN)
     version = 3
+
+    def rounds_for(self, config: Config) -> tuple[Round[Any, Any], ...]:
+        return self.rounds if has_pivots(config) else tuple(each for each in self.rounds if each not in JOIN_ROUNDS)
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
         return documents_stages(config)
@@ -105,6 +110,7 @@ class Compile(Stage[CompileOutput, Compiled]):
             corpus_files(job, split, index, corpus)
             for split, corpora in job.config.splits.items()
             for index, corpus in enumerate(corpora)
+            if corpus.pivot is None
         ]
         steps = {
             path: known
@@ -133,6 +139,8 @@ class Compile(Stage[CompileOutput, Compiled]):
         results = yield from COMPILE.run(tasks, total)
         pairs = list(zip(tasks, results, strict=True))
         corpora = [(source, [result for task, result in pairs if task.source is source]) for source in sources]
+        if has_pivots(job.config):
+            corpora += yield from join_corpora(job, _to_join(job, corpora), partial(_keys_file, job))
         observed = yield from look_at(_observed_corpora(job, corpora))
         return Compiled(corpora, observed)
 
@@ -169,9 +177,11 @@ def _loss_warnings(corpora: Mapping[str, Mapping[str, CorpusCounts]]) -> Iterato
 def _has_rows(config: Config, corpus: Corpus) -> bool:
     """Returns true if the parts of a corpus have the rows of its pairs, which cleaning, scores and documents refer to.
 
+    So do those of joined corpora, which have no files in which a row could be found.
+
     Other parts do not have them, so that those of a config without either keep their bytes.
     """
-    return config.clean is not None or bool(corpus.places)
+    return config.clean is not None or bool(corpus.places) or corpus.pivot is not None
 
 
 def _weight_key(config: Config, corpus: Corpus) -> str | None:
@@ -193,6 +203,20 @@ def _keys_file(job: Job, source: CorpusFiles, number: int) -> Path | None:
     if len(pairs) < 2 or source.corpus.role != "parallel":
         return None
     return job.scratch / f"keys-{source.split}-{source.index:03d}-{number:05d}"
+
+
+def _to_join(job: Job, made: Iterable[tuple[CorpusFiles, Sequence[CompiledSlice]]]) -> list[Joined]:
+    """Returns the corpora that join others, with the compiled parts of these."""
+    compiled = {
+        (source.split, source.corpus.name): (source.corpus, [part for each in slices for part in each.parts])
+        for source, slices in made
+    }
+    return [
+        Joined.of(corpus_files(job, split, index, corpus), compiled)
+        for split, corpora in job.config.splits.items()
+        for index, corpus in enumerate(corpora)
+        if corpus.pivot is not None
+    ]
 
 
 def _observed_corpora(job: Job, made: Iterable[tuple[CorpusFiles, Sequence[CompiledSlice]]]) -> list[ObservedCorpus]:
@@ -217,7 +241,7 @@ def _same_files(job: Job) -> Iterator[tuple[str, str]]:
     extracted = job.read(Extract).files
     train: dict[object, str] = {}
     for split, corpora in sorted(job.config.splits.items(), key=lambda item: item[0] != "train"):
-        for corpus in (corpus for corpus in corpora if corpus.documents is None):
+        for corpus in (corpus for corpus in corpora if not corpus.is_made):
             parts = (extracted[f"{split}/{corpus.name}/{part}"] for part in parts_of(corpus))
             digests = tuple(tuple(stored.sha256 for stored in files) for files in parts)
             where = f"splits.{split}.{corpus.name}"
@@ -231,6 +255,8 @@ def corpus_files(job: Outputs, split: str, index: int, corpus: Corpus) -> Corpus
     """Returns a corpus with its files, for a stage that reads those of extract, or the pairs of aligned documents."""
     if corpus.documents is not None:
         return _aligned_files(job, split, index, corpus)
+    if corpus.pivot is not None:
+        return CorpusFiles(split, index, corpus, [], {}, {})
     files = _files_by_key(job, split, corpus)
     parts = {part: files[f"{split}/{corpus.name}/{part}"] for part in parts_of(corpus)}
     columns = {key: files[f"{split}/{corpus.name}/{key}"] for key in column_files(corpus)}
@@ -258,7 +284,7 @@ def _aligned_files(job: Outputs, split: str, index: int, corpus: Corpus) -> Corp
 
 def file_steps(job: Outputs, split: str, corpus: Corpus) -> dict[Path, FileSteps]:
     """Returns the steps of the files of a corpus that are read in their places."""
-    if corpus.documents is not None:
+    if corpus.is_made:
         return {}
     files = _files_by_key(job, split, corpus).values()
     return {path: file.steps for listed in files for path, file in listed.items() if file.steps is not None}
@@ -281,6 +307,8 @@ def reading_settings(key: str, corpus: Corpus, languages: Languages) -> dict[str
     settings |= corpus.model_dump(mode="json", include=set(reader.options))
     if reader.section is not None:
         settings["options"] = reader.section.model_validate(corpus.options).model_dump(mode="json")
+    if corpus.pivot is not None:
+        settings |= {"pivot": corpus.pivot, "corpora": corpus.corpora, "translations": corpus.translations}
     inside = reader.columns_inside(corpus)
     if corpus.document is not None:
         settings["document"] = inside.get("document")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -41,31 +42,40 @@ DROP_REASONS = ("empty_source", "empty_target", "empty_both", *FAULTS, "vocab_on
 
 
 @dataclass(frozen=True)
-class CompileTask:
-    """One corpus of one split to compile, or a slice of it.
+class PartsTask:
+    """A slice of a corpus of one split, whose pairs are written to parts.
 
     Attributes:
         key: names the task.
         source: the corpus.
-        slice: the part of the corpus to compile.
         number: of the slice.
-        whole: true if the slice is the whole corpus.
         languages: of the config.
         directory: for the parts.
-        written: the pairs are written to parts, also of a corpus of role vocab, whose lines are cleaned for the sample.
         keys: file for the keys of the pairs, to find those that are in two splits; None for none.
-        weight: key of the score that is the weight of pairs; None for none.
     """
 
     key: str
     source: CorpusFiles
-    slice: CorpusSlice
     number: int
-    whole: bool
     languages: Languages
     directory: Path
+    keys: Path | None
+
+
+@dataclass(frozen=True)
+class CompileTask(PartsTask):
+    """One corpus of one split to compile, or a slice of it.
+
+    Attributes:
+        slice: the part of the corpus to compile.
+        whole: true if the slice is the whole corpus.
+        written: the pairs are written to parts, also of a corpus of role vocab, whose lines are cleaned for the sample.
+        weight: key of the score that is the weight of pairs; None for none.
+    """
+
+    slice: CorpusSlice
+    whole: bool
     written: bool = True
-    keys: Path | None = None
     weight: str | None = None
 
 
@@ -135,17 +145,12 @@ def compile_slice(task: CompileTask, tick: Tick) -> CompiledSlice:
     return result
 
 
-COMPILE = Round(
-    "compile",
-    compile_slice,
-    CompiledSlice,
-    unit="bytes",
-    words="reading pairs",
-    made=lambda task, result: (
-        *(task.directory.parent / file for file in result.digests),
-        *filter(None, [task.keys]),
-    ),
-)
+def made_by(task: PartsTask, result: CompiledSlice) -> list[Path]:
+    """Returns the files that a task wrote."""
+    return [*(task.directory.parent / file for file in result.digests), *filter(None, [task.keys])]
+
+
+COMPILE = Round("compile", compile_slice, CompiledSlice, unit="bytes", words="reading pairs", made=made_by)
 
 
 def check_result(source: CorpusFiles, slices: Sequence[CompiledSlice]) -> CorpusCounts:
@@ -168,6 +173,10 @@ def check_result(source: CorpusFiles, slices: Sequence[CompiledSlice]) -> Corpus
 
 def _no_pairs(source: CorpusFiles, counts: CorpusCounts) -> CorpusError:
     """Returns the error to raise if no pair of a corpus is left."""
+    if source.corpus.corpora is not None:
+        first, second = source.corpus.corpora
+        what = f"{first} and {second} have no equal lines of {source.corpus.pivot}"
+        return CorpusError(f"{source.where}: {what}; name other corpora, or remove it")
     names = " and ".join(str(path) for files in source.files for path in files.values())
     reasons = ", ".join(f"{reason} {count}" for reason, count in counts.dropped.items() if count)
     error = CorpusError(
@@ -194,25 +203,54 @@ def _compile(task: CompileTask, tick: Tick) -> CompiledSlice:
     names_lines = task.written and not task.whole
     files = linked_files(task.source, task.slice, task.directory.parent) if names_lines else {}
     batches = _sound(numbered(rows, task.slice.first_row) if task.source.rows or files else rows, counts, tick)
-    parts: list[PairFile] = []
-    observer = PairObserver(corpus.spoken(task.languages), observed_sides(corpus))
-    if not task.written:
-        counts.dropped["vocab_only"] = sum(len(batch) for batch in batches)
-    else:
-        with key_file(task.keys) as keys:
-            parts = _write(task, observe(batches, observer, keys), files)
+    if task.written:
+        return _written(task, batches, counts, files, reader.counts)
+    counts.dropped["vocab_only"] = sum(len(batch) for batch in batches)
+    return CompiledSlice((), {}, counts.result(reader.counts), counts.scored)
+
+
+def write_sound(task: PartsTask, batches: Iterator[PairBatch], tick: Tick) -> CompiledSlice:
+    """Writes pairs with their rows to parts, without pairs that have an empty side. Ticks are bytes of text.
+
+    Raises:
+        CorpusError: a line has 2 GiB or more.
+        OutputError: a file cannot be written.
+    """
+    counts = _Counting(task.source.corpus.places)
+    return _written(task, _sound(batches, counts, tick), counts)
+
+
+def _written(
+    task: PartsTask,
+    batches: Iterator[PairBatch],
+    counts: _Counting,
+    files: Mapping[Side, LinkedFile] = MappingProxyType({}),
+    altered: Mapping[str, int] = MappingProxyType({}),
+) -> CompiledSlice:
+    """Writes pairs to parts; returns the result of the task.
+
+    Args:
+        task: the task.
+        batches: the pairs.
+        counts: of the pairs.
+        files: the files whose lines parts can name.
+        altered: lines by what was altered in them.
+    """
+    observer = PairObserver(task.source.corpus.spoken(task.languages), observed_sides(task.source.corpus))
+    with key_file(task.keys) as keys:
+        parts = _write(task, observe(batches, observer, keys), files)
     written = [replace(part, file=f"{task.source.split}/{part.file}") for part in parts]
     return CompiledSlice(
         tuple(replace(part, sha256=None) for part in written),
         {part.file: part.sha256 for part in written if part.sha256 is not None}
         | {file.link: file.sha256 for file in files.values() if written},
-        counts.result(reader.counts),
+        counts.result(altered),
         counts.scored,
         observer.result(),
     )
 
 
-def _write(task: CompileTask, batches: Iterator[PairBatch], files: Mapping[Side, LinkedFile]) -> list[PairFile]:
+def _write(task: PartsTask, batches: Iterator[PairBatch], files: Mapping[Side, LinkedFile]) -> list[PairFile]:
     """Writes the parts of a slice: with the numbers of lines of ``files``, or with the text if there are none."""
     corpus = task.source.corpus
     prefix = f"part-{task.source.index:03d}-{task.number:05d}"

@@ -1,0 +1,386 @@
+"""Three rounds of compile that join two corpora on equal lines of a pivot language.
+
+A task per part of the two corpora divides their pairs by the key of the pivot's line. A task per range of keys joins
+the pairs of the range, and divides what it joined by the part of the first corpus. A task per part of the first corpus
+brings its pairs into the order of both corpora and writes them. So neither the memory nor the bytes depend on the
+number of ranges, which follows from the amount of text.
+
+Of each corpus, a line of the pivot is joined with its first different translations only. Otherwise, lines such as
+"Thank you." would give as many pairs as the product of their numbers in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from _nmt_prep_core import line_keys, pair_keys
+
+from nmt_prep.artefacts import atomic_write
+from nmt_prep.columns import TextColumn
+from nmt_prep.config import Config, Corpus
+from nmt_prep.corpora import PairBatch, iter_pairs
+from nmt_prep.corpora.parts import SCORE, PairFile, score_column
+from nmt_prep.corpora.reader import PAIRS_PER_BATCH
+from nmt_prep.engines import Tick
+from nmt_prep.errors import OutputError
+from nmt_prep.pipeline.rounds import Round, Rounds
+from nmt_prep.pipeline.stage import Job
+from nmt_prep.sides import SIDES, Side
+from nmt_prep.stages.compile.slices import CorpusFiles
+from nmt_prep.stages.compile.tasks import CompiledSlice, PartsTask, made_by, write_sound
+
+RANGE_BYTES = 32 << 20
+"""Bytes of the text of a range of keys, about."""
+
+MOST_BITS = 12
+
+_PIVOT = ("pivot_high", "pivot_low")
+_OTHER = ("other_high", "other_low")
+_PLACE = ("part", "number")
+
+Int64s: TypeAlias = "npt.NDArray[np.int64]"
+
+
+@dataclass(frozen=True)
+class DivideTask:
+    """A part whose pairs are divided by the key of the pivot's line.
+
+    Attributes:
+        key: names the task.
+        part: the file.
+        number: of the part in its corpus.
+        pivot: the side with the pivot language.
+        scores: the columns of scores to keep.
+        translations: the most translations of a line to keep.
+        bits: number of leading bits of a key that are the number of its range.
+        output: the file to write, with a batch for each range.
+    """
+
+    key: str
+    part: Path
+    number: int
+    pivot: Side
+    scores: tuple[str, ...]
+    translations: int
+    bits: int
+    output: Path
+
+
+@dataclass(frozen=True)
+class JoinTask:
+    """A range of keys.
+
+    Attributes:
+        key: names the task.
+        number: of the range.
+        files: the divided parts of both corpora.
+        translations: the most translations of a line to join.
+        output: the file to write, with a batch for each part of the first corpus.
+    """
+
+    key: str
+    number: int
+    files: tuple[tuple[Path, ...], tuple[Path, ...]]
+    translations: int
+    output: Path
+
+
+@dataclass(frozen=True)
+class WriteTask(PartsTask):
+    """The joined pairs of a part of the first corpus.
+
+    Attributes:
+        files: the joined ranges.
+        first_row: number of joined pairs of the parts before.
+    """
+
+    files: tuple[Path, ...]
+    first_row: int
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The numbers of rows that a task wrote, by range or part."""
+
+    counts: tuple[int, ...]
+
+
+def divide_part(task: DivideTask, tick: Tick) -> Rows:
+    """Divides the pairs of a part by the key of the pivot's line. Ticks are pairs.
+
+    Raises:
+        CorpusError: the part cannot be read.
+        OutputError: the file cannot be written.
+    """
+    other: Side = "target" if task.pivot == "source" else "source"
+    found: list[pa.Table] = []
+    row = 0
+    for batch in iter_pairs(task.part, columns=[*SIDES, *task.scores]):
+        keys = {side: _keys(batch.column(side)) for side in SIDES}
+        columns = dict(zip((*_PIVOT, *_OTHER), [*keys[task.pivot].T, *keys[other].T], strict=True))
+        places = {"part": np.full(len(batch), task.number), "number": np.arange(row, row + len(batch))}
+        text = {"text": batch.column(other).cast(pa.large_string())}
+        scores = {name: batch.column(name) for name in task.scores}
+        found.append(_first_translations(pa.table({**columns, **places, **text, **scores}), task.translations))
+        row += len(batch)
+        tick(len(batch))
+    lines = _first_translations(pa.concat_tables(found), task.translations)
+    ranges = (
+        lines["pivot_high"].to_numpy() >> np.uint64(64 - task.bits) if task.bits else np.zeros(len(lines), np.uint64)
+    )
+    return _write_groups(task.output, lines, ranges.astype(np.int64), 1 << task.bits)
+
+
+def _keys(lines: pa.Array) -> npt.NDArray[np.uint64]:
+    """Returns keys that are equal for lines that differ only in case, punctuation and spaces: uint64, ``[lines, 2]``.
+
+    Normalized keys are also equal if digits differ, but lines with other numbers are no translations.
+    """
+    digits = pc.ascii_trim_whitespace(pc.replace_substring_regex(lines, r"[^\p{Nd}]+", " "))
+    text, numbers = TextColumn.from_arrow(lines), TextColumn.from_arrow(digits)
+    return pair_keys(
+        line_keys(text.data, text.offsets, normalized=True), line_keys(numbers.data, numbers.offsets, normalized=False)
+    )
+
+
+def _first_translations(lines: pa.Table, most: int) -> pa.Table:
+    """Returns the first different translations of each line of the pivot, in the order of keys and places."""
+    columns = {name: lines[name].to_numpy() for name in (*_PIVOT, *_OTHER, *_PLACE)}
+    order = _sorted(columns, (*_PIVOT, *_OTHER, *_PLACE))
+    order = order[_begins(columns, (*_PIVOT, *_OTHER), order)]
+    order = order[_sorted({name: column[order] for name, column in columns.items()}, (*_PIVOT, *_PLACE))]
+    begins = np.flatnonzero(_begins(columns, _PIVOT, order))
+    ranks = np.arange(len(order)) - np.repeat(begins, np.diff([*begins, len(order)]))
+    return lines.take(pa.array(order[ranks < most]))
+
+
+def _sorted(columns: Mapping[str, npt.NDArray[np.generic]], names: Sequence[str]) -> Int64s:
+    """Returns the order of rows by some columns, the first one first."""
+    return np.lexsort([columns[name] for name in reversed(names)])
+
+
+def _begins(
+    columns: Mapping[str, npt.NDArray[np.generic]], names: Sequence[str], order: Int64s
+) -> npt.NDArray[np.bool_]:
+    """Returns true for each row, in an order, that differs from the one before in one of some columns."""
+    begins = np.ones(len(order), np.bool_)
+    begins[1:] = np.any([columns[name][order[1:]] != columns[name][order[:-1]] for name in names], axis=0)
+    return begins
+
+
+def join_range(task: JoinTask, tick: Tick) -> Rows:
+    """Joins the pairs of a range of keys. Ticks are pairs.
+
+    Raises:
+        OutputError: a file cannot be read or written.
+    """
+    first, second = (
+        _first_translations(pa.concat_tables(_group(path, task.number) for path in files), task.translations)
+        for files in task.files
+    )
+    left, right = _matches(first, second)
+    one, two = first.take(pa.array(left)), second.take(pa.array(right))
+    places = {name: one[name] for name in _PLACE} | {f"second_{name}": two[name] for name in _PLACE}
+    scores = {name: pc.min_element_wise(one[name], two[name]) for name in first.column_names if name.startswith(SCORE)}
+    joined = pa.table({**places, "source": one["text"], "target": two["text"], **scores})
+    tick(len(first) + len(second))
+    joined = joined.take(pa.array(_in_order(joined)))
+    return _write_groups(task.output, joined, joined["part"].to_numpy(), len(task.files[0]))
+
+
+def _matches(first: pa.Table, second: pa.Table) -> tuple[Int64s, Int64s]:
+    """Returns the rows of two tables with equal keys of the pivot: all pairs of such rows.
+
+    Args:
+        first: a table in the order of the keys of the pivot.
+        second: another one.
+    """
+    columns = {name: np.concatenate([first[name].to_numpy(), second[name].to_numpy()]) for name in _PIVOT}
+    order = _sorted(columns, _PIVOT)
+    groups = np.empty(len(order), np.int64)
+    groups[order] = np.cumsum(_begins(columns, _PIVOT, order)) - 1
+    left, right = groups[: len(first)], groups[len(first) :]
+    counts = np.bincount(right, minlength=len(groups) + 1)
+    starts = np.cumsum(counts) - counts
+    sizes = counts[left]
+    rows = np.repeat(np.arange(len(left)), sizes)
+    within = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return rows, starts[left][rows] + within
+
+
+def _in_order(joined: pa.Table) -> Int64s:
+    """Returns the order of joined pairs by their places in the first corpus, then in the second."""
+    names = (*_PLACE, *(f"second_{name}" for name in _PLACE))
+    return _sorted({name: joined[name].to_numpy() for name in names}, names)
+
+
+def write_joined(task: WriteTask, tick: Tick) -> CompiledSlice:
+    """Writes the joined pairs of a part of the first corpus. Ticks are bytes of text.
+
+    Raises:
+        OutputError: a file cannot be read or written.
+    """
+    pairs = pa.concat_tables(_group(path, task.number) for path in task.files)
+    pairs = pairs.take(pa.array(_in_order(pairs))).combine_chunks()
+    return write_sound(task, _pair_batches(task, pairs), tick)
+
+
+def _pair_batches(task: WriteTask, pairs: pa.Table) -> Iterator[PairBatch]:
+    row = task.first_row
+    for batch in pairs.to_batches(max_chunksize=PAIRS_PER_BATCH):
+        columns = {f"scores.{name}": batch.column(score_column(name)) for name in task.source.corpus.scores}
+        rows = np.arange(row, row + len(batch))
+        yield PairBatch(batch.column("source"), batch.column("target"), rows=rows, columns=columns)
+        row += len(batch)
+
+
+def _write_groups(path: Path, rows: pa.Table, groups: Int64s, count: int) -> Rows:
+    """Writes rows in the order of their groups to a file with a batch for each group."""
+    bounds = np.searchsorted(groups, np.arange(count + 1)).tolist()
+    rows = rows.combine_chunks()
+    with (
+        atomic_write(path) as beside,
+        pa.OSFile(str(beside), "wb") as file,
+        pa.ipc.new_file(file, rows.schema) as writer,
+    ):
+        for begin, end in pairwise(bounds):
+            batches = rows[begin:end].to_batches()
+            writer.write_batch(batches[0] if batches else pa.RecordBatch.from_pylist([], rows.schema))
+    return Rows(tuple(np.diff(bounds).tolist()))
+
+
+def _group(path: Path, number: int) -> pa.Table:
+    """Returns a group of rows of a file.
+
+    Raises:
+        OutputError: the file cannot be read.
+    """
+    try:
+        with pa.memory_map(str(path)) as file:
+            return pa.Table.from_batches([pa.ipc.open_file(file).get_batch(number)])
+    except (OSError, pa.ArrowException) as error:
+        raise OutputError(f"cannot read {path}: {error}; run again with --force compile") from error
+
+
+DIVIDE = Round(
+    "divide", divide_part, Rows, made=lambda task, _: [task.output], words="reading lines of a pivot language"
+)
+JOIN = Round("join", join_range, Rows, made=lambda task, _: [task.output], words="joining corpora by a pivot language")
+WRITE = Round("joined", write_joined, CompiledSlice, unit="bytes", made=made_by, words="writing joined pairs")
+JOIN_ROUNDS = (DIVIDE, JOIN, WRITE)
+
+
+def has_pivots(config: Config) -> bool:
+    """Returns true if a corpus joins others."""
+    return any(corpus.pivot is not None for corpora in config.splits.values() for corpus in corpora)
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A corpus that joins two others.
+
+    Attributes:
+        source: the corpus.
+        corpora: the two others.
+        parts: their compiled parts.
+    """
+
+    source: CorpusFiles
+    corpora: tuple[Corpus, ...]
+    parts: tuple[Sequence[PairFile], ...]
+
+    @classmethod
+    def of(cls, source: CorpusFiles, compiled: Mapping[tuple[str, str], tuple[Corpus, Sequence[PairFile]]]) -> Joined:
+        """Returns a corpus with the parts of the corpora that it joins, given those of all by split and name."""
+        found = [compiled[source.split, name] for name in source.corpus.corpora or ()]
+        return cls(source, tuple(corpus for corpus, _ in found), tuple(parts for _, parts in found))
+
+    @property
+    def stem(self) -> str:
+        """Start of the names of its tasks and files."""
+        return f"{self.source.split}-{self.source.index:03d}"
+
+    @property
+    def bits(self) -> int:
+        """Number of leading bits of a key that are the number of its range."""
+        size = sum(part.bytes or 0 for parts in self.parts for part in parts)
+        return min((max(-(-size // RANGE_BYTES), 1) - 1).bit_length(), MOST_BITS)
+
+    def divisions(self, job: Job) -> list[DivideTask]:
+        """Returns the tasks that divide the parts of both corpora."""
+        pivot, settings = self.source.corpus.pivot, self.source.corpus
+        return [
+            DivideTask(
+                f"divide-{self.stem}-{which}-{number:05d}",
+                job.directory / part.file,
+                number,
+                "source" if corpus.pair is not None and corpus.pair.source == pivot else "target",
+                tuple(map(score_column, sorted(settings.scores))),
+                settings.translations,
+                self.bits,
+                job.scratch / f"divide-{self.stem}-{which}-{number:05d}",
+            )
+            for which, (corpus, parts) in enumerate(zip(self.corpora, self.parts, strict=True))
+            for number, part in enumerate(parts)
+        ]
+
+    def joins(self, job: Job, divisions: Sequence[DivideTask]) -> list[JoinTask]:
+        """Returns the tasks that join the ranges of keys."""
+        files = tuple(task.output for task in divisions)
+        both = files[: len(self.parts[0])], files[len(self.parts[0]) :]
+        names = [f"join-{self.stem}-{number:04d}" for number in range(1 << self.bits)]
+        return [
+            JoinTask(name, number, both, self.source.corpus.translations, job.scratch / name)
+            for number, name in enumerate(names)
+        ]
+
+    def writes(
+        self, job: Job, joins: Sequence[JoinTask], joined: Sequence[Rows], keys: Callable[[int], Path | None]
+    ) -> list[WriteTask]:
+        """Returns the tasks that write the pairs; ``keys`` returns the file of keys of a slice by its number."""
+        sizes = np.sum([rows.counts for rows in joined], axis=0)
+        return [
+            WriteTask(
+                f"joined-{self.stem}-{number:05d}",
+                self.source,
+                number,
+                job.config.languages,
+                job.directory / self.source.split,
+                keys(number),
+                tuple(task.output for task in joins),
+                first,
+            )
+            for number, first in enumerate((np.cumsum(sizes) - sizes).tolist())
+        ]
+
+
+def join_corpora(
+    job: Job, corpora: Sequence[Joined], keys: Callable[[CorpusFiles, int], Path | None]
+) -> Rounds[list[tuple[CorpusFiles, list[CompiledSlice]]]]:
+    """Yields the rounds that join corpora; returns the results.
+
+    Args:
+        job: the job.
+        corpora: the corpora to make.
+        keys: returns the file for the keys of a slice of a corpus.
+    """
+    divisions = {corpus.stem: corpus.divisions(job) for corpus in corpora}
+    pairs = sum(part.pairs for corpus in corpora for parts in corpus.parts for part in parts)
+    yield from DIVIDE.run_groups(divisions, pairs)
+    joins = {corpus.stem: corpus.joins(job, divisions[corpus.stem]) for corpus in corpora}
+    joined = yield from JOIN.run_groups(joins)
+    writes = {
+        corpus.stem: corpus.writes(job, joins[corpus.stem], joined[corpus.stem], partial(keys, corpus.source))
+        for corpus in corpora
+    }
+    results = yield from WRITE.run_groups(writes)
+    return [(corpus.source, results[corpus.stem]) for corpus in corpora]

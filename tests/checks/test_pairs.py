@@ -122,7 +122,7 @@ def test_places_are_what_the_format_has() -> None:
             "all",
             [BOOKS, {**JOINED, "corpora": ["books"]}],
             {},
-            "splits.train.1.corpora: found a list of 1; allowed: a list of",
+            "train.1.corpora: found a list of 1; allowed: a list",
         ),
         ("all", [BOOKS, NEWS, {**JOINED, "corpora": ["books", "news.de-en"]}], {}, "both corpora have de beside en"),
         (

@@ -449,6 +449,13 @@ ROW_BITS: int
 def line_keys(
     data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], normalized: bool
 ) -> npt.NDArray[np.uint64]: ...
+
+class LineNumbers:
+    def __len__(self) -> int: ...
+    def add(
+        self, data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]: ...
+
 def pair_keys(source: npt.NDArray[np.uint64], target: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]: ...
 def partition_records(
     records: npt.NDArray[np.uint64], bits: int

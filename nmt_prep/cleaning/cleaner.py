@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from nmt_prep.cleaning.counts import EMPTY, CleanCounts, counts_of, judge
 from nmt_prep.cleaning.fixes import Fixer
+from nmt_prep.cleaning.known_lines import KnownLines
 from nmt_prep.cleaning.presets import Cleaning
 from nmt_prep.cleaning.rule import Context, PairError, Pairs, Rule, Values
 from nmt_prep.cleaning.rules import make_rules
@@ -83,6 +84,7 @@ class Cleaner:
         except ValueError as error:
             problems = (f"{_located(cleaning, line)}, for the corpus {corpus}" for line in str(error).splitlines())
             raise CleaningError("\n".join(problems)) from error
+        self._known: Mapping[Side, KnownLines] = {side: KnownLines() for side in context.sides}
         self._names = (EMPTY, *(rule.key for rule in self.rules))
         self.counts = CleanCounts()
 
@@ -110,7 +112,7 @@ class Cleaner:
             altered.update(result.altered)
         filled = filled_pairs(fixed)
         reasons = np.zeros(len(filled), np.int16)
-        pairs = _pairs(fixed, scores or {}, filled)
+        pairs = _pairs(fixed, scores or {}, filled, self._known)
         chosen = np.flatnonzero(filled)
         values = [self._values(rule, pairs, lambda pair: place(int(chosen[pair]))) for rule in self.rules]
         failed = np.array([~judge(each, rule.bounds) for each, rule in zip(values, self.rules, strict=True)], np.bool_)
@@ -171,13 +173,15 @@ def filled_pairs(text: Mapping[Side, pa.Array]) -> Mask:
     return filled
 
 
-def _pairs(text: Mapping[Side, pa.Array], scores: Mapping[str, Values], chosen: Mask) -> Pairs:
+def _pairs(
+    text: Mapping[Side, pa.Array], scores: Mapping[str, Values], chosen: Mask, known: Mapping[Side, KnownLines]
+) -> Pairs:
     """Returns the chosen pairs."""
     if chosen.all():
-        return Pairs(text, scores)
+        return Pairs(text, scores, known)
     mask = pa.array(chosen)
     filtered = {side: lines.filter(mask) for side, lines in text.items()}
-    return Pairs(filtered, {name: values[chosen] for name, values in scores.items()})
+    return Pairs(filtered, {name: values[chosen] for name, values in scores.items()}, known)
 
 
 def _located(cleaning: Cleaning, problem: str) -> str:

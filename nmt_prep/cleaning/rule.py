@@ -19,6 +19,7 @@ import pyarrow as pa
 from _nmt_prep_core import Lines
 from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_validator
 
+from nmt_prep.cleaning.known_lines import KnownLines
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import Languages, Section
 from nmt_prep.config.problems import problems_of
@@ -31,8 +32,8 @@ O = TypeVar("O", bound=Section)  # noqa: E741  (O for options)
 Values: TypeAlias = "npt.NDArray[np.float64]"
 
 
-_MOST_DISTINCT = 0.9
-"""Share of distinct lines from which on rules judge all lines of a batch, not each distinct line once."""
+_MOSTLY_NEW = 0.9
+"""Share of new lines from which on rules judge all lines of a batch, not each new line once."""
 
 
 def checked_options(key: str, kind: type[O], spec: object) -> O:
@@ -141,12 +142,18 @@ class Context:
 class Pairs:
     """A batch of pairs, or of the lines of one side, after the fixes. It is not thread-safe."""
 
-    def __init__(self, text: Mapping[Side, pa.Array], scores: Mapping[str, Values] | None = None) -> None:
+    def __init__(
+        self,
+        text: Mapping[Side, pa.Array],
+        scores: Mapping[str, Values] | None = None,
+        known: Mapping[Side, KnownLines] | None = None,
+    ) -> None:
         """Makes a batch.
 
         Args:
             text: the lines of each side: Arrow ``string`` or ``large_string`` arrays without nulls.
             scores: score columns by name: float64, shape ``[pairs]``.
+            known: the lines of earlier batches, which the same rules judged; None for none.
 
         Raises:
             ValueError: the sides or the scores have different numbers of lines, or there is no side.
@@ -154,6 +161,7 @@ class Pairs:
         self._arrow = {side: _large(lines) for side, lines in text.items()}
         self._columns: dict[Side, TextColumn] = {}
         self._lines: dict[Side, Lines] = {}
+        self._known = known or {side: KnownLines() for side in text}
         self._kept: dict[Hashable, Any] = {}
         self.scores: Mapping[str, Values] = scores or {}
         sizes = {len(lines) for lines in self._arrow.values()} | {len(values) for values in self.scores.values()}
@@ -185,9 +193,24 @@ class Pairs:
             self._lines[side] = Lines(column.data, column.offsets)
         return self._lines[side]
 
-    def distinct(self, side: Side) -> DistinctLines | None:
-        """Returns the distinct lines of a side, or None if few lines are repeated."""
-        return self.keep(("distinct", side), lambda: _distinct(side, self._arrow[side]))
+    def line_values(self, rule: Hashable, side: Side, judge: Callable[[Pairs, Side], Values]) -> Values:
+        """Returns the values of a rule for the lines of a side: float64, shape ``[pairs]``.
+
+        Args:
+            rule: the rule.
+            side: the side.
+            judge: returns the values for a batch. It gets a batch of the lines that did not come before, each once and
+                without the other side, or this batch if nearly all of its lines are new.
+        """
+        lines = self.keep(("numbers", side), lambda: self._known[side].number(self.side(side)))
+        if len(lines.new) > _MOSTLY_NEW * len(self):
+            new = judge(self, side)[lines.new]
+        else:
+            new = judge(self.keep(("new", side), lambda: self._taken(side, lines.new)), side)
+        return self._known[side].values(rule, lines, new)
+
+    def _taken(self, side: Side, places: npt.NDArray[np.int64]) -> Pairs:
+        return Pairs({side: self._arrow[side].take(pa.array(places))})
 
     def keep(self, key: Hashable, compute: Callable[[], T]) -> T:
         """Returns a result that rules share: calls ``compute`` at the first use of a key, then reuses its result."""
@@ -195,26 +218,6 @@ class Pairs:
             self._kept[key] = compute()
         kept: T = self._kept[key]
         return kept
-
-
-@dataclass(frozen=True)
-class DistinctLines:
-    """The distinct lines of a side.
-
-    Attributes:
-        lines: a batch of these lines, without the other side.
-        numbers: the number of the line of each pair: int32, shape ``[pairs]``.
-    """
-
-    lines: Pairs
-    numbers: npt.NDArray[np.int32]
-
-
-def _distinct(side: Side, lines: pa.Array) -> DistinctLines | None:
-    encoded = lines.dictionary_encode()
-    if len(encoded.dictionary) > _MOST_DISTINCT * len(lines):
-        return None
-    return DistinctLines(Pairs({side: encoded.dictionary}), encoded.indices.to_numpy())
 
 
 def _large(lines: pa.Array) -> pa.Array:
@@ -307,19 +310,13 @@ class SideRule(Rule[O]):
         self.bounds = tuple(_bounds(options, side, below=self.below) for side in context.sides)
 
     def values(self, pairs: Pairs) -> Values:
-        return np.stack([self._side_values(pairs, side) for side in self.sides])
-
-    def _side_values(self, pairs: Pairs, side: Side) -> Values:
-        distinct = pairs.distinct(side)
-        if distinct is None:
-            return self.line_values(pairs, side)
-        return self.line_values(distinct.lines, side)[distinct.numbers]
+        return np.stack([pairs.line_values(self, side, self.line_values) for side in self.sides])
 
     @abstractmethod
     def line_values(self, pairs: Pairs, side: Side) -> Values:
         """Returns the values of the lines of a side: float64, shape ``[pairs]``.
 
-        ``pairs`` has no other side if lines are repeated; then each line is in it once.
+        The values of a line must not depend on other lines. ``pairs`` need not have the other side.
         """
 
 

@@ -50,6 +50,14 @@ OWN = {"length": LENGTH, "python": "own:same_start"}
 PAIRS = [("a b", "a b"), ("a b", "a b c"), ("a b c d", "x"), ("a", "x"), ("", "a"), ("a", "a")]
 
 
+def test_lines_of_earlier_batches_are_judged_as_before(tmp_path: Path) -> None:
+    made = cleaner(tmp_path, {"length": LENGTH, "html": {}, "only_digits": {"max": 0.5}})
+    first = clean(made, *PAIRS)
+    again = clean(made, ("x", "<b>x</b>"), *PAIRS, ("a", "12"))
+    assert again.reasons.tolist() == [2, *first.reasons.tolist(), 3]
+    assert again.values.tolist() == pytest.approx([1, *first.values.tolist(), 1], nan_ok=True)
+
+
 def test_the_first_rule_that_fails_is_the_reason(tmp_path: Path) -> None:
     judged = clean(cleaner(tmp_path, OWN), *PAIRS)
     assert judged.names == ("empty", "length", "python")

@@ -8,7 +8,9 @@
 
 #include "clean/key_tables.h"
 #include "clean/keys.h"
+#include "clean/line_numbers.h"
 #include "clean/ranking.h"
+#include "one_at_a_time.h"
 #include "text.h"
 
 namespace nb = nanobind;
@@ -51,6 +53,20 @@ Table pair_keys(const KeyTable& source, const KeyTable& target) {
     const auto* const first = reinterpret_cast<const clean::Key*>(source.data());
     const auto* const second = reinterpret_cast<const clean::Key*>(target.data());
     return keys_of(pairs, [&](clean::Key* keys) { clean::pair_keys(first, second, pairs, keys); });
+}
+
+// Numbers each line; returns the numbers, and the places of the lines that have not come before.
+std::pair<NumpyArray<std::int32_t>, NumpyArray<std::int64_t>> number_lines(OneAtATime<clean::LineNumbers>& held,
+                                                                          const ByteArray& data,
+                                                                          const Int64Array& offsets) {
+    const TextView text = text_view(data, offsets);
+    auto numbers = std::make_unique_for_overwrite<std::int32_t[]>(text.lines);
+    std::vector<std::int64_t> first;
+    {
+        const nb::gil_scoped_release unlocked;
+        first = held.use()->add(text, numbers.get());
+    }
+    return {own_by_numpy(std::move(numbers), text.lines), own_by_numpy(std::move(first))};
 }
 
 // Throws ValueError unless records have a width that the core knows.
@@ -131,6 +147,10 @@ void bind_dedup(nb::module_& module) {
     module.attr("KEYS_UNICODE_VERSION") = nb::str(clean::kKeysVersion);
     module.attr("ROW_BITS") = nb::int_(clean::kRowBits);
     module.def("line_keys", line_keys, nb::arg("data"), nb::arg("offsets"), nb::arg("normalized"));
+    nb::class_<OneAtATime<clean::LineNumbers>>(module, "LineNumbers")
+        .def(nb::init<>())
+        .def("__len__", one_call(&clean::LineNumbers::size))
+        .def("add", &number_lines, nb::arg("data"), nb::arg("offsets"));
     module.def("pair_keys", pair_keys, nb::arg("source"), nb::arg("target"));
     module.def("partition_records", partition_records, nb::arg("records"), nb::arg("bits"));
     module.def("reduce_records", reduce_records, nb::arg("records"), nb::arg("kept"), nb::arg("corpora"),

@@ -1,0 +1,65 @@
+"""Lines that came before, and their values: a rule judges a line once, however often a corpus repeats it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from _nmt_prep_core import LineNumbers
+
+from nmt_prep.columns import TextColumn
+
+_MOST = 1 << 18  # with ten rules, these lines take 35 MB
+
+
+@dataclass(frozen=True)
+class NumberedLines:
+    """The numbers of lines.
+
+    Attributes:
+        numbers: the number of each line; equal lines have equal numbers: int32, shape ``[lines]``.
+        new: places of the lines that did not come before, ascending, each line once: int64, shape ``[new]``.
+        start: number of the first of these; the others have the numbers after it.
+    """
+
+    numbers: npt.NDArray[np.int32]
+    new: npt.NDArray[np.int64]
+    start: int
+
+
+class KnownLines:
+    """The lines of one side so far, as hashes of 128 bits, and the values of rules for them.
+
+    It is not thread-safe.
+    """
+
+    def __init__(self, most: int = _MOST) -> None:
+        """Makes an object that forgets all lines before it would hold more than ``most``."""
+        self._most = most
+        self._numbers = LineNumbers()
+        self._values: dict[Hashable, npt.NDArray[np.float64]] = {}
+
+    def number(self, lines: TextColumn) -> NumberedLines:
+        """Returns the numbers of lines."""
+        if len(self._numbers) + len(lines) > self._most:
+            self._numbers = LineNumbers()
+        start = len(self._numbers)
+        return NumberedLines(*self._numbers.add(lines.data, lines.offsets), start)
+
+    def values(self, rule: Hashable, lines: NumberedLines, new: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Returns the values of a rule for lines: float64, shape ``[lines]``.
+
+        Args:
+            rule: the rule. It must have had values for all lines since they were forgotten.
+            lines: the lines that were numbered last.
+            new: its values for the new ones: float64, shape ``[new]``.
+        """
+        known = self._values.get(rule, np.empty(0))
+        end = lines.start + len(new)
+        if len(known) < end:
+            known = np.concatenate([known[: lines.start], np.empty(max(end, len(known)))])
+            self._values[rule] = known
+        known[lines.start : end] = new
+        return known[lines.numbers]

@@ -34,8 +34,8 @@ from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.clean.parts import REJECTED
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.encode import Encode
-from nmt_prep.stages.lineage import CorpusRows, Lineage, corpus_of
-from nmt_prep.stages.pair_files import compiled_files, pair_files
+from nmt_prep.stages.lineage import CorpusRows, Lineage
+from nmt_prep.stages.pair_files import pair_files
 from nmt_prep.stages.sentences import documents_stages
 from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
 from nmt_prep.subwords import Tokenizer
@@ -93,24 +93,48 @@ def require(outputs: Outputs, *stages: type[AnyStage]) -> None:
 
 
 def chosen(config: Config, stage: str | None, wanted: Wanted) -> Iterator[Row]:
-    """Yields pairs of a run as a stage left them.
+    """Yields pairs of a run as a stage left them, as :func:`chosen_in`; None is the last stage that has text."""
+    return chosen_in(outputs_of(config), stage or ("clean" if config.cleans(wanted.split) else "compile"), wanted)
+
+
+def chosen_in(outputs: Outputs, stage: str, wanted: Wanted) -> Iterator[Row]:
+    """Yields pairs of a run, whose config need not be known for pairs without a row and without pieces.
 
     Args:
-        config: the config of the run.
-        stage: compile, clean or encode; None for the last one that has text.
+        outputs: the outputs of its stages.
+        stage: compile, clean or encode, or ``rejected`` for the pairs that clean dropped.
         wanted: the pairs to choose.
 
     Raises:
-        ArgumentError: there is no such split, corpus or row, or the row was dropped.
+        ArgumentError: there is no such stage, split, corpus or row, or the row was dropped.
         OutputError: the stage has not run yet.
         CorpusError: a part cannot be read.
         RecordsError: a shard is damaged.
     """
-    outputs = outputs_of(config)
-    if stage == "encode":
+    if stage == Encode.name:
         return _chosen_records(outputs, wanted)
-    cleaned = stage == "clean" or (stage is None and config.cleans(wanted.split))
-    return _chosen_texts(outputs, Clean if cleaned else Compile, wanted)
+    if stage == REJECTED:
+        require(outputs, Clean)
+        files = [
+            _pairs_of_part(PairFile(str(outputs.root / REJECTED / file), 0, ""))
+            for file in sorted(outputs.manifest(Clean).files_in(REJECTED))
+            if file.partition("/")[0] == wanted.split
+        ]
+        return _picked(wanted, files, of_corpus=wanted.corpus is None)
+    if stage not in {Compile.name, Clean.name}:
+        raise ArgumentError(f"no stage {stage!r} has pairs; choose compile, clean, rejected or encode")
+    parts = _parts(outputs, Clean if stage == Clean.name else Compile, wanted.split)
+    _check_corpus(wanted, [part.corpus for part in parts])
+    rows = _of_parts(wanted, parts) if wanted.row is None else _one_row(outputs, parts, wanted)
+    return _with_pieces(outputs, rows) if wanted.pieces else rows
+
+
+def _check_corpus(wanted: Wanted, names: Iterable[str]) -> None:
+    known = dict.fromkeys(names)
+    if wanted.corpus is not None and wanted.corpus not in known:
+        raise ArgumentError(
+            f"there is no corpus {wanted.corpus!r} in {wanted.split}; its corpora are {', '.join(known)}"
+        )
 
 
 def trace(config: Config, split: str, where: str, *, pieces: bool) -> tuple[Row, int]:
@@ -134,15 +158,6 @@ def trace(config: Config, split: str, where: str, *, pieces: bool) -> tuple[Row,
     return next(_with_pieces(outputs, [row])) if pieces else row, lineage.pairs
 
 
-def _chosen_texts(outputs: Outputs, stage: type[AnyStage], wanted: Wanted) -> Iterator[Row]:
-    """Yields chosen pairs of the parts of compile or clean."""
-    parts = _parts(outputs, stage, wanted.split)
-    if wanted.corpus is not None:
-        corpus_of(outputs.config, wanted.split, wanted.corpus)
-    rows = _of_parts(wanted, parts) if wanted.row is None else _one_row(outputs, parts, wanted)
-    return _with_pieces(outputs, rows) if wanted.pieces else rows
-
-
 def _of_parts(wanted: Wanted, parts: Iterable[PairFile]) -> Iterator[Row]:
     """Yields chosen pairs of parts."""
     files: list[_Pairs] = []
@@ -154,43 +169,6 @@ def _of_parts(wanted: Wanted, parts: Iterable[PairFile]) -> Iterator[Row]:
     return _picked(wanted, files, of_corpus=True)
 
 
-def chosen_in(outputs: Outputs, stage: str, wanted: Wanted) -> Iterator[Row]:
-    """Yields pairs of a run whose config is not known.
-
-    Args:
-        outputs: the outputs of its stages.
-        stage: compile, clean or encode, or ``rejected`` for the pairs that clean dropped.
-        wanted: the pairs to choose, without a row and without pieces.
-
-    Raises:
-        ArgumentError: there is no such stage, split or corpus.
-        OutputError: the stage has not run.
-        CorpusError: a part cannot be read.
-        RecordsError: a shard is damaged.
-    """
-    if stage == "encode":
-        return _chosen_records(outputs, wanted)
-    if stage not in {Compile.name, Clean.name, REJECTED}:
-        raise ArgumentError(f"no stage {stage!r} has pairs; choose compile, clean, rejected or encode")
-    require(outputs, Compile if stage == Compile.name else Clean)
-    if stage == REJECTED:
-        files = [
-            _pairs_of_part(PairFile(str(outputs.root / REJECTED / file), 0, ""))
-            for file in sorted(outputs.manifest(Clean).files_in(REJECTED))
-            if file.partition("/")[0] == wanted.split
-        ]
-        return _picked(wanted, files, of_corpus=wanted.corpus is None)
-    parts = outputs.read(Compile).parts if stage == Compile.name else outputs.read(Clean).parts
-    if wanted.split not in parts:
-        raise ArgumentError(f"there is no split {wanted.split!r} in {stage}; its splits are {', '.join(parts)}")
-    directory = outputs.directory_of(Compile if stage == Compile.name else Clean)
-    own = [part.below(directory) for part in parts[wanted.split]]
-    if wanted.corpus is not None and wanted.corpus not in {part.corpus for part in own}:
-        names = ", ".join(dict.fromkeys(part.corpus for part in own))
-        raise ArgumentError(f"there is no corpus {wanted.corpus!r} in {wanted.split}; its corpora are {names}")
-    return _of_parts(wanted, own)
-
-
 def _chosen_records(outputs: Outputs, wanted: Wanted) -> Iterator[Row]:
     """Yields chosen pairs of the shards, decoded."""
     require(outputs, Vocabulary, Encode)
@@ -198,11 +176,7 @@ def _chosen_records(outputs: Outputs, wanted: Wanted) -> Iterator[Row]:
     info = load_dataset_info(directory)
     if wanted.split not in info.splits:
         raise ArgumentError(f"there is no split {wanted.split!r}; the splits are {', '.join(info.splits)}")
-    names = [corpus.name for corpus in info.corpora[wanted.split]]
-    if wanted.corpus is not None and wanted.corpus not in names:
-        raise ArgumentError(
-            f"there is no corpus {wanted.corpus!r} in {wanted.split}; its corpora are {', '.join(names)}"
-        )
+    _check_corpus(wanted, (corpus.name for corpus in info.corpora[wanted.split]))
     if wanted.row is not None:
         raise ArgumentError(
             f"--row is for text; --trace {wanted.corpus or 'CORPUS'}:{wanted.row} finds the record of a row"
@@ -217,13 +191,18 @@ def _chosen_records(outputs: Outputs, wanted: Wanted) -> Iterator[Row]:
 
 
 def _parts(outputs: Outputs, stage: type[AnyStage], split: str) -> list[PairFile]:
-    if stage is Clean:
-        if outputs.config.clean is None:
+    config: Config | None = outputs.config
+    if stage is Clean and config is not None:
+        if config.clean is None:
             raise ArgumentError("the config has no section clean; use --stage compile")
-        if split in outputs.config.splits and not outputs.config.cleans(split):
+        if split in config.splits and not config.cleans(split):
             raise ArgumentError(f"the split {split} is not cleaned (clean.splits); use --stage compile")
-    require(outputs, Compile, stage)
-    parts = pair_files(outputs) if stage is Clean else compiled_files(outputs)
+    require(outputs, stage)
+    if stage is Clean and config is not None:
+        parts = pair_files(outputs)
+    else:
+        directory = outputs.directory_of(stage)
+        parts = {name: [part.below(directory) for part in files] for name, files in outputs.read(stage).parts.items()}
     if split not in parts:
         raise ArgumentError(f"there is no split {split!r}; the splits are {', '.join(parts)}")
     return parts[split]

@@ -70,7 +70,7 @@ def test_errors_are_one_line(root: Path, tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match=message) as error:
         run.pairs("vocab")
     assert error.value._render_traceback_() == [f"ArgumentError: {message}"]
-    with pytest.raises(ArgumentError, match="there is no split 'test' in clean; its splits are train"):
+    with pytest.raises(ArgumentError, match="there is no split 'test'; the splits are train"):
         run.pairs("clean", "test")
     with pytest.raises(ArgumentError, match="there is no corpus 'z' in train; its corpora are a"):
         run.pairs(corpus="z")

@@ -13,12 +13,12 @@ from nmt_prep import stages
 from nmt_prep.checks.corpora import completed
 from nmt_prep.checks.pairs import by_pair, only_with_pairs
 from nmt_prep.config import CleanSettings, Config, Corpus, ExistingVocab, Section, Vocab
-from nmt_prep.config.file import read_file
+from nmt_prep.config.file import as_tuples, read_file
 from nmt_prep.config.languages import ConfigLanguages
-from nmt_prep.config.problems import KeyPath, Problem, problems_of, worded, wrong_keys
+from nmt_prep.config.problems import KeyPath, Problem, problems_of, refusal, worded, wrong_keys
 from nmt_prep.config.section import descriptions
 from nmt_prep.config.url import is_hub_id
-from nmt_prep.errors import ConfigError, NmtPrepError
+from nmt_prep.errors import NmtPrepError
 from nmt_prep.outputs import kind_of
 from nmt_prep.publishing.hub import hub_url_problem
 from nmt_prep.sources.hub import repository_address
@@ -71,21 +71,6 @@ def check_config(data: Mapping[str, object], origin: str, lines: Mapping[KeyPath
     if problems:
         raise refusal(origin, set(worded(problems, lines)))
     return config
-
-
-def refusal(origin: str, problems: Collection[str]) -> ConfigError:
-    """Returns the error that lists all problems of the config ``origin``."""
-    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-    return ConfigError("\n  ".join([f"{origin}: {count}", *sorted(problems)]))
-
-
-def as_tuples(value: object) -> Any:
-    """Returns a value of YAML with tuples in place of lists, which the models of the config require."""
-    if isinstance(value, list):
-        return tuple(map(as_tuples, value))
-    if isinstance(value, Mapping):
-        return {key: as_tuples(item) for key, item in value.items()}
-    return value
 
 
 def _checked(config: Config, *, known_vocab: bool = True) -> tuple[Config, list[Problem]]:

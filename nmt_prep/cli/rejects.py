@@ -12,15 +12,13 @@ import pyarrow.compute as pc
 import typer
 from rich.table import Table
 
-from nmt_prep.artefacts import parse_json_as
 from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.options import ConfigArgument, CorpusOption, JsonOption, SetOption, load_config
 from nmt_prep.cli.terminal import json_line, open_console, print_remark
 from nmt_prep.errors import ArgumentError, OutputError
-from nmt_prep.pipeline.manifest import Workspace, read_manifest
 
 with delayed_imports():
-    from nmt_prep import corpora
+    from nmt_prep import corpora, viewing
     from nmt_prep.cleaning import rejects as dropped
     from nmt_prep.stages import clean
 
@@ -85,15 +83,13 @@ def _chosen(config: Config, wanted: Mapping[str, str | None], number: int, *, ne
 
 def _files(config: Config, wanted: Mapping[str, str | None]) -> Iterator[tuple[str, Path]]:
     """Yields the splits and files of rejected pairs to look at; raises the errors of :func:`_chosen`."""
-    workspace, [directory] = Workspace(config.run_dir), clean.Clean.beside
     if config.clean is None:
         raise ArgumentError("the config has no section clean, so nothing is dropped by rules")
     if config.clean.rejects == "none":
         raise OutputError("the config says clean.rejects: none; set it to sample or all, and run again")
-    manifest = read_manifest(workspace.manifest(clean.Clean.name))
-    if manifest is None:
-        raise OutputError(f"nothing is cleaned yet in {workspace.root}; run it --until clean")
-    cleaned = parse_json_as(clean.Clean.output, manifest.details).corpora
+    outputs = viewing.outputs_of(config)
+    viewing.require(outputs, clean.Clean)
+    cleaned = outputs.read(clean.Clean).corpora
     known = {
         "split": {*cleaned},
         "corpus": {name for counts in cleaned.values() for name in counts},
@@ -103,10 +99,10 @@ def _files(config: Config, wanted: Mapping[str, str | None]) -> Iterator[tuple[s
         if name is not None and name not in known[what]:
             there = ", ".join(sorted(known[what]))
             raise ArgumentError(f"--{what} {name}: nothing was cleaned with that {what} (there is {there})")
-    for file in sorted(manifest.files_in(directory)):
+    for file in sorted(outputs.manifest(clean.Clean).files_in(clean.REJECTED)):
         split = file.partition("/")[0]
         if wanted["split"] in (None, split):
-            yield split, workspace.root / directory / file
+            yield split, outputs.root / clean.REJECTED / file
 
 
 def _hashes(table: pa.Table, seed: int) -> pa.Array:

@@ -48,6 +48,15 @@ def read_file(path: Path, overrides: Iterable[str] = ()) -> tuple[dict[str, Any]
     return data, lines
 
 
+def as_tuples(value: object) -> Any:
+    """Returns a value of YAML with tuples in place of lists, which the models of the config require."""
+    if isinstance(value, list):
+        return tuple(map(as_tuples, value))
+    if isinstance(value, Mapping):
+        return {key: as_tuples(item) for key, item in value.items()}
+    return value
+
+
 def _apply(override: str, data: dict[str, Any]) -> None:
     key, equals, text = override.partition("=")
     if not equals or not all(parts := key.strip().split(".")):

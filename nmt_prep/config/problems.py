@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from nmt_prep.config.section import descriptions
+from nmt_prep.errors import ConfigError
 
 KeyPath = tuple[str | int, ...]
 """The keys and indexes that lead to a value."""
@@ -77,6 +78,12 @@ def worded(problems: Iterable[Problem], lines: Mapping[KeyPath, int]) -> Iterato
     """Yields each problem with its key and line."""
     for path, problem in problems:
         yield f"{located(path, lines)}: {problem}"
+
+
+def refusal(origin: str, problems: Collection[str]) -> ConfigError:
+    """Returns the error that lists all problems of the config ``origin``."""
+    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+    return ConfigError("\n  ".join([f"{origin}: {count}", *sorted(problems)]))
 
 
 def _locate(location: KeyPath, root: type[BaseModel]) -> tuple[KeyPath, type[BaseModel], str | None]:

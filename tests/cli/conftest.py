@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.stages.clean.test_leaks import server  # noqa: F401 - a fixture
+
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

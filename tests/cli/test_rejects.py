@@ -34,7 +34,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path.write_text(CONFIG % (directory / "run"))
     early = nmt_prep("rejects", path)
     assert early.returncode == 1
-    assert "nothing is cleaned yet" in early.stderr
+    assert "the stage clean has not run yet" in early.stderr
     assert nmt_prep("run", path, "--until", "clean", "--quiet").returncode == 0
     return path
 

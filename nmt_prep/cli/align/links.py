@@ -14,22 +14,24 @@ import pyarrow as pa
 from nmt_prep.align.links import Links, pharaoh_text, piece_links, pieces_of
 from nmt_prep.align.shortlist import LexicalCounts, write_shortlist
 from nmt_prep.align.vocabulary import words_of
-from nmt_prep.artefacts import output_file, parse_json_as, writing
+from nmt_prep.artefacts import output_file, writing
 from nmt_prep.checks import load_config
 from nmt_prep.cli.options import STANDARD_OUTPUT, check_outputs, files_of_run
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.corpora import strip_lines
 from nmt_prep.errors import ArgumentError, OutputError
-from nmt_prep.pipeline.manifest import Workspace, read_manifest
+from nmt_prep.pipeline.manifest import Workspace
+from nmt_prep.pipeline.stage import Outputs
 from nmt_prep.progress import Progress
 from nmt_prep.runner import check_current
 from nmt_prep.sides import SIDES
 from nmt_prep.stages import STAGES
-from nmt_prep.stages.align import Align, AlignedPart, AlignOutput
-from nmt_prep.stages.vocab import BuiltVocabulary, VocabOutput, Vocabulary
+from nmt_prep.stages.align import Align, AlignedPart
+from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
 from nmt_prep.subwords.piece_text import PieceText
 from nmt_prep.subwords.tokenizer import Tokenizer
+from nmt_prep.viewing import outputs_in, require
 
 
 def write_links(config: Path, overrides: Iterable[str], split: str, output: Path | None) -> None:
@@ -48,7 +50,7 @@ def write_links(config: Path, overrides: Iterable[str], split: str, output: Path
     """
     checked = load_config(config, overrides)
     run = checked.run_dir
-    parts = _aligned(run, split, hint=f"nmt-prep run {config} --until align")
+    parts = _aligned(outputs_in(run), split, hint=f"nmt-prep run {config} --until align")
     check_current(checked, Align, "the links")
     read = {part.file: run / Align.directory / part.file for part in parts}
     outputs = STANDARD_OUTPUT if output is None else {"--links": output}
@@ -81,9 +83,12 @@ def write_shortlists(
         OutputError: the run has no links or vocabularies, its text has changed since, or a file cannot be written.
         VocabularyError: a vocabulary cannot be read.
     """
-    parts = _aligned(run, split, hint="nmt-prep run CONFIG with a section align")
-    _check_text(run)
-    tokenizers = _tokenizers(run)
+    outputs = outputs_in(run)
+    parts = _aligned(outputs, split, hint="nmt-prep run CONFIG with a section align")
+    _check_text(outputs)
+    require(outputs, Vocabulary)
+    source, target = (vocabulary.load() for vocabulary in built_vocabularies(outputs).values())
+    tokenizers = (source, target)
     pieces = [PieceText(tokenizer).words() for tokenizer in tokenizers]
     counts = LexicalCounts(*map(len, pieces))
     skipped = 0
@@ -134,47 +139,30 @@ def _rows(rows: Ragged, kept: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -
     return Ragged(rows.values[np.repeat(kept, rows.lengths)], offsets)
 
 
-def _aligned(run: Path, split: str, hint: str) -> tuple[AlignedPart, ...]:
+def _aligned(outputs: Outputs, split: str, hint: str) -> tuple[AlignedPart, ...]:
     """Returns the aligned parts of a split."""
-    manifest = read_manifest(Workspace(run).manifest(Align.name))
-    if manifest is None:
-        raise OutputError(f"{run} has no links; first run {hint}")
-    output = parse_json_as(AlignOutput, manifest.details)
-    if split not in output.parts:
-        raise ArgumentError(f"{split!r} is not a split with links (splits: {', '.join(output.parts)})")
-    return output.parts[split]
+    if Align.name not in outputs.manifests:
+        raise OutputError(f"{outputs.root} has no links; first run {hint}")
+    parts = outputs.read(Align).parts
+    if split not in parts:
+        raise ArgumentError(f"{split!r} is not a split with links (splits: {', '.join(parts)})")
+    return parts[split]
 
 
-def _check_text(run: Path) -> None:
+def _check_text(outputs: Outputs) -> None:
     """Checks that the links of a run belong to its text, and that the files of both are there.
 
     Raises:
         OutputError: a stage before them has run again since, was interrupted, or a file is missing.
     """
-    workspace = Workspace(run)
-    links = read_manifest(workspace.manifest(Align.name))
-    assert links is not None
+    links, run = outputs.manifest(Align), outputs.root
     advice = "first run nmt-prep run CONFIG"
-    for stage in STAGES:
-        if stage.name not in (*links.inputs, Align.name):
-            continue
-        manifest = read_manifest(workspace.manifest(stage.name))
+    for stage in (stage for stage in STAGES if stage.name in (*links.inputs, Align.name)):
+        manifest = outputs.manifests.get(stage.name)
         if manifest is None:
             raise OutputError(f"the links in {run} have lost their text: {stage.name} was interrupted; {advice}")
         if stage.name in links.inputs and manifest.output_digest != links.inputs[stage.name]:
             raise OutputError(f"the links in {run} are not those of its text: {stage.name} has run since; {advice}")
-        files = [workspace.file(stage.directory, name) for name in manifest.files]
+        files = [Workspace(run).file(stage.directory, name) for name in manifest.files]
         for missing in (path for path in files if not path.exists()):
             raise OutputError(f"{missing} is missing; {advice}")
-
-
-def _tokenizers(run: Path) -> tuple[Tokenizer, Tokenizer]:
-    """Returns the tokenizers of source and target."""
-    manifest = read_manifest(Workspace(run).manifest(Vocabulary.name))
-    if manifest is None:
-        raise OutputError(f"{run} has no vocabularies; first run nmt-prep run CONFIG --until vocab")
-    source, target = (
-        BuiltVocabulary(run / Vocabulary.directory / facts.file, facts).load()
-        for facts in parse_json_as(VocabOutput, manifest.details).sides().values()
-    )
-    return source, target

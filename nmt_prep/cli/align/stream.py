@@ -29,11 +29,12 @@ from nmt_prep.errors import AlignmentModelError, CorpusError
 from nmt_prep.lines.blocks import Block
 from nmt_prep.progress import Progress
 from nmt_prep.runtime import available_cores
+from nmt_prep.sides import SIDES
 
 with delayed_imports():  # only for --adequacy
-    from nmt_prep.cleaning.adequacy import classifier
+    from nmt_prep.cleaning.adequacy import classifier, learning
     from nmt_prep.cleaning.adequacy import files as adequacy_files
-    from nmt_prep.cli.align import adequacy
+    from nmt_prep.cleaning.dedup import keys as pair_keys
 
 _FEW_KNOWN = 0.75
 """Share of known words below which a model is remarked on. Text in the languages of a model has 0.9 or more, text in
@@ -125,7 +126,7 @@ def _learn(options: StreamOptions, threads: int, writer: _Writer, progress: Prog
                 meter.advance(len(source))
         judged = options.adequacy is not None
         if judged:
-            adequacy.check_enough(text.rows)
+            _check_enough(text.rows)
         copies = copies_of(text) if judged or options.scores is not None else None
         model = updated(model, counter.counts(), threads)
         with Spool(directory / "numbers") as pairs:
@@ -144,7 +145,7 @@ def _learn(options: StreamOptions, threads: int, writer: _Writer, progress: Prog
             model = updated(model, counter.counts(), threads)
         if judged:
             assert copies is not None
-            writer.classifier = adequacy.learned_classifier(model, pairs, text, copies, threads, progress)
+            writer.classifier = _learned_classifier(model, pairs, text, copies, threads, progress)
         if options.save is not None:
             adequacy_files.save(writer.classifier, options.save) if writer.classifier else model.save(options.save)
         with progress.meter("aligning", pairs.rows, "pairs") as meter:
@@ -156,6 +157,58 @@ def _learn(options: StreamOptions, threads: int, writer: _Writer, progress: Prog
                 writer.write(model, numbers, counted, lines)
                 first += len(numbers)
                 meter.advance(len(numbers))
+
+
+def _check_enough(pairs: int) -> None:
+    """Checks the number of pairs of the input.
+
+    Raises:
+        AlignmentModelError: they are too few to learn from.
+    """
+    if pairs < learning.LEAST_PAIRS:
+        given = f"{pairs:,} pair{'' if pairs == 1 else 's'}"
+        raise AlignmentModelError(
+            f"--adequacy: the input has {given}; it takes {learning.LEAST_PAIRS:,} or more to learn from, or a model "
+            "with a classifier (--model)"
+        )
+
+
+def _learned_classifier(
+    model: Model, pairs: Spool, text: Spool, copies: Integers, threads: int, progress: Progress
+) -> classifier.Classifier:
+    """Learns a classifier from the input: from the words of all pairs, and from a sample of distinct pairs.
+
+    Raises:
+        AlignmentModelError: there are too few good pairs.
+    """
+    sums, first = classifier.no_words(model), 0
+    sample = []
+    limit = np.uint64(min(2**64 * learning.SAMPLE_PAIRS // max(pairs.rows, 1), 2**64 - 1))
+    with progress.meter("learning a classifier", pairs.rows, "pairs") as meter:
+        for batch, lines in zip(pairs.batches(), map(text_columns, text.batches()), strict=True):
+            numbers = NumberedPairs(*batch)
+            counted = copies[first : first + len(numbers)]
+            classifier.count_words(model, numbers, counted, sums, threads)
+            keys = pair_keys.keys_of_pairs(*lines, "normalized")[:, 0]
+            chosen = np.flatnonzero(keys <= limit)
+            columns = [*(_arrow(side).take(pa.array(chosen)) for side in lines), keys[chosen], counted[chosen]]
+            sample.append(pa.record_batch(columns, names=[*SIDES, "key", "copies"]))
+            first += len(numbers)
+            meter.advance(len(numbers))
+        table = pa.Table.from_batches(sample)
+        _, places = np.unique(table.column("key").to_numpy(), return_index=True)
+        source, target = (
+            TextColumn.from_arrow(table.column(side).take(pa.array(places)).combine_chunks()) for side in SIDES
+        )
+        counted = table.column("copies").to_numpy()[places]
+        try:
+            return learning.learn(model, source, target, counted, threads=threads, sums=sums).classifier
+        except AlignmentModelError as error:
+            raise AlignmentModelError(f"--adequacy: {error}, or a model with a classifier (--model)") from None
+
+
+def _arrow(lines: TextColumn) -> pa.Array:
+    return pa.LargeStringArray.from_buffers(len(lines), pa.py_buffer(lines.offsets), pa.py_buffer(lines.data))
 
 
 class _Writer:

@@ -100,6 +100,8 @@ def _other_problems(
     rest: Any = values
     for path in filter(None, wrong):
         rest = _without(rest, path) or {}
+    if values.get("pairs") is not None:
+        rest = {"pairs": "all", **rest}  # a config of one pair has other keys
     try:
         config = Config.model_validate({**_PLACEHOLDERS, **rest})
     except ValidationError as error:

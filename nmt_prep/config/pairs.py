@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal, NamedTuple, Self, TypeAlias
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
 from nmt_prep.config.languages import CheckedTag, check_language, suggestion
+from nmt_prep.config.problems import UNKNOWN_NAME
 from nmt_prep.config.section import Languages, Section
 
 MULTIPLE = "mul"
@@ -70,7 +71,10 @@ def are_languages(tags: tuple[str, str]) -> bool:
 
 
 def _checked(text: str) -> str:
-    LanguagePair.parse(text)
+    try:
+        LanguagePair.parse(text)
+    except ValueError as error:
+        raise PydanticCustomError(UNKNOWN_NAME, "{problem}", {"problem": str(error)}) from error
     return text
 
 
@@ -81,11 +85,20 @@ class EnglishCentric(Section):
     """a list of language tags: the languages that are paired with English"""
 
 
-Pairs: TypeAlias = (
-    Literal["all"]
-    | Annotated[tuple[Annotated[str, AfterValidator(_checked)], ...], Field(min_length=1)]
-    | EnglishCentric
-)
+_Listed = Annotated[tuple[Annotated[str, AfterValidator(_checked)], ...], Field(min_length=1)]
+
+
+def _form(value: object) -> str:
+    """Returns the tag of the form that a value has in a config; problems of the other forms are not reported."""
+    return "list" if isinstance(value, tuple) else "mapping" if isinstance(value, dict | EnglishCentric) else "text"
+
+
+Pairs: TypeAlias = Annotated[
+    Annotated[Literal["all"], Tag("text")]
+    | Annotated[_Listed, Tag("list")]
+    | Annotated[EnglishCentric, Tag("mapping")],
+    Discriminator(_form),
+]
 
 
 def asked_pairs(pairs: Pairs) -> tuple[LanguagePair, ...]:

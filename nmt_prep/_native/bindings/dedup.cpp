@@ -57,8 +57,8 @@ Table pair_keys(const KeyTable& source, const KeyTable& target) {
 
 // Numbers each line; returns the numbers, and the places of the lines that have not come before.
 std::pair<NumpyArray<std::int32_t>, NumpyArray<std::int64_t>> number_lines(OneAtATime<clean::LineNumbers>& held,
-                                                                          const ByteArray& data,
-                                                                          const Int64Array& offsets) {
+                                                                           const ByteArray& data,
+                                                                           const Int64Array& offsets) {
     const TextView text = text_view(data, offsets);
     auto numbers = std::make_unique_for_overwrite<std::int32_t[]>(text.lines);
     std::vector<std::int64_t> first;

@@ -206,13 +206,18 @@ class CorpusWork:
 
     @property
     def first(self) -> int:
-        """Number of the compiled parts that belong to the first round."""
+        """Number of the compiled parts with the first million pairs."""
         total = 0
         for number, part in enumerate(self.compiled, 1):
             total += part.pairs
             if total >= FIRST_PAIRS:
                 return number
         return len(self.compiled)
+
+    @property
+    def early(self) -> int:
+        """Number of the compiled parts of the first round: all if a second round would be shorter."""
+        return len(self.compiled) if len(self.compiled) <= 2 * self.first else self.first
 
     @property
     def pairs(self) -> int:

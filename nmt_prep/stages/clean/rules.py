@@ -1,7 +1,8 @@
 """The pass of the rules that judge each pair by itself, and the check that it leaves enough pairs.
 
 The parts with the first million pairs of each corpus come in a separate round, so that an error in the config that
-drops all pairs is reported early.
+drops all pairs is reported early. If the other parts are no more than these, they come in the same round, so that no
+worker waits.
 """
 
 from __future__ import annotations
@@ -183,18 +184,18 @@ def apply_rules(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[dict[str, str
     """
     tasks = {work.name: work.tasks(job, "rules") for work in corpora}
     firsts = yield from FIRST.run_groups(
-        {work.name: tasks[work.name][: work.first] for work in corpora},
-        sum(part.pairs for work in corpora for part in work.compiled[: work.first]),
+        {work.name: tasks[work.name][: work.early] for work in corpora},
+        sum(part.pairs for work in corpora for part in work.compiled[: work.early]),
     )
     for work in corpora:
-        work.add(firsts[work.name])
+        work.add(firsts[work.name][: work.first])
     explained = yield from _check_first_pairs(job, corpora)
     others = yield from CLEAN.run_groups(
-        {work.name: tasks[work.name][work.first :] for work in corpora},
-        sum(part.pairs for work in corpora for part in work.compiled[work.first :]),
+        {work.name: tasks[work.name][work.early :] for work in corpora},
+        sum(part.pairs for work in corpora for part in work.compiled[work.early :]),
     )
     for work in corpora:
-        work.add(others[work.name])
+        work.add([*firsts[work.name][work.first :], *others[work.name]])
         work.end(job, "rules")
     return explained
 

@@ -99,6 +99,26 @@ def test_the_loss_of_a_large_corpus_is_reported_before_the_rest(
     assert " of the first 7" in events[lost]["message"]
 
 
+def test_the_other_pairs_come_with_the_first_if_they_are_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nmt_prep.stages.clean.corpora.FIRST_PAIRS", 110)
+    monkeypatch.setattr(parts, "PART_BYTES", 300)
+    monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 100)
+    pairs = [("a", "b"), *numbered(199, "long")]
+    config = config_of(
+        tmp_path, write(tmp_path, "c", pairs), clean={**NONE, "rules": {"length": {"unit": "char", "max": 4}}}
+    )
+    log = StringIO()
+    outcome = run(config, until="clean", progress=Progress(JsonListener(log)))[-1]
+    assert (outcome.counts.pairs_in, outcome.counts.pairs_out) == (200, 1)
+    events = [json.loads(line) for line in log.getvalue().splitlines()]
+    rounds = [event["round"] for event in events if event["event"] == "task_finished"]
+    assert (rounds.count("clean-first"), rounds.count("clean")) == (11, 0)
+    (lost,) = [event["message"] for event in events if event["event"] == "most_dropped"]
+    assert " of the first 11" in lost
+
+
 def test_a_corpus_of_which_compile_drops_most(tmp_path: Path) -> None:
     pairs = [*[(f"a{n}", "") for n in range(30)], *[(f"a{n}", f"b{n}") for n in range(20)]]
     for clean in (None, {**NONE}):

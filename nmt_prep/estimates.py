@@ -14,8 +14,7 @@ from nmt_prep.config import Config
 from nmt_prep.engines.engine import BASE_MEMORY
 from nmt_prep.errors import ConfigError
 from nmt_prep.pipeline.forecast import BYTES_PER_PAIR, StageEstimate, Work, forecast
-from nmt_prep.pipeline.manifest import Workspace, read_manifest
-from nmt_prep.pipeline.stage import Outputs
+from nmt_prep.pipeline.stage import outputs_in
 from nmt_prep.sources.downloads import Needed
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages import STAGES
@@ -61,10 +60,8 @@ def configured_corpora(config: Config, lock: LockFile) -> list[CorpusSize]:
     members = Counter(
         mirrors for mirrors, _ in {(file.container.mirrors, file.member) for files in wanted for file in files}
     )
-    workspace = Workspace(config.run_dir)
-    manifest = read_manifest(workspace.manifest(Download.name))
-    outputs = Outputs(config, workspace.root, {} if manifest is None else {Download.name: manifest})
-    downloaded = {} if manifest is None else outputs.read(Download).files
+    outputs = outputs_in(config.run_dir, [Download], config)
+    downloaded = outputs.read(Download).files if outputs.manifests else {}
     unknown = []
 
     def sizes(file: Needed) -> tuple[float, float]:

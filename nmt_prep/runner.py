@@ -17,18 +17,17 @@ from nmt_prep.config.training import note_training
 from nmt_prep.engines import Engine, LocalEngine
 from nmt_prep.engines.executor import ExecutorEngine
 from nmt_prep.errors import ArgumentError, ConfigError, HealthError, OutputError
+from nmt_prep.pipeline.draft import mark_output_directory
 from nmt_prep.pipeline.drivers import Share
 from nmt_prep.pipeline.lock import run_lock
-from nmt_prep.pipeline.measured import RunNotes, StageNotes
+from nmt_prep.pipeline.measured import RunNotes
 from nmt_prep.pipeline.outcomes import Outcome, ShareOutcome, StageTasks, Step
-from nmt_prep.pipeline.ownership import mark_output_directory
 from nmt_prep.pipeline.pipeline import Pipeline
 from nmt_prep.pipeline.stage import AnyStage
 from nmt_prep.progress import Progress
 from nmt_prep.runtime import available_cores
 from nmt_prep.sources.lockfile import LockFile, lock_of
 from nmt_prep.stages.needed_files import addresses_of
-from nmt_prep.stages.report import Report
 
 ConfigOrFile: TypeAlias = "Config | str | os.PathLike[str]"
 
@@ -114,8 +113,7 @@ def run(
         with (
             _failure_told(progress),
             _open_engine(config, executor, workers, progress) as engine,
-            progress.heard_by(StageNotes(config, directories, engine)),
-            progress.heard_by(RunNotes(pipeline.workspace, Report.directory, engine, __version__)),
+            progress.heard_by(RunNotes(config, directories, engine, __version__)),
         ):
             outcomes = pipeline.run(engine, until=until, force=frozenset(force), verify=verify, strict=strict)
         note_training(config.run_dir, config.training, config.base_dir)

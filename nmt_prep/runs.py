@@ -11,13 +11,14 @@ import pyarrow as pa
 
 from nmt_prep.checks import load_config
 from nmt_prep.errors import OutputError
-from nmt_prep.pipeline.stage import Outputs
+from nmt_prep.pipeline.stage import Outputs, outputs_in
 from nmt_prep.records.dataset_json import CorpusInfo, load_dataset_info
+from nmt_prep.stages import STAGES
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.encode import Encode
 from nmt_prep.stages.report import Report
-from nmt_prep.viewing import Wanted, chosen_in, outputs_in
+from nmt_prep.viewing import Wanted, chosen_in
 
 _ALL = 1 << 62
 
@@ -51,7 +52,7 @@ class Run:
     root: Path
 
     def __repr__(self) -> str:
-        outputs = outputs_in(self.root)
+        outputs = outputs_in(self.root, STAGES)
         counts = self.counts.to_pylist()
         pairs: dict[str, int] = {}
         for row in counts:
@@ -66,7 +67,7 @@ class Run:
 
         The columns are ``split``, ``corpus``, ``read``, ``compiled``, ``cleaned`` and ``encoded``.
         """
-        outputs = outputs_in(self.root)
+        outputs = outputs_in(self.root, STAGES)
         cleaned = outputs.read(Clean).corpora if Clean.name in outputs.manifests else {}
         encoded = {
             (split, corpus.name): corpus.pairs
@@ -123,7 +124,7 @@ class Run:
             ArgumentError: there is no such stage, split or corpus.
             NmtPrepError: the stage has not run, or its files are damaged.
         """
-        outputs = outputs_in(self.root)
+        outputs = outputs_in(self.root, STAGES)
         if stage is None:
             cleaned = Clean.name in outputs.manifests and split in outputs.read(Clean).parts
             stage = Clean.name if cleaned else Compile.name
@@ -158,6 +159,6 @@ def open_run(run: str | os.PathLike[str]) -> Run:
     """
     path = Path(run)
     root = load_config(path).run_dir if path.is_file() else path
-    if not outputs_in(root).manifests:
+    if not outputs_in(root, STAGES).manifests:
         raise OutputError(f"{root} is not the directory of a run; nmt_prep.run makes one from a config")
     return Run(root)

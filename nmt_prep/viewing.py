@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from heapq import nsmallest
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -21,8 +21,7 @@ from nmt_prep.corpora import row_groups
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.corpora.reader import DOCUMENT
 from nmt_prep.errors import ArgumentError, OutputError
-from nmt_prep.pipeline.manifest import Workspace, read_manifest
-from nmt_prep.pipeline.stage import AnyStage, Outputs
+from nmt_prep.pipeline.stage import AnyStage, Outputs, outputs_in
 from nmt_prep.records.dataset_json import DatasetInfo, load_dataset_info
 from nmt_prep.records.index import ShardIndex
 from nmt_prep.records.reader import read_span
@@ -68,19 +67,6 @@ class Wanted:
     pieces: bool
 
 
-def outputs_of(config: Config) -> Outputs:
-    """Returns the outputs of the stages that have run."""
-    return outputs_in(config.run_dir, config)
-
-
-def outputs_in(root: Path, config: Config | None = None) -> Outputs:
-    """Returns the outputs of the stages that have run in a directory; without a config, they have none."""
-    workspace = Workspace(root)
-    read = ((stage.name, read_manifest(workspace.manifest(stage.name))) for stage in STAGES)
-    manifests = {name: manifest for name, manifest in read if manifest is not None}
-    return Outputs(cast("Config", config), workspace.root, manifests)
-
-
 def require(outputs: Outputs, *stages: type[AnyStage]) -> None:
     """Checks that stages have run.
 
@@ -94,7 +80,11 @@ def require(outputs: Outputs, *stages: type[AnyStage]) -> None:
 
 def chosen(config: Config, stage: str | None, wanted: Wanted) -> Iterator[Row]:
     """Yields pairs of a run as a stage left them, as :func:`chosen_in`; None is the last stage that has text."""
-    return chosen_in(outputs_of(config), stage or ("clean" if config.cleans(wanted.split) else "compile"), wanted)
+    return chosen_in(
+        outputs_in(config.run_dir, STAGES, config),
+        stage or ("clean" if config.cleans(wanted.split) else "compile"),
+        wanted,
+    )
 
 
 def chosen_in(outputs: Outputs, stage: str, wanted: Wanted) -> Iterator[Row]:
@@ -150,7 +140,7 @@ def trace(config: Config, split: str, where: str, *, pieces: bool) -> tuple[Row,
         ArgumentError: there is no such record or row, or the row was dropped.
         OutputError: the records have not been made yet, or the config has changed since.
     """
-    outputs = outputs_of(config)
+    outputs = outputs_in(config.run_dir, STAGES, config)
     require(outputs, *documents_stages(config), Compile, Vocabulary, Encode)
     check_current(config, Encode, "the records")
     lineage = Lineage(outputs, split)

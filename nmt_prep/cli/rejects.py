@@ -16,6 +16,7 @@ from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.options import ConfigArgument, CorpusOption, JsonOption, SetOption, load_config
 from nmt_prep.cli.terminal import json_line, open_console, print_remark
 from nmt_prep.errors import ArgumentError, OutputError
+from nmt_prep.pipeline.stage import outputs_in
 
 with delayed_imports():
     from nmt_prep import corpora, viewing
@@ -87,7 +88,7 @@ def _files(config: Config, wanted: Mapping[str, str | None]) -> Iterator[tuple[s
         raise ArgumentError("the config has no section clean, so nothing is dropped by rules")
     if config.clean.rejects == "none":
         raise OutputError("the config says clean.rejects: none; set it to sample or all, and run again")
-    outputs = viewing.outputs_of(config)
+    outputs = outputs_in(config.run_dir, [clean.Clean])
     viewing.require(outputs, clean.Clean)
     cleaned = outputs.read(clean.Clean).corpora
     known = {

@@ -1,6 +1,5 @@
 """Engines that run the tasks of stages. Results do not depend on the engine or on the number of workers."""
 
-from nmt_prep.engines.engine import Done, Engine, Task, Tick, Work
-from nmt_prep.engines.local import LocalEngine
+from nmt_prep.engines.engine import Done, Engine, LocalEngine, Task, Tick, Work
 
 __all__ = ["Done", "Engine", "LocalEngine", "Task", "Tick", "Work"]

@@ -19,19 +19,17 @@ import resource
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from nmt_prep.artefacts import parse_json, remove_partial, write_json
+from nmt_prep.artefacts import as_json, parse_json, parse_json_as, remove_partial, write_json
 from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.digests import cache_directory
 from nmt_prep.engines import Engine
-from nmt_prep.engines.engine import BASE_MEMORY
-from nmt_prep.engines.local import LocalEngine
+from nmt_prep.engines.engine import BASE_MEMORY, LocalEngine
 from nmt_prep.errors import NmtPrepError
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.progress import Fields, Listener
@@ -94,11 +92,6 @@ class StageNote(_Note):
     memory: int | None = Field(ge=0)
 
 
-@cache
-def _notes() -> TypeAdapter[list[StageNote]]:
-    return TypeAdapter(list[StageNote])
-
-
 def kind_of(stage: str, config: Config) -> str:
     """Returns the key of a stage's notes: its name, and the options that its speed depends on."""
     vocab = config.vocab
@@ -126,10 +119,9 @@ def notes_path(kind: str) -> Path:
 
 def read_notes(kind: str) -> list[StageNote]:
     """Reads the notes of a kind from machines like this one, oldest first; none if they are damaged."""
-    with suppress(OSError, ValidationError):
-        return [
-            note for note in _notes().validate_json(notes_path(kind).read_bytes()) if note.machine == machine_name()
-        ]
+    with suppress(OSError, ValueError):
+        notes = parse_json_as(list[StageNote], parse_json(notes_path(kind).read_bytes()))
+        return [note for note in notes if note.machine == machine_name()]
     return []
 
 
@@ -139,8 +131,7 @@ def save_note(kind: str, note: StageNote) -> None:
     Raises:
         OutputError: the cache directory cannot be written.
     """
-    kept = [*read_notes(kind), note][-_KEPT:]
-    write_json(notes_path(kind), _notes().dump_python(kept, mode="json"))
+    write_json(notes_path(kind), as_json([*read_notes(kind), note][-_KEPT:]))
 
 
 def machine_name() -> str:
@@ -151,46 +142,56 @@ def machine_name() -> str:
     return platform.machine()
 
 
-class StageNotes(Listener):
-    """Measures the stages of a run by its events, and writes notes.
+class RunNotes(Listener):
+    """Measures the stages of a run by its events, and writes the notes on this machine and those of the run.
 
     The time between the last task of a round and that of the round before it is the time of the round.
     """
 
-    def __init__(self, config: Config, directories: Mapping[str, str], engine: Engine) -> None:
-        """Takes the directories of the stages by name; measures only stages that run on threads of this process."""
+    def __init__(self, config: Config, directories: Mapping[str, str], engine: Engine, version: str) -> None:
+        """Takes the directories of the stages by name, the engine of the run, and the version of nmt_prep."""
         self._config = config
         self._workspace = Workspace(config.run_dir)
         self._directories = directories
         self._engine = engine
-        self._stage = ""
+        self._version = version
+        self._running = ""  # the stage, if its time can be scaled
+        self._private = self._workspace.private / RUN_FILE
 
     def event(self, name: str, fields: Fields) -> None:
         now = time.monotonic()
         if name == "stage_started":
-            self._stage = str(fields["stage"]) if isinstance(self._engine, LocalEngine) else ""
-            if self._stage == "extract" and self._workspace.manifest(self._stage).exists():
-                self._stage = ""  # it keeps earlier output, so it does not do all of its work
+            self._running = str(fields["stage"]) if isinstance(self._engine, LocalEngine) else ""
+            if self._running == "extract" and self._workspace.manifest("extract").exists():
+                self._running = ""  # it keeps earlier output, so it does not do all of its work
             self._rounds: dict[str, tuple[float, int, int]] = {}  # seconds, tasks that ran, all tasks
             self._since, self._before, self._scratch = now, peaks(), 0
-        elif name == "task_finished" and self._stage:
+        elif name == "task_finished":
             round_name, total = str(fields["round"]), int(str(fields["total"]))
             seconds, ran, _ = self._rounds.get(round_name, (0.0, 0, 0))
             self._rounds[round_name] = seconds + now - self._since, ran + 1, total
             self._since = now
-            if fields["done"] == total:
+            if fields["done"] == total and self._running:
                 self._scratch = max(self._scratch, self._scratch_bytes())
-        elif name == "stage_finished" and self._stage:
+        elif name == "stage_finished":
             self._save(now - self._since)
+            with suppress(NmtPrepError, OSError):
+                self._note(fields)
 
     def close(self) -> None:
-        if self._stage:
-            self._save(None)
+        """Saves what is known of a stage that did not end, and copies the notes of the run beside the report."""
+        self._save(None)
+        public = self._workspace.root / self._directories["report"] / RUN_FILE
+        with suppress(NmtPrepError, OSError):
+            if public.parent.is_dir() and self._private.exists():
+                remove_partial(public.parent)  # left by a run that was killed here
+                write_json(public, read_run_notes(self._private))
 
     def _save(self, rest: float | None) -> None:
-        stage, self._stage = self._stage, ""
+        """Saves the measurements of the running stage, if they can be scaled."""
+        stage, self._running = self._running, ""
         with suppress(NmtPrepError, OSError, ValidationError):
-            text = text_bytes(self._workspace)
+            text = text_bytes(self._workspace) if stage else 0
             if text < LEAST_TEXT:
                 return
             rounds = {
@@ -219,6 +220,27 @@ class StageNotes(Listener):
     def _output_bytes(self, stage: str) -> int:
         directory = self._directories.get(stage)  # a run with existing vocabularies has no sample
         return 0 if directory is None else output_bytes(self._workspace, stage, directory)
+
+    def _note(self, fields: Fields) -> None:
+        notes = read_run_notes(self._private)
+        own, child = peaks()
+        notes["stages"][str(fields["stage"])] = {
+            "seconds": fields["seconds"],
+            "processor_seconds": fields["processor_seconds"],
+            "rounds": fields["rounds"],
+            "ended": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "tasks": sum(ran for _, ran, _ in self._rounds.values()),
+            "workers": self._engine.workers,
+            "peak_memory": own,
+            "peak_memory_of_children": child,
+            "host": platform.node(),
+            "processor": machine_name(),
+            "cores": available_cores(),
+            "system": platform.platform(),
+            "python": platform.python_version(),
+            "nmt_prep": self._version,
+        }
+        write_json(self._private, notes)
 
 
 def output_bytes(workspace: Workspace, stage: str, directory: str) -> int:
@@ -251,54 +273,6 @@ def memory_since(before: tuple[int, int]) -> int | None:
     """Returns the bytes held in addition to the program itself; None if the peaks were reached earlier."""
     process, child = (now if now > then else 0 for now, then in zip(peaks(), before, strict=True))
     return max(process - BASE_MEMORY, 0) + child or None
-
-
-class RunNotes(Listener):
-    """Notes the stages of a run by its events, for ``report/run.json``."""
-
-    def __init__(self, workspace: Workspace, report: str, engine: Engine, version: str) -> None:
-        """Takes the name of the report's directory, the engine of the run, and the version of nmt_prep."""
-        self._private, self._public = workspace.private / RUN_FILE, workspace.root / report / RUN_FILE
-        self._engine = engine
-        self._version = version
-        self._tasks = 0
-
-    def event(self, name: str, fields: Fields) -> None:
-        if name == "stage_started":
-            self._tasks = 0
-        elif name == "task_finished":
-            self._tasks += 1
-        elif name == "stage_finished":
-            with suppress(NmtPrepError, OSError):
-                self._note(fields)
-
-    def close(self) -> None:
-        """Copies the notes beside the report, if there is one."""
-        with suppress(NmtPrepError, OSError):
-            if self._public.parent.is_dir() and self._private.exists():
-                remove_partial(self._public.parent)  # left by a run that was killed here
-                write_json(self._public, read_run_notes(self._private))
-
-    def _note(self, fields: Fields) -> None:
-        notes = read_run_notes(self._private)
-        own, child = peaks()
-        notes["stages"][str(fields["stage"])] = {
-            "seconds": fields["seconds"],
-            "processor_seconds": fields["processor_seconds"],
-            "rounds": fields["rounds"],
-            "ended": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            "tasks": self._tasks,
-            "workers": self._engine.workers,
-            "peak_memory": own,
-            "peak_memory_of_children": child,
-            "host": platform.node(),
-            "processor": machine_name(),
-            "cores": available_cores(),
-            "system": platform.platform(),
-            "python": platform.python_version(),
-            "nmt_prep": self._version,
-        }
-        write_json(self._private, notes)
 
 
 def read_run_notes(path: Path) -> dict[str, Any]:

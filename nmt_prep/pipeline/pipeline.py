@@ -20,7 +20,15 @@ from nmt_prep.config import Config
 from nmt_prep.digests import DigestCache, digest_of
 from nmt_prep.engines import Engine, LocalEngine
 from nmt_prep.errors import ArgumentError, OutputError
-from nmt_prep.pipeline.draft import Draft, drafts_of, empty_trash, empty_trash_behind, throw_away
+from nmt_prep.pipeline.draft import (
+    Draft,
+    check_places,
+    drafts_of,
+    empty_trash,
+    empty_trash_behind,
+    note_made,
+    throw_away,
+)
 from nmt_prep.pipeline.drivers import (
     RoundState,
     RoundTime,
@@ -36,7 +44,6 @@ from nmt_prep.pipeline.forecast import seconds_of, shares_of
 from nmt_prep.pipeline.freshness import Freshness
 from nmt_prep.pipeline.manifest import Manifest, Workspace, read_manifest
 from nmt_prep.pipeline.outcomes import Outcome, ShareOutcome, StageTasks, Step
-from nmt_prep.pipeline.ownership import check_places, note_made
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, observed_in
 from nmt_prep.progress import Progress
 from nmt_prep.runtime import available_cores, processor_seconds

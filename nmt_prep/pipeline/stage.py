@@ -6,11 +6,11 @@ To add a stage, write one module with a subclass of :class:`Stage` and add it to
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar, cast
 
 from nmt_prep.artefacts import parse_json_as
 from nmt_prep.config import Config
@@ -18,7 +18,7 @@ from nmt_prep.digests import DigestCache
 from nmt_prep.engines import Engine
 from nmt_prep.errors import OutputError
 from nmt_prep.health.warning import HealthWarning
-from nmt_prep.pipeline.manifest import Counts, Manifest
+from nmt_prep.pipeline.manifest import Counts, Manifest, Workspace, read_manifest
 from nmt_prep.pipeline.rounds import P, Round, Rounds
 from nmt_prep.progress import Progress
 from nmt_prep.sources.lockfile import LockFile
@@ -80,6 +80,18 @@ class Outputs:
     def directory_of(self, stage: type[AnyStage]) -> Path:
         """Returns the directory with the files of a stage."""
         return self.root / stage.directory
+
+
+def outputs_in(root: Path, stages: Iterable[type[AnyStage] | AnyStage], config: Config | None = None) -> Outputs:
+    """Returns the outputs of those stages that have run in a directory; without a config, they have none.
+
+    Raises:
+        OutputError: a manifest is damaged.
+    """
+    workspace = Workspace(root)
+    read = ((stage.name, read_manifest(workspace.manifest(stage.name))) for stage in stages)
+    manifests = {name: manifest for name, manifest in read if manifest is not None}
+    return Outputs(cast("Config", config), workspace.root, manifests)
 
 
 @dataclass(frozen=True)

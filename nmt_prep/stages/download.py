@@ -13,8 +13,8 @@ from nmt_prep.config.corpus import Corpus
 from nmt_prep.corpora.parquet import check_fields
 from nmt_prep.digests import FileSteps
 from nmt_prep.errors import CorpusError, DownloadError
-from nmt_prep.pipeline.manifest import Counts, Manifest, Workspace, read_manifest
-from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
+from nmt_prep.pipeline.manifest import Counts, Manifest
+from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage, outputs_in
 from nmt_prep.sources.address import shown
 from nmt_prep.sources.downloads import DownloadCache, Downloads, Needed, Store, Stored, download_all
 from nmt_prep.sources.fetch import Fetcher
@@ -335,10 +335,8 @@ def hub_sources(config: Config, lock: LockFile) -> Iterator[HubSource]:
         OutputError: the manifest of the last download is damaged.
         DownloadError: a list of files is damaged.
     """
-    workspace = Workspace(config.run_dir)
-    manifest = read_manifest(workspace.manifest(Download.name))
-    outputs = Outputs(config, workspace.root, {} if manifest is None else {Download.name: manifest})
-    entries = {} if manifest is None else outputs.read(Download).files
+    outputs = outputs_in(config.run_dir, [Download], config)
+    entries = outputs.read(Download).files if outputs.manifests else {}
     for needed in needed_files(config):
         if not needed.is_repository:
             continue

@@ -26,8 +26,7 @@ from nmt_prep.corpora.scores import ColumnLines, with_columns
 from nmt_prep.digests import sha256_of
 from nmt_prep.errors import ArgumentError, CorpusError
 from nmt_prep.inspection.files import Looked, Looker
-from nmt_prep.pipeline.manifest import Workspace, read_manifest
-from nmt_prep.pipeline.stage import Outputs
+from nmt_prep.pipeline.stage import Outputs, outputs_in
 from nmt_prep.sides import SIDES
 from nmt_prep.sources.lockfile import lock_of
 from nmt_prep.sources.remote_file import BEGINNING
@@ -99,9 +98,7 @@ class Run:
 
 def run_of(config: Config) -> Run:
     """Returns the earlier run of a config; nothing in it is compiled if there was none."""
-    workspace = Workspace(config.run_dir)
-    read = ((stage.name, read_manifest(workspace.manifest(stage.name))) for stage in STAGES)
-    outputs = Outputs(config, workspace.root, {name: manifest for name, manifest in read if manifest is not None})
+    outputs = outputs_in(config.run_dir, STAGES, config)
     fresh: set[str] = set()
     if Compile.name in outputs.manifests:
         for step in runner.plan(config):

@@ -11,14 +11,14 @@ import pytest
 
 from nmt_prep.config import Config
 from nmt_prep.engines import Engine
+from nmt_prep.engines.engine import LocalEngine
 from nmt_prep.engines.executor import ExecutorEngine
-from nmt_prep.engines.local import LocalEngine
 from nmt_prep.pipeline import measured
 from nmt_prep.pipeline.manifest import Counts, Manifest, Workspace
 from nmt_prep.pipeline.measured import (
     RoundNote,
+    RunNotes,
     StageNote,
-    StageNotes,
     kind_of,
     machine_name,
     memory_since,
@@ -67,7 +67,7 @@ def seconds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def listen(config: Config, *events: tuple[str, dict[str, object]], engine: Engine | None = None) -> None:
     progress = Progress()
-    with progress.heard_by(StageNotes(config, DIRECTORIES, engine or LocalEngine(4))):
+    with progress.heard_by(RunNotes(config, DIRECTORIES, engine or LocalEngine(4), "0.1.0")):
         for name, fields in events:
             progress.event(name, **fields)
 
@@ -76,7 +76,8 @@ def tasks(round_name: str, first: int, last: int, total: int) -> list[tuple[str,
     return [("task_finished", {"round": round_name, "done": done, "total": total}) for done in range(first, last + 1)]
 
 
-START, END = ("stage_started", {"stage": "sample"}), ("stage_finished", {"stage": "sample", "seconds": 6.0})
+TIMES = {"seconds": 6.0, "processor_seconds": 5.0, "rounds": {}}
+START, END = ("stage_started", {"stage": "sample"}), ("stage_finished", {"stage": "sample", **TIMES})
 
 
 def test_rounds_are_measured(config: Config) -> None:
@@ -107,7 +108,7 @@ def test_an_interrupted_stage_counts_as_far_as_it_came(config: Config) -> None:
     [
         [("stage_fresh", {"stage": "sample", "seconds": 0.1})],
         # Files extracted earlier are kept, so the stage did only part of its work.
-        [("stage_started", {"stage": "extract"}), ("stage_finished", {"stage": "extract", "seconds": 0.1})],
+        [("stage_started", {"stage": "extract"}), ("stage_finished", {"stage": "extract", **TIMES})],
     ],
 )
 def test_work_that_cannot_be_scaled_is_not_recorded(

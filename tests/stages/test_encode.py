@@ -6,7 +6,6 @@ import pytest
 
 import nmt_prep
 from nmt_prep.config import Config
-from nmt_prep.engines import local
 from nmt_prep.errors import VocabularyError
 from nmt_prep.records.check import check_records
 from nmt_prep.records.dataset_json import InputInfo, load_dataset_info
@@ -49,7 +48,7 @@ def test_more_shards_than_pairs(place: Path) -> None:
 def test_the_number_of_buckets_changes_no_byte(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nmt_prep.run(corpus_config(place / "run"))
     monkeypatch.setattr(encode_tasks, "_SMALLEST_BUFFER", 500)
-    monkeypatch.setattr(local, "BASE_MEMORY", 10**12)
+    monkeypatch.setattr("nmt_prep.engines.engine.BASE_MEMORY", 10**12)
     nmt_prep.run(corpus_config(place / "small"))
     assert tree(place / "run") == tree(place / "small")
 
@@ -63,7 +62,7 @@ def test_spill_files_of_an_interrupted_run_keep_their_buckets(place: Path, monke
     with monkeypatch.context() as patch:
         patch.setattr(encode_tasks, "write_shards", fail)
         patch.setattr(encode_tasks, "_SMALLEST_BUFFER", 500)
-        patch.setattr(local, "BASE_MEMORY", 10**12)
+        patch.setattr("nmt_prep.engines.engine.BASE_MEMORY", 10**12)
         with pytest.raises(nmt_prep.NmtPrepError, match="power"):
             nmt_prep.run(corpus_config(place / "run"))
     nmt_prep.run(corpus_config(place / "run"))

@@ -19,10 +19,11 @@ from nmt_prep.batches.reader import IdBatch
 from nmt_prep.checks import check_config
 from nmt_prep.config import Config
 from nmt_prep.errors import ArgumentError, ConfigError, VocabularyError
+from nmt_prep.pipeline.stage import outputs_in
 from nmt_prep.records.reader import iter_records
+from nmt_prep.stages import STAGES
 from nmt_prep.stages.lineage import Lineage
 from nmt_prep.subwords import Tokenizer
-from nmt_prep.viewing import outputs_of
 from tests.corpus import tree
 
 SIZES = [1 + number * 7 % 23 for number in range(80)]
@@ -126,7 +127,7 @@ def test_the_order_of_documents(tmp_path: Path) -> None:
     assert continues == [int(not text.startswith("c") and text.split()[2] != "0") for text in order]
     [dev] = records.glob("t-dev-*")
     assert sources(tokenizer, dev) == [line.split("\t")[0] for line in (tmp_path / "dev.tsv").read_text().splitlines()]
-    lineage = Lineage(outputs_of(made), "train")
+    lineage = Lineage(outputs_in(made.run_dir, STAGES, made), "train")
     for record in (0, 17, len(order) - 1):
         assert lineage.trace(record).source == order[record]
     info = json.loads((records / "dataset.json").read_text())

@@ -10,9 +10,10 @@ import nmt_prep
 from nmt_prep.checks import check_config
 from nmt_prep.config import Config
 from nmt_prep.errors import ArgumentError
+from nmt_prep.pipeline.stage import outputs_in
 from nmt_prep.records.reader import read_shard
+from nmt_prep.stages import STAGES
 from nmt_prep.stages.lineage import FilePlace, Lineage
-from nmt_prep.viewing import outputs_of
 
 PLAIN = [f"one {number}" if number % 7 else "  " for number in range(60)]
 TABLE = ["en\tde", *(f"two {number}\tzwei {number}" for number in range(40))]
@@ -52,7 +53,7 @@ def config_of(directory: Path, name: str = "run", **more: Any) -> Config:
 
 def made(directory: Path, config: Config) -> Lineage:
     nmt_prep.run(config)
-    return Lineage(outputs_of(config), "train")
+    return Lineage(outputs_in(config.run_dir, STAGES, config), "train")
 
 
 @pytest.mark.parametrize(

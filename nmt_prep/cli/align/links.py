@@ -22,7 +22,7 @@ from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.corpora import strip_lines
 from nmt_prep.errors import ArgumentError, OutputError
 from nmt_prep.pipeline.manifest import Workspace
-from nmt_prep.pipeline.stage import Outputs
+from nmt_prep.pipeline.stage import Outputs, outputs_in
 from nmt_prep.progress import Progress
 from nmt_prep.runner import check_current
 from nmt_prep.sides import SIDES
@@ -31,7 +31,7 @@ from nmt_prep.stages.align import Align, AlignedPart
 from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
 from nmt_prep.subwords.piece_text import PieceText
 from nmt_prep.subwords.tokenizer import Tokenizer
-from nmt_prep.viewing import outputs_in, require
+from nmt_prep.viewing import require
 
 
 def write_links(config: Path, overrides: Iterable[str], split: str, output: Path | None) -> None:
@@ -50,7 +50,7 @@ def write_links(config: Path, overrides: Iterable[str], split: str, output: Path
     """
     checked = load_config(config, overrides)
     run = checked.run_dir
-    parts = _aligned(outputs_in(run), split, hint=f"nmt-prep run {config} --until align")
+    parts = _aligned(outputs_in(run, STAGES), split, hint=f"nmt-prep run {config} --until align")
     check_current(checked, Align, "the links")
     read = {part.file: run / Align.directory / part.file for part in parts}
     outputs = STANDARD_OUTPUT if output is None else {"--links": output}
@@ -83,7 +83,7 @@ def write_shortlists(
         OutputError: the run has no links or vocabularies, its text has changed since, or a file cannot be written.
         VocabularyError: a vocabulary cannot be read.
     """
-    outputs = outputs_in(run)
+    outputs = outputs_in(run, STAGES)
     parts = _aligned(outputs, split, hint="nmt-prep run CONFIG with a section align")
     _check_text(outputs)
     require(outputs, Vocabulary)

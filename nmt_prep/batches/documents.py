@@ -2,13 +2,15 @@
 
 The examples of a run of blocks are a pure function of its index, (seed, epoch) and the settings, so they are the same
 for all processes and workers. In each epoch, each segment is the target of one example. A draw for each document says
-whether its segments are joined, and how long its first window is.
+whether its segments are joined, and how long its first window is. A repeated segment, which cleaning dropped as a
+duplicate, is context only.
 """
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +19,9 @@ from _nmt_prep_core import select_rows
 from nmt_prep.batches.vectors import Int64s, spans
 from nmt_prep.columns import Ragged
 from nmt_prep.records.dataset_json import CorpusInfo, DatasetInfo, DocumentsInfo
+from nmt_prep.records.index import SATURATED
 from nmt_prep.records.reader import PairColumns
+from nmt_prep.records.repeated import Repeated
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.subwords.frame import frame_sizes
 
@@ -30,14 +34,16 @@ class Examples:
 
     Attributes:
         first: for each side, the number of the first segment of each example, context included: int64.
-        target: int64, number of the first segment that is a target.
+        target: int64, number of the first segment after the context.
         end: int64, number after the last segment.
+        targets: int64, number of segments after the context that are no repeated ones.
         lengths: for each side, the number of ids of each example: int64.
     """
 
     first: dict[Side, Int64s]
     target: Int64s
     end: Int64s
+    targets: Int64s
     lengths: dict[Side, Int64s]
 
     def __len__(self) -> int:
@@ -46,18 +52,61 @@ class Examples:
     def __getitem__(self, chosen: slice | Int64s) -> Examples:
         """Returns some of the examples."""
         first, lengths = ({side: columns[side][chosen] for side in SIDES} for columns in (self.first, self.lengths))
-        return Examples(first, self.target[chosen], self.end[chosen], lengths)
+        return Examples(first, self.target[chosen], self.end[chosen], self.targets[chosen], lengths)
 
     def mean(self, values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """Returns the means of the values of the targets of each example: float32."""
+        """Returns the means of the values of the targets of each example, given 0 for repeated segments: float32."""
         sums = np.concatenate([[0], np.cumsum(values, dtype=np.float64)])
-        means: npt.NDArray[np.float32] = ((sums[self.end] - sums[self.target]) / (self.end - self.target)).astype("f4")
+        means: npt.NDArray[np.float32] = ((sums[self.end] - sums[self.target]) / self.targets).astype("f4")
         return means
 
     def with_targets(self, start: int, stop: int) -> slice:
         """Returns the examples whose first target is in a range of segments."""
         first, last = np.searchsorted(self.target, (start, stop)).tolist()
         return slice(first, last)
+
+
+class Segments(NamedTuple):
+    """Consecutive segments of a split, among them repeated ones.
+
+    Attributes:
+        entries: entries of an index, uint16: tokens of the source, of the target, number of the corpus.
+        continues: the column ``document``, uint8.
+        places: int64, numbers of the segments in the split; a repeated one has that of the segment after it.
+        breaks: int64, segments at which an example begins.
+        repeated: bool, True for segments that are context only; None for none.
+    """
+
+    entries: npt.NDArray[np.uint16]
+    continues: npt.NDArray[np.uint8]
+    places: Int64s
+    breaks: Int64s
+    repeated: npt.NDArray[np.bool_] | None = None
+
+    def merged(self, values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """Returns values of the pairs as values of the segments, 0 for repeated ones."""
+        if self.repeated is None:
+            return values
+        all_values = np.zeros(len(self.repeated), np.float32)
+        all_values[~self.repeated] = values
+        return all_values
+
+    def with_repeated(self, found: Repeated) -> Segments:
+        """Returns the segments with repeated ones, each before its pair."""
+        at = found.pairs
+        if not len(at):
+            return self
+        lengths = [np.minimum(side.lengths, SATURATED) for side in (found.source, found.target)]
+        added = np.column_stack([*lengths, self.entries[at, 2]]).astype(np.uint16)
+        after = self.continues.copy()
+        after[at] = 1
+        return Segments(
+            np.insert(self.entries, at, added, axis=0),
+            np.insert(after, at, np.where(np.diff(at, prepend=-1) > 0, self.continues[at], 1)),
+            np.insert(self.places, at, self.places[at]),
+            self.breaks + np.searchsorted(at, self.breaks),
+            np.insert(np.zeros(len(self.entries), np.bool_), at, True),
+        )
 
 
 @dataclass(frozen=True)
@@ -93,30 +142,21 @@ class Joining:
         """Returns the id between two segments of a side; None for none."""
         return self.info.source_separator if side == "source" else self.info.target_separator
 
-    def examples(
-        self,
-        pairs: npt.NDArray[np.uint16],
-        continues: npt.NDArray[np.uint8],
-        places: Int64s,
-        breaks: Int64s,
-        epoch: int,
-    ) -> Examples:
-        """Returns the examples of segments, none of which crosses a break.
+    def examples(self, segments: Segments, epoch: int) -> Examples:
+        """Returns the examples of segments, none of which crosses a break, and none of which ends in a repeated one.
 
         Args:
-            pairs: entries of an index: tokens of the source, of the target, number of the corpus.
-            continues: the column ``document`` of the segments.
-            places: int64, numbers of the segments in the split.
-            breaks: int64, indices of segments at which an example begins.
+            segments: the segments.
             epoch: number of the epoch.
         """
+        pairs, repeated = segments.entries, segments.repeated
         count = len(pairs)
-        starts = continues == 0
-        starts[breaks] = True
+        starts = segments.continues == 0
+        starts[segments.breaks] = True
         document = np.cumsum(starts) - 1
         begins = np.flatnonzero(starts)
         ends = np.append(begins[1:], count)[document]
-        joined, longest = self._draws(places[begins], epoch)
+        joined, longest = self._draws(segments.places[begins], epoch)
         places = np.arange(count)
         corpora = pairs[:, 2].astype(np.int64)
         sums: dict[Side, Int64s] = {}
@@ -136,13 +176,21 @@ class Joining:
             end, heads = end[target], dict.fromkeys(SIDES, target)
         else:
             target, end, heads = places, places + 1, {}
-            for side, segments in zip(SIDES, self.info.context, strict=True):
-                head = np.maximum(places - segments, begins[document])
+            for side, before in zip(SIDES, self.info.context, strict=True):
+                head = np.maximum(places - before, begins[document])
                 least = sums[side][1:] + shared[side] - self.info.max_tokens
                 head = np.maximum(head, np.searchsorted(sums[side], least, side="left"))
                 heads[side] = np.where(joined[document], np.minimum(head, places), places)
+        targets = end - target
+        if repeated is not None:
+            once = np.concatenate([[0], np.cumsum(~repeated)])
+            targets = once[end] - once[target]
+            (kept,) = targets.nonzero()
+            end = np.maximum.accumulate(np.where(repeated, 0, places + 1))[end - 1][kept]
+            heads = {side: head[kept] for side, head in heads.items()}
+            target, targets = target[kept], targets[kept]
         lengths = {side: sums[side][end] - sums[side][heads[side]] + shared[side][target] for side in SIDES}
-        return Examples(heads, target, end, lengths)
+        return Examples(heads, target, end, targets, lengths)
 
     def _draws(self, places: Int64s, epoch: int) -> tuple[npt.NDArray[np.bool_], Int64s]:
         """Returns whether documents are joined, and the most segments of their first windows."""
@@ -159,18 +207,19 @@ class Joining:
         most = sums[places] + self.info.max_tokens - shared
         return np.searchsorted(sums, most, side="right") - 1
 
-    def joined(self, segments: PairColumns, examples: Examples, entries: npt.NDArray[np.uint16]) -> PairColumns:
+    def joined(self, source: Ragged, target: Ragged, examples: Examples, segments: Segments) -> PairColumns:
         """Returns the ids of examples.
 
         Args:
-            segments: the ids of all segments.
+            source: the ids of the sources of all segments.
+            target: the ids of their targets.
             examples: the examples.
-            entries: entries of the segments in an index.
+            segments: the segments.
         """
-        corpora = entries[examples.target, 2].astype(np.int64)
-        source = self._rows("source", segments.inputs, examples, corpora)
-        target = self._rows("target", segments.targets, examples, corpora)
-        return PairColumns(source, target, corpora.astype(np.int32), np.empty(0, np.int32))
+        corpora = segments.entries[examples.target, 2].astype(np.int64)
+        sources = self._rows("source", source, examples, corpora)
+        targets = self._rows("target", target, examples, corpora)
+        return PairColumns(sources, targets, corpora.astype(np.int32), np.empty(0, np.int32))
 
     def _rows(self, side: Side, segments: Ragged, examples: Examples, corpora: Int64s) -> Ragged:
         first = examples.first[side]
@@ -196,19 +245,44 @@ class Joining:
         places = np.concatenate([[0], np.cumsum(kept)])
         return Ragged(values if kept.all() else values[kept], places[bounds])
 
-    def context(self, targets: Ragged, examples: Examples, entries: npt.NDArray[np.uint16]) -> Int64s | None:
+    def context(self, targets: Ragged, examples: Examples, segments: Segments) -> Int64s | None:
         """Returns the number of ids of context at the start of the target of each example; None for windows.
 
         Args:
             targets: the ids of the targets of all segments.
             examples: the examples.
-            entries: entries of the segments in an index.
+            segments: the segments.
         """
         if self.info.context is None:
             return None
-        before = self.before["target"][entries[examples.target, 2]]
+        before = self.before["target"][segments.entries[examples.target, 2]]
         counts = examples.lengths["target"] - targets.lengths[examples.target] + before
         return np.where(examples.first["target"] < examples.target, counts, 0)
+
+    def ignored(self, targets: Ragged, examples: Examples, segments: Segments) -> Ragged | None:
+        """Returns the bounds of repeated segments in the target of each window; None if there are none.
+
+        A part reaches to the next segment, and from the start of the row if it is the first one.
+
+        Args:
+            targets: the ids of the targets of all segments.
+            examples: the examples.
+            segments: the segments.
+        """
+        if segments.repeated is None or self.info.context is not None:
+            return None
+        sizes = examples.end - examples.target
+        inside, of = spans(examples.target, sizes), np.repeat(np.arange(len(examples)), sizes)
+        before, after = (side["target"][segments.entries[:, 2]] for side in (self.before, self.after))
+        added = before + after - int(self.separator("target") is not None)
+        sums = np.concatenate([[0], np.cumsum(targets.lengths - added)])
+        chosen = segments.repeated[inside]
+        inside, of = inside[chosen], of[chosen]
+        first = examples.target[of]
+        bounds = np.column_stack([sums[inside], sums[inside + 1]]) + (before[inside] - sums[first])[:, np.newaxis]
+        bounds[inside == first, 0] = 0
+        counts = np.bincount(of, minlength=len(examples))
+        return Ragged(bounds.astype(np.int32).ravel(), np.concatenate([[0], np.cumsum(2 * counts)]))
 
 
 def _walk(end: Int64s) -> Int64s:

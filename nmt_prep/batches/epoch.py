@@ -23,10 +23,11 @@ import numpy.typing as npt
 from nmt_prep.batches.options import Options
 from nmt_prep.batches.vectors import Int64s, Vector, Vectors
 from nmt_prep.errors import ArgumentError, ConfigError
-from nmt_prep.records.columns import Column
+from nmt_prep.records.columns import REPEATED, Column
 from nmt_prep.records.dataset_json import CorpusInfo, DatasetInfo
 from nmt_prep.records.index import ShardIndex
 from nmt_prep.records.plan import GlobalShuffle
+from nmt_prep.records.repeated import Repeated, repeated_before
 
 WINDOW_PAIRS = 131_072
 
@@ -42,13 +43,15 @@ class SplitIndex:
         paths: the shards.
         shards: their indexes.
         packed: True if windows are counted in rows of packed pairs.
-        columns: the columns of pairs beside their ids, by name.
+        columns: the columns with a value for each pair beside its ids, by name.
+        repeats: True if there are repeated segments.
     """
 
     paths: tuple[Path, ...]
     shards: tuple[ShardIndex, ...]
     packed: bool
     columns: Mapping[str, Column] = field(default_factory=dict)
+    repeats: bool = False
 
     @classmethod
     def load(cls, records_dir: Path, info: DatasetInfo, split: str) -> SplitIndex:
@@ -59,8 +62,9 @@ class SplitIndex:
         """
         paths = tuple(records_dir / shard.file for shard in info.splits[split].shards)
         sized = [(path, shard.pairs) for path, shard in zip(paths, info.splits[split].shards, strict=True)]
-        columns = {name: Column(sized, name) for name in info.columns}
-        return cls(paths, tuple(map(ShardIndex.load, paths)), info.layout == "packed", columns)
+        columns = {name: Column(sized, name) for name in info.columns if name not in REPEATED}
+        shards, repeats = tuple(map(ShardIndex.load, paths)), len(columns) < len(info.columns)
+        return cls(paths, shards, info.layout == "packed", columns, repeats)
 
     @cached_property
     def runs(self) -> Runs:
@@ -108,6 +112,21 @@ class SplitIndex:
         ends = starts + self.runs.pairs[runs]
         spans = zip(starts.tolist(), ends.tolist(), strict=True)
         return np.concatenate([column.values(0, 0), *(column.values(*span) for span in spans)])
+
+    def repeated_of(self, runs: Int64s) -> Repeated | None:
+        """Returns the repeated segments of some runs, numbered by the pairs of these; None if the records have none.
+
+        Raises:
+            RecordsError: a file cannot be read.
+        """
+        if not self.repeats:
+            return None
+        table, parts, before = self.runs, [], 0
+        for shard, first, pairs in np.column_stack([table.shard, table.first_pair, table.pairs])[runs].tolist():
+            found = repeated_before(self.paths[shard], first, pairs)
+            parts.append(found._replace(pairs=found.pairs + before))
+            before += pairs
+        return Repeated.joined(parts)
 
     def starts_of(self, runs: Int64s) -> Int64s:
         """Returns the numbers of the first pairs of some runs in the split, int64."""

@@ -19,7 +19,7 @@ from _nmt_prep_core import pack_rounds
 
 from nmt_prep.batches import vectors
 from nmt_prep.batches.cutting import WHOLE, PlannedWindow, Split, sizes_of_batches, split_into
-from nmt_prep.batches.documents import Examples, Joining
+from nmt_prep.batches.documents import Examples, Joining, Segments
 from nmt_prep.batches.epoch import WINDOW_PAIRS, CorpusMix, EpochOrder, SplitIndex, Window, corpus_mix, pair_groups
 from nmt_prep.batches.options import EqualBatches, Options
 from nmt_prep.batches.rules import BatchRule
@@ -32,6 +32,7 @@ from nmt_prep.records.check import check_records
 from nmt_prep.records.dataset_json import DatasetInfo, records_in
 from nmt_prep.records.index import SATURATED
 from nmt_prep.records.reader import PairColumns, read_span
+from nmt_prep.records.repeated import Repeated
 from nmt_prep.records.text import TextEncoder, read_text
 from nmt_prep.sides import SIDES
 
@@ -118,20 +119,34 @@ class BatchPlan:
                 parts.append(self.encoder.pairs(text, index.pairs_before[shard] + first, epoch))
         return PairColumns.joined(parts)
 
-    def examples(self, window: Window | PlannedWindow, entries: npt.NDArray[np.uint16], epoch: int) -> Examples:
+    def segments(self, runs: Int64s, entries: npt.NDArray[np.uint16], found: Repeated | None) -> Segments:
+        """Returns the segments of some runs of records with documents.
+
+        Args:
+            runs: the runs.
+            entries: lengths and corpora of their pairs in the epoch, as in the index.
+            found: the repeated segments; None for none.
+        """
+        index = self.order.index
+        starts, pairs = index.starts_of(runs), index.runs.pairs[runs]
+        continues, breaks = index.column_of("document", runs), vectors.sums_before(pairs)
+        segments = Segments(entries, continues, vectors.spans(starts, pairs), breaks)
+        return segments if found is None else segments.with_repeated(found)
+
+    def examples(self, window: Window | PlannedWindow, segments: Segments, epoch: int) -> Examples:
         """Returns the examples of a window of records with documents.
 
         Args:
             window: the window.
-            entries: lengths and corpora of the pairs of its runs in the epoch, as in the index.
+            segments: the segments of its runs.
             epoch: number of the epoch.
         """
         assert self.joining is not None
-        index, runs = self.order.index, np.asarray(window.runs)
-        starts, pairs = index.starts_of(runs), index.runs.pairs[runs]
-        continues, breaks = index.column_of("document", runs), vectors.sums_before(pairs)
-        examples = self.joining.examples(entries, continues, vectors.spans(starts, pairs), breaks, epoch)
-        return examples[examples.with_targets(int(window.skip), int(window.skip) + int(window.take))]
+        bounds = np.array([window.skip, window.skip + window.take])
+        if segments.repeated is not None:  # a pair goes with the repeated segments before it
+            bounds = np.append(0, np.flatnonzero(~segments.repeated) + 1)[bounds]
+        examples = self.joining.examples(segments, epoch)
+        return examples[examples.with_targets(*bounds.tolist())]
 
     def batches(self) -> Iterator[int]:
         """Returns the number of batches of each window; reads the indexes, about a second for 100 million pairs.
@@ -259,8 +274,9 @@ class BatchPlan:
             corpora = pairs[mine, 2]
             source, target = (np.ascontiguousarray(side) for side in pairs[mine, :2].T)
         else:
-            examples = self.examples(window, pairs, self.order.epoch)
-            corpora = pairs[examples.target, 2]
+            segments = self.segments(window.runs, pairs, index.repeated_of(window.runs))
+            examples = self.examples(window, segments, self.order.epoch)
+            corpora = segments.entries[examples.target, 2]
             source, target = (np.minimum(examples.lengths[side], SATURATED) for side in SIDES)
         longer = np.maximum(source, target)
         if self.rule.max_length is None and longer.max(initial=0) == SATURATED:

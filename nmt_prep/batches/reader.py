@@ -40,10 +40,12 @@ class IdBatch:
         corpora: int32, shape ``[pairs]``: number of each pair's corpus in ``dataset.json``; None unless asked for.
         weights: float32, shape ``[pairs]``: weight of each pair, of joined segments their mean; None if the records
             have no weights.
-        segments: int64, shape ``[pairs]``: number of segments of a document that are joined in each row of ``target``,
-            without context; None if segments are not joined.
+        segments: int64, shape ``[pairs]``: number of segments of a document that are targets in each row, without
+            context; None if segments are not joined.
         context: int64, shape ``[pairs]``: number of ids at the start of each row of ``target`` that are context, and no
             target; None without context.
+        ignored: for each row of ``target``, the begins and ends of the parts that are no target, because they repeat
+            what was dropped as duplicates: ``[begin, end, begin, end, …]``; None without such parts.
     """
 
     source: Ragged
@@ -54,6 +56,7 @@ class IdBatch:
     weights: npt.NDArray[np.float32] | None = None
     segments: Int64s | None = None
     context: Int64s | None = None
+    ignored: Ragged | None = None
 
     def __iter__(self) -> Iterator[Ragged]:
         return iter((self.source, self.target))
@@ -125,6 +128,7 @@ class _Batch(NamedTuple):
     weights: npt.NDArray[np.float32] | None
     segments: Int64s | None
     context: Int64s | None
+    ignored: Ragged | None
 
     def read(self) -> IdBatch:
         """Copies the ids."""
@@ -135,7 +139,8 @@ class _Batch(NamedTuple):
         weights = None if self.weights is None else self.weights[self.pairs]
         segments = None if self.segments is None else self.segments[self.pairs]
         context = None if self.context is None else self.context[self.pairs]
-        return IdBatch(source, target, self.row_pairs, self.width, corpora, weights, segments, context)
+        ignored = None if self.ignored is None else _rows(self.ignored, self.pairs, None)
+        return IdBatch(source, target, self.row_pairs, self.width, corpora, weights, segments, context, ignored)
 
 
 def _batches_of_window(plan: BatchPlan, window: PlannedWindow, corpus_ids: bool) -> Iterator[_Batch]:
@@ -145,13 +150,18 @@ def _batches_of_window(plan: BatchPlan, window: PlannedWindow, corpus_ids: bool)
     weights = pairs.weights
     if "weight" in plan.info.columns and not plan.staged:
         weights = plan.order.index.column_of("weight", window.runs)
-    segments = context = None
+    parts = ignored = context = None
     if plan.joining is not None:
-        entries = plan.entries(window.runs, pairs)
-        examples = plan.examples(window, entries, int(window.epoch))
-        segments, context = examples.end - examples.target, plan.joining.context(pairs.targets, examples, entries)
-        pairs = plan.joining.joined(pairs, examples, entries)
-        weights = None if weights is None else examples.mean(weights)
+        repeated = plan.order.index.repeated_of(window.runs)
+        segments = plan.segments(window.runs, plan.entries(window.runs, pairs), repeated)
+        source, target = pairs.inputs, pairs.targets
+        if repeated is not None:
+            source, target = repeated.among(source, target)
+        examples = plan.examples(window, segments, int(window.epoch))
+        context = plan.joining.context(target, examples, segments)
+        parts, ignored = examples.targets, plan.joining.ignored(target, examples, segments)
+        weights = None if weights is None else examples.mean(segments.merged(weights))
+        pairs = plan.joining.joined(source, target, examples, segments)
         window = window._replace(skip=0, take=len(examples))
     contents = WindowPairs(pairs.inputs.lengths, pairs.targets.lengths, pairs.corpora, pairs.row_pairs)
     cut = cut_window(plan, window, contents, vectors)
@@ -167,7 +177,7 @@ def _batches_of_window(plan: BatchPlan, window: PlannedWindow, corpus_ids: bool)
         chosen = cut.pairs[pair : pair + count]
         pair += count
         width = plan.rule.row_length if cut.widths is None else int(cut.widths[batch])
-        columns = corpora, weights, segments, context
+        columns = corpora, weights, parts, context, ignored
         yield _Batch(pairs, chosen, rows, width, plan.rule.max_length, *columns)
 
 

@@ -47,6 +47,10 @@ SCORE = "score:"
 """Start of the names of the columns of scores."""
 
 
+BEFORE: Mapping[Side, str] = {"source": "before:source", "target": "before:target"}
+"""Names of the columns of the repeated segments before a pair in its document: a list of text for each side."""
+
+
 def score_column(name: str) -> str:
     """Returns the name of the column of a score."""
     return f"{SCORE}{name}"
@@ -132,6 +136,7 @@ class PairFile:
             yield from iter_pairs(self.path, row_groups, columns)
             return
         exchanged = {"source": "target", "target": "source"}
+        exchanged |= {BEFORE["source"]: BEFORE["target"], BEFORE["target"]: BEFORE["source"]}
         wanted = None if columns is None else [exchanged.get(name, name) for name in columns]
         for batch in iter_pairs(self.path, row_groups, wanted):
             names = [exchanged.get(name, name) for name in batch.schema.names]
@@ -317,7 +322,9 @@ def iter_pairs(
 
 
 def other_columns(path: Path) -> dict[str, pa.DataType]:
-    """Returns the names and types of the columns of a part beside text, corpus and row; the values of dictionaries.
+    """Returns the names and types of the columns of a part with a value beside text, corpus and row.
+
+    The types of dictionaries are those of their values.
 
     Raises:
         CorpusError: the part is damaged.
@@ -328,7 +335,7 @@ def other_columns(path: Path) -> dict[str, pa.DataType]:
         schema = pq.read_schema(path)
     except (OSError, pa.ArrowException) as error:
         raise _damaged(path, error) from error
-    others = [column for column in schema if column.name not in (*SIDES, "corpus", "row")]
+    others = [column for column in schema if column.name not in (*SIDES, "corpus", "row", *BEFORE.values())]
     return {
         column.name: column.type.value_type if pa.types.is_dictionary(column.type) else column.type for column in others
     }

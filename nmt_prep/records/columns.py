@@ -1,7 +1,11 @@
 """Columns of pairs beside their ids: a file ``index/<shard>.<column>`` for each shard, in the order of its pairs.
 
 ``weight`` is float32, little-endian: the weight of each pair in the loss. ``document`` is uint8: 1 for a pair that
-follows the pair before it in its document, without a row between them; 0 for others.
+follows the pair before it in its document, without a row between them but repeated ones; 0 for others.
+
+Repeated segments, which cleaning dropped as duplicates, are context of the pairs after them. ``repeated`` is int64,
+shape ``[segments, 3]``: the number of the pair after each of them, and the ends of its ids in ``repeated-source`` and
+``repeated-target``, int32.
 
 Each task that encodes a part notes the values of its rows in a file of its own; the tasks that write shards collect
 them in the order of the shuffle.
@@ -11,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +24,17 @@ import numpy.typing as npt
 
 from nmt_prep.artefacts import atomic_write, writing
 from nmt_prep.errors import RecordsError
-from nmt_prep.records.dataset_json import IndexInfo, ShardInfo
+from nmt_prep.records.dataset_json import IndexInfo
 from nmt_prep.records.index import index_path
 from nmt_prep.records.plan import ShardPlan
 
-TYPES: Mapping[str, str] = {"document": "u1", "weight": "<f4"}
+REPEATED = ("repeated", "repeated-source", "repeated-target")
+
+TYPES: Mapping[str, str] = {
+    "document": "u1",
+    "weight": "<f4",
+    **dict(zip(REPEATED, ("<i8", "<i4", "<i4"), strict=True)),
+}
 """The columns and the names of their types."""
 
 _AT_A_TIME = 1 << 20
@@ -40,13 +51,40 @@ def note_path(spill: Path, column: str) -> Path:
     return spill.with_name(f"{spill.name}.{column}")
 
 
-def with_columns(
-    shard: ShardInfo, path: Path, plan: ShardPlan, number: int, spills: Sequence[Path], first_rows: Sequence[int]
-) -> ShardInfo:
-    """Writes the columns of a shard; returns its entry with them.
+class ColumnFile(ExitStack):
+    """The file of a column of a shard, which is written in parts."""
+
+    def __init__(self, shard: Path, column: str) -> None:
+        """Stores the names; creates nothing."""
+        super().__init__()
+        self._shard, self._path = shard, column_path(shard, column)
+        self._digest, self._size = hashlib.sha256(), 0
+
+    def __enter__(self) -> ColumnFile:
+        beside = self.enter_context(atomic_write(self._path))
+        self.enter_context(writing(self._shard))
+        self._file = self.enter_context(beside.open("wb"))
+        return self
+
+    def write(self, values: npt.NDArray[Any]) -> None:
+        """Adds values."""
+        data = values.tobytes()
+        self._file.write(data)
+        self._digest.update(data)
+        self._size += len(data)
+
+    @property
+    def info(self) -> IndexInfo:
+        """Size and digest of what was written."""
+        return IndexInfo(bytes=self._size, sha256=self._digest.hexdigest())
+
+
+def columns_of_shard(
+    path: Path, plan: ShardPlan, number: int, spills: Sequence[Path], first_rows: Sequence[int]
+) -> dict[str, IndexInfo]:
+    """Writes the columns of a shard with a value for each pair; returns their sizes and digests.
 
     Args:
-        shard: the entry of the shard.
         path: the shard.
         plan: the plan of the spill files.
         number: number of the shard.
@@ -59,30 +97,38 @@ def with_columns(
     """
     written: dict[str, IndexInfo] = {}
     for column in plan.columns:
-        digest, size = hashlib.sha256(), 0
-        with atomic_write(column_path(path, column)) as beside, writing(path), beside.open("wb") as file:
-            for values in _collected(plan, number, [note_path(spill, column) for spill in spills], first_rows, column):
-                data = values.tobytes()
-                file.write(data)
-                digest.update(data)
-                size += len(data)
-        written[column] = IndexInfo(bytes=size, sha256=digest.hexdigest())
-    return shard.model_copy(update={"columns": written})
+        if column not in REPEATED:
+            with ColumnFile(path, column) as file:
+                for count, parts in rows_by_part(plan, number, first_rows):
+                    values = np.empty(count, TYPES[column])
+                    for part, chosen, rows in parts:
+                        values[chosen] = mapped(note_path(spills[part], column), column)[rows]
+                    file.write(values)
+            written[column] = file.info
+    return written
 
 
-def _collected(
-    plan: ShardPlan, number: int, notes: Sequence[Path], first_rows: Sequence[int], column: str
-) -> Iterator[npt.NDArray[Any]]:
+def rows_by_part(
+    plan: ShardPlan, number: int, first_rows: Sequence[int]
+) -> Iterator[tuple[int, list[tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int64]]]]]:
+    """Yields the rows of consecutive ranges of positions of a shard.
+
+    Args:
+        plan: the plan of the spill files.
+        number: number of the shard.
+        first_rows: number of the first row of each part.
+
+    Yields:
+        The number of positions; and for each part with rows there its number, their places in the range, and the rows
+        in the part, ascending.
+    """
     positions, firsts = plan.shard_range(number), np.array([*first_rows, plan.rows])
     for start in range(positions.start, positions.stop, _AT_A_TIME):
         rows = plan.shuffle.rows_at(np.arange(start, min(start + _AT_A_TIME, positions.stop)))
         order = np.argsort(rows, kind="stable")
         cuts = np.searchsorted(rows[order], firsts)
-        values = np.empty(len(rows), TYPES[column])
-        for part in np.flatnonzero(np.diff(cuts)).tolist():
-            chosen = order[cuts[part] : cuts[part + 1]]
-            values[chosen] = _mapped(notes[part], column)[rows[chosen] - firsts[part]]
-        yield values
+        chosen = {part: order[cuts[part] : cuts[part + 1]] for part in np.flatnonzero(np.diff(cuts)).tolist()}
+        yield len(rows), [(part, places, rows[places] - firsts[part]) for part, places in chosen.items()]
 
 
 class Column:
@@ -109,12 +155,19 @@ class Column:
         for path, first, end in zip(self._paths, self._firsts[:-1].tolist(), self._firsts[1:].tolist(), strict=True):
             if first < stop and start < end:
                 if path not in self._mapped:
-                    self._mapped[path] = np.asarray(_mapped(path, self._column, end - first))
+                    self._mapped[path] = np.asarray(mapped(path, self._column, end - first))
                 parts.append(self._mapped[path][max(start - first, 0) : stop - first])
         return np.concatenate(parts)
 
 
-def _mapped(path: Path, column: str, pairs: int | None = None) -> npt.NDArray[Any]:
+def mapped(path: Path, column: str, pairs: int | None = None) -> npt.NDArray[Any]:
+    """Returns the values of a file, which are mapped into memory; ``pairs`` is the number that it should have.
+
+    Raises:
+        RecordsError: the file cannot be read, or has another number of values.
+    """
+    if not pairs and path.exists() and not path.stat().st_size:
+        return np.empty(0, TYPES[column])
     try:
         values = np.memmap(path, TYPES[column], "r")
     except (OSError, ValueError) as error:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
 from nmt_prep.artefacts import link_files, parse_json_as
+from nmt_prep.cleaning.presets import effective_dedup
 from nmt_prep.config import Config, Corpus
 from nmt_prep.config.pairs import LanguagePair
 from nmt_prep.corpora.parts import PairFile, other_columns
@@ -24,7 +25,7 @@ from nmt_prep.outputs import RunFacts, kind_of, wanted_outputs
 from nmt_prep.pipeline.manifest import Counts, Manifest, differences
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
-from nmt_prep.records.columns import column_path
+from nmt_prep.records.columns import REPEATED, column_path
 from nmt_prep.records.dataset_json import (
     DATASET_FILE,
     CorpusInfo,
@@ -256,8 +257,9 @@ def _describe(job: Job, splits: Mapping[str, SplitInfo]) -> DatasetInfo:
 
 def columns_of(config: Config) -> tuple[str, ...]:
     """Returns the columns that the records have beside the ids."""
-    wanted = {"document": config.documents, "weight": config.weight}
-    return tuple(name for name, section in wanted.items() if section is not None)
+    repeats = config.documents is not None and config.clean is not None and effective_dedup(config.clean).active
+    wanted = {"document": config.documents is not None, "weight": config.weight is not None}
+    return (*(name for name, given in wanted.items() if given), *(REPEATED if repeats else ()))
 
 
 def document_settings(config: Config) -> dict[str, object]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.corpora import iter_pairs, row_groups
-from nmt_prep.corpora.parts import PairFile
+from nmt_prep.corpora.parts import BEFORE, PairFile
 from nmt_prep.corpora.reader import DOCUMENT
 from nmt_prep.corpora.scores import document_starts
 from nmt_prep.engines import Tick
@@ -62,7 +62,7 @@ def find_documents(task: FindTask, tick: Tick) -> bool:
         last = _last_of(task.before)
         starts = np.empty(task.part.pairs, np.bool_)
         first = 0
-        for batch in iter_pairs(task.part.path, columns=[DOCUMENT, "row"]):
+        for batch in iter_pairs(task.part.path, columns=[DOCUMENT, "row", BEFORE["source"]]):
             names, rows, here = batch.column(DOCUMENT), batch.column("row").to_numpy(), slice(first, first + len(batch))
             starts[here] = False
             starts[here][document_starts(names)] = True
@@ -70,7 +70,10 @@ def find_documents(task: FindTask, tick: Tick) -> bool:
             same = names[0].is_valid and last is not None and names[0].as_py() == last[0]
             starts[first] = not same
             joined = joined or (same and first == 0)
-            follows = np.diff(rows, prepend=-2 if last is None else last[1]) == 1
+            gaps = np.diff(rows, prepend=-2 if last is None else last[1])
+            if BEFORE["source"] in batch.schema.names:
+                gaps -= batch.column(BEFORE["source"]).value_lengths().to_numpy()
+            follows = gaps == 1
             continues[here] = follows & ~starts[here]
             last, first = (names[-1].as_py(), int(rows[-1])), first + len(batch)
             tick(len(batch))

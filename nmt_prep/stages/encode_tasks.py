@@ -23,14 +23,16 @@ from nmt_prep.artefacts import atomic_write
 from nmt_prep.config.pairs import LanguagePair
 from nmt_prep.config.schema import WeightSettings
 from nmt_prep.corpora import strip_lines
-from nmt_prep.corpora.parts import PairFile
+from nmt_prep.corpora.parts import BEFORE, PairFile
+from nmt_prep.corpora.reader import DOCUMENT
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError
 from nmt_prep.pipeline.rounds import Round
-from nmt_prep.records.columns import column_path, note_path, with_columns
+from nmt_prep.records.columns import REPEATED, column_path, columns_of_shard, note_path
 from nmt_prep.records.dataset_json import PairStats, ShardInfo
 from nmt_prep.records.index import index_path
 from nmt_prep.records.plan import ShardPlan
+from nmt_prep.records.repeated import Repeated, repeated_of_shard
 from nmt_prep.records.shard_writer import write_shards
 from nmt_prep.records.text import LINKS, joined_columns
 from nmt_prep.records.writer import SpillWriter
@@ -46,6 +48,7 @@ from nmt_prep.reporting.sample import CorpusSample, PairSample, SampleCollector
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.align import AlignedPart
 from nmt_prep.stages.vocab import BuiltVocabulary
+from nmt_prep.subwords import Tokenizer
 from nmt_prep.subwords.frame import Frame
 
 _LARGEST_BUFFER = 32 << 20
@@ -186,11 +189,12 @@ def encode_part(task: SpillTask, tick: Tick) -> PairStats:
     collector = SampleCollector(task.sample, task.first_pair, sizes, task.frames)
     source, target = ((task.frames[side].before, task.frames[side].after) for side in SIDES)
     weights: list[npt.NDArray[np.float32]] = []
+    repeats, repeated = REPEATED[0] in task.plan.columns, list[Repeated]()
     with SpillWriter(
         task.spill, task.plan, frames=(source, target), buffer_bytes=spill_buffer(task.memory, task.plan.buckets)
     ) as writer:
         links = iter(()) if task.links is None else task.links.linked()
-        all_columns = task.weight is not None or bool(task.plan.text_columns)
+        all_columns = task.weight is not None or bool(task.plan.text_columns) or repeats
         for batch in task.part.batches(columns=None if all_columns else SIDES):
             text = {side: strip_lines(batch.column(side)) for side in SIDES}
             ids = {side: tokenizers[side].encode_batch(text[side], threads=1) for side in SIDES}
@@ -210,12 +214,16 @@ def encode_part(task: SpillTask, tick: Tick) -> PairStats:
             collector.add(text, ids, max(stats.max_lengths, default=0))
             if task.weight is not None:
                 weights.append(weights_of(batch, task.weight))
+            if BEFORE["source"] in batch.schema.names and repeats:
+                repeated.append(_repeated_in(batch, task, tokenizers, row - task.first_row))
             row += len(batch)
             tick(len(batch))
         collector.result().save(task.sampled)
         if task.weight is not None:
             with atomic_write(note_path(task.spill, "weight")) as beside:
                 np.concatenate([np.empty(0, "<f4"), *weights]).tofile(beside)
+        if repeats:
+            Repeated.joined(repeated).note(task.spill)
         return writer.close()
 
 
@@ -226,6 +234,16 @@ def _columns(batch: pa.RecordBatch, task: SpillTask, links: Iterator[Links]) -> 
             yield pharaoh(next(links)) if task.links is not None else pa.nulls(len(batch))
         else:
             yield batch.column(name).cast(kind) if name in batch.schema.names else pa.nulls(len(batch))
+
+
+def _repeated_in(batch: pa.RecordBatch, task: SpillTask, tokenizers: Mapping[Side, Tokenizer], first: int) -> Repeated:
+    """Returns the repeated segments before the pairs of a batch, given the row of its first pair in the part."""
+    ids = {}
+    for side in SIDES:
+        texts = strip_lines(batch.column(BEFORE[side]).flatten())
+        ids[side] = task.frames[side].around(tokenizers[side].encode_batch(texts, threads=1))
+    counts = batch.column(BEFORE["source"]).value_lengths().to_numpy()
+    return Repeated(np.repeat(np.arange(first, first + len(batch)), counts), ids["source"], ids["target"])
 
 
 def weights_of(batch: pa.RecordBatch, weight: WeightSettings) -> npt.NDArray[np.float32]:
@@ -257,10 +275,11 @@ def order_shards(task: ShardTask, tick: Tick) -> tuple[ShardInfo, ...]:
     spills = [task.spills / spill_name(task.plan.shuffle.split, task.plan, part) for part in range(task.parts)]
     shards = write_shards(task.outputs, task.plan, task.first, spills)
     if task.plan.columns:
-        shards = [
-            with_columns(shard, path, task.plan, number, spills, task.first_rows)
-            for number, (shard, path) in enumerate(zip(shards, task.outputs, strict=True), task.first)
-        ]
+        for place, path in enumerate(task.outputs):
+            where = path, task.plan, task.first + place, spills, task.first_rows
+            columns = columns_of_shard(*where)
+            columns |= repeated_of_shard(*where) if REPEATED[0] in task.plan.columns else {}
+            shards[place] = shards[place].model_copy(update={"columns": columns})
     tick(sum(shard.pairs for shard in shards))
     return tuple(shards)
 
@@ -277,7 +296,7 @@ ENCODE = Round(
     words="encoding pairs",
     made=lambda task, _: [
         *(task.spill, task.sampled),
-        *(note_path(task.spill, name) for name in task.plan.columns if name == "weight"),
+        *(note_path(task.spill, name) for name in task.plan.columns if name != DOCUMENT),
     ],
 )
 SHUFFLE = Round(

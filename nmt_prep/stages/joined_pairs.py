@@ -16,11 +16,10 @@ from nmt_prep.columns import Ragged
 from nmt_prep.outputs.pairs import IdBatch, IdPairs, TextBatch, TextPairs
 from nmt_prep.records.columns import Column
 from nmt_prep.records.dataset_json import load_dataset_info
-from nmt_prep.records.reader import PairColumns
 from nmt_prep.sides import SIDES
 
 if TYPE_CHECKING:
-    from nmt_prep.batches.documents import Examples, Joining
+    from nmt_prep.batches.documents import Examples, Joining, Segments
     from nmt_prep.batches.vectors import Int64s
 
 B = TypeVar("B", IdBatch, TextBatch)
@@ -48,8 +47,10 @@ class Windows:
 
     def joined(
         self, batches: Callable[[], Iterator[B]], part_of: Callable[[Sequence[B], slice], B]
-    ) -> Iterator[tuple[Joining, B, Examples, npt.NDArray[np.uint16], npt.NDArray[np.float32] | None]]:
-        """Yields the segments of each run of blocks, the examples, the entries of the segments, and the weights.
+    ) -> Iterator[tuple[Joining, B, Examples, Segments, npt.NDArray[np.float32] | None]]:
+        """Yields the pairs of each run of blocks, the examples, the segments, and the weights.
+
+        A window ends where a repeated segment is left out, since a line does not tell what is no target.
 
         Args:
             batches: returns the segments of the range in order, in batches of any size.
@@ -58,7 +59,7 @@ class Windows:
         Raises:
             RecordsError: the records cannot be read.
         """
-        from nmt_prep.batches.documents import Joining  # noqa: PLC0415  (loads numpy)
+        from nmt_prep.batches.documents import Joining, Segments  # noqa: PLC0415  (loads numpy)
         from nmt_prep.batches.epoch import SplitIndex  # noqa: PLC0415  (loads numpy)
 
         info = load_dataset_info(self.records)
@@ -70,13 +71,15 @@ class Windows:
         runs = np.flatnonzero(lows < highs)
         for epoch in range(self.epochs):
             sizes = iter((highs - lows)[runs].tolist())
-            for run, segments in zip(runs.tolist(), _in_sizes(batches(), sizes, part_of), strict=True):
+            for run, pairs in zip(runs.tolist(), _in_sizes(batches(), sizes, part_of), strict=True):
                 here, this = slice(lows[run] - starts[run], highs[run] - starts[run]), np.array([run])
                 entries, continues = index.pairs_of(this)[here], index.column_of("document", this)[here]
-                places = np.arange(lows[run], highs[run])
-                examples = joining.examples(entries, continues, places, np.zeros(1, np.int64), epoch)
+                if (repeated := index.repeated_of(this)) is not None:
+                    continues &= ~np.isin(np.arange(here.start, here.stop), repeated.pairs)
+                segments = Segments(entries, continues, np.arange(lows[run], highs[run]), np.zeros(1, np.int64))
+                examples = joining.examples(segments, epoch)
                 weights = examples.mean(index.column_of("weight", this)[here]) if "weight" in info.columns else None
-                yield joining, segments, examples, entries, weights
+                yield joining, pairs, examples, segments, weights
 
 
 def _in_sizes(batches: Iterator[B], sizes: Iterator[int], joined: Callable[[Sequence[B], slice], B]) -> Iterator[B]:
@@ -126,10 +129,10 @@ class JoinedIds(IdPairs):
     def batches(self) -> Iterator[IdBatch]:
         """Yields the examples of each run of blocks."""
         assert self.windows is not None
-        for joining, segments, examples, entries, weights in self.windows.joined(super().batches, _part_of_ids):
-            columns = PairColumns(segments.sources, segments.targets, None, np.empty(0, np.int32))
-            pairs = joining.joined(columns, examples, entries)
-            yield IdBatch(pairs.inputs, pairs.targets, entries[examples.target, 2].astype(np.int32), weights)
+        for joining, pairs, examples, segments, weights in self.windows.joined(super().batches, _part_of_ids):
+            joined = joining.joined(pairs.sources, pairs.targets, examples, segments)
+            assert joined.corpora is not None
+            yield IdBatch(joined.inputs, joined.targets, joined.corpora, weights)
 
 
 @dataclass(frozen=True)
@@ -154,12 +157,13 @@ class JoinedText(TextPairs):
         """Yields the examples of each run of blocks; ``path`` is the file to write, for messages."""
         assert self.windows is not None
         segments_of = super().batches
-        for _, segments, examples, entries, weights in self.windows.joined(lambda: segments_of(path), _part_of_text):
-            sides = (segments.sources, segments.targets)
+        for _, pairs, examples, segments, weights in self.windows.joined(lambda: segments_of(path), _part_of_text):
+            sides = (pairs.sources, pairs.targets)
             source, target = (
                 self._lines(lines, examples.first[side], examples.end) for side, lines in zip(SIDES, sides, strict=True)
             )
-            yield TextBatch(source, target, entries[examples.target, 2].astype(np.int32), weights=weights)
+            corpora = segments.entries[examples.target, 2].astype(np.int32)
+            yield TextBatch(source, target, corpora, weights=weights)
 
     def _lines(self, lines: pa.Array, first: Int64s, end: Int64s) -> pa.Array:
         from nmt_prep.batches.vectors import spans  # noqa: PLC0415  (loads numpy)

@@ -10,6 +10,7 @@ import torch
 
 from nmt_prep.batches import IdBatch
 from nmt_prep.batches.reader import Cells, pad_into
+from nmt_prep.batches.vectors import spans
 from nmt_prep.columns import Ragged
 from nmt_prep.errors import ArgumentError
 
@@ -84,24 +85,23 @@ class Converter:
             fields["weights"] = self._weights(batch)
         if batch.context is not None:
             fields["context"] = self._copied(batch.context)
-            if self.features == "hf" and not self.nested:
-                labels = fields["labels"].numpy()
-                labels[np.arange(labels.shape[1]) < batch.context[:, np.newaxis]] = IGNORED
         return fields
 
     def _hf(self, batch: IdBatch) -> dict[str, torch.Tensor]:
         source, target = batch
+        labels = _labels(batch)
         if self.nested:
-            return {"input_ids": self._jagged(source), "labels": self._jagged(target)}
+            return {"input_ids": self._jagged(source), "labels": self._jagged(labels)}
         fields = {
             "input_ids": self._matrix(batch, source, padding=self.paddings[0]),
             "attention_mask": self._matrix(batch, source, Cells.SEGMENTS),
-            "labels": self._matrix(batch, target, padding=IGNORED),
+            "labels": self._matrix(batch, labels, padding=IGNORED),
         }
+        if batch.row_pairs is not None or labels is not target:  # models make inputs from labels, which lack context
+            fields["decoder_input_ids"] = self._shifted(batch)
         if batch.row_pairs is not None:
             fields |= {
                 "position_ids": self._matrix(batch, source, Cells.POSITIONS),
-                "decoder_input_ids": self._shifted(batch),
                 "decoder_attention_mask": self._matrix(batch, target, Cells.SEGMENTS),
                 "decoder_position_ids": self._matrix(batch, target, Cells.POSITIONS),
             }
@@ -172,6 +172,21 @@ class Converter:
         copy = torch.empty(len(values), dtype=torch.int64, pin_memory=self.pin_memory)
         copy.numpy()[:] = values
         return copy
+
+
+def _labels(batch: IdBatch) -> Ragged:
+    """Returns the target of a batch, with :data:`IGNORED` in place of the ids that are no target."""
+    target, parts = batch.target, batch.ignored
+    if batch.context is not None:
+        bounds = np.column_stack([np.zeros_like(batch.context), batch.context])
+        parts = Ragged(bounds.astype(np.int32).ravel(), 2 * np.arange(len(target) + 1))
+    if parts is None or not len(parts.values):
+        return target
+    rows = np.repeat(np.arange(len(target)), parts.lengths)
+    bounds = (target.offsets[rows] + np.minimum(parts.values, target.lengths[rows])).reshape(-1, 2)
+    values = target.values.copy()
+    values[spans(bounds[:, 0], bounds[:, 1] - bounds[:, 0])] = IGNORED
+    return Ragged(values, target.offsets)
 
 
 def _shifted_right(side: Ragged, first: int) -> np.ndarray:

@@ -158,6 +158,54 @@ def test_a_row_that_cleaning_dropped_ends_the_window(tmp_path: Path) -> None:
     assert not [row for row in places if row[0] < 4 < row[-1]]
 
 
+@pytest.mark.parametrize("layout", ["chunk", "text"])
+def test_duplicates_stay_as_context_of_their_document(tmp_path: Path, layout: str) -> None:
+    again = {(4, 0), (4, 3), (9, 2), (9, 3), (9, 15), (12, 1), (30, 0), (30, 2), (30, 3)}
+    rows = [(number, place) for number, size in enumerate(SIZES) for place in range(size)]
+    lines = [f"a {row[0]} {row[1]}" if row not in again else "a thank you" for row in rows]
+    both = [f"{text}\t{text.replace('a', 'b', 1)}\tdoc {row[0]}\n" for text, row in zip(lines, rows, strict=True)]
+    (tmp_path / "a.tsv").write_text("".join(both))
+    settings = {"separator": "<sep>", "max_tokens": 100, "max_segments": 6, "share": 0.8}
+    nmt_prep.run(
+        config(
+            tmp_path,
+            splits={"train": [{"name": "a", "url": "a.tsv", "document": 2}]},
+            clean={"preset": "none", "dedup": {"pair": "exact"}},
+            records={"layout": layout, "shards": {"train": 3}},
+            documents=settings,
+            outputs=[{"kind": "text", "pieces": False, "vocab": []}],
+        )
+    )
+    run, tokenizer = tmp_path / "run", tokenizer_of(tmp_path)
+    assert SIZES[4] == 6
+    info = json.loads((run / "records" / "dataset.json").read_text())
+    assert info["splits"]["train"]["pairs"] == sum(SIZES) - len(again) + 1
+    expected = Counter([text for text in lines if text != "a thank you"] + ["a thank you"])
+    for processes in (1, 2):
+        parts = [read_records(run, "train", batch_size=8, rank=rank, world_size=processes) for rank in range(processes)]
+        found, contexts = Counter[str](), 0
+        for batch in (batch for part in parts for batch in part):
+            assert batch.segments is not None
+            assert batch.ignored is not None
+            columns = batch.source.to_lists(), batch.target.to_lists(), batch.ignored.to_lists(), batch.segments
+            for source, target, ignored, segments in zip(*columns, strict=True):
+                kept = target.copy()
+                for begin, end in zip(ignored[::2], ignored[1::2], strict=True):
+                    assert tokenizer.decode(target[begin : end - 1]) == "b thank you"
+                    kept[begin:end] = [-1] * (end - begin)
+                learned = texts(tokenizer, [number for number in kept if number >= 0])
+                assert len(learned) == segments
+                found.update(text.replace("b", "a", 1) for text in learned)
+                windows = texts(tokenizer, source)
+                assert len(windows) == segments + len(ignored) // 2
+                assert "\n".join(windows) in "\n".join(lines)
+                contexts += len(ignored) // 2
+        assert found == expected
+        assert 2 <= contexts <= len(again) - 1
+    found = Counter(text for row in joined_lines(tmp_path, "text", "en") for text in row)
+    assert found == expected  # a line does not tell what is context
+
+
 def test_bytes_do_not_depend_on_workers(tmp_path: Path) -> None:
     write(tmp_path)
     for run, workers in (("one", 1), ("two", 2)):

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -12,8 +13,10 @@ torch = pytest.importorskip("torch")
 from torch.utils.data import DataLoader
 
 from nmt_prep.batches import IdBatch, read_records
+from nmt_prep.columns import Ragged
 from nmt_prep.errors import ArgumentError, RecordsError
 from nmt_prep.torch import BatchedInput, Batches
+from nmt_prep.torch.tensors import Converter
 
 pytestmark = [
     pytest.mark.torch,
@@ -283,3 +286,23 @@ def test_memory_is_pinned_where_there_is_a_gpu(run: Path) -> None:
     batch = next(iter(Batches(run, "train")))
     assert isinstance(batch, dict)
     assert {field.is_pinned() for field in batch.values()} == {pinned}
+
+
+def test_labels_leave_out_what_is_no_target() -> None:
+    target = Ragged.from_lists([[11, 12, 13, 14, 1], [21, 22, 1], [31, 1]])
+    ignored = IdBatch(target, target, ignored=Ragged.from_lists([[0, 1, 2, 4], [], [1, 9]]))
+    converter = Converter("hf", False, (0, 0), SOS, False)
+    fields = converter.convert(ignored)
+    assert fields["labels"].tolist() == [[-100, 12, -100, -100, 1], [21, 22, 1, -100, -100], [31, *[-100] * 4]]
+    assert fields["decoder_input_ids"].tolist() == [[SOS, 11, 12, 13, 14], [SOS, 21, 22, 0, 0], [SOS, 31, 0, 0, 0]]
+    packed = IdBatch(target, target, np.array([1, 2]), 6, ignored=ignored.ignored)
+    assert converter.convert(packed)["labels"].tolist() == [
+        [-100, 12, -100, -100, 1, -100],
+        [21, 22, 1, 31, -100, -100],
+    ]
+    context = IdBatch(target, target, context=np.array([2, 0, 1]))
+    fields = converter.convert(context)
+    assert fields["labels"].tolist() == [[-100, -100, 13, 14, 1], [21, 22, 1, -100, -100], [-100, 1, *[-100] * 3]]
+    assert fields["decoder_input_ids"].tolist()[0] == [SOS, 11, 12, 13, 14]
+    nested = Converter("hf", True, (0, 0), SOS, False).convert(context)
+    assert nested["labels"].values().tolist() == [-100, -100, 13, 14, 1, 21, 22, 1, -100, 1]

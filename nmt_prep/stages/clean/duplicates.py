@@ -35,11 +35,13 @@ from nmt_prep.cleaning.dedup.drops import (
 from nmt_prep.cleaning.dedup.keys import Compared, KeyKind
 from nmt_prep.cleaning.dedup.near import Signatures
 from nmt_prep.cleaning.dedup.records import Comparison, comparisons_of, parts_of, places_of, rows_of
+from nmt_prep.cleaning.dedup.repeated import with_repeated
 from nmt_prep.cleaning.dedup.spill import Corpora, SpilledRange, decide_range, range_bytes
 from nmt_prep.cleaning.presets import effective_dedup
 from nmt_prep.cleaning.rejects import Verdict
 from nmt_prep.config import Config, DedupSettings
 from nmt_prep.corpora import iter_pairs
+from nmt_prep.corpora.reader import DOCUMENT
 from nmt_prep.engines import Tick
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
@@ -134,11 +136,13 @@ class DropTask(PartTask):
         number: number of the part in its split.
         dropped: the files with the dropped pairs, by reason.
         corpora: name of the corpus of each part of the split.
+        documents: True if duplicates in documents stay as context.
     """
 
     number: int
     dropped: Dropped
     corpora: tuple[str, ...]
+    documents: bool
 
 
 def drop_pairs(task: DropTask, tick: Tick) -> PartResult:
@@ -164,7 +168,8 @@ def drop_pairs(task: DropTask, tick: Tick) -> PartResult:
             nothing = np.full(len(reasons), np.nan)
             instead = corpora.take(pa.array(parts_of(survivors))), pa.array(rows_of(survivors))
             columns = pa.nulls(len(reasons), pa.string())
-            output.write(batch, Verdict(passing, names.take(pa.array(reasons)), columns, nothing, nothing, instead))
+            written = with_repeated(batch, passing) if task.documents and DOCUMENT in batch.schema.names else batch
+            output.write(written, Verdict(passing, names.take(pa.array(reasons)), columns, nothing, nothing, instead))
             counts += np.bincount(reasons, minlength=len(counts))
             tick(len(batch))
     return output.result(dropped_counts(dict(zip(drops.reasons, counts.tolist(), strict=True))))
@@ -323,12 +328,13 @@ def deduplicate(job: Job, corpora: Sequence[CorpusWork], plan: DedupPlan, this: 
             if NEAR_MARK in rounds:
                 marked = "near"
                 yield from _mark(NEAR_MARK, marked, splits)
+    documents = job.config.documents is not None
     tasks: dict[str, list[DropTask]] = {work.name: [] for work in corpora if this in work.passes}
     for split in splits:
         for part in split.parts:
             base = part.task
             tasks[base.of.name].append(
-                DropTask(base.key, base.of, base.files, part.number, split.dropped, split.corpora)
+                DropTask(base.key, base.of, base.files, part.number, split.dropped, split.corpora, documents)
             )
     results = yield from DROP[this].run_groups(tasks, sum(split.pairs for split in splits))
     for work in corpora:

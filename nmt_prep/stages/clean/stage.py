@@ -218,6 +218,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
         if dedup.active:
             settings |= {f"clean.dedup.{key}": value for key, value in dedup.in_full().items()}
             settings["clean.dedup.unicode"] = KEYS_UNICODE_VERSION
+            settings |= {} if config.documents is None else {"documents": True}
         settings |= decontamination_settings(config)
         for corpus in cleaned_corpora(config):
             cleaning, key = corpus.cleaning, corpus.name

@@ -116,53 +116,86 @@ def read_batches(plan: BatchPlan, *, corpus_ids: bool = False, part: int = 0, pa
     return (batch.read() for batch in islice(batches, part, plan.batches_left, parts))
 
 
+class WindowContent(NamedTuple):
+    """The rows of a window, which are pairs or joined segments.
+
+    Attributes:
+        pairs: their ids.
+        skip: number of rows at the start that belong to another process.
+        take: number of rows of the window after these.
+        weights: as in :class:`IdBatch`, for all rows; so are the others.
+        segments: as in :class:`IdBatch`.
+        context: as in :class:`IdBatch`.
+        ignored: as in :class:`IdBatch`.
+    """
+
+    pairs: PairColumns
+    skip: int
+    take: int
+    weights: npt.NDArray[np.float32] | None = None
+    segments: Int64s | None = None
+    context: Int64s | None = None
+    ignored: Ragged | None = None
+
+
+def read_window(plan: BatchPlan, window: PlannedWindow) -> WindowContent:
+    """Reads the rows of a window, and joins the segments of documents if the plan does.
+
+    Raises:
+        RecordsError: a shard is damaged.
+    """
+    pairs = plan.read(window.runs, int(window.epoch))
+    if plan.staged:
+        return WindowContent(pairs, int(window.skip), len(pairs), pairs.weights)
+    weights = plan.order.index.column_of("weight", window.runs) if "weight" in plan.info.columns else None
+    if plan.joining is None:
+        return WindowContent(pairs, int(window.skip), int(window.take), weights)
+    repeated = plan.order.index.repeated_of(window.runs)
+    segments = plan.segments(window.runs, plan.entries(window.runs, pairs), repeated)
+    source, target = pairs.inputs, pairs.targets
+    if repeated is not None:
+        source, target = repeated.among(source, target)
+    examples = plan.examples(window, segments, int(window.epoch))
+    return WindowContent(
+        plan.joining.joined(source, target, examples, segments),
+        0,
+        len(examples),
+        None if weights is None else examples.mean(segments.merged(weights)),
+        examples.targets,
+        plan.joining.context(target, examples, segments),
+        plan.joining.ignored(target, examples, segments),
+    )
+
+
 class _Batch(NamedTuple):
     """The place of a batch in its window."""
 
-    window: PairColumns
-    pairs: Int64s
+    window: WindowContent
+    rows: Int64s
     row_pairs: Int64s | None
     width: int | None
     max_length: int | None
     corpora: npt.NDArray[np.int32] | None
-    weights: npt.NDArray[np.float32] | None
-    segments: Int64s | None
-    context: Int64s | None
-    ignored: Ragged | None
 
     def read(self) -> IdBatch:
         """Copies the ids."""
-        source, target = (
-            _rows(side, self.pairs, self.max_length) for side in (self.window.inputs, self.window.targets)
+        (pairs, _, _, weights, segments, context, ignored), rows = self.window, self.rows
+        return IdBatch(
+            _rows(pairs.inputs, rows, self.max_length),
+            _rows(pairs.targets, rows, self.max_length),
+            self.row_pairs,
+            self.width,
+            None if self.corpora is None else self.corpora[rows],
+            None if weights is None else weights[rows],
+            None if segments is None else segments[rows],
+            None if context is None else context[rows],
+            None if ignored is None else _rows(ignored, rows, None),
         )
-        corpora = None if self.corpora is None else self.corpora[self.pairs]
-        weights = None if self.weights is None else self.weights[self.pairs]
-        segments = None if self.segments is None else self.segments[self.pairs]
-        context = None if self.context is None else self.context[self.pairs]
-        ignored = None if self.ignored is None else _rows(self.ignored, self.pairs, None)
-        return IdBatch(source, target, self.row_pairs, self.width, corpora, weights, segments, context, ignored)
 
 
 def _batches_of_window(plan: BatchPlan, window: PlannedWindow, corpus_ids: bool) -> Iterator[_Batch]:
-    pairs = plan.read(window.runs, int(window.epoch))
-    if plan.staged:
-        window = window._replace(take=len(pairs))
-    weights = pairs.weights
-    if "weight" in plan.info.columns and not plan.staged:
-        weights = plan.order.index.column_of("weight", window.runs)
-    parts = ignored = context = None
-    if plan.joining is not None:
-        repeated = plan.order.index.repeated_of(window.runs)
-        segments = plan.segments(window.runs, plan.entries(window.runs, pairs), repeated)
-        source, target = pairs.inputs, pairs.targets
-        if repeated is not None:
-            source, target = repeated.among(source, target)
-        examples = plan.examples(window, segments, int(window.epoch))
-        context = plan.joining.context(target, examples, segments)
-        parts, ignored = examples.targets, plan.joining.ignored(target, examples, segments)
-        weights = None if weights is None else examples.mean(segments.merged(weights))
-        pairs = plan.joining.joined(source, target, examples, segments)
-        window = window._replace(skip=0, take=len(examples))
+    content = read_window(plan, window)
+    pairs, window = content.pairs, window._replace(skip=content.skip, take=content.take)
     contents = WindowPairs(pairs.inputs.lengths, pairs.targets.lengths, pairs.corpora, pairs.row_pairs)
     cut = cut_window(plan, window, contents, vectors)
     corpora = None
@@ -177,8 +210,7 @@ def _batches_of_window(plan: BatchPlan, window: PlannedWindow, corpus_ids: bool)
         chosen = cut.pairs[pair : pair + count]
         pair += count
         width = plan.rule.row_length if cut.widths is None else int(cut.widths[batch])
-        columns = corpora, weights, parts, context, ignored
-        yield _Batch(pairs, chosen, rows, width, plan.rule.max_length, *columns)
+        yield _Batch(content, chosen, rows, width, plan.rule.max_length, corpora)
 
 
 def _rows(side: Ragged, rows: Int64s, max_length: int | None) -> Ragged:

@@ -154,6 +154,38 @@ class BatchedInputWithCorpora(NamedTuple):
         return BatchedInputWithCorpora(None, *tensors)
 
 
+class BatchedInputWithColumns(NamedTuple):
+    """The fields of :class:`BatchedInput`, and columns of the pairs, as of :class:`nmt_prep.batches.IdBatch`.
+
+    Attributes:
+        corpora: as in :class:`BatchedInputWithCorpora`; None unless asked for.
+        weights: float32, shape ``[rows]``: weight of each pair in the loss; None without weights.
+        segments: int32, shape ``[rows]``: number of targets among the segments of each row; None for single pairs.
+        context: int32, shape ``[rows]``: number of ids at the start of ``target_output`` that are no target; None
+            without context.
+        ignored: int32, shape ``[rows, 2 * most parts]``: begins and ends of the parts of ``target_output`` that are no
+            target, padded with 0; None without repeated segments.
+    """
+
+    initializer: tf.Operation | None
+    source: tf.Tensor
+    target_input: tf.Tensor
+    target_output: tf.Tensor
+    source_sequence_length: tf.Tensor
+    target_sequence_length: tf.Tensor
+    corpora: tf.Tensor | None = None
+    weights: tf.Tensor | None = None
+    segments: tf.Tensor | None = None
+    context: tf.Tensor | None = None
+    ignored: tf.Tensor | None = None
+
+    def _from_compatible_tensor_list(self, tensors: list[tf.Tensor]) -> BatchedInputWithColumns:
+        """Same as that of :class:`BatchedInput`."""
+        left = iter(tensors)
+        fields = (next(left) if isinstance(spec, tf.TensorSpec) else None for spec in self)
+        return BatchedInputWithColumns(*fields)
+
+
 def batches_or_tensors(batches: tf.data.Dataset) -> tf.data.Dataset | BatchedInput:
     """Returns the result of the input functions for a dataset of :class:`BatchedInput`.
 
@@ -181,7 +213,8 @@ class CutWindow(NamedTuple):
         sizes: int64, shape ``[batches]``: pairs (rows, if packed) in each batch, none of them 0.
         widths: int64, shape ``[batches]``: ids to which the rows of each batch are padded, on both sides; None for the
             longest row of each side.
-        corpora: int32, shape ``[pairs]``; None unless asked for.
+        columns: columns of the pairs, shape ``[pairs]``, int32, and weights float32.
+        ignored: the bounds of the parts of each target that are no target; None for none.
     """
 
     source: Column
@@ -189,7 +222,8 @@ class CutWindow(NamedTuple):
     row_pairs: tf.Tensor | None
     sizes: tf.Tensor
     widths: tf.Tensor | None
-    corpora: tf.Tensor | None
+    columns: dict[str, tf.Tensor]
+    ignored: Column | None
 
 
 class _Span(NamedTuple):
@@ -236,11 +270,12 @@ def padded_batches(
         window: the window.
         sos: id that begins ``target_input``.
         paddings: ids that pad source and target.
-        finish: makes the elements of the dataset from :class:`BatchedInput` or :class:`BatchedInputWithCorpora`.
+        finish: makes the elements of the dataset from :class:`BatchedInput`, or one of the types with more fields.
     """
     source_lengths, target_lengths = (tf.cast(side.lengths, tf.int32) for side in (window.source, window.target))
     target_input = shift_right(window.target, sos)
     source_splits, target_splits = row_splits(source_lengths), row_splits(target_lengths)
+    ignored_splits = None if window.ignored is None else row_splits(window.ignored.lengths)
     rows = row_splits(window.sizes)
     bounds = tf.stack([rows, tf.gather(source_splits, rows), tf.gather(target_splits, rows)], 1)
     begins = bounds[:-1]
@@ -257,9 +292,13 @@ def padded_batches(
             source_sequence_length=tf.slice(source_lengths, *rows),
             target_sequence_length=tf.slice(target_lengths, *rows),
         )
-        return finish(
-            fields if window.corpora is None else BatchedInputWithCorpora(*fields, tf.slice(window.corpora, *rows))
-        )
+        columns = {name: tf.slice(column, *rows) for name, column in window.columns.items()}
+        if window.ignored is not None:
+            splits = tf.slice(ignored_splits, rows.begin, rows.size + 1)
+            columns["ignored"] = pad(window.ignored.values[splits[0] : splits[-1]], splits - splits[0], 0)
+        if columns.keys() <= {"corpora"}:
+            return finish(BatchedInputWithCorpora(*fields, **columns) if columns else fields)
+        return finish(BatchedInputWithColumns(*fields, **columns))
 
     columns = (begins, bounds[1:] - begins, *([] if window.widths is None else [window.widths]))
     return map_inline(tf.data.Dataset.from_tensor_slices(columns), batch)
@@ -280,8 +319,9 @@ def packed_batches(
     """Returns batches of rows as Tensor2Tensor's features: int32, shape ``[rows, length]`` each.
 
     ``inputs`` and ``targets`` hold the ids, ``*_segmentation`` the number of the pair in its row, from 1, and
-    ``*_position`` the position in its sentence, from 0; both are 0 for padding. ``corpora``, if the window has them, is
-    padded with -1, shape ``[rows, most pairs]``.
+    ``*_position`` the position in its sentence, from 0; both are 0 for padding. Columns, if the window has them, have
+    the shape ``[rows, most pairs]``; ``corpora`` is padded with -1, the others with 0. ``ignored`` has the bounds in
+    the row.
 
     Args:
         window: a window of packed pairs.
@@ -289,11 +329,15 @@ def packed_batches(
         paddings: ids that pad source and target.
         finish: makes the elements of the dataset from the features.
     """
-    row_pairs, sizes, corpora = window.row_pairs, window.sizes, window.corpora
+    row_pairs, sizes, ignored = window.row_pairs, window.sizes, window.ignored
     first = tf.cumsum(row_pairs, exclusive=True)
     segment = tf.range(tf.reduce_sum(row_pairs)) - tf.repeat(first, row_pairs) + 1
     bounds = row_splits(row_pairs)
     sides = [_side(column, tf.cast(segment, tf.int32), bounds) for column in window[:2]]
+    if ignored is not None:
+        begins = window.target.starts - tf.repeat(tf.gather(window.target.starts, first), row_pairs)
+        moved = ignored.values + tf.cast(tf.repeat(begins, ignored.lengths), tf.int32)
+        ignored_splits = tf.gather(row_splits(ignored.lengths), bounds)
 
     def features(start: tf.Tensor, size: tf.Tensor) -> Any:
         fields = {}
@@ -307,9 +351,13 @@ def packed_batches(
                 matrix = pad(values[splits[0] : splits[-1]], splits - splits[0], fill, length)
                 matrix.set_shape([None, length])
                 fields[name + suffix] = matrix
-        if corpora is not None:
-            splits = bounds[start : start + size + 1]
-            fields["corpora"] = pad(corpora[splits[0] : splits[-1]], splits - splits[0], -1)
+        splits = bounds[start : start + size + 1]
+        for name, column in window.columns.items():
+            fill = tf.cast(-1 if name == "corpora" else 0, column.dtype)
+            fields[name] = pad(column[splits[0] : splits[-1]], splits - splits[0], fill)
+        if ignored is not None:
+            splits = ignored_splits[start : start + size + 1]
+            fields["ignored"] = pad(moved[splits[0] : splits[-1]], splits - splits[0], 0)
         return finish(fields)
 
     return map_inline(tf.data.Dataset.from_tensor_slices((tf.cumsum(sizes, exclusive=True), sizes)), features)

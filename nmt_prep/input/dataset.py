@@ -16,7 +16,6 @@ from nmt_prep.errors import ArgumentError, RecordsError
 from nmt_prep.input import tensors
 from nmt_prep.input.batching import (
     BatchedInput,
-    BatchedInputWithCorpora,
     CutWindow,
     batches_or_tensors,
     pack,
@@ -30,10 +29,13 @@ from nmt_prep.input.windows import (
     corpora_of,
     parse,
     read_windows,
+    weights_of,
     windows_of_epoch,
     windows_of_passes,
 )
 from nmt_prep.records.dataset_json import load_dataset_info, records_in
+
+_COLUMNS = ("corpora", "weights", "segments", "context", "ignored")
 
 Features: TypeAlias = Literal["nmt", "t2t"]
 
@@ -62,14 +64,19 @@ class WindowSteps(NamedTuple):
         pairs, window = parse(read.records, self.plan.info.layout), read.window
         contents = WindowPairs(pairs.source.lengths, pairs.target.lengths, pairs.corpora, pairs.row_pairs)
         batches = cut_window(self.plan, window, contents, tensors)
-        corpora = None
+        columns = dict(pairs.columns)
         if self.corpus_ids:
-            numbers = corpora_of(read.entries) if pairs.corpora is None else pairs.corpora
-            corpora = tf.cast(tf.gather(numbers, batches.pairs), tf.int32)
+            columns["corpora"] = corpora_of(read.columns["entries"]) if pairs.corpora is None else pairs.corpora
+        if "weight" in read.columns:
+            columns["weights"] = weights_of(read.columns["weight"])
+        for name, column in columns.items():
+            chosen = tf.gather(column, batches.pairs)
+            columns[name] = chosen if name == "weights" else tf.cast(chosen, tf.int32)
         source, target = (
             pack(truncate_rows(side, self.plan.rule.max_length), batches.pairs) for side in (pairs.source, pairs.target)
         )
-        return CutWindow(source, target, *batches[1:], corpora)
+        ignored = None if pairs.ignored is None else pack(pairs.ignored, batches.pairs)
+        return CutWindow(source, target, *batches[1:], columns, ignored)
 
     def batches(self, cut: CutWindow) -> tf.data.Dataset:
         """Returns the batches of a window, padded."""
@@ -97,16 +104,17 @@ class WindowSteps(NamedTuple):
         return rule.buckets.capacities[0], rule.buckets.limits[0]
 
 
-def _t2t_features(batch: BatchedInput | BatchedInputWithCorpora) -> dict[str, tf.Tensor]:
-    features = {"inputs": batch.source, "targets": batch.target_output}
-    return features if isinstance(batch, BatchedInput) else {**features, "corpora": batch.corpora}
+def _t2t_features(batch: Any) -> dict[str, tf.Tensor]:
+    columns = {name: column for name, column in batch._asdict().items() if name in _COLUMNS and column is not None}
+    return {"inputs": batch.source, "targets": batch.target_output, **columns}
 
 
 def _with_shape(batch: Any, shape: tuple[int | None, int]) -> Any:
-    """Returns a batch with static shapes; the numbers of pairs in packed rows have none."""
-    if isinstance(batch, dict) and "inputs_segmentation" in batch and "corpora" in batch:
-        return {**_with_shape({k: v for k, v in batch.items() if k != "corpora"}, shape), "corpora": batch["corpora"]}
-    return tf.nest.map_structure(lambda field: _ensured(field, shape), batch)
+    """Returns a batch with static shapes; parts that are ignored, and columns of packed rows, have none."""
+    fields = batch if isinstance(batch, dict) else batch._asdict()
+    free = _COLUMNS if "inputs_segmentation" in fields else ("ignored",)
+    shaped = {name: field if name in free else _ensured(field, shape) for name, field in fields.items()}
+    return shaped if isinstance(batch, dict) else type(batch)(**shaped)
 
 
 def _ensured(field: tf.Tensor | None, shape: tuple[int | None, int]) -> tf.Tensor | None:
@@ -169,11 +177,6 @@ def make_dataset(
     plan = plan_batches(run_dir, split, Options(**options), check)
     if plan.rule.row_length is not None and features != "t2t":
         raise ArgumentError('packed rows need segments and positions, which BatchedInput lacks; set features="t2t"')
-    if plan.joining is not None:
-        raise ArgumentError(
-            "make_dataset does not join segments of documents; use read_records or nmt_prep.torch, or set documents to "
-            "False"
-        )
     vocabulary = plan.info.vocab.target
     sos = next(choice for choice in (sos_id, vocabulary.bos_id, vocabulary.padding_id) if choice is not None)
     steps = WindowSteps(plan, sos, features, corpus_ids)
@@ -245,7 +248,7 @@ def plan_passes(plan: BatchPlan, epochs: int | None) -> tuple[int, Callable[[int
 def _batches_of_any(plan: BatchPlan, leave_out: bool) -> int:
     """Returns a number of batches for all epochs: that of the first, and some to spare unless none can differ."""
     total, processes = plan.total, plan.order.world_size
-    if len(plan.windows) == 1 and plan.mix is None and processes == 1 and not plan.fresh:
+    if len(plan.windows) == 1 and plan.mix is None and plan.joining is None and processes == 1 and not plan.fresh:
         return total
     # The same for all processes, whose windows can differ by one.
     windows = 2 + int(plan.order.index.runs.pairs.sum()) // (processes * plan.order.window_pairs)

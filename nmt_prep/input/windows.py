@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import count
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 from nmt_prep.batches import BatchPlan
-from nmt_prep.batches.cutting import PlannedWindow, Split
+from nmt_prep.batches.cutting import WHOLE, PlannedWindow, Split
 from nmt_prep.batches.epoch import SplitIndex
-from nmt_prep.batches.vectors import Int64s
+from nmt_prep.batches.reader import read_window
+from nmt_prep.columns import Ragged
 from nmt_prep.input import tensors
 from nmt_prep.input.batching import Column, packed_column
+from nmt_prep.records.columns import TYPES, column_path
 from nmt_prep.records.index import PAIR_BYTES, index_path
 from nmt_prep.records.plan import Layout
 
@@ -31,12 +35,16 @@ class Pairs(NamedTuple):
         target: the targets.
         corpora: int64, shape ``[pairs]``, or None in layout ``example``.
         row_pairs: int64, shape ``[rows]``: pairs in each row; empty if they are not packed.
+        columns: other columns, shape ``[pairs]``, by the names in :class:`~nmt_prep.batches.IdBatch`.
+        ignored: ``ignored`` of each pair; None for none.
     """
 
     source: Column
     target: Column
     corpora: tf.Tensor | None
     row_pairs: tf.Tensor
+    columns: Mapping[str, tf.Tensor] = MappingProxyType({})
+    ignored: Column | None = None
 
 
 def parse(serialized: tf.Tensor | Pairs, layout: Layout) -> Pairs:
@@ -124,12 +132,13 @@ class WindowRecords(NamedTuple):
     Attributes:
         window: the window.
         records: its records as strings, shape ``[records]``; the pairs themselves in layout ``text``.
-        entries: the entries of their pairs in the indexes, as strings, shape ``[runs]``; None unless asked for.
+        columns: columns of their pairs as strings, shape ``[runs]``: ``entries`` of the indexes, if they are asked for,
+            and ``weight``.
     """
 
     window: PlannedWindow
     records: tf.Tensor | Pairs
-    entries: tf.Tensor | None
+    columns: dict[str, tf.Tensor]
 
 
 def read_windows(plan: BatchPlan, windows: tf.data.Dataset, with_entries: bool = False) -> tf.data.Dataset:
@@ -140,8 +149,8 @@ def read_windows(plan: BatchPlan, windows: tf.data.Dataset, with_entries: bool =
         windows: the windows to read, :class:`PlannedWindow`.
         with_entries: also read the entries of the indexes.
     """
-    if plan.encoder is not None:
-        return windows.map(partial(_encoded, plan), num_parallel_calls=_WINDOWS_READ, deterministic=True)
+    if plan.encoder is not None or plan.joining is not None:
+        return windows.map(partial(_read, plan), num_parallel_calls=_WINDOWS_READ, deterministic=True)
     index = plan.order.index
     paths, table = tf.constant([str(path) for path in index.paths], tf.string), index.runs
     shards, starts, records = (tf.constant(column, tf.int64) for column in (table.shard, table.start, table.records))
@@ -157,48 +166,71 @@ def read_windows(plan: BatchPlan, windows: tf.data.Dataset, with_entries: bool =
         )
         return tf.data.experimental.from_variant(opened, tf.TensorSpec([], tf.string)).take(tf.gather(records, run))
 
-    run_entries = _entries_of(index) if with_entries else None
+    columns = {"entries": _column_of(index, index_path, PAIR_BYTES)} if with_entries else {}
+    if "weight" in index.columns:
+        columns["weight"] = _column_of(
+            index, lambda path: column_path(path, "weight"), np.dtype(TYPES["weight"]).itemsize
+        )
 
     def window_records(window: PlannedWindow) -> tf.data.Dataset:
         runs = tf.data.Dataset.from_tensor_slices(window.runs)
         whole = runs.flat_map(run_records).batch(tf.reduce_sum(tf.gather(records, window.runs)))
-        if run_entries is None:
-            return whole.map(lambda read: WindowRecords(window, read, None))
-        entries = runs.flat_map(run_entries).batch(tf.size(window.runs, tf.int64))
-        return tf.data.Dataset.zip((whole, entries)).map(lambda read, entries: WindowRecords(window, read, entries))
+        of_runs = {
+            name: runs.flat_map(of_run).batch(tf.size(window.runs, tf.int64)) for name, of_run in columns.items()
+        }
+        return tf.data.Dataset.zip((whole, of_runs)).map(lambda read, found: WindowRecords(window, read, found))
 
     return windows.interleave(
         window_records, cycle_length=_WINDOWS_READ, num_parallel_calls=_WINDOWS_READ, deterministic=True
     )
 
 
-def _encoded(plan: BatchPlan, window: PlannedWindow) -> WindowRecords:
-    """Encodes the text of a window: a step in this process, outside of the graph."""
+def _read(plan: BatchPlan, window: PlannedWindow) -> WindowRecords:
+    """Reads a window, and encodes its text and joins its segments: a step in this process, outside of the graph."""
+    named = {"weights": tf.float32} if "weight" in plan.info.columns else {}
+    if plan.joining is not None:
+        named |= {"segments": tf.int64} | ({} if plan.joining.info.context is None else {"context": tf.int64})
 
-    def encode(runs: Int64s, epoch: Int64s) -> tuple[Any, ...]:
-        pairs = plan.read(runs, int(epoch))
-        return pairs.inputs.values, pairs.inputs.lengths, pairs.targets.values, pairs.targets.lengths, pairs.corpora
+    def read(*vectors: Any) -> tuple[Any, ...]:
+        runs, skip, take, epoch = vectors
+        content = read_window(plan, PlannedWindow(0, runs, skip, take, 0, WHOLE, 0, runs[:0], epoch))
+        pairs, nothing = content.pairs, Ragged.from_lists([[]] * len(content.pairs))
+        sides = (pairs.inputs, pairs.targets, content.ignored or nothing)
+        ragged = [part for side in sides for part in (side.values, side.lengths)]
+        columns = [getattr(content, name) for name in named]
+        return np.int64(content.skip), np.int64(content.take), *ragged, pairs.corpora, *columns
 
-    kinds = [tf.int32, tf.int64, tf.int32, tf.int64, tf.int32]
-    read = tf.numpy_function(encode, [window.runs, window.epoch], kinds)
-    for column in read:
-        column.set_shape([None])
-    if plan.staged:
-        window = window._replace(take=tf.size(read[1], tf.int64))
-    source, target = packed_column(*read[:2]), packed_column(*read[2:4])
-    return WindowRecords(window, Pairs(source, target, tf.cast(read[4], tf.int64), tf.zeros([0], tf.int64)), None)
+    given = (window.runs, window.skip, window.take, window.epoch)
+    kinds_read = [tf.int64, tf.int64, *(tf.int32, tf.int64) * 3, tf.int32, *named.values()]
+    skip, take, *vectors = tf.numpy_function(read, given, kinds_read)
+    skip.set_shape([])
+    take.set_shape([])
+    for vector in vectors:
+        vector.set_shape([None])
+    source, target, ignored = (packed_column(*vectors[first : first + 2]) for first in (0, 2, 4))
+    pairs = Pairs(
+        source,
+        target,
+        tf.cast(vectors[6], tf.int64),
+        tf.zeros([0], tf.int64),
+        dict(zip(named, vectors[7:], strict=True)),
+        ignored if plan.joining is not None and plan.order.index.repeats and "context" not in named else None,
+    )
+    return WindowRecords(window._replace(skip=skip, take=take), pairs, {})
 
 
-def _entries_of(index: SplitIndex) -> Callable[[tf.Tensor], tf.data.Dataset]:
-    """Returns a function that reads the entries of a run's pairs as one string."""
-    files = [index_path(path) for path in index.paths]
+def _column_of(
+    index: SplitIndex, path_of: Callable[[Path], Path], width: int
+) -> Callable[[tf.Tensor], tf.data.Dataset]:
+    """Returns a function that reads the values of a run's pairs, of ``width`` bytes each, as one string."""
+    files = [path_of(path) for path in index.paths]
     paths, sizes = tf.constant([str(file) for file in files]), tf.constant([file.stat().st_size for file in files])
     shards, first, pairs = (
         tf.constant(column, tf.int64) for column in (index.runs.shard, index.runs.first_pair, index.runs.pairs)
     )
 
-    def run_entries(run: tf.Tensor) -> tf.data.Dataset:
-        before, size = PAIR_BYTES * first[run], PAIR_BYTES * pairs[run]
+    def of_run(run: tf.Tensor) -> tf.data.Dataset:
+        before, size = width * first[run], width * pairs[run]
         opened = tf.raw_ops.FixedLengthRecordDatasetV2(
             filenames=paths[shards[run], tf.newaxis],
             header_bytes=before,
@@ -209,10 +241,15 @@ def _entries_of(index: SplitIndex) -> Callable[[tf.Tensor], tf.data.Dataset]:
         )
         return tf.data.experimental.from_variant(opened, tf.TensorSpec([], tf.string))
 
-    return run_entries
+    return of_run
 
 
 def corpora_of(entries: tf.Tensor) -> tf.Tensor:
     """Returns the number of each pair's corpus, int64, from entries of an index: strings."""
     columns = tf.io.decode_raw(tf.strings.reduce_join(entries), tf.uint16, little_endian=True)
     return tf.cast(tf.reshape(columns, [-1, PAIR_BYTES // 2])[:, 2], tf.int64)
+
+
+def weights_of(column: tf.Tensor) -> tf.Tensor:
+    """Returns the weight of each pair, float32, from strings."""
+    return tf.io.decode_raw(tf.strings.reduce_join(column), tf.float32, little_endian=True)

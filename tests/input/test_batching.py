@@ -79,7 +79,7 @@ def test_each_row_is_shifted_right() -> None:
 
 def test_each_batch_is_truncated_and_padded() -> None:
     source, target = column([1, 2, 3, 4, 5, 6], [1, 2, 3]), column([20, 21, 22, 23], [2, 1, 1])
-    window = CutWindow(source, target, None, tf.constant([2, 1], tf.int64), None, None)
+    window = CutWindow(source, target, None, tf.constant([2, 1], tf.int64), None, {}, None)
     first, second = (
         [tensor.numpy().tolist() for tensor in batch[1:]] for batch in padded_batches(window, 9, (0, -1), lambda b: b)
     )

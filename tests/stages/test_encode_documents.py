@@ -276,8 +276,6 @@ def test_windows_need_room_pieces_and_loaders_that_join(tmp_path: Path) -> None:
         read_records(tmp_path / "run", "train", max_length=50)
     with pytest.raises(ArgumentError, match=r"^corpora of records with documents cannot be mixed; set documents to Fa"):
         read_records(tmp_path / "run", "train", temperature=2)
-    with pytest.raises(ArgumentError, match=r"^make_dataset does not join segments of documents; use read_records or"):
-        nmt_prep.make_dataset(tmp_path / "run", "train")
 
 
 def joined_lines(directory: Path, name: str, suffix: str) -> list[list[str]]:

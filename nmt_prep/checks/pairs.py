@@ -39,7 +39,7 @@ def by_pair(config: Config) -> tuple[Config, list[Problem]]:
                 whole, wrong = _joining(single, made) if joins else completed(single, _languages_in_files(single, pair))
                 problems += [(("splits", split, number, *path), problem) for path, problem in wrong]
                 made.append(_used(whole, pair, config, both=both))
-        splits[split] = tuple(made)
+        splits[split] = tuple(sorted(made, key=lambda one: one.reverse is None))  # equal pairs of the first one stay
         used = [used for one in made for used in (one.pair, one.pair and one.pair.reverse if one.reverse else None)]
         if not problems:
             problems += _lacking(split, asked, [*filter(None, used)])

@@ -74,9 +74,9 @@ JOINED = {"name": "via", "pivot": "en", "corpora": ["books", "news.pt-BR-en"]}
 
 def test_a_pivot_joins_the_other_languages_of_two_corpora() -> None:
     config = check("all", {**JOINED, "both_directions": True}, {**BOOKS, "licence": "A"}, {**NEWS, "licence": "B"})
-    names = ["books", "news.en-de", "news.de-en", "news.en-pt-BR", "news.pt-BR-en", "news.de-pt-BR", "news.pt-BR-de"]
-    assert [*directions(config)] == [*names, "via", "via.pt-BR-de"]
-    via = config.splits["train"][-1]
+    names = ["news.en-de", "news.de-en", "news.en-pt-BR", "news.pt-BR-en", "news.de-pt-BR", "news.pt-BR-de"]
+    assert [*directions(config)] == [*names, "via", "via.pt-BR-de", "books"]  # those of both directions first
+    via = config.splits["train"][-2]
     assert (str(via.pair), via.corpora, via.licence) == ("de-pt-BR", ("books", "news.en-pt-BR"), "A AND B")
     [*_, turned] = check(["pt-BR-de", "en-de", "en-pt-BR"], JOINED | {"both_directions": True}, BOOKS, NEWS).splits[
         "train"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+import pytest
 
 from nmt_prep.artefacts import parse_json_as
 from nmt_prep.checks import check_config
@@ -87,6 +88,33 @@ def test_pairs_are_cleaned_by_their_languages(tmp_path: Path) -> None:
     }
     assert dropped["books"]["in_test_set:test"] == 1  # its English side alone
     assert {name: counts["length"] for name, counts in dropped.items() if "length" in counts} == {"news.en-cs": 50}
+
+
+@pytest.mark.parametrize("pair", ["exact", "near"])
+def test_a_pair_of_a_corpus_in_both_directions_stays_if_it_is_in_one_of_one_direction(
+    tmp_path: Path, pair: str
+) -> None:
+    text = [["a small red house", "ein kleines rotes Haus"], ["we sail tomorrow", "wir segeln morgen"], ["yes", "ja"]]
+    single = {"name": "single", "url": "single.tsv", "languages": {"source": "de", "target": "en"}, "scores": {"q": 2}}
+    both = {**single, "name": "both", "url": "both.tsv", "languages": {"source": "en", "target": "de"}}
+    clean = {"preset": "none", "dedup": {"pair": pair, "keep": ["q", "corpus"]}}
+    corpora = [single, {**both, "both_directions": True}]
+    config = config_in(tmp_path, pairs=["en-de", "de-en"], splits={"train": corpora}, clean=clean)
+    write(tmp_path / "single.tsv", [[row[1], row[0], "0.9"] for row in text])
+    write(tmp_path / "both.tsv", [[*row, "0.1"] for row in text[:2]])
+    run(config)
+    assert load_dataset_info(tmp_path / "run" / "records").splits["train"].language_pairs == {"en-de": 2, "de-en": 3}
+
+
+def test_a_test_pair_is_found_with_its_sides_exchanged(tmp_path: Path) -> None:
+    write(tmp_path / "short.tsv", [["Ja", "yes"], ["Nein", "no"]])
+    short = {"name": "short", "url": "short.tsv", "languages": {"source": "de", "target": "en"}}
+    clean = {"preset": "none", "decontaminate": {"against": ["test"]}}
+    config = config_in(tmp_path, pairs=["en-de", "de-en"], splits={"train": [NEWS], "test": [short]}, clean=clean)
+    write(tmp_path / "news.tsv", [["Yes!", "ja", "ano"], ["no", "ja", "ne"]])
+    run(config, until="clean")
+    counts = manifest(config, "clean").details["corpora"]["train"]["news.en-de"]
+    assert counts["dropped"]["in_test_set:test"] == 1
 
 
 def test_words_are_linked_by_pair_and_the_other_direction_has_the_same_links(tmp_path: Path) -> None:

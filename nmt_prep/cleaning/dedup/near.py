@@ -24,10 +24,9 @@ from _nmt_prep_core import band_hashes, bucket_edges, group_rows, sort_bands, ve
 
 from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES
 from nmt_prep.cleaning.dedup.grouped import GroupedWriter
-from nmt_prep.cleaning.dedup.records import Records, descending, parts_of, places_of
+from nmt_prep.cleaning.dedup.records import ALL, Group, Records, parts_of, places_of
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import DedupSettings
-from nmt_prep.corpora.parts import scores_of
 from nmt_prep.sides import SIDES, Side
 
 RECALL = 0.98
@@ -97,22 +96,24 @@ class Signatures:
         """Bytes of a record."""
         return 8 * self.width
 
-    def records(self, pairs: pa.RecordBatch, part: int, sides: tuple[Side, Side]) -> Records:
+    def records(self, pairs: pa.RecordBatch, part: int, sides: tuple[Side, Side], group: Group = ALL) -> Records:
         """Returns the records of the pairs of a batch of a part: uint64, shape ``[pairs * bands, width]``.
 
         Args:
             pairs: the pairs.
             part: number of the part.
             sides: the sides that are hashed.
+            group: the pairs that they are compared with, whose sides are exchanged already.
 
         Raises:
             InvalidTextError: a line is not UTF-8.
         """
         first, second = (TextColumn.from_arrow(pairs.column(side)) for side in sides)
         hashes = band_hashes(first.data, first.offsets, second.data, second.offsets, self.bands.bands, self.bands.rows)
-        scores = scores_of(pairs) if self.scores else {}
-        others = [*(descending(scores[name]) for name in self.scores), places_of(pairs, part)]
-        return np.column_stack([hashes.reshape(-1), *(np.repeat(each, self.bands.bands) for each in others)])
+        others = [*group.ranks(pairs, self.scores), places_of(pairs, part)]
+        return np.column_stack(
+            [hashes.reshape(-1) ^ np.uint64(group.salt), *(np.repeat(each, self.bands.bands) for each in others)]
+        )
 
 
 def write_groups(file: GroupedWriter, rows: Records, groups: npt.NDArray[np.integer[Any]], count: int) -> None:

@@ -67,13 +67,49 @@ def comparisons_of(settings: DedupSettings) -> tuple[Comparison, ...]:
     )
 
 
-def records_of(pairs: pa.RecordBatch, part: int, comparisons: Sequence[Comparison]) -> list[Records]:
+@dataclass(frozen=True)
+class Group:
+    """The pairs that the pairs of a corpus are compared with.
+
+    Attributes:
+        salt: number that keys are mixed with; pairs with different ones are never equal.
+        exchanged: true if the sides are exchanged before keys are computed.
+        behind: true if the pairs of the corpus come behind those of other corpora of the group, whatever their scores,
+            false if they come before them, None if only scores and places count.
+    """
+
+    salt: int = 0
+    exchanged: bool = False
+    behind: bool | None = None
+
+    def sides(self, pairs: pa.RecordBatch) -> pa.RecordBatch:
+        """Returns pairs with the sides that are compared."""
+        names = {"source": "target", "target": "source"} if self.exchanged else {}
+        return pairs.rename_columns([names.get(name, name) for name in pairs.schema.names])
+
+    def ranks(self, pairs: pa.RecordBatch, scores: Sequence[str]) -> list[Records]:
+        """Returns a column for each score, with smaller numbers for better pairs: uint64, shape ``[pairs]``."""
+        given = scores_of(pairs) if scores else {}
+        ranks = [descending(given[name]) for name in scores]
+        if ranks and self.behind is not None:
+            ranks[0] = ranks[0] >> np.uint64(1) | np.uint64(self.behind << 63)
+        return ranks
+
+
+ALL = Group()
+"""The group of all pairs of a split, in a config with one pair of languages."""
+
+
+def records_of(
+    pairs: pa.RecordBatch, part: int, comparisons: Sequence[Comparison], group: Group = ALL
+) -> list[Records]:
     """Returns the records of the pairs of a batch of a part.
 
     Args:
         pairs: the batch.
         part: number of the part.
         comparisons: the contents of the records; all with the same kind of keys and the same scores.
+        group: the pairs that they are compared with.
 
     Returns:
         For each comparison: uint64, shape ``[pairs, width]``.
@@ -83,12 +119,9 @@ def records_of(pairs: pa.RecordBatch, part: int, comparisons: Sequence[Compariso
     """
     if not comparisons:
         return []
-    kind, names = comparisons[0].kind, comparisons[0].scores
-    keys = keys_of(pairs, [each.compared for each in comparisons], kind)
-    scores = scores_of(pairs) if names else {}
-    ranks = [descending(scores[name]) for name in names]
-    places = places_of(pairs, part)
-    return [np.column_stack([keys[each.compared], *ranks, places]) for each in comparisons]
+    keys = keys_of(group.sides(pairs), [each.compared for each in comparisons], comparisons[0].kind)
+    ranks, places, salt = group.ranks(pairs, comparisons[0].scores), places_of(pairs, part), np.uint64(group.salt)
+    return [np.column_stack([keys[each.compared] ^ salt, *ranks, places]) for each in comparisons]
 
 
 def places_of(pairs: pa.RecordBatch, part: int) -> Records:

@@ -20,7 +20,7 @@ from _nmt_prep_core import drops_among, partition_records, rank_records, reduce_
 
 from nmt_prep.cleaning.dedup.drops import DropWriter, Marks
 from nmt_prep.cleaning.dedup.grouped import GroupedWriter, Slice, slices_of
-from nmt_prep.cleaning.dedup.records import Comparison, Records, records_of
+from nmt_prep.cleaning.dedup.records import ALL, Comparison, Group, Records, records_of
 
 RUN_ROWS = 1 << 19
 """Number of records that are held in memory before they are written."""
@@ -56,14 +56,14 @@ class SpillFiles:
         part: number of the part in its split.
         comparisons: the contents of the records, for each file.
         bits: number of leading bits of a key that are the number of its range.
-        salt: number that keys are mixed with; pairs with different ones are never equal.
+        group: the pairs that those of the part are compared with.
     """
 
     directory: Path
     part: int
     comparisons: tuple[Comparison, ...]
     bits: int
-    salt: int = 0
+    group: Group = ALL
 
     @property
     def paths(self) -> list[Path]:
@@ -102,10 +102,9 @@ class SpillWriter(ExitStack):
         done = 0
         while done < len(pairs):
             batch = pairs[done : done + RUN_ROWS - self._rows]
-            found = records_of(batch, self._files.part, self._files.comparisons)
+            found = records_of(batch, self._files.part, self._files.comparisons, self._files.group)
             for buffer, records in zip(self._buffers, found, strict=True):
                 buffer[self._rows : self._rows + len(batch)] = records
-                buffer[self._rows : self._rows + len(batch), :2] ^= np.uint64(self._files.salt)
             self._rows += len(batch)
             done += len(batch)
             if self._rows == RUN_ROWS:

@@ -15,7 +15,7 @@ from typing import Any
 from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES, CORPUS_RULES
 from nmt_prep.cleaning.counts import CleanCounts
 from nmt_prep.cleaning.decontamination.leaks import Leaks, total_leaks
-from nmt_prep.cleaning.dedup.records import Comparison
+from nmt_prep.cleaning.dedup.records import ALL, Comparison, Group
 from nmt_prep.cleaning.dedup.spill import SpillFiles
 from nmt_prep.cleaning.presets import Cleaning, cleaning_of, effective_dedup
 from nmt_prep.cleaning.rejects import RejectNotes
@@ -74,12 +74,6 @@ class CleanedCorpus:
         """The sides to clean."""
         return sides_of(self.corpus)
 
-    @property
-    def salt(self) -> int:
-        """A number that the keys of its pairs are mixed with, so that only pairs of the same languages are equal."""
-        pair = self.corpus.pair
-        return 0 if pair is None else int.from_bytes(hashlib.sha256(str(pair).encode()).digest()[:8], "little")
-
     def context(self, config: Config) -> Context:
         """Returns the context that rules are built for."""
         return Context(config.languages_of(self.corpus), self.sides, config.base_dir)
@@ -127,6 +121,24 @@ def differently_cleaned(config: Config) -> Iterator[CleanedCorpus]:
         if (text := json.dumps(distinct, default=str)) not in seen:
             seen.add(text)
             yield corpus
+
+
+def group_of(config: Config, corpus: CleanedCorpus) -> Group:
+    """Returns the pairs that those of a corpus are compared with: pairs of the same languages.
+
+    Corpora that are used in one direction are compared with those that are used in both, from which they drop nothing,
+    unless there are some of each direction: these have no pairs in common.
+    """
+    pair = corpus.corpus.pair
+    if pair is None:
+        return ALL
+    others = config.splits[corpus.split]
+    both, single = ({each.pair for each in others if (each.reverse is None) is one_way} for one_way in (False, True))
+    exchanged = pair.reverse in both and pair.reverse not in single
+    stored = pair.reverse if exchanged else pair
+    behind = corpus.corpus.reverse is None if stored in both and {stored, stored.reverse} & single else None
+    salt = int.from_bytes(hashlib.sha256(str(stored).encode()).digest()[:8], "little")
+    return Group(salt, exchanged, behind)
 
 
 def is_deduplicated(config: Config, corpus: Corpus) -> bool:

@@ -38,7 +38,7 @@ from nmt_prep.cleaning.dedup.near import (
     write_groups,
     write_texts,
 )
-from nmt_prep.cleaning.dedup.records import Records, parts_of, places_of
+from nmt_prep.cleaning.dedup.records import ALL, Group, Records, parts_of, places_of
 from nmt_prep.cleaning.dedup.spill import Corpora
 from nmt_prep.config import DedupSettings
 from nmt_prep.corpora import iter_pairs
@@ -119,7 +119,7 @@ class NearTask:
         part: the part; None for ranges and shares.
         hashed: the two sides of the part that are hashed; the same one twice for a part of a corpus of one side.
         shares: number of shares of the clusters.
-        salt: number that the hashes of the part are mixed with, as in the records of its keys.
+        group: the pairs that those of the part are compared with.
     """
 
     key: str
@@ -128,17 +128,17 @@ class NearTask:
     part: PairFile | None = None
     hashed: tuple[Side, Side] = SIDES
     shares: int = 1
-    salt: int = 0
+    group: Group = ALL
 
     def batches(self, columns: Sequence[str] = (*SIDES, "row")) -> Iterator[tuple[pa.RecordBatch, Records]]:
-        """Yields the batches of the part with the places of their pairs.
+        """Yields the batches of the part, with the sides that are compared, and the places of their pairs.
 
         Raises:
             CorpusError: the part cannot be read.
         """
         assert self.part is not None
         for batch in iter_pairs(self.part.path, columns=columns):
-            yield batch, places_of(batch, self.number)
+            yield self.group.sides(batch), places_of(batch, self.number)
 
     def file(self, kind: str) -> Path:
         """Returns a file that the task writes."""
@@ -173,8 +173,7 @@ def write_bands(task: NearTask, tick: Tick) -> Written:
         for batch, places in task.batches([*SIDES, "row", *map(score_column, split.signatures.scores)]):
             dropped = marks.among(places)
             chosen = batch.filter(pa.array(~dropped)) if dropped.any() else batch
-            held.append(split.signatures.records(chosen, task.number, task.hashed))
-            held[-1][:, 0] ^= np.uint64(task.salt)
+            held.append(split.signatures.records(chosen, task.number, task.hashed, task.group))
             size, rows = size + held[-1].nbytes, rows + len(held[-1])
             if size >= split.plan.buffer:
                 write()
@@ -395,7 +394,12 @@ def _part_tasks(
     return {
         split.name: [
             NearTask(
-                f"{which}-{part.stem}", common[split.name], part.number, part.file, part.hashed, salt=part.task.of.salt
+                f"{which}-{part.stem}",
+                common[split.name],
+                part.number,
+                part.file,
+                part.hashed,
+                group=part.task.of.group,
             )
             for part in split.parts
         ]

@@ -19,6 +19,7 @@ import pyarrow as pa
 from nmt_prep.artefacts import writing
 from nmt_prep.cleaning.counts import CleanCounts, Histogram, dropped_counts, histogram
 from nmt_prep.cleaning.decontamination.leaks import Against, Leaks
+from nmt_prep.cleaning.dedup.records import ALL, Group
 from nmt_prep.cleaning.dedup.spill import SpillFiles, SpillWriter
 from nmt_prep.cleaning.presets import Cleaning
 from nmt_prep.cleaning.rejects import RejectNotes, RejectSample, Verdict, notes_of
@@ -46,7 +47,7 @@ class CorpusTask:
         context: the languages and sides of the corpus.
         rejects: the rejected pairs to write: none, a sample, or all.
         seed: seed of the sample.
-        salt: number that the keys of its pairs are mixed with when they are compared with others.
+        group: the pairs that its pairs are compared with.
         against: the evaluation sets that its pairs are compared with; None for none.
     """
 
@@ -56,7 +57,7 @@ class CorpusTask:
     context: Context
     rejects: Literal["none", "sample", "all"]
     seed: int
-    salt: int = 0
+    group: Group = ALL
     against: Against | None = None
 
 

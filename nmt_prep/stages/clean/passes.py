@@ -29,6 +29,7 @@ from nmt_prep.stages.clean.corpora import (
     CorpusRule,
     CorpusWork,
     cleaned_corpora,
+    group_of,
     is_deduplicated,
     section_of,
     spill_directory,
@@ -78,14 +79,14 @@ def work_on_corpora(job: Job, keys: Mapping[str, Ranges], against: Against | Non
             context=corpus.context(config),
             rejects=clean.rejects,
             seed=config.seed,
-            salt=corpus.salt,
+            group=group_of(config, corpus),
             against=against if is_decontaminated(config, split, corpus.corpus) else None,
         )
         comparisons = _comparisons(config, corpus)
         spills: list[SpillFiles | None] = [None] * len(parts)
         if comparisons:
             place = spill_directory(job, split)
-            spills = [SpillFiles(place, next(numbers[split]), (), keys[split].bits, corpus.salt) for _ in parts]
+            spills = [SpillFiles(place, next(numbers[split]), (), keys[split].bits, of.group) for _ in parts]
         early, late = ([rule.this for rule in rules if rule.applies(corpus)] for rules in (EARLY, LATE))
         dedup, limits = ([this] if this in comparisons else [] for this in PASSES)
         passes = ("rules", *early, *dedup, *late, *limits)

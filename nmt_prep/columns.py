@@ -146,6 +146,10 @@ class TextColumn:
         np.cumsum([len(line) for line in encoded], out=offsets[1:])
         return cls(np.frombuffer(b"".join(encoded), np.uint8), offsets)
 
+    def to_arrow(self) -> pa.LargeStringArray:
+        """Views the lines, which must be UTF-8, as an Arrow array."""
+        return pa.LargeStringArray.from_buffers(len(self), pa.py_buffer(self.offsets), pa.py_buffer(self.data))
+
     def to_bytes(self) -> list[bytes]:
         """Returns the lines as byte strings."""
         first = self.offsets[0]

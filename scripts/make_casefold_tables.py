@@ -1,4 +1,4 @@
-"""Writes nmt_prep/_native/core/text/casefold_tables.cpp: the characters that ``str.casefold`` changes, and to what.
+"""Writes nmt_prep/_native/core/text/casefold_tables.cpp: what ``str.casefold``, ``upper`` and ``lower`` change.
 
 Run it with the Python whose ``unicodedata`` is the version wanted. ``--check`` only compares.
 """
@@ -7,39 +7,47 @@ from __future__ import annotations
 
 import sys
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 
-from table_files import write_or_check
+from table_files import rows, write_or_check
 
 _TARGET = Path(__file__).parents[1] / "nmt_prep" / "_native" / "core" / "text" / "casefold_tables.cpp"
 
 
-def foldings() -> list[tuple[int, ...]]:
-    """Code points that change, each with the code points that it becomes, filled with 0 to three of them."""
+def changes(mapping: Callable[[str], str]) -> list[str]:
+    """Entries of the code points that change, each with the code points that it becomes, filled with 0 to three."""
     found = []
     for point in range(0x80, sys.maxunicode + 1):
-        folded = [ord(character) for character in chr(point).casefold()]
-        if folded != [point]:
-            found.append((point, *folded, *[0] * (3 - len(folded))))
+        changed = [ord(character) for character in mapping(chr(point))]
+        if changed != [point]:
+            entry = (point, *changed, *[0] * (3 - len(changed)))
+            found.append("{" + ", ".join(f"0x{each:x}" for each in entry) + "}")
     return found
+
+
+def table(name: str, mapping: Callable[[str], str]) -> str:
+    """Returns a table of C++."""
+    return f"""namespace {{
+const CaseChange k{name}Table[] = {{
+{rows(changes(mapping), 4)}
+}};
+}}  // namespace
+const std::span<const CaseChange> k{name}s(k{name}Table);
+"""
 
 
 def source() -> str:
     """Returns the text of the C++ file."""
-    entries = ["{" + ", ".join(f"0x{point:x}" for point in entry) + "}" for entry in foldings()]
-    rows = "\n".join("    " + ", ".join(entries[row : row + 4]) + "," for row in range(0, len(entries), 4))
+    mappings = {"Folding": str.casefold, "Upper": str.upper, "Lower": str.lower}
+    tables = "\n".join(table(name, mapping) for name, mapping in mappings.items())
     return f"""// Written by scripts/make_casefold_tables.py from Unicode {unicodedata.unidata_version}; do not edit.
 #include "text/casefold.h"
 
 // clang-format off
 namespace nmt_prep {{
 
-const std::size_t kFoldings = {len(entries)};
-
-const Folding kFoldingTable[] = {{
-{rows}
-}};
-
+{tables}
 }}  // namespace nmt_prep
 """
 

@@ -1,7 +1,7 @@
 """Types of the native core. One block for each bindings file, in the order of module.cpp."""
 
 from collections.abc import Callable, Sequence
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -608,6 +608,12 @@ def split_columns(
 def link_lines(
     links: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64], end: str, threads: int
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]: ...
+def parse_links(
+    data: npt.NDArray[np.uint8],
+    offsets: npt.NDArray[np.int64],
+    source_words: npt.NDArray[np.int64],
+    target_words: npt.NDArray[np.int64],
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]: ...
 
 Spans: TypeAlias = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int64]]
 
@@ -838,6 +844,31 @@ def align_sentences(
     word_weight: float,
     free: float,
 ) -> tuple[npt.NDArray[np.int64], bool]: ...
+
+# modify.cpp
+TYPOS: tuple[str, ...]
+
+def rewrite_pairs(
+    source: tuple[npt.NDArray[Any], ...],
+    target: tuple[npt.NDArray[Any], ...],
+    links: npt.NDArray[np.int32],
+    offsets: npt.NDArray[np.int64],
+    spaces: bool,
+) -> tuple[
+    npt.NDArray[np.uint8],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.uint8],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.int32],
+    npt.NDArray[np.int64],
+]: ...
+def type_lines(
+    lines: tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]],
+    links: tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]] | None,
+    keys: npt.NDArray[np.uint64],
+    chances: Sequence[tuple[int, float]],
+    spaces: bool,
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.uint8], npt.NDArray[np.int64]]: ...
 
 # health.cpp
 def line_hashes(data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]: ...

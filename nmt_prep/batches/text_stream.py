@@ -28,7 +28,7 @@ from nmt_prep.config.training import TrainingSettings
 from nmt_prep.curriculum import BLOCK_ROWS, Curriculum, PlannedBlock, plan_stages
 from nmt_prep.errors import ConfigError, CorpusError
 from nmt_prep.modifiers.block import Block, Units
-from nmt_prep.modifiers.words import LINKS_PATTERN
+from nmt_prep.modifiers.links import LINKS_PATTERN
 from nmt_prep.records.dataset_json import DatasetInfo
 from nmt_prep.records.plan import GlobalShuffle
 from nmt_prep.records.text import LINKS, read_text

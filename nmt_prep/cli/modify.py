@@ -21,7 +21,7 @@ with delayed_imports():
     from nmt_prep import curriculum
     from nmt_prep.cli import text_stream
     from nmt_prep.config import file as config_file
-    from nmt_prep.modifiers import block, draws, evaluation, registry, words
+    from nmt_prep.modifiers import block, draws, evaluation, links, registry
 
 if TYPE_CHECKING:
     from nmt_prep.modifiers.block import Block
@@ -90,7 +90,7 @@ def _blocks(seed: int, pretokenized: bool) -> Iterator[Block]:
                 )
             cells = pc.list_flatten(pc.split_pattern(lines, "\t"))
             sides = [cells.take(pa.array(np.arange(side, len(cells), columns))) for side in range(columns)]
-            unlinked = columns == 3 and pc.invert(pc.match_substring_regex(sides[2], words.LINKS_PATTERN))
+            unlinked = columns == 3 and pc.invert(pc.match_substring_regex(sides[2], links.LINKS_PATTERN))
             if columns == 3 and (wrong := pc.index(unlinked, True).as_py()) >= 0:
                 raise CorpusError(
                     f"standard input, line {first + wrong + 1}: {str(sides[2][wrong])!r} in the third column are no "

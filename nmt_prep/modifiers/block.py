@@ -18,6 +18,9 @@ from nmt_prep.modifiers.draws import Draws, Keys, mixed, uniform
 Rows: TypeAlias = "npt.NDArray[np.int64]"
 Units: TypeAlias = Literal["words", "spaced", "pieces"]
 
+Spans: TypeAlias = "tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int64]]"
+"""Begins and ends of words or pieces in bytes, and their offsets by line."""
+
 NEXT_KEY = 1 << 40
 """Number of the draw that is the key of a row for the next modifier."""
 
@@ -84,12 +87,9 @@ class Block:
         """
         if self.units == "pieces":
             raise ValueError("the links count pieces; put the modifier before the one that makes pieces")
-        source, target = (TextColumn.from_arrow(side) for side in (self.source, self.target))
         spaced = self.units == "spaced"
-        return (
-            np.diff(word_spans(source.data, source.offsets, spaced)[2]),
-            np.diff(word_spans(target.data, target.offsets, spaced)[2]),
-        )
+        source, target = (np.diff(spans_of(side, spaced=spaced)[2]) for side in (self.source, self.target))
+        return source, target
 
     def taken(self, places: Rows) -> Block:
         """Returns the block of the pairs at some places, in their order."""
@@ -127,6 +127,12 @@ class Block:
             target=pc.replace_with_mask(self.target, where, target),
             links=self.links if links is None else pc.replace_with_mask(self.links, where, links),
         )
+
+
+def spans_of(lines: pa.LargeStringArray, *, spaced: bool) -> Spans:
+    """Returns the words of lines: those between ASCII white space if ``spaced``, else those of the aligner."""
+    column = TextColumn.from_arrow(lines)
+    return word_spans(column.data, column.offsets, spaced)
 
 
 class LineModifier:

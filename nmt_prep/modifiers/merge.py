@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 
-from nmt_prep.modifiers.block import Block, Line, LineModifier, Units, check_range
-from nmt_prep.modifiers.words import SPACED, formatted, parsed, spans_of
+from nmt_prep.columns import TextColumn
+from nmt_prep.modifiers.block import Block, LineModifier, Rows, check_range
+from nmt_prep.modifiers.links import lines_of, numbers_of
 
 
 class Merge(LineModifier):
@@ -18,26 +20,40 @@ class Merge(LineModifier):
 
     def __call__(self, block: Block) -> Block:
         """Returns the block with fewer pairs."""
-        kept, starts, lines, end = np.ones(len(block), np.bool_), [], [], 0
+        kept, starts, counts, end = np.ones(len(block), np.bool_), list[int](), list[int](), 0
         for place in block.drawn(self.probability).tolist():
             if place < end:
                 continue  # in the merged pair before it
             end = min(place + block.draws(place).randint(*self.lengths), len(block))
             starts.append(place)
-            lines.append(merged(block.lines(np.arange(place, end)), block.units))
+            counts.append(end - place)
             kept[place + 1 : end] = False
-        return block.edited(np.array(starts, np.int64), lines).taken(np.flatnonzero(kept)) if starts else block
+        if not starts:
+            return block
+        firsts = np.cumsum([0, *counts[:-1]], dtype=np.int64)  # among the joined pairs
+        joined = block.taken(np.repeat(np.array(starts) - firsts, counts) + np.arange(sum(counts)))
+        source, target = (_texts(side, firsts, counts) for side in (joined.source, joined.target))
+        links = None if joined.links is None else _links(joined, firsts, counts)
+        return block.with_columns(np.array(starts), source, target, links).taken(np.flatnonzero(kept))
 
 
-def merged(lines: list[Line], units: Units) -> Line:
-    """Returns pairs as one."""
-    joined_source = " ".join(word for line in lines for word in SPACED.findall(line.source))
-    joined_target = " ".join(word for line in lines for word in SPACED.findall(line.target))
-    if lines[0].links is None:
-        return Line(joined_source, joined_target, None)
-    pairs, source, target = list[tuple[int, int]](), 0, 0
-    for line in lines:
-        sources, targets = (len(spans_of(side, units)) for side in line[:2])
-        pairs += [(s + source, t + target) for s, t in parsed(line.links or "") if s < sources and t < targets]
-        source, target = source + sources, target + targets
-    return Line(joined_source, joined_target, formatted(pairs))
+def _texts(lines: pa.LargeStringArray, firsts: Rows, counts: list[int]) -> pa.Array:
+    texts = TextColumn.from_arrow(lines).to_bytes()
+    bounds = zip(firsts.tolist(), counts, strict=True)
+    made = [b" ".join(b" ".join(texts[first : first + count]).split()) for first, count in bounds]
+    return pa.array(made, pa.large_binary()).cast(pa.large_string())
+
+
+def _links(joined: Block, firsts: Rows, counts: list[int]) -> pa.Array:
+    words = joined.word_counts()
+    numbers, offsets = numbers_of(joined.links)
+    lines = np.repeat(np.arange(len(joined)), np.diff(offsets))
+    good = (numbers[::2] < words[0][lines]) & (numbers[1::2] < words[1][lines])
+    numbers, lines = numbers.reshape(-1, 2)[good], lines[good]
+    groups = np.repeat(np.arange(len(counts)), counts)
+    links = np.column_stack([groups[lines], numbers])
+    for side, size in enumerate(words, 1):
+        before = np.cumsum(size) - size
+        links[:, side] += (before - before[firsts][groups])[lines]
+    links = np.unique(links, axis=0)
+    return lines_of(links[:, 1:].astype(np.int32).ravel(), np.searchsorted(links[:, 0], np.arange(len(counts) + 1)))

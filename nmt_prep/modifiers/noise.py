@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 
-from nmt_prep.modifiers.block import ADDED_KEY, Block, Line, LineModifier, check_range
+from nmt_prep.modifiers.block import ADDED_KEY, Block, LineModifier, check_range, spans_of
 from nmt_prep.modifiers.draws import Draws, mixed
-from nmt_prep.modifiers.words import formatted, spans_of
 
 _RANGES = (
     (0x0020, 0x007F), (0x00A0, 0x00FF), (0x0370, 0x03FF), (0x0400, 0x04FF), (0x0530, 0x058F), (0x0590, 0x05FF),
@@ -39,13 +39,15 @@ class Noise(LineModifier):
         places = block.drawn(self.probability)
         if not len(places):
             return block
-        texts = [" ".join(random_words(block.draws(place), *self.lengths, self.most)) for place in places]
-        links = [
-            None if block.links is None else formatted((n, n) for n in range(len(spans_of(text, block.units))))
-            for text in texts
-        ]
+        texts = pa.array(
+            [" ".join(random_words(block.draws(place), *self.lengths, self.most)) for place in places],
+            pa.large_string(),
+        )
+        links = None
+        if block.links is not None:
+            counts = np.diff(spans_of(texts, spaced=block.units == "spaced")[2])
+            links = pa.array([" ".join(f"{n}-{n}" for n in range(count)) for count in counts], pa.large_string())
         widened = block.taken(np.repeat(np.arange(len(block)), np.bincount(places, minlength=len(block)) + 1))
-        lines = [Line(text, text, linked) for text, linked in zip(texts, links, strict=True)]
         added = places + np.arange(len(places))
         widened.keys[added] = mixed(widened.keys[added], ADDED_KEY)
-        return widened.edited(added, lines)
+        return widened.with_columns(added, texts, texts, links)

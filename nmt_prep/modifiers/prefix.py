@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
-from nmt_prep.modifiers.block import Line, LineModifier, Units, check_range, check_text
+from nmt_prep.modifiers.block import check_range, check_text
 from nmt_prep.modifiers.draws import Draws
-from nmt_prep.modifiers.words import (
-    Part,
-    assembled,
-    followed,
-    labels_of,
-    parsed,
-    spans_of,
-    tokens_of,
-    words_by_label,
-)
+from nmt_prep.modifiers.words import NEW_WORDS, NO_LABEL, Part, Rewritten, WordModifier, WordPair
 
 
-class Prefix(LineModifier):
+class Prefix(WordModifier):
     """Puts some consecutive words of the target before the source, and links them with the words of the target."""
 
     def __init__(
@@ -33,31 +22,19 @@ class Prefix(LineModifier):
         check_text(template=template)
         if template.count("{trg}") != 1:
             raise ValueError(f"template is {template!r}; it must have {{trg}} once")
-        self.lengths, self.template = (min_words, max_words), template.split("{trg}")
+        self.lengths, self.template = (min_words, max_words), template.encode().split(b"{trg}")
 
-    def edit(self, line: Line, draws: Draws, units: Units) -> Line:
-        """Returns the pair with words of the target in the source."""
-        source, target, links = line
-        tokens = tokens_of(target)
-        count = draws.randint(*self.lengths)
+    def rewrite(self, pair: WordPair, draws: Draws) -> Rewritten | None:
+        """Returns the pair with words of the target in the source; None if the target has too few."""
+        tokens, count = pair.target.tokens, draws.randint(*self.lengths)
         if count > len(tokens):
-            return line
+            return None
         first = draws.randrange(len(tokens) - count + 1)
-        chosen = tokens[first : first + count]
+        parts, done = list[Part](), tokens[first][0]
+        for begin, end in tokens[first : first + count]:
+            parts += [(b" " if begin > done else b"", NO_LABEL), *pair.target.copied(begin, end)]
+            done = end
+        copies = [(label, label - NEW_WORDS) for _, label in parts if label != NO_LABEL]
         before, after = self.template
-        gaps = [""] + ["" if left[1] == right[0] else " " for left, right in pairwise(chosen)]
-        words = spans_of(target, units) if links is not None else []
-        marks, shift = (
-            labels_of(target, words),
-            len(source) + 1,
-        )  # labels of the copied words follow those of the source
-        parts: list[Part] = [(before, -1)]
-        for gap, (begin, end) in zip(gaps, chosen, strict=True):
-            parts += [(gap, -1), *((target[n], marks[n] + shift) for n in range(begin, end))]
-        own = labels_of(source, spans_of(source, units)) if links is not None else [-1] * len(source)
-        text, labels = assembled(source, own, [*parts, (after, -1), (0, len(source))])
-        if links is not None:
-            copies = [(mark + shift, mark) for mark in set(marks) if mark >= 0]
-            unmoved = {number: [number] for number in range(len(words))}
-            links = followed([*parsed(links), *copies], words_by_label(text, labels, units), unmoved)
-        return Line(text, target, links)
+        source = [(before, NO_LABEL), *parts, (after, NO_LABEL), *pair.source.whole]
+        return Rewritten(source, pair.target.whole, copies)

@@ -7,20 +7,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import _nmt_prep_core as core
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from nmt_prep.columns import TextColumn
-from nmt_prep.modifiers.block import Block, Units, check_text
+from nmt_prep.modifiers.block import Block, Spans, check_text, spans_of
 from nmt_prep.modifiers.links import lines_of, numbers_of
 from nmt_prep.subwords import Tokenizer, load_tokenizer
-
-Spans: TypeAlias = "tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int64]]"
-"""Begins and ends of words or pieces in bytes, and their offsets by line."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +106,7 @@ def retokenized(block: Block, source: Side, target: Side) -> Block:
             texts[number], places = _detokenized(texts[number], side.detokenize)
             spans.append(places)
         else:
-            spans.append(_words(texts[number], block.units))
+            spans.append(spans_of(texts[number], spaced=block.units == "spaced"))
     made = replace(block, source=texts[0], target=texts[1])
     vocabularies = [side.vocabulary for side in sides]
     if block.links is None or (
@@ -119,7 +115,7 @@ def retokenized(block: Block, source: Side, target: Side) -> Block:
         return made
     numbers, offsets = numbers_of(block.links, [np.diff(places[2]) for places in spans])
     pieces = [
-        _pieces(text, vocabulary) if vocabulary is not None else _words(text, block.units)
+        _pieces(text, vocabulary) if vocabulary is not None else spans_of(text, spaced=block.units == "spaced")
         for text, vocabulary in zip(texts, vocabularies, strict=True)
     ]
     linked, linked_offsets = core.piece_links(numbers, offsets, *spans, *pieces)
@@ -163,11 +159,6 @@ def _places(tokens: Sequence[str], text: str) -> list[tuple[int, int]] | None:
         done = begin + len(wanted)
         places.append((begin, done))
     return places
-
-
-def _words(lines: pa.LargeStringArray, units: Units) -> Spans:
-    column = TextColumn.from_arrow(lines)
-    return core.word_spans(column.data, column.offsets, units == "spaced")
 
 
 def _pieces(lines: pa.LargeStringArray, vocabulary: Tokenizer) -> Spans:

@@ -4,31 +4,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 
 import numpy as np
 import pyarrow.compute as pc
 
-from nmt_prep.modifiers.block import Block, Line, LineModifier, Units, check_share, check_text
+from nmt_prep.modifiers.block import Block, Rows, check_share, check_text
 from nmt_prep.modifiers.draws import Draws, uniform
 from nmt_prep.modifiers.noise import random_words
 from nmt_prep.modifiers.retokenize import Side, retokenized
-from nmt_prep.modifiers.words import (
-    NEW_WORDS,
-    Pairs,
-    Part,
-    Spans,
-    assembled,
-    followed,
-    labels_of,
-    parsed,
-    spans_of,
-    words_by_label,
-)
+from nmt_prep.modifiers.words import NEW_WORDS, NO_LABEL, Pairs, Part, Rewritten, WordModifier, WordPair
 
 
-class Tags(LineModifier):
+class Tags(WordModifier):
     """Changes words that are linked with one word each, which differs from them; each with the same probability.
 
     Args:
@@ -69,7 +59,7 @@ class Tags(LineModifier):
         self.modes = [
             (name, share) for name, share in (("augment", augment), ("replace", replace), ("tag", tag)) if share
         ]
-        self.template = re.split(r"(\{src\}|\{trg\})", template)
+        self.template = re.split(rb"(\{src\}|\{trg\})", template.encode())
         detokenizers = [
             name if name is None or ":" in name else f"moses:{name}" for name in (custom_detok_src, custom_detok_trg)
         ]
@@ -83,125 +73,106 @@ class Tags(LineModifier):
         """Returns the modified block."""
         if block.links is not None:
             places = self._drawn(block)
-            edits = [
-                self.edit(line, draws, block.units)
-                for draws, line in zip(Draws.of_rows(block.keys[places], 0), block.lines(places), strict=True)
-            ]
-            block = block.edited(places, edits)
+            block = self.rewritten(block, places, Draws.of_rows(block.keys[places], 0))
         return retokenized(block, self.sides[0], self.sides[1])
 
-    def _drawn(self, block: Block) -> np.ndarray:
+    def _drawn(self, block: Block) -> Rows:
         """Returns the places of pairs of which a draw for a link is below the probability."""
         counts = pc.count_substring(block.links, "-").to_numpy(zero_copy_only=False).astype(np.int64)
         line = np.repeat(np.arange(len(block)), counts)
         number = np.arange(len(line)) - np.repeat(np.cumsum(counts) - counts, counts)
         return np.unique(line[uniform(block.keys[line], number) < self.probability])
 
-    def edit(self, line: Line, draws: Draws, units: Units) -> Line:
-        """Returns the pair with some words changed; the same one if its links are wrong."""
-        source, target, links = line
-        try:
-            pairs = parsed(links or "")
-        except ValueError:
-            return line
-        words = spans_of(source, units), spans_of(target, units)
-        if not all(0 <= s < len(words[0]) and 0 <= t < len(words[1]) for s, t in pairs):
-            return line
-        changes = _Changes(pairs, self.template)
-        for s, t in _candidates(line, pairs, words):
+    def rewrite(self, pair: WordPair, draws: Draws) -> Rewritten | None:
+        """Returns the pair with some words changed; None if none is."""
+        changes = _Changes(pair, self.template)
+        for link in _candidates(pair):
             if draws.random() < self.probability:
-                self._change(changes, line, (s, t), words, draws)
-        if not changes.source:
-            return line
-        texts, places = [], []
-        for text, spans, edits in zip((source, target), words, (changes.source, changes.target), strict=True):
-            made, labels = assembled(text, labels_of(text, spans), _parts(text, spans, edits))
-            texts.append(made)
-            places.append(words_by_label(made, labels, units))
-        return Line(texts[0], texts[1], followed(changes.links, *places))
+                self._change(changes, link, draws)
+        return changes.rewritten() if changes.source else None
 
-    def _change(
-        self, changes: _Changes, line: Line, link: tuple[int, int], words: tuple[Spans, Spans], draws: Draws
-    ) -> None:
+    def _change(self, changes: _Changes, link: tuple[int, int], draws: Draws) -> None:
         """Changes the words of a link, as a mode that is drawn says."""
         mode = self.modes[0][0]
         if len(self.modes) > 1:
-            drawn = draws.random()
             sums = np.cumsum([share for _, share in self.modes])
-            mode = self.modes[int(np.searchsorted(sums, drawn, side="right"))][0]
+            mode = self.modes[int(np.searchsorted(sums, draws.random(), side="right"))][0]
         if mode == "tag":
-            begin, end = words[1][link[1]]
-            changes.tag(link, words[0][link[0]], [line.target[begin:end]])
+            changes.tag(link)
         elif mode == "replace":
-            changes.replace(link, words[0][link[0]], random_words(draws, 2, 10, 3))
+            changes.replace(link, _random_words(draws))
         else:
-            icu = [side.detokenizer == "icu" for side in self.sides]
-            changes.augment(link, words, random_words(draws, 2, 10, 3), line, icu)
+            changes.augment(link, _random_words(draws), [side.detokenizer == "icu" for side in self.sides])
 
 
-def _candidates(line: Line, pairs: Pairs, words: tuple[Spans, Spans]) -> Pairs:
-    """Returns the links of words that have one link each and differ, from left to right."""
-    sources, targets = (Counter(side) for side in zip(*pairs, strict=True)) if pairs else (Counter(), Counter())
-    single = sorted(pair for pair in pairs if sources[pair[0]] == 1 == targets[pair[1]])
-    return [(s, t) for s, t in single if line.source[slice(*words[0][s])] != line.target[slice(*words[1][t])]]
+def _random_words(draws: Draws) -> list[bytes]:
+    return [word.encode() for word in random_words(draws, 2, 10, 3)]
+
+
+def _candidates(pair: WordPair) -> Pairs:
+    """Returns the links of words that have one link each and differ, from left to right; none if a link is wrong."""
+    words = pair.source.words, pair.target.words
+    if any(s >= len(words[0]) or t >= len(words[1]) for s, t in pair.links):
+        return []
+    sources, targets = (Counter(side) for side in zip(*pair.links, strict=True)) if pair.links else ((), ())
+    single = sorted(link for link in pair.links if sources[link[0]] == 1 == targets[link[1]])
+    source, target = pair.source.text, pair.target.text
+    return [(s, t) for s, t in single if source[slice(*words[0][s])] != target[slice(*words[1][t])]]
 
 
 class _Changes:
-    """Changes of the words of a pair, and its links between labels: numbers of words, and higher ones of new words.
+    """Changes of the words of a pair.
 
     Attributes:
         source: what replaces words of the source, by number.
         target: the same of the target.
-        links: the links.
+        links: links between labels, in addition to those of the pair.
     """
 
-    def __init__(self, pairs: Pairs, template: list[str]) -> None:
+    def __init__(self, pair: WordPair, template: list[bytes]) -> None:
         self.source, self.target = dict[int, list[Part]](), dict[int, list[Part]]()
-        self.links, self._template, self._labels = list(pairs), template, count(NEW_WORDS)
+        self.links = Pairs()
+        self._pair, self._template, self._labels = pair, template, count(NEW_WORDS)
+        self._words = pair.source.words, pair.target.words
 
-    def tag(self, link: tuple[int, int], word: tuple[int, int], hint: list[str]) -> None:
+    def rewritten(self) -> Rewritten:
+        """Returns the changed pair."""
+        source = self._pair.source.replaced(self._words[0], self.source)
+        return Rewritten(source, self._pair.target.replaced(self._words[1], self.target), self.links)
+
+    def tag(self, link: tuple[int, int]) -> None:
         """Puts the template in place of the source word; the hint is linked with the target word."""
         label = next(self._labels)
-        self.source[link[0]] = self._filled(word, [(" ".join(hint), label)])
+        hint = self._pair.target.text[slice(*self._words[1][link[1]])]
+        self.source[link[0]] = self._filled(link[0], [(hint, label)])
         self.links.append((label, link[1]))
 
-    def replace(self, link: tuple[int, int], word: tuple[int, int], texts: list[str]) -> None:
+    def replace(self, link: tuple[int, int], texts: list[bytes]) -> None:
         """Puts random words in place of the target word, and the template with them in place of the source word."""
         labels = [next(self._labels) for _ in texts]
-        spaced = [part for text, label in zip(texts, labels, strict=True) for part in ((" ", -1), (text, label))][1:]
-        self.source[link[0]] = self._filled(word, list(spaced))
-        self.target[link[1]] = list(spaced)
+        words = [part for word in zip(texts, labels, strict=True) for part in ((b" ", NO_LABEL), word)][1:]
+        self.source[link[0]] = self._filled(link[0], words)
+        self.target[link[1]] = list(words)
         self.links += [(link[0], label) for label in labels] + [(label, label) for label in labels]
 
-    def augment(
-        self, link: tuple[int, int], words: tuple[Spans, Spans], texts: list[str], line: Line, icu: list[bool]
-    ) -> None:
+    def augment(self, link: tuple[int, int], texts: list[bytes], icu: list[bool]) -> None:
         """Inserts random words after the words of a link."""
-        labels = [next(self._labels) for _ in texts]
-        self.links += [(label, label) for label in labels]
-        for text, spans, number, edits, mark in zip(
-            line[:2], words, link, (self.source, self.target), icu, strict=True
-        ):
-            inserted: list[Part] = [spans[number]]
-            for random, label in zip(texts, labels, strict=True):
-                inserted += [(" ▁ " if mark else " ", -1), (random, label)]
-            rest = text[spans[number][1] :]
+        words = [(text, next(self._labels)) for text in texts]
+        self.links += [(label, label) for _, label in words]
+        sides = zip(self._pair[:2], self._words, link, (self.source, self.target), icu, strict=True)
+        for line, places, number, edits, mark in sides:
+            inserted: list[Part] = [places[number]]
+            for word in words:
+                inserted += [((" ▁ " if mark else " ").encode(), NO_LABEL), word]
+            rest = line.text[places[number][1] :].decode()
             if mark and rest and not rest.startswith(" ▁"):
-                inserted.append((" ▁", -1))
+                inserted.append((" ▁".encode(), NO_LABEL))
             elif not mark and rest and not rest[0].isspace():
-                inserted.append((" ", -1))
+                inserted.append((b" ", NO_LABEL))
             edits[number] = inserted
 
-    def _filled(self, word: tuple[int, int], hint: list[Part]) -> list[Part]:
+    def _filled(self, word: int, hint: Sequence[Part]) -> list[Part]:
         filled = list[Part]()
         for text in self._template:
-            filled += [word] if text == "{src}" else hint if text == "{trg}" else [(text, -1)]
+            filled += [self._words[0][word]] if text == b"{src}" else hint if text == b"{trg}" else [(text, NO_LABEL)]
         return filled
-
-
-def _parts(text: str, spans: Spans, edits: dict[int, list[Part]]) -> list[Part]:
-    parts, done = list[Part](), 0
-    for number in sorted(edits):
-        parts += [(done, spans[number][0]), *edits[number]]
-        done = spans[number][1]
-    return [*parts, (done, len(text))]

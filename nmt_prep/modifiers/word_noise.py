@@ -2,40 +2,22 @@
 
 from __future__ import annotations
 
-from nmt_prep.modifiers.block import Line, LineModifier, Units, check_share, check_text
+from nmt_prep.modifiers.block import check_share, check_text
 from nmt_prep.modifiers.draws import Draws
-from nmt_prep.modifiers.words import (
-    Part,
-    Spans,
-    assembled,
-    followed,
-    labels_of,
-    parsed,
-    spans_of,
-    tokens_of,
-    words_by_label,
-)
+from nmt_prep.modifiers.words import NO_LABEL, Part, Rewritten, WordModifier, WordPair, Words
 
 
-class _WordModifier(LineModifier):
-    def edit(self, line: Line, draws: Draws, units: Units) -> Line:
+class _WordNoise(WordModifier):
+    def rewrite(self, pair: WordPair, draws: Draws) -> Rewritten:
         """Returns the pair with another source."""
-        source, target, links = line
-        tokens = tokens_of(source)
-        parts = self.parts(source, tokens, draws)
-        labels = labels_of(source, spans_of(source, units)) if links else [-1] * len(source)
-        text, labels = assembled(source, labels, parts)
-        if links:
-            pairs = parsed(links)
-            links = followed(pairs, words_by_label(text, labels, units), {pair[1]: [pair[1]] for pair in pairs})
-        return Line(text, target, links)
+        return Rewritten(self.parts(pair.source, draws), pair.target.whole, [])
 
-    def parts(self, text: str, tokens: Spans, draws: Draws) -> list[Part]:
+    def parts(self, line: Words, draws: Draws) -> list[Part]:
         """Returns the parts of the new source."""
         raise NotImplementedError
 
 
-class WordDrop(_WordModifier):
+class WordDrop(_WordNoise):
     """Drops a share of the words; at least one remains."""
 
     def __init__(self, probability: float, share: float = 0.1) -> None:
@@ -43,36 +25,34 @@ class WordDrop(_WordModifier):
         check_share(share=share)
         self.share = share
 
-    def parts(self, text: str, tokens: Spans, draws: Draws) -> list[Part]:
+    def parts(self, line: Words, draws: Draws) -> list[Part]:
         """Returns the remaining words, each with the space after it."""
-        ends = [*(begin for begin, _ in tokens), len(text)][1:]
-        kept = [(begin, end) for (begin, _), end in zip(tokens, ends, strict=True) if draws.random() >= self.share]
+        begins = [begin for begin, _ in line.tokens]
+        stretches = zip(begins, [*begins, len(line.text)][1:], strict=True)
+        kept = [stretch for stretch in stretches if draws.random() >= self.share]
         if not kept:
-            return [(0, len(text))]
+            return line.whole
         *before, (begin, end) = kept
-        return [*before, (begin, begin + len(text[begin:end].rstrip()))]
+        return [*before, (begin, begin + len(line.text[begin:end].decode().rstrip().encode()))]
 
 
-class WordBlank(_WordModifier):
+class WordBlank(_WordNoise):
     """Replaces a share of the words by a blank."""
 
     def __init__(self, probability: float, share: float = 0.1, blank: str = "<blank>") -> None:
         super().__init__(probability)
         check_share(share=share)
         check_text(blank=blank)
-        self.share, self.blank = share, blank
+        self.share, self.blank = share, blank.encode()
 
-    def parts(self, text: str, tokens: Spans, draws: Draws) -> list[Part]:
+    def parts(self, line: Words, draws: Draws) -> list[Part]:
         """Returns the text with the blank in place of some words, whose links are removed."""
-        parts, done = list[Part](), 0
-        for begin, end in tokens:
-            if draws.random() < self.share:
-                parts += [(done, begin), (self.blank, -1)]
-                done = end
-        return [*parts, (done, len(text))]
+        tokens = line.tokens
+        blanks = {n: [(self.blank, NO_LABEL)] for n in range(len(tokens)) if draws.random() < self.share}
+        return line.replaced(tokens, blanks)
 
 
-class WordShuffle(_WordModifier):
+class WordShuffle(_WordNoise):
     """Shuffles the words, so that none moves by more than ``distance`` words."""
 
     def __init__(self, probability: float, distance: int = 3) -> None:
@@ -81,12 +61,9 @@ class WordShuffle(_WordModifier):
             raise ValueError(f"distance is {distance!r}; it must be a whole number of at least 1")
         self.distance = distance
 
-    def parts(self, text: str, tokens: Spans, draws: Draws) -> list[Part]:
+    def parts(self, line: Words, draws: Draws) -> list[Part]:
         """Returns the words in their new order; the spaces stay."""
+        tokens = line.tokens
         keys = [number + draws.random() * (self.distance + 1) for number in range(len(tokens))]
         order = sorted(range(len(tokens)), key=keys.__getitem__)
-        parts, done = list[Part](), 0
-        for (begin, end), moved in zip(tokens, order, strict=True):
-            parts += [(done, begin), tokens[moved]]
-            done = end
-        return [*parts, (done, len(text))]
+        return line.replaced(tokens, {place: [tokens[moved]] for place, moved in enumerate(order)})

@@ -1,122 +1,192 @@
-"""The words of a line, and its links after its text was changed."""
+"""Text with labelled words: pairs made of parts of others, whose links follow their words."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from _nmt_prep_core import word_spans
+import pyarrow as pa
+import pyarrow.compute as pc
+from _nmt_prep_core import rewrite_pairs
 
-from nmt_prep.modifiers.block import Units
+from nmt_prep.columns import TextColumn
+from nmt_prep.modifiers.block import Block, LineModifier, Rows, spans_of
+from nmt_prep.modifiers.draws import Draws
+from nmt_prep.modifiers.links import lines_of, numbers_of
 
-Spans: TypeAlias = list[tuple[int, int]]
+Places: TypeAlias = list[tuple[int, int]]
 Pairs: TypeAlias = list[tuple[int, int]]
-Part: TypeAlias = tuple[int, int] | tuple[str, int]
+Part: TypeAlias = tuple[int, int] | tuple[bytes, int]
+"""Bytes (begin, end) of the line, or inserted text and its label."""
 
-UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+UNSPACED = (
+    r"[\x{e00}-\x{eff}\x{1000}-\x{109f}\x{1780}-\x{17ff}\x{3005}\x{3040}-\x{30ff}\x{3400}-\x{4dbf}\x{4e00}-\x{9fff}"
+    r"\x{f900}-\x{faff}\x{20000}-\x{3ffff}]"
 )
-"""A character of Thai, Lao, Burmese, Khmer, Japanese or Chinese, which have no spaces between words."""
+"""A character of Thai, Lao, Burmese, Khmer, Japanese or Chinese, which have no spaces between words (RE2)."""
 
-NEW_WORDS = 1 << 32
+_OWN_WORDS = -2
+
+NO_LABEL = -1
+"""The label of inserted text that belongs to no word."""
+
+NEW_WORDS = 1 << 30
 """The first label of words that a modifier inserts. Those with one label on both sides are equal."""
 
-SPACED = re.compile(r"\S+", re.ASCII)
-"""A word between spaces. A no-break space is within a word."""
 
-LINKS_PATTERN = r"^ *(\d{1,7}-\d{1,7}( +|$))*$"
-"""Matches links such as ``0-0 1-2`` (RE2)."""
+class _PlacesOfLines(NamedTuple):
+    begins: list[int]
+    ends: list[int]
+    offsets: list[int]
+
+    @classmethod
+    def of(cls, lines: pa.LargeStringArray, *, spaced: bool) -> _PlacesOfLines:
+        return cls(*(numbers.tolist() for numbers in spans_of(lines, spaced=spaced)))
+
+    def in_line(self, number: int) -> Places:
+        line = slice(self.offsets[number], self.offsets[number + 1])
+        return list(zip(self.begins[line], self.ends[line], strict=True))
 
 
-def spans_of(text: str, units: Units) -> Spans:
-    """Returns the first and the last position, exclusive, of each word of a line, in characters.
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A line and its words, whose labels are their numbers. Places are in bytes: first, and last exclusive.
 
-    Raises:
-        ValueError: links of the line count pieces, so its words are unknown.
+    Attributes:
+        text: the line as UTF-8.
     """
-    if units == "spaced":
-        return [match.span() for match in SPACED.finditer(text)]
-    if units == "pieces":
-        raise ValueError("its links count pieces; put the modifier before the one that makes pieces")
-    data = text.encode()
-    begins, ends, _ = word_spans(np.frombuffer(data, np.uint8), np.array([0, len(data)]), False)
-    if len(data) != len(text):
-        place = np.cumsum((np.frombuffer(data + b"a", np.uint8) & 0xC0) != 0x80) - 1
-        begins, ends = place[begins], place[ends]
-    return list(zip(begins.tolist(), ends.tolist(), strict=True))
+
+    text: bytes
+    _number: int
+    _words: _PlacesOfLines
+    _tokens: _PlacesOfLines
+
+    @property
+    def words(self) -> Places:
+        """Places of the words that links count."""
+        return self._words.in_line(self._number)
+
+    @property
+    def tokens(self) -> Places:
+        """Places of the words between spaces; in scripts without spaces, those of the words of the aligner."""
+        return self._tokens.in_line(self._number)
+
+    @property
+    def whole(self) -> list[Part]:
+        """The parts of the line as it is."""
+        return [(0, len(self.text))]
+
+    def replaced(self, places: Places, edits: Mapping[int, Sequence[Part]]) -> list[Part]:
+        """Returns the parts of the line with others at some of the places, by number."""
+        parts, done = list[Part](), 0
+        for number in sorted(edits):
+            begin, end = places[number]
+            parts += [(done, begin), *edits[number]]
+            done = end
+        return [*parts, (done, len(self.text))]
+
+    def copied(self, begin: int, end: int) -> list[Part]:
+        """Returns a stretch of the line to insert elsewhere; word n has the label ``NEW_WORDS`` + n there."""
+        parts, done = list[Part](), begin
+        for number, (first, last) in enumerate(self.words):
+            if first < end and last > begin:
+                stretch = self.text[max(first, begin) : min(last, end)]
+                parts += [(self.text[done : max(first, begin)], NO_LABEL), (stretch, NEW_WORDS + number)]
+                done = min(last, end)
+        return [*parts, (self.text[done:end], NO_LABEL)]
 
 
-def tokens_of(text: str) -> Spans:
-    """Returns the places of words between spaces; in scripts without spaces, those of the words of the aligner."""
-    return spans_of(text, "words" if UNSPACED.search(text) else "spaced")
+class WordPair(NamedTuple):
+    """A pair with its links."""
+
+    source: Words
+    target: Words
+    links: Pairs
 
 
-def parsed(links: str) -> Pairs:
-    """Returns links such as ``0-0 1-2`` as numbers.
+class Rewritten(NamedTuple):
+    """The parts of both sides of a new pair, and links between labels, in addition to those of the pair."""
 
-    Raises:
-        ValueError: they are not links.
-    """
-    pairs = [link.split("-", 1) for link in links.split()]
-    return [(int(source), int(target)) for source, target in pairs]
+    source: list[Part]
+    target: list[Part]
+    links: Pairs
 
 
-def formatted(pairs: Iterable[tuple[int, int]]) -> str:
-    """Returns links as text, sorted and without repetitions."""
-    return " ".join(f"{source}-{target}" for source, target in sorted(set(pairs)))
+class WordModifier(LineModifier):
+    """Base class of modifiers that make pairs of parts of others."""
+
+    def __call__(self, block: Block) -> Block:
+        """Returns the modified block."""
+        places = block.drawn(self.probability)
+        return self.rewritten(block, places, Draws.of_rows(block.keys[places], 1))
+
+    def rewritten(self, block: Block, places: Rows, draws: Sequence[Draws]) -> Block:
+        """Returns the block with the pairs at some places rewritten."""
+        if not len(places):
+            return block
+        made = [self.rewrite(pair, drawn) for pair, drawn in zip(_pairs(block.taken(places)), draws, strict=True)]
+        chosen = np.flatnonzero([each is not None for each in made])
+        old = block.taken(places[chosen])
+        return block.with_columns(places[chosen], *_written(old, [each for each in made if each is not None]))
+
+    def rewrite(self, pair: WordPair, draws: Draws) -> Rewritten | None:
+        """Returns the new pair; None if the pair stays."""
+        raise NotImplementedError
 
 
-def labels_of(text: str, spans: Spans) -> list[int]:
-    """Returns the number of the word of each character; -1 outside of words."""
-    labels = [-1] * len(text)
-    for number, (begin, end) in enumerate(spans):
-        labels[begin:end] = [number] * (end - begin)
-    return labels
+def _pairs(block: Block) -> Iterable[WordPair]:
+    sides = [_lines(side, spaced=block.units == "spaced") for side in (block.source, block.target)]
+    numbers, offsets = (each.tolist() for each in _links(block))
+    links = [numbers[2 * first : 2 * last] for first, last in pairwise(offsets)]
+    for source, target, linked in zip(*sides, links, strict=True):
+        yield WordPair(source, target, list(zip(linked[::2], linked[1::2], strict=True)))
 
 
-def assembled(text: str, labels: Sequence[int], parts: Iterable[Part]) -> tuple[str, list[int]]:
-    """Returns the text that is made of parts, and the label of each of its characters.
+def _lines(lines: pa.LargeStringArray, *, spaced: bool) -> list[Words]:
+    texts = TextColumn.from_arrow(lines).to_bytes()
+    between_spaces, of_aligner = (_PlacesOfLines.of(lines, spaced=each) for each in (True, False))
+    words = between_spaces if spaced else of_aligner
+    unspaced = pc.match_substring_regex(lines, UNSPACED).to_pylist()
+    return [
+        Words(text, number, words, of_aligner if unspaced[number] else between_spaces)
+        for number, text in enumerate(texts)
+    ]
 
-    Args:
-        text: the original line.
-        labels: label of each of its characters.
-        parts: places (begin, end) of the line to copy, and (text, label) to insert.
-    """
-    made, marks = [], list[int]()
-    for first, second in parts:
-        if isinstance(first, str):
-            made.append(first)
-            marks += [second] * len(first)
+
+def _links(block: Block) -> tuple[np.ndarray, np.ndarray]:
+    if block.links is None:
+        return np.empty(0, np.int32), np.zeros(len(block) + 1, np.int64)
+    return numbers_of(block.links)
+
+
+def _written(block: Block, made: Sequence[Rewritten]) -> tuple[pa.Array, pa.Array, pa.Array | None]:
+    """Returns the source, target and links of the new pairs that replace those of a block."""
+    numbers, offsets = _links(block)
+    added = np.array([link for each in made for link in each.links], np.int32).reshape(-1, 2)
+    lines = np.repeat(np.arange(len(block)), np.diff(offsets))
+    lines = np.concatenate([lines, np.repeat(np.arange(len(block)), [len(each.links) for each in made])])
+    order = np.argsort(lines, kind="stable")
+    numbers = np.concatenate([numbers.reshape(-1, 2), added])[order].ravel()
+    offsets = np.searchsorted(lines[order], np.arange(len(block) + 1))
+    sides = [_arrays(lines, [each[side] for each in made]) for side, lines in enumerate((block.source, block.target))]
+    new = rewrite_pairs(sides[0], sides[1], numbers, offsets, block.units == "spaced")
+    source, target = TextColumn(*new[:2]).to_arrow(), TextColumn(*new[2:4]).to_arrow()
+    return source, target, None if block.links is None else lines_of(*new[4:])
+
+
+def _arrays(lines: pa.LargeStringArray, parts: Sequence[Sequence[Part]]) -> tuple[np.ndarray, ...]:
+    """Returns lines and their parts as the native core takes them."""
+    rows, inserted = list[tuple[int, int, int]](), bytearray()
+    for first, second in (part for line in parts for part in line):
+        if isinstance(first, bytes):
+            rows.append((len(inserted), len(inserted) + len(first), second))
+            inserted += first
         else:
-            made.append(text[first:second])
-            marks += labels[first:second]
-    return "".join(made), marks
-
-
-def words_by_label(text: str, labels: Sequence[int], units: Units) -> dict[int, list[int]]:
-    """Returns the numbers of the words of a line that contain characters of each label."""
-    places: dict[int, list[int]] = {}
-    for number, (begin, end) in enumerate(spans_of(text, units)):
-        for label in set(labels[begin:end]):
-            places.setdefault(label, []).append(number)
-    return places
-
-
-def followed(links: Iterable[tuple[int, int]], source: dict[int, list[int]], target: dict[int, list[int]]) -> str:
-    """Returns links of labels as links of words.
-
-    Args:
-        links: pairs of labels.
-        source: numbers of the words of each label of the source.
-        target: the same of the target.
-    """
-    pairs = list[tuple[int, int]]()
-    for left, right in links:
-        words, others = source.get(left, []), target.get(right, [])
-        if left == right >= NEW_WORDS and len(words) == len(others):
-            pairs += zip(words, others, strict=True)
-        else:
-            pairs += [(s, t) for s in words for t in others]
-    return formatted(pairs)
+            rows.append((first, second, _OWN_WORDS))
+    begins, ends, labels = np.array(rows, np.int32).reshape(-1, 3).T.copy()
+    offsets = np.cumsum([0, *map(len, parts)])
+    column = TextColumn.from_arrow(lines)
+    return column.data, column.offsets, begins, ends, labels, offsets, np.frombuffer(inserted, np.uint8)

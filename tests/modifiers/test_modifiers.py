@@ -10,7 +10,8 @@ import pytest
 
 from nmt_prep.errors import ConfigError
 from nmt_prep.modifiers import read_modifiers
-from nmt_prep.modifiers.block import Block, Line
+from nmt_prep.modifiers.block import Block, Line, LineModifier, Units
+from nmt_prep.modifiers.draws import Draws
 from tests.modifiers.conftest import block_of, lines_of
 
 PAIR = ("Hello big world.", "Hallo große Welt.", "0-0 1-1 2-2")
@@ -75,6 +76,32 @@ def test_chinese_has_the_words_of_the_aligner() -> None:
         [("I like cake.", "我喜欢蛋糕。", None)]
     ))  # fmt: skip
     assert prefixed.source.split("|")[0] in ("我喜", "喜欢", "欢蛋", "蛋糕", "糕。")
+
+
+@pytest.mark.parametrize(
+    ("name", "pair", "expected"),
+    [
+        ("UpperCase", ("a.\u0345 b", "x y", "2-1"), ("A.\u0399 B", "X Y", "3-1")),
+        ("UpperCase", ("ⓐⒶ b", "x y", "0-0 1-0 2-1"), ("ⒶⒶ B", "X Y", "0-0 1-1")),
+        ("LowerCase", ("ⓐⒶ B", "X Y", "1-0 2-1"), ("ⓐⓐ b", "x y", "0-0 1-1")),
+        ("TitleCase", ("ⓐⒶ b", "x y", "0-0 2-1"), ("ⒶⒶ B", "X Y", "0-0 1-1")),
+    ],
+)
+def test_case_can_change_words_of_the_aligner(name: str, pair: Any, expected: Any) -> None:
+    assert modified({name: 1}, block_of([pair], "words")) == [expected]
+
+
+class Quotes(LineModifier):
+    """As in docs/training.md."""
+
+    def edit(self, line: Line, draws: Draws, units: Units) -> Line:
+        return Line(line.source.replace('"', "'"), line.target, line.links)
+
+
+def test_a_modifier_of_single_pairs() -> None:
+    block = block_of([('a "b"', '"c"', "0-0"), *[('"', '"', "")] * 20])
+    assert lines_of(Quotes(1)(block))[0] == ("a 'b'", '"c"', "0-0")
+    assert {line.source for line in lines_of(Quotes(0.5)(block))[1:]} == {'"', "'"}
 
 
 def test_noise_is_before_its_pair_with_the_same_row() -> None:

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -56,10 +57,11 @@ auto word_spans(const ByteArray& data, const Int64Array& offsets, bool spaces) {
     std::vector<std::int64_t> words{0};
     {
         const nb::gil_scoped_release unlocked;
-        align::WordSplitter splitter({spaces, 0});
+        std::vector<align::Place> places;
         for (std::size_t line = 0; line < text.lines; ++line) {
             check_utf8(text, line);
-            for (const align::Word& word : splitter.split(text.line(line), text.line(line + 1))) {
+            align::find_words(text.line(line), text.line(line + 1), spaces, places);
+            for (const align::Place& word : places) {
                 begins.push_back(static_cast<std::int32_t>(word.begin));
                 ends.push_back(static_cast<std::int32_t>(word.end));
             }
@@ -100,6 +102,24 @@ auto link_lines(const Int32Array& links, const Int64Array& offsets, const std::s
         text = align::link_lines({links.data(), offsets.data(), offsets.size() - 1}, end, threads);
     }
     return std::tuple(own_by_numpy(std::move(text.data)), own_by_numpy(std::move(text.offsets)));
+}
+
+// Returns the links of each pair as numbers, and their offsets; a pair with a wrong link has none.
+auto parse_links(const ByteArray& data, const Int64Array& offsets, const Int64Array& source_words,
+                 const Int64Array& target_words) {
+    const TextView text = text_view(data, offsets);
+    require(source_words.size() == text.lines && target_words.size() == text.lines,
+            "there must be numbers of words for each line of links");
+    align::OwnedLinks found;
+    {
+        const nb::gil_scoped_release unlocked;
+        for (std::size_t i = 0; i < text.lines; ++i) {
+            const std::string_view line(reinterpret_cast<const char*>(text.line(i)), text.size(i));
+            align::parse_links(line, source_words.data()[i], target_words.data()[i], found.links);
+            found.offsets.push_back(static_cast<std::int64_t>(found.links.size() / 2));
+        }
+    }
+    return std::tuple(own_by_numpy(std::move(found.links)), own_by_numpy(std::move(found.offsets)));
 }
 
 using SpanArrays = std::tuple<Int32Array, Int32Array, Int64Array>;  // begins, ends, offsets of lines
@@ -150,6 +170,8 @@ void bind_align_text(nb::module_& module) {
     module.def("word_spans", word_spans, nb::arg("data"), nb::arg("offsets"), nb::arg("spaces"));
     module.def("split_columns", split_columns, nb::arg("data"), nb::arg("starts"), nb::arg("ends"), nb::arg("mark"));
     module.def("link_lines", link_lines, nb::arg("links"), nb::arg("offsets"), nb::arg("end"), nb::arg("threads"));
+    module.def("parse_links", parse_links, nb::arg("data"), nb::arg("offsets"), nb::arg("source_words"),
+               nb::arg("target_words"));
     module.def("piece_links", link_pieces, nb::arg("links"), nb::arg("offsets"), nb::arg("source_words"),
                nb::arg("target_words"), nb::arg("source_pieces"), nb::arg("target_pieces"));
     nb::class_<align::Vocabulary>(module, "WordNumbers")

@@ -36,6 +36,7 @@ void bind_align(nanobind::module_& module);
 void bind_align_text(nanobind::module_& module);
 void bind_adequacy(nanobind::module_& module);
 void bind_sentences(nanobind::module_& module);
+void bind_modify(nanobind::module_& module);
 void bind_health(nanobind::module_& module);
 void bind_line_ends(nanobind::module_& module);
 

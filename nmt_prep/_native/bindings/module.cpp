@@ -26,6 +26,7 @@ NB_MODULE(_nmt_prep_core, module) {
     nmt_prep::bind_align_text(module);
     nmt_prep::bind_adequacy(module);
     nmt_prep::bind_sentences(module);
+    nmt_prep::bind_modify(module);
     nmt_prep::bind_health(module);
     nmt_prep::bind_line_ends(module);
 }

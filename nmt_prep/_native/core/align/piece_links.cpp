@@ -41,7 +41,6 @@ OwnedLinks piece_links(const LinkColumn& words_linked, const Sides& words, const
         throw std::invalid_argument("links, words and pieces must be of the same lines");
     OwnedLinks found;
     found.offsets.reserve(offsets);
-    found.offsets.push_back(0);
     std::vector<std::pair<std::int32_t, std::int32_t>> line_links;
     for (std::size_t line = 0; line + 1 < offsets; ++line) {
         line_links.clear();

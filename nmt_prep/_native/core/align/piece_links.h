@@ -3,7 +3,8 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
+
+#include "align/text.h"
 
 namespace nmt_prep::align {
 
@@ -14,15 +15,11 @@ struct Stretches {
     std::span<const std::int64_t> offsets;
 };
 
-// Pairs of a source number and a target number, one after the other; line i has the pairs [offsets[i], offsets[i + 1]).
+// Borrowed pairs of a source number and a target number, one after the other; line i has the pairs [offsets[i],
+// offsets[i + 1]).
 struct LinkColumn {
     std::span<const std::int32_t> links;
     std::span<const std::int64_t> offsets;
-};
-
-struct OwnedLinks {
-    std::vector<std::int32_t> links;
-    std::vector<std::int64_t> offsets;
 };
 
 // The words, or the pieces, of both sides.

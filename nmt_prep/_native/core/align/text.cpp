@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <numeric>
+#include <system_error>
 
 #include "text/parallel.h"
 
@@ -37,7 +38,37 @@ void write_links(const LinkRows& rows, std::size_t first, std::size_t last, std:
     text.resize(static_cast<std::size_t>(at - begin));
 }
 
+// Reads a number of up to seven digits below `limit`; returns false if there is none.
+bool read_number(const char*& at, const char* end, std::int64_t limit, std::int32_t& number) {
+    constexpr std::ptrdiff_t kMostDigitsRead = 7;
+    const auto [after, error] = std::from_chars(at, at + std::min(end - at, kMostDigitsRead), number);
+    if (error != std::errc() || *at == '-' || number >= limit) return false;
+    at = after;
+    return true;
+}
+
 }  // namespace
+
+bool parse_links(std::string_view text, std::int64_t source_words, std::int64_t target_words,
+                 std::vector<std::int32_t>& links) {
+    const std::size_t before = links.size();
+    const char* const end = text.data() + text.size();
+    for (const char* at = text.data(); at < end;) {
+        if (*at == ' ') {
+            ++at;
+            continue;
+        }
+        std::int32_t source = 0, target = 0;
+        bool good = read_number(at, end, source_words, source) && at < end && *at++ == '-';
+        good = good && at < end && read_number(at, end, target_words, target) && (at == end || *at == ' ');
+        if (!good) {
+            links.resize(before);
+            return false;
+        }
+        links.insert(links.end(), {source, target});
+    }
+    return true;
+}
 
 std::optional<UnevenLine> split_columns(const SpacedLines& lines, std::string_view mark, OwnedText& source,
                                         OwnedText& target) {

@@ -17,6 +17,12 @@ struct OwnedText {
     std::vector<std::int64_t> offsets{0};
 };
 
+// Pairs of a source number and a target number, one after the other; line i has the pairs [offsets[i], offsets[i + 1]).
+struct OwnedLinks {
+    std::vector<std::int32_t> links;
+    std::vector<std::int64_t> offsets{0};
+};
+
 // A line with more or fewer than two columns.
 struct UnevenLine {
     std::size_t line;
@@ -50,5 +56,10 @@ struct LinkRows {
 
 // The links of each pair as text such as "0-0 1-2", followed by `end`.
 OwnedText link_lines(const LinkRows& rows, std::string_view end, std::size_t threads);
+
+// Appends the links in a text such as "0-0 1-2", two numbers each, with spaces between them. Returns false, and appends
+// nothing, for other text, and for numbers that are not below those of the words.
+bool parse_links(std::string_view text, std::int64_t source_words, std::int64_t target_words,
+                 std::vector<std::int32_t>& links);
 
 }  // namespace nmt_prep::align

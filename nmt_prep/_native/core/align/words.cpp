@@ -78,28 +78,22 @@ bool continues(Kind before, char32_t last, Kind kind, char32_t point) {
     }
 }
 
-}  // namespace
-
-const std::vector<Word>& WordSplitter::split(const std::uint8_t* begin, const std::uint8_t* end) {
-    words_.clear();
-    if (rule_.spaces)
-        split_at_spaces(begin, end);
-    else
-        split_by_characters(begin, end);
-    return words_;
+void add_place(const std::uint8_t* line, const std::uint8_t* begin, const std::uint8_t* end,
+               std::vector<Place>& places) {
+    places.push_back({static_cast<std::uint32_t>(begin - line), static_cast<std::uint32_t>(end - line)});
 }
 
-void WordSplitter::split_at_spaces(const std::uint8_t* begin, const std::uint8_t* end) {
+void split_at_spaces(const std::uint8_t* begin, const std::uint8_t* end, std::vector<Place>& places) {
     const auto space = [](std::uint8_t byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r'); };
     for (const std::uint8_t* at = begin; at < end;) {
         while (at < end && space(*at)) ++at;
         const std::uint8_t* const start = at;
         while (at < end && !space(*at)) ++at;
-        if (at > start) add(begin, start, at);
+        if (at > start) add_place(begin, start, at, places);
     }
 }
 
-void WordSplitter::split_by_characters(const std::uint8_t* begin, const std::uint8_t* end) {
+void split_by_characters(const std::uint8_t* begin, const std::uint8_t* end, std::vector<Place>& places) {
     static const AsciiKinds kAscii;
     const auto kind_at = [&](const std::uint8_t*& at, char32_t& point) {
         point = next_utf8(at);
@@ -121,12 +115,29 @@ void WordSplitter::split_by_characters(const std::uint8_t* begin, const std::uin
             last = point;
             continue;
         }
-        if (start != nullptr) add(begin, start, here);
+        if (start != nullptr) add_place(begin, start, here, places);
         start = kind == Kind::kSpace ? nullptr : here;
         before = kind;
         last = point;
     }
-    if (start != nullptr) add(begin, start, end);
+    if (start != nullptr) add_place(begin, start, end, places);
+}
+
+}  // namespace
+
+void find_words(const std::uint8_t* begin, const std::uint8_t* end, bool spaces, std::vector<Place>& places) {
+    places.clear();
+    if (spaces)
+        split_at_spaces(begin, end, places);
+    else
+        split_by_characters(begin, end, places);
+}
+
+const std::vector<Word>& WordSplitter::split(const std::uint8_t* begin, const std::uint8_t* end) {
+    find_words(begin, end, rule_.spaces, places_);
+    words_.clear();
+    for (const Place& place : places_) add(begin, begin + place.begin, begin + place.end);
+    return words_;
 }
 
 void WordSplitter::add(const std::uint8_t* line, const std::uint8_t* begin, const std::uint8_t* end) {

@@ -22,6 +22,16 @@ struct Word {
     std::uint64_t stem;
 };
 
+// The bytes [begin, end) of a word within its line.
+struct Place {
+    std::uint32_t begin;
+    std::uint32_t end;
+};
+
+// Replaces `places` by those of the words of a line of well-formed UTF-8 of less than 4 GiB. With `spaces` words are
+// separated by ASCII white space.
+void find_words(const std::uint8_t* begin, const std::uint8_t* end, bool spaces, std::vector<Place>& places);
+
 // Splits lines; reuses its memory from line to line.
 class WordSplitter {
    public:
@@ -31,11 +41,10 @@ class WordSplitter {
     const std::vector<Word>& split(const std::uint8_t* begin, const std::uint8_t* end);
 
    private:
-    void split_at_spaces(const std::uint8_t* begin, const std::uint8_t* end);
-    void split_by_characters(const std::uint8_t* begin, const std::uint8_t* end);
     void add(const std::uint8_t* line, const std::uint8_t* begin, const std::uint8_t* end);
 
     WordRule rule_;
+    std::vector<Place> places_;
     std::vector<Word> words_;
     std::string folded_;
 };

@@ -184,6 +184,9 @@ class TextRows:
         questions = pc.binary_join_element_wise(
             pc.take(self._before, choice), batch.sources, pc.take(self._after, choice), nothing
         )
+        if batch.context is not None:  # the answer goes on after the translation of the context
+            breaks = pc.if_else(pc.equal(batch.context, nothing), nothing, pa.scalar("\n", pa.large_string()))
+            questions = pc.binary_join_element_wise(questions, breaks, batch.context, nothing)
         pairs = len(batch)
         order = np.arange(2 * pairs).reshape(2, pairs).T.ravel()  # question, answer, question, answer, …
         contents = pc.take(pa.concat_arrays([questions, batch.targets]), pa.array(order)).cast(pa.string())

@@ -52,6 +52,7 @@ class TextBatch:
         corpora: number of each pair's corpus: int32, shape ``[pairs]``.
         links: links of the pieces of each pair, such as ``0-0 1-2``, a ``large_string`` array; None for no links.
         weights: as in :class:`IdBatch`.
+        context: lines of the context of the targets, which are without it; None if they are with it.
     """
 
     sources: pa.Array
@@ -59,6 +60,7 @@ class TextBatch:
     corpora: npt.NDArray[np.int32]
     links: pa.Array | None = None
     weights: npt.NDArray[np.float32] | None = None
+    context: pa.Array | None = None
 
     def __len__(self) -> int:
         return len(self.sources)

@@ -16,7 +16,6 @@ from nmt_prep.columns import Ragged
 from nmt_prep.outputs.pairs import IdBatch, IdPairs, TextBatch, TextPairs
 from nmt_prep.records.columns import Column
 from nmt_prep.records.dataset_json import load_dataset_info
-from nmt_prep.sides import SIDES
 
 if TYPE_CHECKING:
     from nmt_prep.batches.documents import Examples, Joining, Segments
@@ -142,28 +141,31 @@ class JoinedText(TextPairs):
     Attributes:
         windows: the examples.
         separator: text between two segments.
+        apart: True for targets without their context, which is apart.
     """
 
     windows: Windows | None = None
     separator: str = " "
+    apart: bool = False
 
     @classmethod
-    def of(cls, pairs: TextPairs, windows: Windows, separator: str) -> JoinedText:
+    def of(cls, pairs: TextPairs, windows: Windows, separator: str, apart: bool) -> JoinedText:
         """Returns the examples of some pairs."""
         given = {field.name: getattr(pairs, field.name) for field in fields(pairs)}
-        return cls(**given, windows=windows, separator=separator)
+        return cls(**given, windows=windows, separator=separator, apart=apart)
 
     def batches(self, path: Path) -> Iterator[TextBatch]:
         """Yields the examples of each run of blocks; ``path`` is the file to write, for messages."""
         assert self.windows is not None
         segments_of = super().batches
         for _, pairs, examples, segments, weights in self.windows.joined(lambda: segments_of(path), _part_of_text):
-            sides = (pairs.sources, pairs.targets)
-            source, target = (
-                self._lines(lines, examples.first[side], examples.end) for side, lines in zip(SIDES, sides, strict=True)
-            )
+            source = self._lines(pairs.sources, examples.first["source"], examples.end)
+            first, context = examples.first["target"], None
+            if self.apart and (first < examples.target).any():
+                first, context = examples.target, self._lines(pairs.targets, first, examples.target)
+            target = self._lines(pairs.targets, first, examples.end)
             corpora = segments.entries[examples.target, 2].astype(np.int32)
-            yield TextBatch(source, target, corpora, weights=weights)
+            yield TextBatch(source, target, corpora, weights=weights, context=context)
 
     def _lines(self, lines: pa.Array, first: Int64s, end: Int64s) -> pa.Array:
         from nmt_prep.batches.vectors import spans  # noqa: PLC0415  (loads numpy)
@@ -200,8 +202,17 @@ class DocumentLines(TextPairs):
             position += len(batch)
 
 
-def joined_pairs(pairs: IdPairs | TextPairs, windows: Windows, separator: str | None) -> JoinedIds | JoinedText:
-    """Returns the examples of some pairs; ``separator`` is the piece between two segments, None for none."""
+def joined_pairs(
+    pairs: IdPairs | TextPairs, windows: Windows, separator: str | None, *, apart: bool
+) -> JoinedIds | JoinedText:
+    """Returns the examples of some pairs.
+
+    Args:
+        pairs: the pairs.
+        windows: the examples.
+        separator: the piece between two segments; None for none.
+        apart: True for text of targets without their context, which is apart.
+    """
     if isinstance(pairs, IdPairs):
         return JoinedIds.of(pairs, windows)
-    return JoinedText.of(pairs, windows, " " if separator is None else f" {separator} ")
+    return JoinedText.of(pairs, windows, " " if separator is None else f" {separator} ", apart)

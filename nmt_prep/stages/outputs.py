@@ -252,7 +252,8 @@ def _shard_tasks(
                 if getattr(options, "documents", "joined") == "lines" and isinstance(pairs, TextPairs):
                     pairs = DocumentLines(pairs.plan, pairs.shard, pairs.spills, records=tuple(held))
                 else:
-                    pairs = joined_pairs(pairs, windows, job.config.documents.piece)
+                    apart = getattr(options, "rows", None) == "chat"
+                    pairs = joined_pairs(pairs, windows, job.config.documents.piece, apart=apart)
             yield ShardTask(
                 key=f"{name}-{split}-{number:05d}",
                 options=options,

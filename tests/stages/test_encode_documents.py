@@ -342,3 +342,18 @@ def test_lines_with_empty_lines_between_documents(tmp_path: Path) -> None:
         config(tmp_path, outputs=[{**options, "pieces": True}])
     with pytest.raises(ConfigError, match=r"documents: lines are for the section documents, which the config does not"):
         config(tmp_path, outputs=[options], documents=None)
+
+
+def test_chat_rows_have_the_context_in_the_prompt(tmp_path: Path) -> None:
+    write(tmp_path)
+    chat = {"kind": "huggingface", "rows": "chat", "prompts": ["In Chinese: {source}"]}
+    settings = {"separator": "<sep>", "context": {"source": 1, "target": 2}, "share": 1}
+    nmt_prep.run(config(tmp_path, documents=settings, outputs=[chat]))
+    files = (tmp_path / "run" / "outputs" / "huggingface").glob("dev-*.parquet")
+    [rows] = [pq.read_table(path)["messages"].to_pylist() for path in files]
+    found = [[message["content"] for message in row] for row in rows]
+    assert found[0] == ["In Chinese: x 0 0", "y 0 0"]
+    assert found[3] == ["In Chinese: x 1 1 <sep> x 1 2\ny 1 0 <sep> y 1 1", "y 1 2"]
+    assert [answer for _, answer in found] == [
+        line.split("\t")[1] for line in (tmp_path / "dev.tsv").read_text().splitlines()
+    ]

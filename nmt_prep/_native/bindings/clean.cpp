@@ -177,6 +177,7 @@ void bind_line_values(nb::module_& module) {
     plain("letter_word_shares", &clean::letter_word_shares);
     plain("word_character_shares", &clean::word_character_shares);
     plain("number_shares", &clean::number_shares);
+    plain("possible_capitals", &clean::possible_capitals);
     plain("sentence_ends", &clean::sentence_ends);
     plain("address_shares", &clean::address_shares);
     plain("unbalanced_brackets", &clean::unbalanced_brackets);

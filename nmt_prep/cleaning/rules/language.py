@@ -31,8 +31,9 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
-from _nmt_prep_core import script_weights
+from _nmt_prep_core import possible_capitals, script_weights
 from pydantic import Field
 
 from nmt_prep.cleaning.languages import load_identifier, model_file
@@ -114,10 +115,13 @@ class LanguageRule(SideRule[LanguageOptions]):
 def _uncapitalised(pairs: Pairs, side: Side) -> TextColumn:
     """Returns the lines of a side; lines in capital letters are lowercased."""
     lines = pairs.arrow(side)
-    capitals = pc.utf8_is_upper(lines)
-    if not pc.any(capitals).as_py():
+    capitals = possible_capitals(pairs.lines(side)) > 0
+    places = np.flatnonzero(capitals)
+    capitals[places] = pc.utf8_is_upper(lines.take(pa.array(places)))
+    if not capitals.any():
         return pairs.side(side)
-    return TextColumn.from_arrow(pc.replace_with_mask(lines, capitals, pc.utf8_lower(lines.filter(capitals))))
+    mask = pa.array(capitals)
+    return TextColumn.from_arrow(pc.replace_with_mask(lines, mask, pc.utf8_lower(lines.filter(mask))))
 
 
 @lru_cache(maxsize=256)

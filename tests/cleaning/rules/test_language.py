@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 import pytest
-from _nmt_prep_core import Lines, script_weights
+from _nmt_prep_core import Lines, possible_capitals, script_weights
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -79,6 +80,15 @@ def test_capital_letters_are_judged_as_small_ones() -> None:
     made = rule("fr", "de")
     assert made.values(pairs(lines, lines)).tolist() == made.values(pairs(small, small)).tolist()
     assert kept(made, lines, lines) == [[True, True, True], [False, False, False]]
+
+
+def test_lines_that_may_be_in_capital_letters() -> None:
+    lines = ["A", "Ab", "ÄΩ", "Äb", "中文", "Ⅻ中", "Ⓐ", "é", "12", ""]
+    assert possible_capitals(pairs(lines, lines).lines("source")).tolist() == [1, 0, 1, 0, 0, 1, 1, 0, 0, 0]
+    points = [chr(point) for point in range(0x20000) if not 0xD800 <= point < 0xE000]
+    batch = pairs(points, points)
+    capitals = pc.utf8_is_upper(batch.arrow("source")).to_numpy(zero_copy_only=False)
+    assert (possible_capitals(batch.lines("source"))[capitals] == 1).all()
 
 
 def test_short_text_needs_a_clearer_rival() -> None:

@@ -62,7 +62,14 @@ void KeyText::normalize_line(const TextView& text, std::size_t line) {
         if (at == end) break;
         if (!checked) check_utf8(text, line);
         checked = true;
-        const std::span<const char32_t> points = replacement(next_utf8(at));
+        const char32_t point = next_utf8(at);
+        if (key_code(point) == kKept && normalization_kind(point).combining_class == 0 && !is_hangul_syllable(point)) {
+            size_ += write_utf8(bytes_.data() + size_, point);  // fits, since there is room for the rest of the line
+            last_class = 0;
+            in_word = 1;
+            continue;
+        }
+        const std::span<const char32_t> points = replacement(point);
         if (points.empty()) {
             if (kWords && in_word != 0) end_word(size_);
             in_word = 0;

@@ -3,11 +3,19 @@
 #include "clean/keys.h"
 
 namespace nmt_prep::clean {
+namespace {
+
+constexpr std::size_t kAhead = 8;  // lines whose places in the table are prefetched
+
+}  // namespace
 
 std::vector<std::int64_t> LineNumbers::add(const TextView& text, std::int32_t* numbers) {
     std::vector<std::int64_t> first;
+    std::vector<Key> keys(text.lines);
+    line_keys(text, false, keys.data());
     for (std::size_t line = 0; line < text.lines; ++line) {
-        const Key key = hash_key(text.line(line), text.size(line));
+        if (line + kAhead < text.lines) known_.prefetch(keys[line + kAhead].high);
+        const Key key = keys[line];
         std::uint64_t place = key.high;
         const Known* known = known_.find(place);
         while (known != nullptr && known->low != key.low) known = known_.find(++place);

@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <cstdlib>
-#include <cstring>
 #include <string_view>
 #include <vector>
 
@@ -85,10 +84,17 @@ class Breadcrumbs {
     std::size_t others_ = 0;  // bytes
 };
 
+// Bytes of addresses, tags and paths, and zero.
+constexpr std::array<bool, 256> kInAddresses = [] {
+    std::array<bool, 256> found{};
+    for (const char byte : std::string_view("/.@#_\\:=&?%0123456789\0", 22))
+        found[static_cast<std::uint8_t>(byte)] = true;
+    return found;
+}();
+
 // Number of capital letters in a token that are first or follow a small letter; 0 for addresses, tags and paths.
 std::size_t glued_words(const std::uint8_t* at, const std::uint8_t* end) {
-    if (std::any_of(at, end, [](std::uint8_t c) { return std::strchr("/.@#_\\:=&?%0123456789", c) != nullptr; }))
-        return 0;
+    if (std::any_of(at, end, [](std::uint8_t byte) { return kInAddresses[byte]; })) return 0;
     std::size_t words = 0;
     bool small = true;  // also at the beginning
     while (at < end) {

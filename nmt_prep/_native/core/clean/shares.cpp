@@ -126,6 +126,25 @@ void word_character_shares(const Lines& lines, double* out) {
     }
 }
 
+void possible_capitals(const Lines& lines, double* out) {
+    const auto is_capital = [](char32_t point) {
+        const Category category = Properties::of(point).category();
+        // Roman numerals and letters in circles have capitals, too, and so may characters of later versions of Unicode.
+        return category == Category::kLu || category == Category::kLt || category == Category::kNl ||
+               category == Category::kSo || category == Category::kCn;
+    };
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        const Line line = lines[i];
+        bool capitals = false;
+        bool small = false;
+        for (const std::uint8_t* at = line.begin; at < line.end && !small;) {
+            small = *at >= 'a' && *at <= 'z';
+            capitals |= is_capital(next_utf8(at));
+        }
+        out[i] = capitals && !small ? 1.0 : 0.0;
+    }
+}
+
 void number_shares(const Lines& lines, double* out) {
     for (std::size_t i = 0; i < lines.size(); ++i) {
         const Line line = lines[i];

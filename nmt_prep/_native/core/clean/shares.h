@@ -24,6 +24,9 @@ void script_shares(const Lines& lines, const std::uint8_t* scripts, std::size_t 
 // Code points that are letters, marks or numbers (L*, M*, N*) among those that are not white space.
 void word_character_shares(const Lines& lines, double* out);
 
+// 0 for a line that is certainly not in capital letters, else 1.
+void possible_capitals(const Lines& lines, double* out);
+
 // Numbers (N*) among letters, marks and numbers; 0 if there are none.
 void number_shares(const Lines& lines, double* out);
 

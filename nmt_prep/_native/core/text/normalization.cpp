@@ -5,7 +5,7 @@
 namespace nmt_prep {
 
 bool decompose_hangul(char32_t point, std::vector<char32_t>& points) {
-    if (point < kSyllables || point >= kSyllables + kSyllableCount) return false;
+    if (!is_hangul_syllable(point)) return false;
     const char32_t index = point - kSyllables;
     points.push_back(kLeads + index / (kVowelCount * kFinalCount));
     points.push_back(kVowels + index / kFinalCount % kVowelCount);

@@ -47,6 +47,8 @@ inline constexpr char32_t kVowelCount = 21;
 inline constexpr char32_t kFinalCount = 28;
 inline constexpr char32_t kSyllableCount = kLeadCount * kVowelCount * kFinalCount;
 
+inline bool is_hangul_syllable(char32_t point) { return point >= kSyllables && point < kSyllables + kSyllableCount; }
+
 // Appends the jamo of a Hangul syllable; returns false, and appends nothing, for any other character.
 bool decompose_hangul(char32_t point, std::vector<char32_t>& points);
 

@@ -2,11 +2,10 @@
 
 from nmt_prep.config.clean import CleanSettings, CorpusCleaning, DecontaminateSettings, DedupSettings
 from nmt_prep.config.corpus import Corpus
+from nmt_prep.config.engine import ClusterSettings, DaskSettings
 from nmt_prep.config.schema import (
     AlignSettings,
-    ClusterSettings,
     Config,
-    DaskSettings,
     DownloadSettings,
     ExtractSettings,
     PublishSettings,

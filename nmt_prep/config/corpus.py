@@ -81,13 +81,11 @@ class ColumnPlace(Section):
     """a name, or a pattern with * and ?: the member with one value on each line, of the archive at url, or of the
     archive of the corpus"""
 
-    @model_validator(mode="after")
-    def _fits(self) -> ColumnPlace:
+    def _problems(self) -> Iterator[str]:
         if (self.at is None) == (self.url is None and self.member is None):
-            raise ValueError("give either the place in the files of the corpus, or url or member of a file of values")
+            yield "give either the place in the files of the corpus, or url or member of a file of values"
         if self.sha256 is not None and self.url is None:
-            raise ValueError("sha256 is for the file at url; give url")
-        return self
+            yield "sha256 is for the file at url; give url"
 
 
 def _place_of(value: object) -> object:
@@ -218,12 +216,6 @@ class Corpus(Section):
                     f"{key} is for a corpus with files, and pivot joins two others; remove one of the keys"
                 )
         return {**data, **made}
-
-    @model_validator(mode="after")
-    def _fits(self) -> Corpus:
-        for problem in self._problems():
-            raise ValueError(problem)
-        return self
 
     def _problems(self) -> Iterator[str]:
         if self.manual is not None and self.url.remote:

@@ -1,13 +1,14 @@
 """The schema of a config: one frozen model per section. :mod:`nmt_prep.config.file` reads the YAML file.
 
 The docstring below a field names the allowed values; it appears in error messages and in ``nmt-prep schema``. Large
-sections have modules of their own: :mod:`nmt_prep.config.corpus`, ``clean``, ``vocab`` and ``outputs``.
+sections have modules of their own: :mod:`nmt_prep.config.corpus`, ``clean``, ``vocab``, ``engine`` and so on.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -16,21 +17,21 @@ from pydantic_core import PydanticCustomError
 
 from nmt_prep.config.clean import CleanSettings
 from nmt_prep.config.corpus import Corpus, Tag
+from nmt_prep.config.documents import DocumentSettings
+from nmt_prep.config.engine import EngineSettings, LocalSettings
 from nmt_prep.config.languages import CheckedTag, ConfigLanguages
 from nmt_prep.config.outputs import LAYOUT, ROW_LENGTH, AnyOutput, Layout, RowLength, Shards
 from nmt_prep.config.pairs import MULTIPLE, Pairs
 from nmt_prep.config.problems import UNKNOWN_NAME
-from nmt_prep.config.section import Amount, Count, Languages, Location, Name, Section, default_kind
+from nmt_prep.config.section import Amount, Count, Languages, Location, Name, Section
 from nmt_prep.config.training import TrainingSettings
 from nmt_prep.config.vocab import ExistingVocab, T2TVocab, Vocab
-from nmt_prep.config.windows import DocumentSettings
 from nmt_prep.sides import SIDES
 
 Symmetrization = Literal["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"]
 _URL = r"^[A-Za-z][A-Za-z0-9+.-]*://[^/@?#\x00-\x1f\x7f]*(/[^?#\x00-\x1f\x7f]*)?$"
 _SECRET = re.compile(r"secret|token|pass|pwd|cred|^key$|_key$|^sas", re.IGNORECASE)
 Publishable: TypeAlias = Literal["compile", "clean", "sample", "vocab", "encode", "outputs", "report"]
-Address = Annotated[str, StringConstraints(pattern=r"^[a-z]+://[^\s/]+:[0-9]{1,5}$")]
 
 
 class DownloadSettings(Section):
@@ -112,61 +113,6 @@ class Input(Section):
     """an integer >= 1: tokens of a batch on either side, padding included"""
     max_length: Count = Field(256, ge=1)
     """an integer >= 1: pairs with a side of more ids are left out"""
-
-
-class _EngineSettings(Section):
-    """The keys that all engines share."""
-
-    memory: Amount = Field(2_000_000_000, ge=256_000_000)
-    """an amount of memory >= 256MB, such as 512MB or 2GB: limit for all processes of the run together"""
-
-
-class LocalSettings(_EngineSettings):
-    """Threads of the process that runs the config."""
-
-    kind: Literal["local"] = "local"
-    """local or dask: threads of this process, or a Dask cluster"""
-    workers: Literal["auto"] | Annotated[int, Field(ge=1)] = "auto"
-    """an integer >= 1, or auto for one per core: the number of threads"""
-
-
-class ClusterSettings(Section):
-    """A Dask cluster that a run starts at its beginning and stops at its end."""
-
-    kind: Literal["local", "slurm", "pbs", "lsf", "sge", "kubernetes"]
-    """local, slurm, pbs, lsf, sge or kubernetes: the kind of cluster"""
-    workers: Count = Field(ge=1)
-    """an integer >= 1: worker processes"""
-    options: dict[str, Any] = Field(default_factory=dict)
-    """a mapping: options of the Dask class for clusters of this kind"""
-
-
-class DaskSettings(_EngineSettings):
-    """Workers of a Dask cluster."""
-
-    kind: Literal["dask"]
-    """local or dask: threads of this process, or a Dask cluster"""
-    scheduler: Address | None = None
-    """an address such as tcp://host:8786, or null: a scheduler that is already running"""
-    cluster: ClusterSettings | None = None
-    """{kind: …, workers: …, options: …}, or null: a cluster that the run starts"""
-    connect_seconds: float = Field(30.0, gt=0, strict=False)
-    """a number of seconds > 0: how long the scheduler may take to answer"""
-    worker_seconds: float = Field(300.0, gt=0, strict=False)
-    """a number of seconds > 0: how long a run waits while there is no worker"""
-    frozen_seconds: float = Field(30.0, ge=10, strict=False)
-    """a number of seconds >= 10: a worker of the run's own cluster that is silent for that long is replaced"""
-
-    @model_validator(mode="after")
-    def _scheduler_or_cluster(self) -> DaskSettings:
-        if (self.scheduler is None) == (self.cluster is None):
-            raise ValueError("give either scheduler (the address of a running one) or cluster (one to start), not both")
-        return self
-
-
-EngineSettings: TypeAlias = Annotated[
-    Annotated[LocalSettings | DaskSettings, Field(discriminator="kind")], default_kind("local")
-]
 
 
 class PublishSettings(Section):
@@ -280,119 +226,100 @@ class Config(Section):
             )
         return path
 
-    @model_validator(mode="after")
-    def _splits_fit(self) -> Config:
+    def _problems(self) -> Iterator[str]:
+        yield from self._split_problems()
+        yield from self._document_problems()
+        yield from self._weight_problems()
+        yield from self._training_problems()
+        yield from self._frame_problems()
+
+    def _split_problems(self) -> Iterator[str]:
         if "train" not in self.splits:
-            raise ValueError("splits has no train: the vocabularies are built from it")
+            yield "splits has no train: the vocabularies are built from it"
         for split, corpora in self.splits.items():
             names = [corpus.name for corpus in corpora]
             repeated = sorted({name for name in names if names.count(name) > 1})
             if repeated:
-                raise ValueError(f"splits.{split} names the corpus {repeated[0]!r} twice; names must differ")
+                yield f"splits.{split} names the corpus {repeated[0]!r} twice; names must differ"
             if all(corpus.role == "vocab" for corpus in corpora):
-                raise ValueError(
-                    f"all corpora of splits.{split} are for the vocabularies (role vocab); add one with pairs"
-                )
+                yield f"all corpora of splits.{split} are for the vocabularies (role vocab); add one with pairs"
             if split != "train" and any(corpus.role == "vocab" for corpus in corpora):
-                raise ValueError(
-                    f"splits.{split} has a corpus of role vocab, but the vocabularies are built from train"
-                )
-        if self.clean is not None:
-            absent = sorted(set(self.clean.splits) - set(self.splits))
-            if absent:
-                raise ValueError(f"clean.splits names {absent[0]!r}; the splits are {', '.join(self.splits)}")
-            twice = next((split for split in self.clean.splits if self.clean.splits.count(split) > 1), None)
-            if twice is not None:
-                raise ValueError(f"clean.splits names {twice!r} twice; name each split once")
-        strange = sorted(set((self.align and self.align.splits) or ()) - set(self.splits))
-        if strange:
-            raise ValueError(f"align.splits names {strange[0]!r}; the splits are {', '.join(self.splits)}")
-        unknown = sorted(set(self.records.shards) - set(self.splits))
-        if unknown:
-            raise ValueError(f"records.shards names the split {unknown[0]!r}; the splits are {', '.join(self.splits)}")
-        return self
+                yield f"splits.{split} has a corpus of role vocab, but the vocabularies are built from train"
+        named = {
+            "clean.splits": [] if self.clean is None else self.clean.splits,
+            "align.splits": (self.align and self.align.splits) or (),
+            "records.shards": self.records.shards,
+        }
+        for key, splits in named.items():
+            for split in sorted(set(splits) - set(self.splits)):
+                yield f"{key} names {split!r}; the splits are {', '.join(self.splits)}"
+            for split in splits:
+                if [*splits].count(split) > 1:
+                    yield f"{key} names {split!r} twice; name each split once"
 
-    @model_validator(mode="after")
-    def _documents_fit(self) -> Config:
+    def _document_problems(self) -> Iterator[str]:
         if self.documents is None:
-            return self
+            return
         if not any(corpus.document is not None for corpora in self.splits.values() for corpus in corpora):
-            raise ValueError("documents: no corpus has documents; give the key document to one")
+            yield "documents: no corpus has documents; give the key document to one"
         if self.records.layout == "packed":
-            raise ValueError("documents: records of layout packed hold no documents; set records.layout to chunk")
+            yield "documents: records of layout packed hold no documents; set records.layout to chunk"
         if self.documents.max_tokens > self.input.max_length:
-            raise ValueError(
+            yield (
                 f"documents.max_tokens is {self.documents.max_tokens}, and loaders leave out rows of more than "
                 f"input.max_length = {self.input.max_length} ids; raise that, or lower this"
             )
         if self.documents.piece is not None:
-            self._check_piece("documents.separator", self.documents.piece)
-        return self
+            yield from self._piece_problems("documents.separator", self.documents.piece)
 
-    def _check_piece(self, key: str, piece: str) -> None:
-        """Checks that a vocabulary to train has a piece that a key names; the pieces of files are not known yet."""
+    def _piece_problems(self, key: str, piece: str) -> Iterator[str]:
+        """Yields the problem of a piece that a vocabulary to train does not have; that of a file is not known yet."""
         if isinstance(self.vocab, ExistingVocab):
             return
         known = (*self.vocab.special_pieces, *self.vocab.own_pieces)
         if piece not in known:
-            raise ValueError(
+            yield (
                 f"{key}: {piece!r} is not a piece of the vocabulary; add it to vocab.reserved (it has "
                 f"{', '.join(known)})"
             )
 
-    @model_validator(mode="after")
-    def _weights_fit(self) -> Config:
+    def _weight_problems(self) -> Iterator[str]:
         if self.weight is None:
-            return self
+            return
         name = self.weight.origin.removeprefix("score:")
         known = {score for corpora in self.splits.values() for corpus in corpora for score in corpus.scores}
         if self.clean is not None:
             known |= {"translation", "adequacy"}
         if name not in known:
-            raise ValueError(
+            yield (
                 f"weight.from: no corpus has the score {name!r} (there is {', '.join(sorted(known)) or 'none'}); name "
                 "one of scores of a corpus"
             )
         if self.records.layout == "packed":
-            raise ValueError("weight: records of layout packed hold no weights; set records.layout to chunk")
-        return self
+            yield "weight: records of layout packed hold no weights; set records.layout to chunk"
 
-    @model_validator(mode="after")
-    def _training_fits(self) -> Config:
+    def _training_problems(self) -> Iterator[str]:
         if self.pairs is not None:
-            return self  # checked when corpora are divided by pairs
+            return  # checked when corpora are divided by pairs
         corpora = {corpus.name for corpus in self.splits.get("train", ()) if corpus.role != "vocab"}
         if problem := self.training.problem(corpora):
-            raise ValueError(f"training.{problem}")
-        return self
+            yield f"training.{problem}"
 
-    @model_validator(mode="after")
-    def _frames_fit(self) -> Config:
+    def _frame_problems(self) -> Iterator[str]:
+        """Yields the problems of tags and frames, whose pieces are known unless the vocabularies are files."""
+        own = None if isinstance(self.vocab, ExistingVocab) else self.vocab.own_pieces
+        corpora = [(f"splits.{split}.{corpus.name}", corpus) for split in self.splits for corpus in self.splits[split]]
+        for where, side, tag in ((where, *item) for where, corpus in corpora for item in corpus.tags.items()):
+            if self.vocab.frame.lacks_tag(side):
+                yield f"{where}.tag.{side}: vocab.frame.{side} has no place for it; put {{tag}} into the frame"
+            if own is not None and tag not in own and not (self.pairs and "{" in tag):
+                yield (
+                    f"{where}.tag.{side} is {tag!r}, which is not in vocab.reserved; add it there to make it a single "
+                    "piece"
+                )
         for side in SIDES:
-            for split, corpora in self.splits.items():
-                for corpus in corpora:
-                    if side in corpus.tags and self.vocab.frame.lacks_tag(side):
-                        raise ValueError(
-                            f"splits.{split}.{corpus.name}.tag.{side}: vocab.frame.{side} has no place for it; put "
-                            "{tag} into the frame"
-                        )
             for piece in self.vocab.frame.pieces(side):
-                self._check_piece(f"vocab.frame.{side}", piece)
-        return self
-
-    @model_validator(mode="after")
-    def _tags_are_pieces(self) -> Config:
-        if isinstance(self.vocab, ExistingVocab):
-            return self  # its pieces are known when the files are
-        for split, corpora in self.splits.items():
-            for corpus in corpora:
-                for side, tag in corpus.tags.items():
-                    if tag not in self.vocab.own_pieces and not (self.pairs and "{" in tag):
-                        raise ValueError(
-                            f"splits.{split}.{corpus.name}.tag.{side} is {tag!r}, which is not in vocab.reserved; "
-                            "add it there to make it a single piece"
-                        )
-        return self
+                yield from self._piece_problems(f"vocab.frame.{side}", piece)
 
     _file: Path | None = PrivateAttr(None)
     _base_dir: Path | None = PrivateAttr(None)

@@ -5,13 +5,22 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from itertools import pairwise
 from textwrap import dedent
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    WithJsonSchema,
+    model_validator,
+)
 
 _MEMORY_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _MEMORY_UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
@@ -57,6 +66,16 @@ class Section(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, strict=True)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        for problem in self._problems():
+            raise ValueError(problem)
+        return self
+
+    def _problems(self) -> Iterator[str]:
+        """Yields what does not fit together, once the types are right; the first problem is reported."""
+        return iter(())
 
 
 @cache

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from nmt_prep.artefacts import write_json
 from nmt_prep.config.section import Name, Section
@@ -33,18 +34,16 @@ class StageSettings(Section):
     modifiers: tuple[Modifier, ...] | None = None
     """a list like training.modifiers, or null for that list: the modifiers of the stage"""
 
-    @model_validator(mode="after")
-    def _ends(self) -> StageSettings:
+    def _problems(self) -> Iterator[str]:
         if len(self.until) > 1:
-            raise ValueError("until has several keys; give one corpus, group or rows")
+            yield "until has several keys; give one corpus, group or rows"
         if not sum(self.mix.values()):
-            raise ValueError("the weights of mix sum to nothing; give one of them a weight above 0")
+            yield "the weights of mix sum to nothing; give one of them a weight above 0"
         for name, amount in self.until.items():
             if name == ROWS and (amount == "inf" or float(amount) != int(amount)):
-                raise ValueError(f"until.rows is {amount}; it must be a whole number")
+                yield f"until.rows is {amount}; it must be a whole number"
             if name != ROWS and not self.mix.get(name):
-                raise ValueError(f"until names {name!r}, which the stage does not read; give it a weight in mix")
-        return self
+                yield f"until names {name!r}, which the stage does not read; give it a weight in mix"
 
     @property
     def endless(self) -> bool:
@@ -67,18 +66,16 @@ class TrainingSettings(Section):
     modifiers: tuple[Modifier, ...] = ()
     """a list of mappings such as {UpperCase: 0.1}: modifiers with their probabilities and options, in order"""
 
-    @model_validator(mode="after")
-    def _stages_end(self) -> TrainingSettings:
+    def _problems(self) -> Iterator[str]:
         names = [stage.name for stage in self.stages]
         for number, stage in enumerate(self.stages):
             if stage.endless and number + 1 < len(names):
-                raise ValueError(f"stages.{number} ({stage.name}) never ends, but another stage follows; give it until")
+                yield f"stages.{number} ({stage.name}) never ends, but another stage follows; give it until"
             if stage.name in names[:number]:
-                raise ValueError(f"two stages are named {stage.name!r}; rename one")
+                yield f"two stages are named {stage.name!r}; rename one"
             unended = next((name for name, members in self.groups.items() if len(set(members)) < len(members)), None)
             if unended is not None:
-                raise ValueError(f"groups.{unended} names a corpus twice; name it once")
-        return self
+                yield f"groups.{unended} names a corpus twice; name it once"
 
     @property
     def is_plain(self) -> bool:

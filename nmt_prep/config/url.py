@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field, StringConstraints, model_validator
+from pydantic import BeforeValidator, Field, StringConstraints
 
 from nmt_prep.config.section import Location, Section
 
@@ -47,16 +47,14 @@ class Urls(Section):
     target: Mirrors | None = None
     """a URL or path, or a list of mirrors of the same file: the file of the target side"""
 
-    @model_validator(mode="after")
-    def _fits(self) -> Urls:
+    def _problems(self) -> Iterator[str]:
         if (self.both is None) == (self.source is None and self.target is None):
-            raise ValueError("give one url for both sides, or {source: …, target: …}")
+            yield "give one url for both sides, or {source: …, target: …}"
         if any(map(is_hub_id, self._addresses())) and (self.hub_id is None or [*self._addresses()] != [self.hub_id]):
-            raise ValueError("an hf: id names a whole data set: give it as the only url")
+            yield "an hf: id names a whole data set: give it as the only url"
         ids = [address for address in self._addresses() if _CATALOGUE.match(address)]
         if ids and ids != [self.catalogue_id]:
-            raise ValueError(f"{ids[-1]} names a whole corpus: give it as the only url, or as the first mirror")
-        return self
+            yield f"{ids[-1]} names a whole corpus: give it as the only url, or as the first mirror"
 
     @property
     def catalogue_id(self) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from urllib.parse import urlsplit
@@ -65,15 +66,13 @@ class VocabFiles(Section):
     source: Mirrors | None = Field(None, description=f"{_FILE} of the source side")
     target: Mirrors | None = Field(None, description=f"{_FILE} of the target side")
 
-    @model_validator(mode="after")
-    def _fits(self) -> VocabFiles:
+    def _problems(self) -> Iterator[str]:
         sides = (self.source is not None) + (self.target is not None)
         if sides != (0 if self.both is not None else 2):
-            raise ValueError("give one file for both sides, or {source: …, target: …}")
+            yield "give one file for both sides, or {source: …, target: …}"
         for mirrors in filter(None, (self.both, self.source, self.target)):
             if len(mirrors) > 1 and any(map(is_hub_id, mirrors)):
-                raise ValueError("an hf: id names a whole repository, and has no mirrors")
-        return self
+                yield "an hf: id names a whole repository, and has no mirrors"
 
     def of(self, side: Side) -> Mirrors:
         """Returns the addresses of the file of a side."""
@@ -159,11 +158,9 @@ class VocabOptions(Section):
     frame: FrameTexts = FrameTexts()
     """{source: …, target: …}: the special pieces around the ids of each row"""
 
-    @model_validator(mode="after")
-    def _distinct(self) -> VocabOptions:
+    def _problems(self) -> Iterator[str]:
         if len(set(self.reserved)) < len(self.reserved):
-            raise ValueError("reserved has repeated entries")
-        return self
+            yield "reserved has repeated entries"
 
     @property
     def own_pieces(self) -> tuple[str, ...]:
@@ -188,17 +185,14 @@ class T2TVocab(VocabOptions):
     def special_pieces(self) -> tuple[str, ...]:
         return ("<pad>", "<EOS>")
 
-    @model_validator(mode="after")
-    def _not_reserved_already(self) -> T2TVocab:
+    def _problems(self) -> Iterator[str]:
+        yield from super()._problems()
         if {"<pad>", "<EOS>"} & set(self.reserved):
-            raise ValueError("reserved names <pad> or <EOS>, which always have the ids 0 and 1; leave them out")
-        return self
-
-    @model_validator(mode="after")
-    def _room_for_what_must_be(self) -> T2TVocab:
+            yield "reserved names <pad> or <EOS>, which always have the ids 0 and 1; leave them out"
         special, escapes = 2, len(_ESCAPE_CHARACTERS - set(self.reserved))
-        _check_size(self.size, special + len(self.reserved) + escapes, "<pad>, <EOS>, reserved and escape characters")
-        return self
+        yield from _size_problems(
+            self.size, special + len(self.reserved) + escapes, "<pad>, <EOS>, reserved and escape characters"
+        )
 
 
 class ByteBPEVocab(VocabOptions):
@@ -221,20 +215,15 @@ class ByteBPEVocab(VocabOptions):
     def special_pieces(self) -> tuple[str, ...]:
         return tuple(name for name in (self.pad, self.eos, self.bos) if name is not None)
 
-    @model_validator(mode="after")
-    def _specials_differ(self) -> ByteBPEVocab:
+    def _problems(self) -> Iterator[str]:
+        yield from super()._problems()
         specials = [name for name in (self.pad, self.eos, self.bos, *self.reserved) if name is not None]
         if len(set(specials)) < len(specials):
-            raise ValueError("pad, eos, bos and reserved must all differ")
-        return self
-
-    @model_validator(mode="after")
-    def _room_for_what_must_be(self) -> ByteBPEVocab:
-        specials = 2 + (self.bos is not None) + len(self.reserved)
-        _check_size(self.size, specials + _BYTES, f"{_BYTES} bytes, pad, eos, bos and reserved")
+            yield "pad, eos, bos and reserved must all differ"
+        needed = 2 + (self.bos is not None) + len(self.reserved)
+        yield from _size_problems(self.size, needed + _BYTES, f"{_BYTES} bytes, pad, eos, bos and reserved")
         if self.size > _MOST_BYTE_BPE:
-            raise ValueError(f"size is {self.size}: byte_bpe allows {_MOST_BYTE_BPE:,} pieces at most")
-        return self
+            yield f"size is {self.size}: byte_bpe allows {_MOST_BYTE_BPE:,} pieces at most"
 
 
 class SentencePieceVocab(VocabOptions):
@@ -255,8 +244,8 @@ class SentencePieceVocab(VocabOptions):
     options: dict[str, Any] = Field(default_factory=dict)
     """a mapping: further options of the sentencepiece library, by name"""
 
-    @model_validator(mode="after")
-    def _options_without_a_key(self) -> SentencePieceVocab:
+    def _problems(self) -> Iterator[str]:
+        yield from super()._problems()
         keys = {
             **{key: key for key in ("size", "model_type", "character_coverage", "byte_fallback")},
             "vocab_size": "size",
@@ -265,8 +254,7 @@ class SentencePieceVocab(VocabOptions):
         }
         for name in self.options:
             if name in keys:
-                raise ValueError(f"options has {name}; set the key {keys[name]} of vocab instead")
-        return self
+                yield f"options has {name}; set the key {keys[name]} of vocab instead"
 
     @property
     def special_ids(self) -> dict[str, int | None]:
@@ -292,14 +280,9 @@ class SentencePieceVocab(VocabOptions):
         return (*self.reserved, *(control.split(",") if isinstance(control, str) else control))
 
 
-def _check_size(size: int, least: int, what: str) -> None:
-    """Checks that a size has room for the required pieces.
-
-    Raises:
-        ValueError: there is no room.
-    """
+def _size_problems(size: int, least: int, what: str) -> Iterator[str]:
     if size < least:
-        raise ValueError(f"size is {size}: it must be {least} or more, to have room for {what}")
+        yield f"size is {size}: it must be {least} or more, to have room for {what}"
 
 
 def _trained_or_existing(value: object) -> str:

@@ -110,6 +110,28 @@ def forecast(stage: AnyStage, config: Config, work: Work) -> StageEstimate:
     return StageEstimate(stage.name, sum(rounds.values()), BASE_MEMORY + int(memory), scratch, written, origin)
 
 
+def forecast_of_progress(
+    stages: Sequence[AnyStage], config: Config, workspace: Workspace, workers: int
+) -> dict[str, object]:
+    """Returns the fields of the event ``stage_started`` that tell the progress of a stage.
+
+    They are its rounds, their work in words, their shares of its time, and the seconds of the stages after it.
+
+    Args:
+        stages: the stage, and the stages after it.
+        config: the config.
+        workspace: the directory of the run.
+        workers: number of parallel tasks.
+    """
+    rounds = [round_ for round_ in stages[0].rounds_for(config) if not round_.by_all]
+    return {
+        "rounds": [round_.name for round_ in rounds],
+        "words": [round_.words or round_.name for round_ in rounds],
+        "shares": shares_of(stages[0], config, rounds),
+        "later": seconds_of(stages[1:], config, workspace, workers),
+    }
+
+
 def shares_of(stage: AnyStage, config: Config, rounds: Sequence[Round[Any, Any]]) -> list[float]:
     """Returns how much of the time of a stage each of its rounds takes, in any unit.
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from posixpath import normpath
-from typing import Any
+from typing import Any, Self
 
 from nmt_prep.artefacts import as_json, parse_json, parse_json_as, write_json
 from nmt_prep.digests import digest_of
@@ -19,6 +19,22 @@ class Workspace:
     """The directory of a run."""
 
     root: Path
+
+    @classmethod
+    def of(cls, directory: Path) -> Self:
+        """Returns the directory of a run that is to be made.
+
+        Raises:
+            OutputError: its path is not UTF-8.
+        """
+        try:
+            str(directory.absolute()).encode("utf-8")
+        except UnicodeEncodeError:
+            raise OutputError(
+                f"the path of the output directory, {directory}, is not UTF-8, which Arrow and TensorFlow cannot "
+                "open; rename the directory, or set output_dir to another path"
+            ) from None
+        return cls(directory.absolute())
 
     @property
     def private(self) -> Path:

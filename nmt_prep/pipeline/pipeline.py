@@ -40,7 +40,7 @@ from nmt_prep.pipeline.drivers import (
     run_share,
     unknown_rounds,
 )
-from nmt_prep.pipeline.forecast import seconds_of, shares_of
+from nmt_prep.pipeline.forecast import forecast_of_progress
 from nmt_prep.pipeline.freshness import Freshness
 from nmt_prep.pipeline.manifest import Manifest, Workspace, read_manifest
 from nmt_prep.pipeline.outcomes import Outcome, ShareOutcome, StageTasks, Step
@@ -88,7 +88,7 @@ class Pipeline:
         self.config = config
         self.progress = progress
         self.lock = lock or LockFile(None)
-        self.workspace = Workspace(_utf8_path(config.run_dir.absolute()))
+        self.workspace = Workspace.of(config.run_dir)
         self._digests = DigestCache(self.workspace.root)
         self._fresh = Freshness(config, self.workspace, self._digests, self.lock)
 
@@ -205,9 +205,10 @@ class Pipeline:
                 if stage.keeps and anew:
                     Store(self.workspace.root / stage.directory, self._digests).forget()
                 if reason:
-                    self.progress.event(
-                        "stage_started", stage=stage.name, reason=reason, **self._forecast(stage, last, engine)
+                    told = forecast_of_progress(
+                        self.stages[self.stages.index(stage) : last], self.config, self.workspace, engine.workers
                     )
+                    self.progress.event("stage_started", stage=stage.name, reason=reason, **told)
                     manifests[stage.name], times = self._run(stage, manifests, engine, stage.name in force)
                     deleting.submit(empty_trash_behind, self.workspace.private)
                 else:
@@ -231,20 +232,6 @@ class Pipeline:
             deleting.shutdown()
             empty_trash(self.workspace.private)
         return outcomes
-
-    def _forecast(self, stage: AnyStage, last: int | None, engine: Engine) -> dict[str, object]:
-        """Returns the fields of the event ``stage_started`` that tell the progress of a stage.
-
-        They are its rounds, their work in words, their shares of its time, and the seconds of the stages after it.
-        """
-        rounds = [round_ for round_ in stage.rounds_for(self.config) if not round_.by_all]
-        later = self.stages[self.stages.index(stage) + 1 : last]
-        return {
-            "rounds": [round_.name for round_ in rounds],
-            "words": [round_.words or round_.name for round_ in rounds],
-            "shares": shares_of(stage, self.config, rounds),
-            "later": seconds_of(later, self.config, self.workspace, engine.workers),
-        }
 
     def _report(self, outcome: Outcome) -> None:
         """Reports the end of a stage, and the warnings that are new."""
@@ -410,19 +397,3 @@ class Pipeline:
 def _files_by_directory(stage: AnyStage, manifest: Manifest) -> dict[str, list[str]]:
     """Returns the files of a stage by the name of their directory, relative to it."""
     return {stage.directory: manifest.files_in(), **{name: manifest.files_in(name) for name in stage.beside}}
-
-
-def _utf8_path(directory: Path) -> Path:
-    """Returns the output directory after checking its path.
-
-    Raises:
-        OutputError: its path is not UTF-8.
-    """
-    try:
-        str(directory).encode("utf-8")
-    except UnicodeEncodeError:
-        raise OutputError(
-            f"the path of the output directory, {directory}, is not UTF-8, which Arrow and TensorFlow cannot "
-            "open; rename the directory, or set output_dir to another path"
-        ) from None
-    return directory

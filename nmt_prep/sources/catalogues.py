@@ -254,7 +254,6 @@ class MtdataRecipe:
     Attributes:
         name: its name.
         languages: its two languages, as mtdata writes them, such as ``eng``.
-        description: its description; may be empty.
         url: a page about it; may be empty.
         splits: ids of mtdata by split, without empty splits.
         monolingual: number of its monolingual corpora, which a config cannot name by id.
@@ -262,7 +261,6 @@ class MtdataRecipe:
 
     name: str
     languages: tuple[str, str]
-    description: str
     url: str
     splits: Mapping[str, tuple[str, ...]]
     monolingual: int
@@ -298,7 +296,6 @@ def mtdata_recipe(name: str) -> MtdataRecipe:
     return MtdataRecipe(
         name,
         (languages[0], languages[1]),
-        recipe.desc or "",
         recipe.url or "",
         {split: ids for split, ids in splits.items() if ids},
         monolingual,

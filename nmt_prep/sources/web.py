@@ -54,7 +54,8 @@ class Client:
         """Opens a file with the time limits of :func:`~nmt_prep.sources.transfers.watched`."""
         return watched(opening, shown(address), self.limits, self.clock, self.stop)
 
-    def ask(self, url: str, resume: Resume | None = None, token: str | None = None) -> AbstractContextManager[Answer]:
+    @contextmanager
+    def ask(self, url: str, resume: Resume | None = None, token: str | None = None) -> Iterator[Answer]:
         """Requests a file, or the rest of it.
 
         Args:
@@ -69,15 +70,15 @@ class Client:
             FetchStoppedError: the request was stopped.
         """
         headers = {} if resume is None else {"Range": f"bytes={resume.size}-", "If-Range": resume.validator}
-
-        def place(response: requests.Response) -> tuple[int, int | None]:
-            if resume is None:
+        with self._answered(url, headers, token) as response:
+            if response.status_code != requests.codes.partial_content:
+                yield self._answer(response, url, 0, _length(response))
+            elif resume is not None:
+                yield self._answer(response, url, resume.size, _checked_total(response, resume, url))
+            else:
                 raise DownloadError(
                     f"{shown(url)}: sent only a part of the file without being asked to; use another mirror"
                 )
-            return resume.size, _checked_total(response, resume, url)
-
-        return self._answered(url, headers, place, token)
 
     @contextmanager
     def ask_for_part(self, url: str, start: int, size: int, token: str | None = None) -> Iterator[Answer]:
@@ -97,17 +98,17 @@ class Client:
             DownloadError: a retry will not help.
             FetchStoppedError: the request was stopped.
         """
-
-        def place(response: requests.Response) -> tuple[int, int | None]:
-            stated = response.headers.get("Content-Range", "")
-            match = _CONTENT_RANGE.fullmatch(stated)
-            if match is None or int(match[1]) != start or match[3] == "*":
-                raise DownloadError(f"{shown(url)}: asked for bytes from {start}, got {stated!r}; use another mirror")
-            return start, int(match[3])
-
         try:
-            with self._answered(url, {"Range": f"bytes={start}-{start + size - 1}"}, place, token) as answer:
-                yield answer
+            with self._answered(url, {"Range": f"bytes={start}-{start + size - 1}"}, token) as response:
+                if response.status_code != requests.codes.partial_content:
+                    yield self._answer(response, url, 0, _length(response))
+                    return
+                stated = response.headers.get("Content-Range", "")
+                match = _CONTENT_RANGE.fullmatch(stated)
+                if match is None or int(match[1]) != start or match[3] == "*":
+                    what = f"asked for bytes from {start}, got {stated!r}"
+                    raise DownloadError(f"{shown(url)}: {what}; use another mirror")
+                yield self._answer(response, url, start, int(match[3]))
         except RestartError as error:  # status 416
             raise DownloadError(
                 f"{shown(url)}: the file there has no byte {start}; check the url, or use another mirror"
@@ -128,32 +129,25 @@ class Client:
         return bytes(content)
 
     @contextmanager
-    def _answered(
-        self,
-        url: str,
-        headers: dict[str, str],
-        place: Callable[[requests.Response], tuple[int, int | None]],
-        token: str | None,
-    ) -> Iterator[Answer]:
-        """Sends a request; ``place`` returns the offset of a part in its file, and the size of the file."""
+    def _answered(self, url: str, headers: dict[str, str], token: str | None) -> Iterator[requests.Response]:
         with _get(url, {**_HEADERS, **headers}, self.limits, token) as response:
-            fault = _fault(response, url, self.clock)
-            if fault is not None:
+            if (fault := _fault(response, url, self.clock)) is not None:
                 raise fault
-            start, total = 0, _length(response)
-            if response.status_code == requests.codes.partial_content:
-                start, total = place(response)
-            yield Answer(
-                url=response.url,
-                start=start,
-                total=total,
-                delimited=total is not None or _is_chunked(response),
-                etag=response.headers.get("ETag"),
-                modified=response.headers.get("Last-Modified"),
-                date=response.headers.get("Date"),
-                chunks=_chunks(response, url, self.limits),
-                part=response.status_code == requests.codes.partial_content,
-            )
+            yield response
+
+    def _answer(self, response: requests.Response, url: str, start: int, total: int | None) -> Answer:
+        """Returns a response as an answer, given where its body begins in the file, and the size of the file."""
+        return Answer(
+            url=response.url,
+            start=start,
+            total=total,
+            delimited=total is not None or _is_chunked(response),
+            etag=response.headers.get("ETag"),
+            modified=response.headers.get("Last-Modified"),
+            date=response.headers.get("Date"),
+            chunks=_chunks(response, url, self.limits),
+            part=response.status_code == requests.codes.partial_content,
+        )
 
 
 def _get(url: str, headers: dict[str, str], limits: Limits, token: str | None) -> requests.Response:

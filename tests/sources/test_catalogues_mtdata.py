@@ -14,7 +14,6 @@ def test_a_recipe_of_the_installed_library(tmp_path: Path, monkeypatch: pytest.M
     assert mtdata_recipe("vaswani_etal_2017_ende") == MtdataRecipe(
         name="vaswani_etal_2017_ende",
         languages=("eng", "deu"),
-        description="Transformer - Attention is all you need",
         url="https://arxiv.org/abs/1706.03762",
         splits={
             "train": (

@@ -1,0 +1,65 @@
+"""The section ``engine`` of a config: one model per kind of engine, selected by ``kind``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import Field, StringConstraints
+
+from nmt_prep.config.section import Amount, Count, Section, default_kind
+
+Address = Annotated[str, StringConstraints(pattern=r"^[a-z]+://[^\s/]+:[0-9]{1,5}$")]
+
+
+class _EngineSettings(Section):
+    """The keys that all engines share."""
+
+    memory: Amount = Field(2_000_000_000, ge=256_000_000)
+    """an amount of memory >= 256MB, such as 512MB or 2GB: limit for all processes of the run together"""
+
+
+class LocalSettings(_EngineSettings):
+    """Threads of the process that runs the config."""
+
+    kind: Literal["local"] = "local"
+    """local or dask: threads of this process, or a Dask cluster"""
+    workers: Literal["auto"] | Annotated[int, Field(ge=1)] = "auto"
+    """an integer >= 1, or auto for one per core: the number of threads"""
+
+
+class ClusterSettings(Section):
+    """A Dask cluster that a run starts at its beginning and stops at its end."""
+
+    kind: Literal["local", "slurm", "pbs", "lsf", "sge", "kubernetes"]
+    """local, slurm, pbs, lsf, sge or kubernetes: the kind of cluster"""
+    workers: Count = Field(ge=1)
+    """an integer >= 1: worker processes"""
+    options: dict[str, Any] = Field(default_factory=dict)
+    """a mapping: options of the Dask class for clusters of this kind"""
+
+
+class DaskSettings(_EngineSettings):
+    """Workers of a Dask cluster."""
+
+    kind: Literal["dask"]
+    """local or dask: threads of this process, or a Dask cluster"""
+    scheduler: Address | None = None
+    """an address such as tcp://host:8786, or null: a scheduler that is already running"""
+    cluster: ClusterSettings | None = None
+    """{kind: …, workers: …, options: …}, or null: a cluster that the run starts"""
+    connect_seconds: float = Field(30.0, gt=0, strict=False)
+    """a number of seconds > 0: how long the scheduler may take to answer"""
+    worker_seconds: float = Field(300.0, gt=0, strict=False)
+    """a number of seconds > 0: how long a run waits while there is no worker"""
+    frozen_seconds: float = Field(30.0, ge=10, strict=False)
+    """a number of seconds >= 10: a worker of the run's own cluster that is silent for that long is replaced"""
+
+    def _problems(self) -> Iterator[str]:
+        if (self.scheduler is None) == (self.cluster is None):
+            yield "give either scheduler (the address of a running one) or cluster (one to start), not both"
+
+
+EngineSettings: TypeAlias = Annotated[
+    Annotated[LocalSettings | DaskSettings, Field(discriminator="kind")], default_kind("local")
+]

@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 from _nmt_prep_core import Lines, script_weights
 
-from nmt_prep.cleaning.languages import LanguageIdentifier, load_identifier
-from nmt_prep.cleaning.languages.identifiers import ELDC, LID_176
+from nmt_prep.cleaning.languages import ELDC, LID_176, LanguageIdentifier, load_identifier
 from nmt_prep.cleaning.languages.tags import Expected, languages_of_labels
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import Languages

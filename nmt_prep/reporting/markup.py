@@ -145,8 +145,13 @@ def figure(title: str, how: str, drawing: Content, data: Content = None, *, corp
         data: the table with its numbers, which is folded away.
         corpus: the corpus of the numbers, for the filter of the script; None for several corpora.
     """
-    caption = el("figcaption", el("h3", title), el("p", how, class_="how"))
+    caption = el("figcaption", el("h3", title), explanation(how))
     return el("figure", caption, drawing, behind("Table", data) if data else None, data_corpus=corpus)
+
+
+def explanation(text: str) -> Markup:
+    """Returns a paragraph on how to read what follows."""
+    return el("p", text, class_="how")
 
 
 def grid(*figures: Content, wide: bool = False) -> Markup:
@@ -159,9 +164,9 @@ def legend(*entries: tuple[str, str]) -> Markup:
     return el("p", (join([el("span", class_=f"key {kind}"), f"{name} "]) for kind, name in entries), class_="legend")
 
 
-def behind(summary: str, content: Content) -> Markup:
-    """Returns content that is folded away, such as the table behind a plot."""
-    return el("details", el("summary", summary), content)
+def behind(summary: Content, content: Content, **attributes: str | bool | None) -> Markup:
+    """Returns content that is folded away, such as the table behind a plot; ``attributes`` are those of the element."""
+    return el("details", el("summary", summary), content, **attributes)
 
 
 def percent(part: float, whole: float, digits: int = 1) -> str:

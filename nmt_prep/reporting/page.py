@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.resources import files
 
-from nmt_prep.reporting.markup import Content, Markup, el, join, percent, short_number
+from nmt_prep.reporting.markup import Content, Markup, behind, el, join, percent, short_number
 from nmt_prep.reporting.sections import documents, duplicates, encoded, flow, lengths, provenance, rules, training
 from nmt_prep.reporting.summary import Json, about, main_split
 from nmt_prep.sides import SIDES
@@ -52,58 +52,51 @@ def _page(summary: Json, contents: Mapping[str, Markup]) -> str:
     """Returns the page with the contents of all sections."""
     languages = f"{summary['languages']['source']} → {summary['languages']['target']}"
     shown = [(anchor, title, contents[anchor]) for anchor, (title, _) in SECTIONS.items() if contents[anchor]]
+    links = el("ul", (el("li", el("a", title, href=f"#{anchor}")) for anchor, title, _ in shown))
     body = [
-        el("a", "Skip to the content", href="#content", class_="skip"),
-        el(
-            "header",
-            el("p", "Report of prepared parallel data", class_="kind"),
-            el("h1", summary["name"], " ", el("span", languages, class_="pair")),
-            _tiles(summary),
-            _warnings(summary),
-            _mended(summary),
-        ),
-        el(
-            "nav",
-            el("ul", (el("li", el("a", title, href=f"#{anchor}")) for anchor, title, _ in shown)),
-            aria_label="Sections",
-        ),
-        el(
-            "main",
-            (
-                el(
-                    "section",
-                    el("h2", title, id=f"{anchor}-title"),
-                    content,
-                    id=anchor,
-                    aria_labelledby=f"{anchor}-title",
-                )
-                for anchor, title, content in shown
-            ),
-            id="content",
-        ),
+        el("nav", links, aria_label="Sections"),
+        el("main", (titled(*part) for part in shown), id="content"),
         el("footer", el("p", "Every number of this page is in summary.json, beside it.")),
     ]
-    return document(f"{summary['name']}: {languages}", body, _resource("page.js"))
+    head = [_tiles(summary), _warnings(summary), _mended(summary)]
+    kind = "Report of prepared parallel data"
+    return document(kind, (summary["name"], languages), head, "content", body, _resource("page.js"))
 
 
-def document(title: str, body: Content, script: str, style: str = "") -> str:
+def titled(anchor: str, title: str, content: Content = None) -> Markup:
+    """Returns a section of a page, with its title."""
+    return el("section", el("h2", title, id=f"{anchor}-title"), content, id=anchor, aria_labelledby=f"{anchor}-title")
+
+
+def document(
+    kind: str, title: tuple[str, str], header: Content, main: str, body: Content, script: str, style: str = ""
+) -> str:
     """Returns a page without anything from outside of the file, in the style of the report.
 
     Args:
-        title: title of the page.
+        kind: what the page is.
+        title: name and languages of the data.
+        header: what follows the title.
+        main: the anchor of the content.
         body: content of the page.
         script: JavaScript to run at the end.
         style: CSS to add.
     """
+    name, languages = title
+    heading = el("h1", name, " ", el("span", languages, class_="pair"))
+    top = [
+        el("a", f"Skip to the {main}", href=f"#{main}", class_="skip"),
+        el("header", el("p", kind, class_="kind"), heading, header),
+    ]
     head = [
         el("meta", charset="utf-8"),
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
         el("meta", name="color-scheme", content="light dark"),
         el("meta", http_equiv="Content-Security-Policy", content=_POLICY),
-        el("title", title),
+        el("title", f"{name}: {languages}"),
         el("style", Markup(_resource("page.css") + style)),
     ]
-    whole = el("body", body, el("script", Markup(script)))
+    whole = el("body", top, body, el("script", Markup(script)))
     return f"<!DOCTYPE html>\n{el('html', el('head', head), whole, lang='en')}\n"
 
 
@@ -153,7 +146,7 @@ def _warnings(summary: Json) -> Content:
     return el(
         "section",
         el("h2", f"{count} about the data", id="warnings-title"),
-        el("ul", (el("li", el("b", about(warning)), " ", warning["text"]) for warning in warnings)),
+        _listed(warnings),
         class_="warnings",
         aria_labelledby="warnings-title",
     )
@@ -164,5 +157,8 @@ def _mended(summary: Json) -> Content:
     mended = summary.get("mended")
     if not mended:
         return None
-    items = el("ul", (el("li", el("b", about(warning)), " ", warning["text"]) for warning in mended))
-    return el("details", el("summary", "Mended by cleaning"), items)
+    return behind("Mended by cleaning", _listed(mended))
+
+
+def _listed(warnings: Iterable[Json]) -> Markup:
+    return el("ul", (el("li", el("b", about(warning)), " ", warning["text"]) for warning in warnings))

@@ -123,25 +123,21 @@ class UpdateTask:
     output: Path
 
 
-@dataclass(frozen=True)
-class Done:
-    """The result of tasks that only write a file."""
-
-
-def start_model(task: StartTask, tick: Tick) -> Done:
-    """Writes a model that nothing was counted for.
+def start_model(task: StartTask, tick: Tick) -> int:
+    """Writes a model that nothing was counted for; returns the number of its rounds so far.
 
     Raises:
         AlignmentModelError: the other model cannot be read.
         OutputError: the model cannot be written.
     """
     del tick
-    Model.start(task.settings, None if task.prior is None else Model.load(task.prior)).save(task.output)
-    return Done()
+    model = Model.start(task.settings, None if task.prior is None else Model.load(task.prior))
+    model.save(task.output)
+    return model.rounds_done
 
 
-def count_shard(task: CountTask, tick: Tick) -> Done:
-    """Counts the links of a shard. It ticks for each pair.
+def count_shard(task: CountTask, tick: Tick) -> int:
+    """Counts the links of a shard; returns the number of its pairs. It ticks for each pair.
 
     Raises:
         CorpusError: the shard cannot be read.
@@ -151,12 +147,15 @@ def count_shard(task: CountTask, tick: Tick) -> Done:
     for batch in iter_pairs(task.shard, columns=["source", "target"]):
         counter.add(TextColumn.from_arrow(batch.column("source")), TextColumn.from_arrow(batch.column("target")))
         tick(len(batch))
-    counter.counts().save(task.output)
-    return Done()
+    counts = counter.counts()
+    counts.save(task.output)
+    return counts.pairs
 
 
-def update_model(task: UpdateTask, tick: Tick) -> Done:
-    """Writes the model that follows from the counts of all shards. It ticks for each file of counts.
+def update_model(task: UpdateTask, tick: Tick) -> int:
+    """Writes the model that follows from the counts of all shards; returns the number of its rounds so far.
+
+    It ticks for each file of counts.
 
     Raises:
         OutputError: the model cannot be written.
@@ -167,12 +166,12 @@ def update_model(task: UpdateTask, tick: Tick) -> Done:
             yield Counts.load(path)
             tick(1)
 
-    updated(Model.load(task.model), merge(loaded())).save(task.output)
-    return Done()
+    model = updated(Model.load(task.model), merge(loaded()))
+    model.save(task.output)
+    return model.rounds_done
 
 
-def _output(task: Any, result: Done) -> list[Path]:
-    del result
+def _output(task: StartTask | CountTask | UpdateTask, _: int) -> list[Path]:
     return [task.output]
 
 
@@ -183,15 +182,15 @@ class LearningRounds:
         self._prefix = prefix
         self._settings = settings
         words = "beginning to learn alignment"
-        self._start = Round(f"{prefix}-start", start_model, Done, unit="models", made=_output, words=words)
-        self._passes: dict[str, tuple[Round[CountTask, Done], Round[UpdateTask, Done]]] = {}
+        self._start = Round(f"{prefix}-start", start_model, int, unit="models", made=_output, words=words)
+        self._passes: dict[str, tuple[Round[CountTask, int], Round[UpdateTask, int]]] = {}
         for number, name in enumerate(rounds(settings), 1):
             words = f"learning alignment, pass {number}"
             self._passes[name] = (
-                Round(f"{prefix}-{name}", count_shard, Done, made=_output, words=words),
-                Round(f"{prefix}-{name}-model", update_model, Done, unit="files", made=_output, words=words),
+                Round(f"{prefix}-{name}", count_shard, int, made=_output, words=words),
+                Round(f"{prefix}-{name}-model", update_model, int, unit="files", made=_output, words=words),
             )
-        self.rounds: tuple[Round[Any, Done], ...] = sum(self._passes.values(), (self._start,))
+        self.rounds: tuple[Round[Any, int], ...] = sum(self._passes.values(), (self._start,))
 
     def learn(
         self, texts: Mapping[str, tuple[Sequence[Path], int, Path | None]], scratch: Path

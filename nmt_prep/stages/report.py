@@ -87,7 +87,7 @@ def summarise(job: Job, info: DatasetInfo, warnings: Iterable[tuple[str, HealthW
         RecordsError: an index of a shard cannot be read.
     """
     from nmt_prep.reporting.batching import estimate_batches  # noqa: PLC0415  (loads numpy)
-    from nmt_prep.reporting.training import training_facts  # noqa: PLC0415  (loads numpy)
+    from nmt_prep.reporting.sections.training import training_facts  # noqa: PLC0415  (loads numpy)
 
     config = job.config
     asked = None if isinstance(config.vocab, ExistingVocab) else config.vocab.size

@@ -8,13 +8,10 @@ from typing import Any
 from nmt_prep.config import ExistingVocab
 from nmt_prep.config.vocab import VocabOptions
 from nmt_prep.errors import VocabularyError
-from nmt_prep.subwords.byte_bpe.dialect import BYTE_BPE
-from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
+from nmt_prep.subwords.byte_bpe import BYTE_BPE, ByteBPETokenizer
 from nmt_prep.subwords.dialect import Dialect
-from nmt_prep.subwords.sentencepiece.dialect import SENTENCEPIECE
-from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
-from nmt_prep.subwords.t2t.dialect import T2T
-from nmt_prep.subwords.t2t.tokenizer import T2TTokenizer
+from nmt_prep.subwords.sentencepiece import SENTENCEPIECE, SentencePieceTokenizer
+from nmt_prep.subwords.t2t import T2T, T2TTokenizer
 from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback, Tokenizer
 
 __all__ = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -26,7 +27,7 @@ from nmt_prep.config import CleanSettings, Config
 from nmt_prep.errors import CleaningError
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.clean import Clean
-from nmt_prep.stages.clean.corpora import section_of
+from nmt_prep.stages.clean.corpora import RuleBounds, section_of
 from nmt_prep.trial.controls import Control, Limit, Part, control_of, spec_key
 from nmt_prep.trial.learned import Translations, known_from, learn
 from nmt_prep.trial.sample import Drawn, Run, draw, run_of
@@ -342,33 +343,13 @@ def _control(control: Control, columns: list[list[Any]], places: dict[bytes, int
             places[identity] = len(columns)
             known = zip(values.tolist(), judged.tolist(), strict=True)
             columns.append([_number(value) if there else None for value, there in known])
-        shown.append(
-            {
-                "name": name,
-                "values": places[identity],
-                "low": None if math.isinf(bounds.low) else bounds.low,
-                "high": None if math.isinf(bounds.high) else bounds.high,
-                "above": bounds.above,
-                "below": bounds.below,
-            }
-        )
+        shown.append({"name": name, "values": places[identity], **asdict(RuleBounds.of(bounds))})
     return {
         "key": control.key,
         "spec": control.spec,
         "columns": shown,
         "edges": control.edges,
-        "limits": [
-            {
-                "path": limit.path,
-                "value": limit.value,
-                "integer": limit.integer,
-                "targets": limit.targets,
-                "grid": limit.grid,
-                "least": limit.least,
-                "most": limit.most,
-            }
-            for limit in control.limits
-        ],
+        "limits": [asdict(limit) for limit in control.limits],
         "thresholds": control.thresholds,
         "whole": control.key in CORPUS_RULES,
         "early": control.key == TOP and control.spec["score"] not in CORPUS_RULES,

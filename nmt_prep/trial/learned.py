@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from nmt_prep.align.model import Model
 from nmt_prep.align.training import count, updated
 from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES, CORPUS_RULES
+from nmt_prep.cleaning.corpus_rules.threshold import auto_threshold
 from nmt_prep.cleaning.corpus_rules.translation import other_targets
 from nmt_prep.cleaning.dedup.keys import keys_of
 from nmt_prep.cleaning.rejects import sample_keys
@@ -23,9 +24,9 @@ from nmt_prep.corpora import iter_pairs
 from nmt_prep.corpora.parts import SCORE, score_column
 from nmt_prep.sides import SIDES
 from nmt_prep.stages.clean import Clean
-from nmt_prep.stages.clean.learned import LEAST_PAIRS, LearnedFacts, with_threshold
+from nmt_prep.stages.clean.learned import LEAST_PAIRS
 from nmt_prep.stages.clean.parts import REJECTED
-from nmt_prep.stages.clean.repaired import NullScores, bins_of, moved_scores, total_bins
+from nmt_prep.stages.clean.repaired import EDGES, NullScores, bins_of, moved_scores
 from nmt_prep.stages.learning import SCORE_SETTINGS
 from nmt_prep.trial.sample import Drawn, Run
 
@@ -159,6 +160,5 @@ def learn(source: pa.Array, target: pa.Array, good: npt.NDArray[np.bool_]) -> Tr
         others = model.score(*taken(sources[few:], targets[few:]))
         null = NullScores(bins_of(others), float(np.nanmean(others)), few, float(np.nanmean(learned)))
         [moved] = moved_scores([null])
-        real = total_bins([bins_of(scores[good])])
-        threshold = with_threshold(LearnedFacts(), "auto", real, moved.bins, moved.certain).threshold
+        threshold = auto_threshold(EDGES, bins_of(scores[good]), moved.bins.tolist(), moved.certain).score
     return Translations(model, scores, threshold, len(chosen))

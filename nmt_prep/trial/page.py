@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import Any
 
 from nmt_prep.reporting.markup import Markup, el
-from nmt_prep.reporting.page import document
+from nmt_prep.reporting.page import document, titled
 
 MOST_BYTES = 5_000_000
 """The size that a page of 5,000 pairs does not exceed: links of words are left out first, then long texts are cut."""
@@ -34,25 +34,17 @@ def render(data: dict[str, Any]) -> str:
         raw = {place: [_cut(text, longest) for text in texts] for place, texts in pairs["raw"].items()}
         content = _json({**data, "pairs": {**pairs, **cut, "raw": raw}})
     languages = ", ".join(dict.fromkeys(" → ".join(corpus["languages"]) for corpus in data["corpora"]))
+    header = [
+        el("ul", (el("li", note) for note in data["notes"]), class_="notes") if data["notes"] else None,
+        el("div", id="figures", class_="figures", role="status"),
+    ]
     body = [
-        el("a", "Skip to the pairs", href="#pairs", class_="skip"),
-        el(
-            "header",
-            el("p", "Try cleaning rules on a sample", class_="kind"),
-            el("h1", data["name"], " ", el("span", languages, class_="pair")),
-            el("ul", (el("li", note) for note in data["notes"]), class_="notes") if data["notes"] else None,
-            el("div", id="figures", class_="figures", role="status"),
-        ),
         el("noscript", el("p", "This page needs JavaScript, which runs in the page alone; no request leaves it.")),
-        el(
-            "main",
-            el("section", el("h2", "Rules", id="rules-title"), id="rules", aria_labelledby="rules-title"),
-            el("section", el("h2", "Pairs", id="pairs-title"), id="pairs", aria_labelledby="pairs-title"),
-            class_="trial",
-        ),
+        el("main", titled("rules", "Rules"), titled("pairs", "Pairs"), class_="trial"),
         el("script", Markup(content), id="data", type="application/json"),
     ]
-    return document(f"{data['name']}: {languages}", body, _resource("trial.js"), _resource("trial.css"))
+    kind, script, style = "Try cleaning rules on a sample", _resource("trial.js"), _resource("trial.css")
+    return document(kind, (data["name"], languages), header, "pairs", body, script, style)
 
 
 def _json(data: object) -> str:

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nmt_prep.align import shortlist
-from nmt_prep.align.links import Links
-from nmt_prep.align.shortlist import LexicalCounts, write_shortlist
+from nmt_prep.align import links as links_module
+from nmt_prep.align.links import LexicalCounts, Links, write_shortlist
 from nmt_prep.columns import Ragged
 
 PIECES = ["▁the", "▁house", "s"], ["▁das", "▁Haus", "▁die", "▁Häuser"]
@@ -48,7 +47,7 @@ NULL ▁Häuser 0.5000000
 
 @pytest.mark.parametrize("pending", [0, 1 << 22])
 def test_both_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pending: int) -> None:
-    monkeypatch.setattr(shortlist, "_PENDING", pending)
+    monkeypatch.setattr(links_module, "_PENDING", pending)
     counts = _counts()
     assert write_shortlist(counts, tmp_path / "lex.s2t", PIECES) == 6
     assert write_shortlist(counts, tmp_path / "lex.t2s", PIECES, backward=True) == 6

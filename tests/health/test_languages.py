@@ -4,8 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from nmt_prep.cleaning.languages import LanguageIdentifier, load_identifier
-from nmt_prep.cleaning.languages.identifiers import LabelNumbers, Probabilities
+from nmt_prep.cleaning.languages import LabelNumbers, LanguageIdentifier, Probabilities, load_identifier
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import CleaningError
 from nmt_prep.health import languages

@@ -26,7 +26,7 @@ from nmt_prep.align.counts import merge
 from nmt_prep.align.model import Model
 from nmt_prep.align.settings import Settings
 from nmt_prep.align.training import count, updated
-from nmt_prep.cleaning.languages.identifiers import FastTextIdentifier
+from nmt_prep.cleaning.languages import FastTextIdentifier
 from nmt_prep.columns import Ragged
 from nmt_prep.errors import NmtPrepError
 from nmt_prep.records.reader import read_shard

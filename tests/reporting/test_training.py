@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nmt_prep.checks import check_config
-from nmt_prep.reporting.sections.training import section
-from nmt_prep.reporting.training import training_facts
+from nmt_prep.reporting.sections.training import section, training_facts
 
 TEXT = {"news": {"examples": [{"text": {"source": "A big dog.", "target": "Ein großer Hund."}}]}}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nmt_prep.columns import TextColumn
-from nmt_prep.subwords.counts import CountColumns
+from nmt_prep.subwords.dialect import CountColumns
 from nmt_prep.subwords.t2t.training import TokenCounts
 
 

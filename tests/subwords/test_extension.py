@@ -18,8 +18,7 @@ from nmt_prep.columns import Lines, Ragged, TextColumn, text_columns
 from nmt_prep.config.vocab import VocabOptions
 from nmt_prep.errors import VocabularyError
 from nmt_prep.stages.vocab import training
-from nmt_prep.subwords.counts import TextCounts
-from nmt_prep.subwords.dialect import Dialect
+from nmt_prep.subwords.dialect import Dialect, TextCounts
 from nmt_prep.subwords.piece_text import PieceText
 from nmt_prep.subwords.tokenizer import IdLayout, PieceSpans, ProgressCallback, Tokenizer
 from tests.corpus import corpus_config, pair, write_corpus

@@ -63,9 +63,13 @@ class AutoThreshold:
 
 
 def auto_threshold(
-    edges: Sequence[float], real: Sequence[int], repaired: Sequence[int], certain: int | None = None
+    edges: Sequence[float],
+    real: Sequence[int],
+    repaired: Sequence[int],
+    certain: int | None = None,
+    score: float | None = None,
 ) -> AutoThreshold:
-    """Returns the threshold that separates the misaligned pairs of a corpus from the others.
+    """Returns the threshold that separates the misaligned pairs of a corpus from the others, with estimates.
 
     It is the lowest edge below which :data:`FOUND` of the re-paired pairs are. It is lower if it would lose more than
     :data:`LOST` of the clean pairs. It is higher if that finds more misaligned pairs than it loses clean ones, and
@@ -77,9 +81,12 @@ def auto_threshold(
         repaired: number of re-paired pairs in each bin; at least one pair.
         certain: how many scores of misaligned pairs vouch for the mean and the deviation of those of re-paired pairs;
             their number by default.
+        score: a given threshold, for which the estimates are, by whole bins; None to find it.
     """
     mixture = _Mixture(edges, real, repaired, certain)
     noise, noisy, lost = mixture.noise, mixture.noisy, mixture.lost
+    if score is not None:
+        return mixture.at(score, min(int(np.searchsorted(np.asarray(edges), score)), len(edges) - 1))
     wanted = int(np.argmax(noisy >= FOUND))
     chosen = min(wanted, _last(lost <= LOST))
     if chosen == wanted:
@@ -87,14 +94,6 @@ def auto_threshold(
         gain = noise * noisy - (1 - noise) * lost  # misaligned pairs found less clean pairs lost, as shares of all
         chosen += int(np.argmax(np.round(gain[wanted : highest + 1], 6)))
     return mixture.at(float(edges[chosen]), chosen)
-
-
-def expected(
-    edges: Sequence[float], real: Sequence[int], repaired: Sequence[int], score: float, certain: int | None = None
-) -> AutoThreshold:
-    """Returns what is expected of a given threshold; see :func:`auto_threshold`. It counts whole bins."""
-    place = min(int(np.searchsorted(np.asarray(edges), score)), len(edges) - 1)
-    return _Mixture(edges, real, repaired, certain).at(score, place)
 
 
 class _Mixture:

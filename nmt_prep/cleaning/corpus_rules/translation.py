@@ -45,6 +45,11 @@ class TranslationOptions(Section):
     """The command that writes models."""
 
     @property
+    def lowest(self) -> float | None:
+        """The lowest score that passes; None to find it."""
+        return None if self.min == "auto" else self.min
+
+    @property
     def learns(self) -> bool:
         """True if a model is learned from the corpora."""
         return self.model is None or self.learn
@@ -55,12 +60,12 @@ class TranslationOptions(Section):
         Raises:
             ValueError: the options need the whole corpus.
         """
-        path = self.model_file(base_dir)
-        if path is None or self.min == "auto":
+        path, lowest = self.model_file(base_dir), self.lowest
+        if path is None or lowest is None:
             raise ValueError(
                 f"without the whole corpus it needs a model, which {self.written_by} writes, and a number for min"
             )
-        return path, Bounds(low=self.min if self.action == "drop" else -math.inf)
+        return path, Bounds(low=lowest if self.action == "drop" else -math.inf)
 
     def model_file(self, base_dir: Path) -> Path | None:
         """Returns the path of the model that the config names; None without one."""

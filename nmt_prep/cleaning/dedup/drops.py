@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt_prep.artefacts import atomic_write, writing
-from nmt_prep.cleaning.dedup.grouped import GroupedWriter, Slice, slices_of
-from nmt_prep.cleaning.dedup.records import Records, parts_of, rows_of
+from nmt_prep.cleaning.dedup.records import GroupedWriter, Records, Slice, parts_of, rows_of, slices_of
 
 Dropped: TypeAlias = Mapping[str, Sequence[Path]]
 """The files with the pairs to drop, by reason."""
@@ -145,8 +144,8 @@ def mark_path(directory: Path, comparison: str, part: int) -> Path:
     return directory / f"{comparison}-{part:05d}.dropped"
 
 
-def write_marks(path: Path, dropped: Dropped, part: int, parts: int) -> None:
-    """Marks the pairs of a part that are dropped.
+def write_marks(path: Path, dropped: Dropped, part: int, parts: int) -> int:
+    """Marks the pairs of a part that are dropped; returns their number.
 
     Args:
         path: file to write.
@@ -164,6 +163,7 @@ def write_marks(path: Path, dropped: Dropped, part: int, parts: int) -> None:
     marks[rows - first] = True
     with atomic_write(path) as beside:
         beside.write_bytes(np.uint64(first).astype("<u8").tobytes() + np.packbits(marks, bitorder="little").tobytes())
+    return len(rows)
 
 
 class Marks:

@@ -23,8 +23,7 @@ import pyarrow as pa
 from _nmt_prep_core import band_hashes, bucket_edges, group_rows, sort_bands, verify_pairs
 
 from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES
-from nmt_prep.cleaning.dedup.grouped import GroupedWriter
-from nmt_prep.cleaning.dedup.records import ALL, Group, Records, parts_of, places_of
+from nmt_prep.cleaning.dedup.records import ALL, Group, GroupedWriter, Records, parts_of, places_of
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import DedupSettings
 from nmt_prep.sides import SIDES, Side

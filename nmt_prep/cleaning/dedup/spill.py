@@ -19,8 +19,16 @@ import pyarrow as pa
 from _nmt_prep_core import drops_among, partition_records, rank_records, reduce_records
 
 from nmt_prep.cleaning.dedup.drops import DropWriter, Marks
-from nmt_prep.cleaning.dedup.grouped import GroupedWriter, Slice, slices_of
-from nmt_prep.cleaning.dedup.records import ALL, Comparison, Group, Records, records_of
+from nmt_prep.cleaning.dedup.records import (
+    ALL,
+    Comparison,
+    Group,
+    GroupedWriter,
+    Records,
+    Slice,
+    records_of,
+    slices_of,
+)
 
 RUN_ROWS = 1 << 19
 """Number of records that are held in memory before they are written."""

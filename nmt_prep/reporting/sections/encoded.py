@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from nmt_prep.reporting.markup import Content, Markup, el, figure, grid, short_number, table
+from nmt_prep.reporting.markup import Content, Markup, behind, el, explanation, figure, grid, short_number, table
 from nmt_prep.reporting.summary import Json, corpora, main_split, side_name
 from nmt_prep.reporting.svg import Tick, curve, plot
 from nmt_prep.reporting.tables import language_table, setting_table, vocabulary_table
@@ -15,7 +15,7 @@ from nmt_prep.sides import SIDES
 def vocabularies(summary: Json) -> Iterator[Content]:
     """Yields the content of the section on vocabularies."""
     split = summary["pieces"]["source"]["split"]
-    yield el("p", f"How {split} uses the vocabularies. The end of sentence and tags do not count.", class_="how")
+    yield explanation(f"How {split} uses the vocabularies. The end of sentence and tags do not count.")
     yield vocabulary_table(summary).markup(sort=False)
     if summary.get("languages_of_sides"):
         yield el("h3", "Languages")
@@ -54,9 +54,8 @@ def _pieces(summary: Json, side: str) -> Markup:
         ("Characters without a piece", [(_named(text), f"{count:,}") for text, count in use["escaped"]]),
     ]
     parts = [
-        el(
-            "details",
-            el("summary", f"{name} ({len(entries)} shown)"),
+        behind(
+            f"{name} ({len(entries)} shown)",
             el(
                 "ul",
                 (
@@ -86,22 +85,18 @@ def batches(summary: Json) -> Iterator[Content]:
     sampled, pairs = estimates[0]["sampled_pairs"], summary["splits"][split]["pairs"]
     given = summary["provenance"]["input"]
     basis = "all pairs" if sampled >= pairs else f"{sampled:,} shuffled pairs"
-    yield el(
-        "p",
+    yield explanation(
         f"What make_dataset and read_records give for {split}, from the lengths of {basis}. The config says "
         f"batch_tokens {given['batch_tokens']:,} and max_length {given['max_length']:,}; each other row changes one "
-        "setting.",
-        class_="how",
+        "setting."
     )
     yield setting_table(summary, split).markup()
 
 
 def examples(summary: Json, most: int = 10) -> Iterator[Content]:
     """Yields the content of the section on examples, with up to ``most`` random pairs of each corpus."""
-    yield el(
-        "p",
-        "Random pairs as training sees them, and the longest ones. Below each text are its pieces; long texts are cut.",
-        class_="how",
+    yield explanation(
+        "Random pairs as training sees them, and the longest ones. Below each text are its pieces; long texts are cut."
     )
     for split, corpus, text in corpora(summary["text"]):
         if not text["examples"]:
@@ -112,8 +107,7 @@ def examples(summary: Json, most: int = 10) -> Iterator[Content]:
         lists = {f"{len(random)} random pairs": random, f"the longest pairs, up to {pieces:,} pieces": longest}
         for name, pairs in lists.items():
             shown = (el("li", (_example(summary, pair, side) for side in SIDES)) for pair in pairs)
-            content = el("ol", shown, class_="examples")
-            yield el("details", el("summary", f"{where}: {name}"), content, class_="texts", data_corpus=where)
+            yield behind(f"{where}: {name}", el("ol", shown, class_="examples"), class_="texts", data_corpus=where)
 
 
 def _example(summary: Json, pair: Json, side: str) -> Markup:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from nmt_prep.reporting.markup import Content, Markup, el, heat_cell, percent, table, table_row
+from nmt_prep.reporting.markup import Content, Markup, el, explanation, heat_cell, percent, table, table_row
 from nmt_prep.reporting.summary import Json, corpora, main_split
 from nmt_prep.reporting.svg import Series, Tick, bar_figure
 from nmt_prep.reporting.tables import corpora_table, fix_table, pair_table
@@ -88,12 +88,12 @@ def section(summary: Json) -> Iterator[Content]:
     yield corpora_table(summary).markup()
     if summary.get("pairs"):
         yield el("h3", "Pairs of languages")
-        yield el("p", "Pairs in the records: sources in rows, targets in columns; darker for more.", class_="how")
+        yield explanation("Pairs in the records: sources in rows, targets in columns; darker for more.")
         yield _matrix(summary["pairs"])
         yield pair_table(summary).markup()
     if drops := _reasons(summary):
         yield el("h3", "Why pairs were dropped")
-        yield el("p", "Share of the pairs of each corpus; a darker cell is a larger share.", class_="how")
+        yield explanation("Share of the pairs of each corpus; a darker cell is a larger share.")
         yield _reason_table(summary, drops)
     fixes = fix_table(summary)
     if fixes.rows:

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from nmt_prep.cleaning.lengths import expansion
-from nmt_prep.reporting.markup import Content, Markup, el, figure, grid, number, percent, table
+from nmt_prep.reporting.markup import Content, Markup, explanation, figure, grid, number, percent, table
 from nmt_prep.reporting.profile import LENGTH_EDGES, RATIO_EDGES
 from nmt_prep.reporting.summary import Json, main_split, side_name
 from nmt_prep.reporting.svg import Series, Tick, bar_figure, curve, heat, plot
@@ -28,9 +28,9 @@ def section(summary: Json, most: int = 40) -> Iterator[Content]:
     sampled, pairs = lengths["sampled"], lengths["pairs"]
     basis = f"a random sample of {sampled:,} of {pairs:,} pairs, up to 20,000 of each corpus, scaled to all"
     if sampled == pairs:
-        yield el("p", f"Lengths of all pairs of {split}.", class_="how")
+        yield explanation(f"Lengths of all pairs of {split}.")
     else:
-        yield el("p", f"Lengths of {split}: those in ids are of all pairs, the others of {basis}.", class_="how")
+        yield explanation(f"Lengths of {split}: those in ids are of all pairs, the others of {basis}.")
     yield grid(_tokens(summary, split), *(_lengths(summary, lengths, unit) for unit in ("word", "char")))
     unit, bounds = _ratio_rule(summary, split)
     shown = list(corpora.items())[:most]

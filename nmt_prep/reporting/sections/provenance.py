@@ -10,7 +10,7 @@ import yaml
 from nmt_prep.config import Config
 from nmt_prep.digests import digest_of
 from nmt_prep.records.dataset_json import DatasetInfo
-from nmt_prep.reporting.markup import Content, Markup, behind, el, size, table
+from nmt_prep.reporting.markup import Content, Markup, behind, el, explanation, size, table
 from nmt_prep.reporting.summary import Json, corpora
 from nmt_prep.reporting.tables import record_table
 from nmt_prep.sides import SIDES
@@ -87,7 +87,7 @@ def _short(value: object) -> str:
 def section(summary: Json) -> Iterator[Content]:
     """Yields the content of the section."""
     origin = summary["provenance"]
-    yield el("p", "Two runs with the same signature made the same data.", class_="how")
+    yield explanation("Two runs with the same signature made the same data.")
     yield el("p", el("code", summary["signature"], class_="signature"))
     licences = [
         (f"{split}/{corpus}", facts["licence"])
@@ -118,10 +118,10 @@ def section(summary: Json) -> Iterator[Content]:
         table(["file", "SHA-256"], made, caption="Digests of vocabularies and shards", left=(0, 1), sort=False),
     )
     yield el("h3", "Config")
-    yield el("p", "Without defaults, and without sections that do not change the data.", class_="how")
+    yield explanation("Without defaults, and without sections that do not change the data.")
     text = yaml.safe_dump(origin["config"], allow_unicode=True, sort_keys=False, width=100)
     yield behind("YAML", el("pre", el("code", *_lines(text)), tabindex="0"))
-    yield el("p", f"nmt_prep {origin['nmt_prep']}", class_="how")
+    yield explanation(f"nmt_prep {origin['nmt_prep']}")
 
 
 def _lines(text: str) -> list[Content]:

@@ -15,8 +15,10 @@ from nmt_prep.cleaning.rule import YES_OR_NO
 from nmt_prep.reporting.markup import (
     Content,
     Markup,
+    behind,
     corpus_text,
     el,
+    explanation,
     grid,
     heat_cell,
     number,
@@ -48,11 +50,9 @@ def section(summary: Json) -> Iterator[Content]:
     failed = _failed(summary, split, list(rules))
     later = [rule for rule in CORPUS_RULES if rule in rules]
     exception = f"; {' and '.join(later)} only pairs that the rules before keep" if later else ""
-    yield el(
-        "p",
+    yield explanation(
         f"Each rule judges all pairs of {split}, also those that another rule drops{exception}. The scale of the "
-        "counts is logarithmic.",
-        class_="how",
+        "counts is logarithmic."
     )
     yield grid(_histogram(summary, split, rule, column) for rule, columns in rules.items() for column in columns)
     yield _agreement(list(rules), failed)
@@ -256,7 +256,7 @@ def _agreement(rules: Sequence[str], failed: dict[str, Matrix]) -> Markup:
     return el(
         "div",
         el("h3", "Which rules agree"),
-        el("p", how, class_="how"),
+        explanation(how),
         table(["rule", "pairs", *(rules[rule] for rule in order)], rows, caption="Share of pairs that fail two rules"),
         class_="agreement",
         data_agreement=_json(ordered),
@@ -305,10 +305,8 @@ def _nearest(summary: Json, rules: Sequence[str]) -> Iterator[Content]:
     if not by_reason:
         return
     yield el("h3", "Dropped pairs nearest to each threshold")
-    yield el(
-        "p",
-        "If these are good pairs, the threshold is too strict. Long texts are cut. nmt-prep try shows kept pairs too.",
-        class_="how",
+    yield explanation(
+        "If these are good pairs, the threshold is too strict. Long texts are cut. nmt-prep try shows kept pairs too."
     )
     languages = summary["languages"]
     dropped: Counter[str] = Counter()
@@ -340,9 +338,8 @@ def _nearest(summary: Json, rules: Sequence[str]) -> Iterator[Content]:
             for place, (where, pair) in enumerate(near)
         )
         head = ["corpus", "row", "value", "limit", "source", "target", *(["unanswered"] if told else [])]
-        yield el(
-            "details",
-            el("summary", reason, f" ({dropped[reason]:,})" if dropped[reason] else None),
+        yield behind(
+            [reason, f" ({dropped[reason]:,})" if dropped[reason] else None],
             table(head, rows, caption=f"Pairs dropped by {reason}, nearest to the threshold", sort=False),
             class_="texts",
             data_reason=reason,

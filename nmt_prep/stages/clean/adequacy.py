@@ -21,7 +21,6 @@ from nmt_prep.cleaning.adequacy import files
 from nmt_prep.cleaning.adequacy.classifier import Classifier, count_words, no_words
 from nmt_prep.cleaning.adequacy.learning import ADEQUACY_VERSION, SAMPLE_PAIRS, defective_values, learn
 from nmt_prep.cleaning.corpus_rules.adequacy import ADEQUACY, AdequacyOptions, incomplete_threshold
-from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES
 from nmt_prep.cleaning.rule import Values, checked_options
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import Config
@@ -33,23 +32,20 @@ from nmt_prep.pipeline.stage import Job
 from nmt_prep.sides import SIDES
 from nmt_prep.stages.clean.corpora import CorpusWork
 from nmt_prep.stages.clean.learned import (
-    Compared,
     LearnedFacts,
     LearnedRule,
     Scored,
     ScoreTask,
     Text,
-    coarse,
     learn_models,
     samples_of,
     save_array,
     scored_parts,
-    too_few,
     unanswered_file,
     write_scores,
 )
 from nmt_prep.stages.clean.parts import drop_below, part_round
-from nmt_prep.stages.clean.repaired import EDGES, Bins, bins_of, total_bins
+from nmt_prep.stages.clean.repaired import EDGES, bins_of, total_bins
 from nmt_prep.stages.learning import LEARNING_VERSION, SCORE_SETTINGS, LearningRounds
 from nmt_prep.stages.pair_sample import ORDER, SampleRounds, column_of
 
@@ -218,7 +214,7 @@ class Adequacy(LearnedRule):
             if text.model is not None
         }
         results = yield from CLASSIFIER.run(tasks.values(), sum(text.pairs for text in texts if text.name in tasks))
-        classified = {text.name: Classified((), too_few(text)) for text in texts}
+        classified = {text.name: Classified((), text.too_few) for text in texts}
         classified |= dict(zip(tasks, results, strict=True))
         models: dict[str, Path | None] = {text.name: None for text in texts}
         for name, task in tasks.items():
@@ -226,25 +222,21 @@ class Adequacy(LearnedRule):
                 models[name] = task.output if task.learns else task.model
         real = yield from scored_parts(job, ADEQUACY, texts, models, JUDGE)
         facts = {
-            work.name: _facts(
-                self.options(work.corpus).min, text, total_bins(real.get(work.name, [])), classified[text.name]
-            )
+            work.name: _facts(text, self.options(work.corpus).lowest, real.get(work.name, []), classified[text.name])
             for text in texts
             for work in text.corpora
         }
         yield from self.drop(job, texts, facts, DROP)
 
 
-def _facts(lowest: object, text: Text, real: Bins, classified: Classified) -> LearnedFacts:
-    """Returns the facts about the rule in a corpus; ``real`` are numbers of values of its pairs in fine bins."""
+def _facts(text: Text, lowest: float | None, real: Sequence[Scored], classified: Classified) -> LearnedFacts:
+    """Returns the facts about the rule in a corpus; ``real`` are numbers of values of its pairs."""
     if classified.left_out:
         return LearnedFacts(left_out=classified.left_out)
-    defective = total_bins(classified.bins)
-    compared = Compared(SCORE_EDGES, {"real": coarse(real), "defective": coarse(defective)})
-    learned = text.pairs if text.learned else 0
-    given = None if lowest == "auto" else float(str(lowest))
-    if not defective.sum():
-        left_out = "no defective pairs can be made of so few pairs, so min: auto finds no threshold"
-        return LearnedFacts(learned, given, compared=compared, left_out=left_out if given is None else "")
-    of = incomplete_threshold(EDGES, real.tolist(), classified.bins, given)
-    return LearnedFacts(learned, of.score, of.noise, of.found, of.lost, compared)
+    return text.facts(
+        real,
+        ("defective", total_bins(classified.bins)),
+        lowest,
+        lambda pairs: incomplete_threshold(EDGES, pairs.tolist(), classified.bins, lowest),
+        "no defective pairs can be made of so few pairs",
+    )

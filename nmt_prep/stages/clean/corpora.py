@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,7 @@ from nmt_prep.cleaning.dedup.records import ALL, Comparison, Group
 from nmt_prep.cleaning.dedup.spill import SpillFiles
 from nmt_prep.cleaning.presets import Cleaning, cleaning_of, effective_dedup
 from nmt_prep.cleaning.rejects import RejectNotes
-from nmt_prep.cleaning.rule import Context
+from nmt_prep.cleaning.rule import Bounds, Context
 from nmt_prep.config import CleanSettings, Config, Corpus
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.errors import OutputError
@@ -161,6 +162,12 @@ class RuleBounds:
     high: float | None = None
     above: bool = False
     below: bool = False
+
+    @classmethod
+    def of(cls, bounds: Bounds) -> RuleBounds:
+        """Returns bounds without infinite limits, which JSON does not have."""
+        low, high = (limit if math.isfinite(limit) else None for limit in (bounds.low, bounds.high))
+        return cls(low, high, bounds.above, bounds.below)
 
 
 @dataclass

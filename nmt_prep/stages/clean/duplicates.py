@@ -112,20 +112,14 @@ class MarkTask:
     output: Path
 
 
-@dataclass(frozen=True)
-class Marked:
-    """The result of marking the dropped pairs of a part."""
-
-
-def mark_part(task: MarkTask, tick: Tick) -> Marked:
-    """Marks the pairs of a part that are dropped so far. It ticks once.
+def mark_part(task: MarkTask, tick: Tick) -> int:
+    """Marks the pairs of a part that are dropped so far; returns their number. It ticks once.
 
     Raises:
         OutputError: a file cannot be read or written.
     """
-    write_marks(task.output, task.dropped, task.number, task.parts)
     tick(1)
-    return Marked()
+    return write_marks(task.output, task.dropped, task.number, task.parts)
 
 
 @dataclass(frozen=True)
@@ -181,7 +175,7 @@ class Step:
 
     reason: str
     decide: Round[DecideTask, Decided]
-    mark: Round[MarkTask, Marked]
+    mark: Round[MarkTask, int]
 
     @classmethod
     def of(cls, name: str, reason: str, words: str) -> Step:
@@ -190,11 +184,11 @@ class Step:
         return cls(reason, made, _mark_round(name, words))
 
 
-def _mark_round(name: str, words: str) -> Round[MarkTask, Marked]:
+def _mark_round(name: str, words: str) -> Round[MarkTask, int]:
     return Round(
         f"{name}-dropped",
         mark_part,
-        Marked,
+        int,
         unit="parts",
         made=lambda task, _: [task.output],
         words=f"marking equal {words}",
@@ -385,7 +379,7 @@ def _decisions(job: Job, step: Step, split: DedupSplit, comparison: Comparison, 
     ]
 
 
-def _mark(which: Round[MarkTask, Marked], comparison: str, splits: Sequence[DedupSplit]) -> Rounds[None]:
+def _mark(which: Round[MarkTask, int], comparison: str, splits: Sequence[DedupSplit]) -> Rounds[None]:
     """Yields the round that marks the pairs that are dropped up to and including a comparison."""
     tasks = [
         MarkTask(

@@ -12,7 +12,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ import numpy.typing as npt
 from nmt_prep.align.model import Model, check_known
 from nmt_prep.align.vocabulary import Integers
 from nmt_prep.artefacts import atomic_write, writing
-from nmt_prep.cleaning.corpus_rules.threshold import auto_threshold, expected
+from nmt_prep.cleaning.corpus_rules.threshold import AutoThreshold
 from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES, TRANSLATION, TranslationOptions
 from nmt_prep.cleaning.counts import CleanCounts
 from nmt_prep.cleaning.dedup.keys import keys_of
@@ -35,13 +35,13 @@ from nmt_prep.sides import SIDES
 from nmt_prep.stages.clean.corpora import CleanedCorpus, CorpusRule, CorpusWork, RuleBounds
 from nmt_prep.stages.clean.parts import DropBelowTask, PartResult, PartTask
 from nmt_prep.stages.clean.repaired import (
-    EDGES,
     FINE,
     REPAIRED_PAIRS,
     Bins,
     Repaired,
     RepairTask,
     bins_of,
+    total_bins,
 )
 from nmt_prep.stages.learning import LearningRounds, check_memory, shards_for
 from nmt_prep.stages.pair_sample import KEY, PairSample, SampleRounds, column_of
@@ -102,11 +102,8 @@ class ScoreTask:
     output: Path
 
 
-@dataclass(frozen=True)
-class Scored:
-    """Numbers of scores in fine bins."""
-
-    bins: tuple[int, ...]
+Scored: TypeAlias = tuple[int, ...]
+"""Numbers of the scores of a part in fine bins."""
 
 
 def write_scores(
@@ -136,7 +133,7 @@ def write_scores(
         tick(len(batch))
     values = np.concatenate(scores)
     save_array(task.output, values)
-    return Scored(bins_of(values))
+    return bins_of(values)
 
 
 def save_array(path: Path, array: npt.NDArray[Any]) -> None:
@@ -190,6 +187,38 @@ class Text:
     def model(self) -> Path | None:
         """The model to score with; None if there are too few pairs to learn from."""
         return self.learned or (None if self.options.learns else self.given)
+
+    @property
+    def too_few(self) -> str:
+        """Why a rule is left out that has too few pairs to learn from."""
+        return f"{self.pairs:,} distinct pairs are too few to learn from; it takes {LEAST_PAIRS:,} or more"
+
+    def facts(
+        self,
+        real: Sequence[Scored],
+        bad: tuple[str, Bins],
+        lowest: float | None,
+        estimate: Callable[[Bins], AutoThreshold],
+        without: str,
+    ) -> LearnedFacts:
+        """Returns the facts about the rule in a corpus that has a model.
+
+        Args:
+            real: numbers of scores of the pairs of the parts.
+            bad: what the pairs are that were made to be bad, and the numbers of their scores in fine bins.
+            lowest: the lowest score that passes, as the config has it; None to find it.
+            estimate: returns the threshold and what is expected of it, given the numbers of scores of all pairs.
+            without: why there are no such pairs, for a threshold that cannot be found without them.
+        """
+        kind, made = bad
+        pairs = total_bins(real)
+        compared = Compared(SCORE_EDGES, {"real": coarse(pairs), kind: coarse(made)})
+        learned = self.pairs if self.learned else 0
+        if not made.sum():
+            left_out = f"{without}, so min: auto finds no threshold" if lowest is None else ""
+            return LearnedFacts(learned, lowest, compared=compared, left_out=left_out)
+        of = estimate(pairs)
+        return LearnedFacts(learned, of.score, of.noise, of.found, of.lost, compared)
 
 
 class LearnedRule(CorpusRule):
@@ -330,7 +359,7 @@ def learn_models(job: Job, rule: LearnedRule, texts: Sequence[Text]) -> Rounds[N
 
 def scored_parts(
     job: Job, rule: str, texts: Sequence[Text], models: Mapping[str, Path | None], scoring: Round[ScoreTask, Scored]
-) -> Rounds[dict[str, list[tuple[int, ...]]]]:
+) -> Rounds[dict[str, list[Scored]]]:
     """Yields a round that scores pairs; returns fine histograms of the parts by the name of the corpus.
 
     Args:
@@ -355,8 +384,7 @@ def scored_parts(
         for text, path in scored
         for work in text.corpora
     }
-    results = yield from scoring.run_groups(tasks, sum(pairs_in(text.corpora) for text, _ in scored))
-    return {name: [part.bins for part in parts] for name, parts in results.items()}
+    return (yield from scoring.run_groups(tasks, sum(pairs_in(text.corpora) for text, _ in scored)))
 
 
 def scores_file(job: Job, rule: str, task: PartTask) -> Path:
@@ -368,31 +396,6 @@ def scores_file(job: Job, rule: str, task: PartTask) -> Path:
 def unanswered_file(scores: Path) -> Path:
     """Returns the file for the places of words that are not answered, given the file for the scores."""
     return scores.with_suffix(".unanswered.npy")
-
-
-def too_few(text: Text) -> str:
-    """Returns why a rule is left out that has too few pairs to learn from."""
-    return f"{text.pairs:,} distinct pairs are too few to learn from; it takes {LEAST_PAIRS:,} or more"
-
-
-def with_threshold(
-    facts: LearnedFacts, lowest: float | Literal["auto"], real: Bins, bad: Bins, certain: int | None = None
-) -> LearnedFacts:
-    """Returns facts with a threshold and what is expected of it; see :func:`auto_threshold`.
-
-    Args:
-        facts: the facts.
-        lowest: the lowest score that passes, as the config has it.
-        real: numbers of scores of the pairs in fine bins.
-        bad: numbers of scores of pairs with the defect that the rule finds; at least one.
-        certain: how many scores vouch for their mean and deviation.
-    """
-    histograms = real.tolist(), bad.tolist()
-    if lowest == "auto":
-        estimate = auto_threshold(EDGES, *histograms, certain)
-    else:
-        estimate = expected(EDGES, *histograms, lowest, certain)
-    return replace(facts, threshold=estimate.score, noise=estimate.noise, found=estimate.found, lost=estimate.lost)
 
 
 def coarse(bins: Bins) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +26,6 @@ from nmt_prep.cleaning.dedup.drops import (
     merged_clusters,
     read_survivors,
 )
-from nmt_prep.cleaning.dedup.grouped import GroupedWriter, slices_of
 from nmt_prep.cleaning.dedup.near import (
     BucketCounts,
     Signatures,
@@ -38,7 +38,7 @@ from nmt_prep.cleaning.dedup.near import (
     write_groups,
     write_texts,
 )
-from nmt_prep.cleaning.dedup.records import ALL, Group, Records, parts_of, places_of
+from nmt_prep.cleaning.dedup.records import ALL, Group, GroupedWriter, Records, parts_of, places_of, slices_of
 from nmt_prep.cleaning.dedup.spill import Corpora
 from nmt_prep.config import DedupSettings
 from nmt_prep.corpora import iter_pairs
@@ -145,15 +145,8 @@ class NearTask:
         return self.split.file(kind, self.number)
 
 
-@dataclass(frozen=True)
-class Written:
-    """The number of rows that a task wrote."""
-
-    rows: int
-
-
-def write_bands(task: NearTask, tick: Tick) -> Written:
-    """Writes the records of a part. It ticks for each pair.
+def write_bands(task: NearTask, tick: Tick) -> int:
+    """Writes the records of a part; returns their number. It ticks for each pair.
 
     Raises:
         CorpusError: the part cannot be read.
@@ -180,7 +173,7 @@ def write_bands(task: NearTask, tick: Tick) -> Written:
                 size = 0
             tick(len(batch))
         write()
-    return Written(rows)
+    return rows
 
 
 def find_candidates(task: NearTask, tick: Tick) -> BucketCounts:
@@ -201,8 +194,8 @@ def find_candidates(task: NearTask, tick: Tick) -> BucketCounts:
     return counts
 
 
-def answer_requests(task: NearTask, tick: Tick) -> Written:
-    """Writes the text of requested pairs of a part. It ticks for each pair.
+def answer_requests(task: NearTask, tick: Tick) -> int:
+    """Writes the text of requested pairs of a part; returns the number of requests. It ticks for each pair.
 
     Raises:
         CorpusError: the part cannot be read.
@@ -218,17 +211,14 @@ def answer_requests(task: NearTask, tick: Tick) -> Written:
                 some = requests[begin : min(begin + REQUESTS_AT_ONCE, last)]
                 write_texts(file, batch, places, some, split.part_count)
     tick(task.part.pairs)
-    return Written(len(requests))
+    return len(requests)
 
 
-@dataclass(frozen=True)
-class Verified:
-    """The number of pairs that a part loses, by the corpus of their best neighbour."""
-
-    matches: tuple[int, ...]
+Matches: TypeAlias = tuple[int, ...]
+"""The number of pairs that a part loses, by the corpus of their best neighbour."""
 
 
-def verify_part(task: NearTask, tick: Tick) -> Verified:
+def verify_part(task: NearTask, tick: Tick) -> Matches:
     """Verifies the candidates of a part, and writes the pairs to drop. It ticks for each pair.
 
     Raises:
@@ -250,7 +240,7 @@ def verify_part(task: NearTask, tick: Tick) -> Verified:
         file.add(best[:, [0, -1]])
     tick(task.part.pairs)
     corpora = np.array(split.corpora.of_parts, np.int64)[parts_of(best[:, -1])]
-    return Verified(tuple(np.bincount(corpora, minlength=split.corpora.count).tolist()))
+    return tuple(np.bincount(corpora, minlength=split.corpora.count).tolist())
 
 
 def _collected(pieces: Iterator[Records], size: int) -> Iterator[list[Records]]:
@@ -269,14 +259,7 @@ def _joined(pieces: Iterator[Records] | list[Records], width: int) -> Records:
     return np.concatenate([np.zeros((0, width), np.uint64), *pieces])
 
 
-@dataclass(frozen=True)
-class Clusters:
-    """The number of clusters by size."""
-
-    sizes: ClusterSizes
-
-
-def count_clusters(task: NearTask, tick: Tick) -> Clusters:
+def count_clusters(task: NearTask, tick: Tick) -> ClusterSizes:
     """Counts a share of the clusters by size. It ticks for each part.
 
     Raises:
@@ -287,11 +270,11 @@ def count_clusters(task: NearTask, tick: Tick) -> Clusters:
         places = read_survivors(split.file("drops", part), part, split.part_count)
         survivors.append(places[places % np.uint64(task.shares) == task.number])
         tick(1)
-    return Clusters(cluster_sizes(np.unique(np.concatenate(survivors), return_counts=True)[1]))
+    return cluster_sizes(np.unique(np.concatenate(survivors), return_counts=True)[1])
 
 
 BANDS = Round(
-    "clean-near-bands", write_bands, Written, made=lambda task, _: [task.file("bands")], words="computing signatures"
+    "clean-near-bands", write_bands, int, made=lambda task, _: [task.file("bands")], words="computing signatures"
 )
 BUCKETS = Round(
     "clean-near-buckets",
@@ -304,14 +287,14 @@ BUCKETS = Round(
 TEXTS = Round(
     "clean-near-texts",
     answer_requests,
-    Written,
+    int,
     made=lambda task, _: [task.file("texts")],
     words="gathering candidates",
 )
 VERIFY = Round(
-    "clean-near", verify_part, Verified, made=lambda task, _: [task.file("drops")], words="comparing similar pairs"
+    "clean-near", verify_part, Matches, made=lambda task, _: [task.file("drops")], words="comparing similar pairs"
 )
-CLUSTERS = Round("clean-near-clusters", count_clusters, Clusters, unit="parts", words="counting similar pairs")
+CLUSTERS = Round("clean-near-clusters", count_clusters, ClusterSizes, unit="parts", words="counting similar pairs")
 NEAR_ROUNDS = (BANDS, BUCKETS, TEXTS, VERIFY, CLUSTERS)
 
 
@@ -353,15 +336,12 @@ def find_near(
     common = {split.name: _near_split(split, settings, plans[split.name]) for split in splits}
     pairs = sum(split.pairs for split in splits)
     written = yield from BANDS.run_groups(_part_tasks(BANDS.name, splits, common), pairs)
-    records = sum(result.rows for results in written.values() for result in results)
+    records = sum(map(sum, written.values()))
     ranges = {name: split.ranges for name, split in common.items()}
     bucketed = yield from BUCKETS.run_groups(_numbered_tasks(BUCKETS.name, common, ranges), records)
     yield from TEXTS.run_groups(_part_tasks(TEXTS.name, splits, common), pairs)
     verified = yield from VERIFY.run_groups(_part_tasks(VERIFY.name, splits, common), pairs)
-    shares = {
-        name: 1 + sum(sum(result.matches) for result in results) // CLUSTERS_AT_ONCE
-        for name, results in verified.items()
-    }
+    shares = {name: 1 + sum(map(sum, results)) // CLUSTERS_AT_ONCE for name, results in verified.items()}
     counting = _numbered_tasks(CLUSTERS.name, common, shares)
     total = sum(len(task.split.parts) for tasks in counting.values() for task in tasks)
     counted = yield from CLUSTERS.run_groups(counting, total)
@@ -370,14 +350,14 @@ def find_near(
         of_parts, count = split.numbers.of_parts, split.numbers.count
         matches = np.zeros((count, count), np.int64)
         for part, result in zip(split.parts, verified[split.name], strict=True):
-            matches[of_parts[part.number]] += result.matches
+            matches[of_parts[part.number]] += result
         numbers = NearDuplicates(
             split.by_corpus(matches),
             sum(result.comparisons for result in bucketed[split.name]),
             sum(result.full_buckets for result in bucketed[split.name]),
         )
         drops = tuple(common[split.name].file("drops", part.number) for part in split.parts)
-        near[split.name] = NearFound(drops, merged_clusters([each.sizes for each in counted[split.name]]), numbers)
+        near[split.name] = NearFound(drops, merged_clusters(counted[split.name]), numbers)
     return near
 
 

@@ -106,15 +106,8 @@ class CheckTask:
     rejected: Path | None
 
 
-@dataclass(frozen=True)
-class Checked:
-    """An explanation of the loss: a dropped pair, and the warnings about the languages of the first pairs."""
-
-    text: str
-
-
-def check_corpus(task: CheckTask, tick: object) -> Checked:
-    """Returns what explains the loss of most of the first pairs of a corpus.
+def check_corpus(task: CheckTask, tick: object) -> str:
+    """Returns what explains the loss of most of the first pairs of a corpus: a dropped pair, and warnings of languages.
 
     Raises:
         CleaningError: all were dropped; the message names the rule that most pairs fail, its key, and the corpus.
@@ -125,7 +118,7 @@ def check_corpus(task: CheckTask, tick: object) -> Checked:
     worst = max(failed, key=lambda rule: failed[rule])
     explained = "; ".join([*_example(task, worst), *_languages(task)])
     if counts.pairs_out or task.allowed:
-        return Checked(explained)
+        return explained
     which = f"all {counts.pairs_in:,} pairs" if task.whole else f"the first {counts.pairs_in:,} pairs"
     others = "".join(f", {rule} {count:,}" for rule, count in failed.items() if count and rule != worst)
     if worst.startswith(REASON):
@@ -173,7 +166,7 @@ def _languages(task: CheckTask) -> Iterator[str]:
         yield f"{' and '.join(findings)}; {advice}"
 
 
-CHECK = Round("check-first", check_corpus, Checked, unit="corpora", by_all=True)
+CHECK = Round("check-first", check_corpus, str, unit="corpora", by_all=True)
 
 
 def apply_rules(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[dict[str, str]]:
@@ -216,8 +209,8 @@ def _check_first_pairs(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[dict[s
     checked = yield from CHECK.run(tasks, valid=lambda _: True)
     for work, task, result in zip(chosen, tasks, checked, strict=True):
         if not task.whole and drops_most(work.counts.pairs_in, _losses(work.counts), _NEARLY_ALL):
-            job.progress.event("most_dropped", message=str(_warning(work, result.text, first=True)))
-    return {work.name: result.text for work, result in zip(chosen, checked, strict=True)}
+            job.progress.event("most_dropped", message=str(_warning(work, result, first=True)))
+    return {work.name: result for work, result in zip(chosen, checked, strict=True)}
 
 
 def _check_task(job: Job, work: CorpusWork) -> CheckTask:

@@ -7,8 +7,7 @@ rounds sample the rejected pairs, and look at the remaining ones.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
@@ -311,31 +310,28 @@ def _sample_rejects(job: Job, corpora: list[CorpusWork]) -> Rounds[None]:
 
 def _observed(job: Job, made: Cleaned) -> CleanObserved:
     """Returns what the report shows besides the counts."""
-    learned: dict[str, dict[str, dict[str, LearnedFacts]]] = {"translation": {}, "adequacy": {}}
-    rejected: dict[str, dict[str, RejectNotes]] = {}
-    rules: dict[str, dict[str, dict[str, RuleFacts]]] = {}
-    for work in made.corpora:
-        name = work.of.corpus
-        for rule, applied in learned.items():
-            if isinstance(facts := work.facts.get(rule), LearnedFacts):
-                applied.setdefault(work.split, {})[name] = facts
-        rejected.setdefault(work.split, {})[name] = work.notes
-        cleaner = build_cleaner(job.config, work.corpus)
-        rules.setdefault(work.split, {})[name] = _rule_facts(cleaner, work)
     leaks = leaks_of(made.corpora)
     losses = loss_warnings(made.corpora, made.explained)
     warnings = (*left_out(job, made.corpora), *losses, *leak_warnings(leaks), *made.remaining)
-    duplicates = observed_duplicates(made.deduplicated, effective_dedup(section_of(job.config)).keys)
     return CleanObserved(
         warnings,
-        learned["translation"],
-        learned["adequacy"],
+        _by_split(made.corpora, lambda work: work.facts.get("translation")),
+        _by_split(made.corpora, lambda work: work.facts.get("adequacy")),
         leaks,
-        rejected,
-        rules,
-        duplicates,
+        _by_split(made.corpora, lambda work: work.notes),
+        _by_split(made.corpora, lambda work: _rule_facts(build_cleaner(job.config, work.corpus), work)),
+        observed_duplicates(made.deduplicated, effective_dedup(section_of(job.config)).keys),
         mended(job, made.remaining),
     )
+
+
+def _by_split(corpora: list[CorpusWork], facts_of: Callable[[CorpusWork], Any]) -> dict[str, dict[str, Any]]:
+    """Returns facts about the corpora by split and name, without corpora that have none."""
+    facts: dict[str, dict[str, Any]] = {}
+    for work in corpora:
+        if (found := facts_of(work)) is not None:
+            facts.setdefault(work.split, {})[work.of.corpus] = found
+    return facts
 
 
 def _rule_facts(cleaner: Cleaner, work: CorpusWork) -> dict[str, RuleFacts]:
@@ -343,10 +339,7 @@ def _rule_facts(cleaner: Cleaner, work: CorpusWork) -> dict[str, RuleFacts]:
     from nmt_prep.cleaning.rules import rule_options  # noqa: PLC0415  (loads all rules)
 
     bounds: Mapping[str, dict[str, RuleBounds]] = {
-        rule.key: {
-            column: RuleBounds(_finite(limit.low), _finite(limit.high), limit.above, limit.below)
-            for column, limit in zip(rule.columns, rule.bounds, strict=True)
-        }
+        rule.key: {column: RuleBounds.of(bounds) for column, bounds in zip(rule.columns, rule.bounds, strict=True)}
         for rule in cleaner.rules
     }
     specs = work.of.cleaning.rules | work.of.cleaning.corpus_rules
@@ -355,7 +348,3 @@ def _rule_facts(cleaner: Cleaner, work: CorpusWork) -> dict[str, RuleFacts]:
         options = rule_options(key, specs[key])
         facts[key] = RuleFacts(columns, {} if options is None else options.model_dump(mode="json"))
     return facts
-
-
-def _finite(limit: float) -> float | None:
-    return limit if math.isfinite(limit) else None

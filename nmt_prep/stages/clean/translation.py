@@ -8,13 +8,11 @@ the threshold of each corpus.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from nmt_prep.align.model import shared_model
-from nmt_prep.cleaning.corpus_rules.threshold import THRESHOLD_VERSION
-from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES, TRANSLATION, TranslationOptions
+from nmt_prep.cleaning.corpus_rules.threshold import THRESHOLD_VERSION, auto_threshold
+from nmt_prep.cleaning.corpus_rules.translation import TRANSLATION, TranslationOptions
 from nmt_prep.cleaning.rule import checked_options
 from nmt_prep.config import Config
 from nmt_prep.engines import Tick
@@ -22,23 +20,19 @@ from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
 from nmt_prep.stages.clean.corpora import CorpusWork
 from nmt_prep.stages.clean.learned import (
-    Compared,
     LearnedFacts,
     LearnedRule,
     Scored,
     ScoreTask,
     Text,
-    coarse,
     learn_models,
     samples_of,
     scored_parts,
-    too_few,
-    with_threshold,
     write_scores,
 )
 from nmt_prep.stages.clean.parts import drop_below, part_round
 from nmt_prep.stages.clean.repaired import (
-    Bins,
+    EDGES,
     NullScores,
     NullTask,
     Repaired,
@@ -106,9 +100,7 @@ class Translation(LearnedRule):
         models = {text.name: text.model for text in texts}
         real = yield from scored_parts(job, TRANSLATION, texts, models, SCORE)
         facts = {
-            work.name: _facts(
-                self.options(work.corpus).min, text, total_bins(real.get(work.name, [])), repaired.get(work.name)
-            )
+            work.name: _facts(text, self.options(work.corpus).lowest, real.get(work.name, []), repaired.get(work.name))
             for text in texts
             for work in text.corpora
         }
@@ -160,23 +152,22 @@ def _repaired_scores(texts: Sequence[Text]) -> Rounds[dict[str, RepairedScores]]
     }
 
 
-def _facts(lowest: float | Literal["auto"], text: Text, real: Bins, scored: RepairedScores | None) -> LearnedFacts:
+def _facts(text: Text, lowest: float | None, real: Sequence[Scored], scored: RepairedScores | None) -> LearnedFacts:
     """Returns the facts about the rule in a corpus.
 
     Args:
-        lowest: the lowest score that passes, as the config has it.
         text: its text.
-        real: numbers of scores of its pairs in fine bins.
+        lowest: the lowest score that passes, as the config has it; None to find it.
+        real: numbers of scores of its pairs.
         scored: scores of its re-paired pairs; None if there are none.
     """
     if text.model is None:
-        return LearnedFacts(left_out=too_few(text))
-    repaired = total_bins([]) if scored is None else scored.bins
-    facts = LearnedFacts(
-        text.pairs if text.learned else 0,
-        compared=Compared(SCORE_EDGES, {"real": coarse(real), "re-paired": coarse(repaired)}),
+        return LearnedFacts(left_out=text.too_few)
+    repaired, certain = (total_bins([]), 0) if scored is None else (scored.bins, scored.certain)
+    return text.facts(
+        real,
+        ("re-paired", repaired),
+        lowest,
+        lambda pairs: auto_threshold(EDGES, pairs.tolist(), repaired.tolist(), certain, lowest),
+        "no two pairs have different sources and different targets",
     )
-    if scored is None or not repaired.sum():
-        left_out = "no two pairs have different sources and different targets, so min: auto finds no threshold"
-        return replace(facts, left_out=left_out) if lowest == "auto" else replace(facts, threshold=lowest)
-    return with_threshold(facts, lowest, real, repaired, scored.certain)

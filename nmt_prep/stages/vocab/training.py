@@ -22,7 +22,7 @@ from nmt_prep.pipeline.rounds import Round
 from nmt_prep.progress import Meter
 from nmt_prep.sides import Side
 from nmt_prep.subwords import Tokenizer, dialect_of
-from nmt_prep.subwords.counts import TextCounts, read_counts, write_counts
+from nmt_prep.subwords.dialect import TextCounts, read_counts, write_counts
 from nmt_prep.subwords.facts import DescribedVocabulary, describe_vocabulary
 
 SLICE_BYTES = 64 << 20

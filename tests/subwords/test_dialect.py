@@ -16,7 +16,7 @@ from nmt_prep.errors import InvalidTextError, OutputError, TrainingError
 from nmt_prep.subwords import ByteBPETokenizer, SentencePieceTokenizer, T2TTokenizer
 from nmt_prep.subwords.byte_bpe.pretokenization import Pretokenization
 from nmt_prep.subwords.byte_bpe.training import PretokenCounts
-from nmt_prep.subwords.counts import CountColumns, read_counts, write_counts
+from nmt_prep.subwords.dialect import CountColumns, read_counts, write_counts
 from nmt_prep.subwords.t2t.training import TokenCounts
 from tests.conftest import examples
 from tests.reference import byte_bpe as byte_bpe_reference

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from nmt_prep.cleaning.rule import Bounds, Rule, Values
 
-V = TypeVar("V", int, "Histogram")
+K = TypeVar("K")
 
 EMPTY = "empty"
 """The reason for dropping pairs that have no text on a side after the fixes. Rules do not judge such pairs."""
@@ -67,20 +67,7 @@ class CleanCounts:
     histograms: dict[str, dict[str, Histogram]] = field(default_factory=dict)
 
     def __add__(self, other: CleanCounts) -> CleanCounts:
-        return CleanCounts(
-            self.pairs_in + other.pairs_in,
-            self.pairs_out + other.pairs_out,
-            _merged(self.dropped, other.dropped),
-            {
-                rule: _merged(self.failed.get(rule, {}), other.failed.get(rule, {}))
-                for rule in {**self.failed, **other.failed}
-            },
-            _merged(self.altered, other.altered),
-            {
-                rule: _merged(self.histograms.get(rule, {}), other.histograms.get(rule, {}))
-                for rule in {**self.histograms, **other.histograms}
-            },
-        )
+        return CleanCounts(**merged(vars(self), vars(other)))
 
 
 def dropped_counts(
@@ -149,9 +136,13 @@ def _sum(first: Bins, second: Bins) -> Bins:
     return tuple(a + b for a, b in zip(first, second, strict=True))
 
 
-def _merged(first: Mapping[str, V], second: Mapping[str, V]) -> dict[str, V]:
-    """Returns the sums by key; a key that is in only one mapping keeps its value."""
-    return {**first, **{key: first[key] + value if key in first else value for key, value in second.items()}}
+def merged(first: Mapping[K, Any], second: Mapping[K, Any]) -> dict[K, Any]:
+    """Returns the sums by key, also of mappings; a key that is in only one mapping keeps its value."""
+
+    def total(one: Any, other: Any) -> Any:
+        return merged(one, other) if isinstance(one, Mapping) else one + other
+
+    return {**first, **{key: total(first[key], value) if key in first else value for key, value in second.items()}}
 
 
 def judge(values: Values, bounds: Sequence[Bounds]) -> npt.NDArray[np.bool_]:

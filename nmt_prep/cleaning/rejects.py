@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from nmt_prep.cleaning.counts import merged
 from nmt_prep.cleaning.rule import Values
 from nmt_prep.lines.blocks import text_bytes
 from nmt_prep.sides import SIDES
@@ -227,11 +228,8 @@ class RejectNotes:
 
     def __add__(self, other: RejectNotes) -> RejectNotes:
         return RejectNotes(
-            {rule: self.bytes.get(rule, 0) + other.bytes.get(rule, 0) for rule in {**self.bytes, **other.bytes}},
-            {
-                rule: _nearest([*self.nearest.get(rule, ()), *other.nearest.get(rule, ())])
-                for rule in {**self.nearest, **other.nearest}
-            },
+            merged(self.bytes, other.bytes),
+            {rule: _nearest(pairs) for rule, pairs in merged(self.nearest, other.nearest).items()},
         )
 
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from _nmt_prep_core import FrequentHashes, Lines, line_hashes, line_lengths, script_weights
 
+from nmt_prep.cleaning.counts import merged
 from nmt_prep.cleaning.languages.tags import script_number, scripts_of_language
 from nmt_prep.cleaning.lengths import expansion
 from nmt_prep.columns import TextColumn
@@ -81,13 +82,7 @@ class SideFacts:
             hashed: self._most(hashed) + other._most(hashed) for hashed in self.frequent.keys() | other.frequent.keys()
         }
         frequent = {hashed: count for hashed, count in sorted(most.items()) if count > lines // FREQUENT_SHARE}
-        return SideFacts(
-            lines,
-            frequent,
-            self.examined + other.examined,
-            self.other_script + other.other_script,
-            self.characters + other.characters,
-        )
+        return SideFacts(**{**merged(vars(self), vars(other)), "frequent": frequent})
 
     def _most(self, hashed: int) -> int:
         """Returns an upper limit of the number of occurrences of a line."""
@@ -114,13 +109,7 @@ class PairFacts:
     sides: dict[Side, SideFacts] = field(default_factory=dict)
 
     def __add__(self, other: PairFacts) -> PairFacts:
-        return PairFacts(
-            self.pairs + other.pairs,
-            self.equal + other.equal,
-            self.compared + other.compared,
-            self.uneven + other.uneven,
-            {side: facts + other.sides[side] for side, facts in self.sides.items()},
-        )
+        return PairFacts(**merged(vars(self), vars(other)))
 
 
 class PairObserver:

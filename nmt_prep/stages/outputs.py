@@ -31,10 +31,12 @@ from nmt_prep.stages.joined_pairs import DocumentLines, JoinedIds, JoinedText, W
 from nmt_prep.stages.pair_files import pair_files, pair_stages
 from nmt_prep.stages.shuffled_text import SPILL_TEXT, Wanted, shuffled_text
 from nmt_prep.stages.vocab import Vocabulary
-from nmt_prep.subwords import Tokenizer
 
 DESCRIPTION = "output.json"
 """Name of the file that describes an output."""
+
+_FACTS = ("kind", "size", "pad_id", "eos_id", "bos_id", "unk_id")
+"""The facts of a vocabulary that training code needs."""
 
 
 def write_output(task: ShardTask[Any], tick: Tick) -> ShardMade:
@@ -281,7 +283,7 @@ def _description(made: Made[Any]) -> dict[str, object]:
         "seed": made.run.seed,
         "fingerprint": made.run.fingerprint,
         "vocab": {
-            side: {"file": f"../../vocab/{built.path.name}", **_ids(built.load())}
+            side: {"file": f"../../vocab/{built.path.name}", **{name: getattr(built.facts, name) for name in _FACTS}}
             for side, built in made.run.vocabularies.items()
         },
         "corpora": {split: list(names) for split, names in made.run.corpora.items()},
@@ -292,16 +294,4 @@ def _description(made: Made[Any]) -> dict[str, object]:
             }
             for split, shards in made.shards.items()
         },
-    }
-
-
-def _ids(tokenizer: Tokenizer) -> dict[str, object]:
-    """Returns the facts of a vocabulary that training code needs."""
-    return {
-        "kind": tokenizer.dialect,
-        "size": len(tokenizer),
-        "pad_id": tokenizer.pad_id,
-        "eos_id": tokenizer.eos_id,
-        "bos_id": tokenizer.bos_id,
-        "unk_id": tokenizer.unk_id,
     }

@@ -202,17 +202,14 @@ class Dialect(ABC, Generic[Options]):
         """
 
     @abstractmethod
-    def file_name(self, stem: str, side: str) -> str:
+    def file_name(self, options: Options, stem: str, side: str) -> str:
         """Returns the name of a vocabulary file.
 
         Args:
+            options: options of the vocabulary.
             stem: start of the name, ``vocab.<name>.<size>``.
             side: suffix of the side, such as ``.en``; empty if both sides share the vocabulary.
         """
-
-    def name_for(self, options: Options, stem: str, side: str) -> str:
-        """Returns the name of a vocabulary file with these options, by default that of :meth:`file_name`."""
-        return self.file_name(stem, side)
 
     def id_layout(self, options: Options) -> IdLayout | None:
         """Returns the id layout of a SentencePiece model; None for other dialects."""

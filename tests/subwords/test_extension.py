@@ -111,7 +111,7 @@ class CharacterDialect(Dialect[CharacterVocab]):
         specials = [PAD, EOS, UNK, *options.reserved]
         return CharacterTokenizer([*specials, *sorted(found, key=lambda one: (-found[one], one))][: options.size])
 
-    def file_name(self, stem: str, side: str) -> str:
+    def file_name(self, options: CharacterVocab, stem: str, side: str) -> str:
         return f"{stem}{side}.characters"
 
     def recognises(self, path: Path, head: bytes) -> bool:

@@ -30,9 +30,8 @@ from nmt_prep.errors import AlignmentModelError
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
 from nmt_prep.sides import SIDES
-from nmt_prep.stages.clean.corpora import CorpusWork
+from nmt_prep.stages.clean.corpora import CorpusWork, LearnedFacts
 from nmt_prep.stages.clean.learned import (
-    LearnedFacts,
     LearnedRule,
     Scored,
     ScoreTask,

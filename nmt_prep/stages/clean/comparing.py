@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt_prep.cleaning.dedup import spill
+from nmt_prep.cleaning.dedup.drops import ClusterSizes
+from nmt_prep.cleaning.dedup.records import Comparison
 from nmt_prep.cleaning.dedup.spill import MOST_BITS, Corpora, range_bits
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.errors import CleaningError
@@ -109,6 +111,31 @@ class ComparedPart:
         return len(self.task.of.context.sides) == 2
 
 
+@dataclass(frozen=True)
+class NearDuplicates:
+    """The near duplicates of a split.
+
+    Attributes:
+        matches: ``matches[a][b]`` is the number of pairs of the corpus ``a`` that were dropped because of a pair of the
+            corpus ``b``.
+        candidates: number of comparisons.
+        full_buckets: number of buckets with more pairs than are compared with one another.
+    """
+
+    matches: Overlap
+    candidates: int
+    full_buckets: int
+
+
+@dataclass(frozen=True)
+class NearFound:
+    """The near duplicates of a split: files with the pairs to drop, numbers of clusters by size, other numbers."""
+
+    drops: tuple[Path, ...]
+    clusters: ClusterSizes
+    numbers: NearDuplicates
+
+
 @dataclass
 class ComparedSplit:
     """A split whose pairs are compared with one another.
@@ -118,17 +145,31 @@ class ComparedSplit:
         directory: directory of the files of the comparisons.
         corpora: name of the corpus of each part, parts without remaining pairs included.
         parts: the parts of which pairs are left, in order.
+        bits: number of leading bits of a key that are the number of its range.
+        dropped: the files with dropped pairs, by reason.
+        overlap: overlap of the corpora; None until it is computed, or if pairs are not compared.
+        clusters: number of clusters of equal pairs, by size.
+        near: the near duplicates; None until they are found, or if they are not searched for.
     """
 
     name: str
     directory: Path
     corpora: tuple[str, ...]
     parts: list[ComparedPart]
+    bits: int
+    dropped: dict[str, tuple[Path, ...]] = field(default_factory=dict)
+    overlap: Overlap | None = None
+    clusters: ClusterSizes = ()
+    near: NearFound | None = None
 
     @property
     def pairs(self) -> int:
         """Number of pairs that are left."""
         return sum(part.file.pairs for part in self.parts)
+
+    def compared(self, comparison: Comparison) -> list[ComparedPart]:
+        """Returns the parts to compare. Limits do not apply to monolingual corpora."""
+        return [part for part in self.parts if comparison.compared == "pair" or part.has_both_sides]
 
     @property
     def numbers(self) -> Corpora:

@@ -170,6 +170,39 @@ class RuleBounds:
         return cls(low, high, bounds.above, bounds.below)
 
 
+@dataclass(frozen=True)
+class Compared:
+    """Histograms with common edges, by what they show."""
+
+    edges: tuple[float, ...]
+    series: dict[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class LearnedFacts:
+    """Facts about a rule that learns from the corpora, ``translation`` or ``adequacy``, in one corpus.
+
+    Attributes:
+        learned_from: number of pairs that the model was learned from; 0 for a model that was given.
+        threshold: the lowest score that passes; None if the rule was left out.
+        noise: estimated share of bad pairs in the corpus: misaligned pairs for ``translation``, incomplete pairs for
+            ``adequacy``.
+        found: estimated share of the bad pairs that the threshold finds.
+        lost: estimated share of the other pairs that it drops.
+        compared: histograms of the scores of the pairs (``real``), and of pairs that are made to be bad: with exchanged
+            targets (``re-paired``) for ``translation``, with other defects (``defective``) for ``adequacy``.
+        left_out: why the rule was left out; empty if it was applied.
+    """
+
+    learned_from: int = 0
+    threshold: float | None = None
+    noise: float | None = None
+    found: float | None = None
+    lost: float | None = None
+    compared: Compared | None = None
+    left_out: str = ""
+
+
 @dataclass
 class CorpusWork:
     """The tasks of a corpus and their results.
@@ -187,7 +220,7 @@ class CorpusWork:
         leaks: what the corpus contains of evaluation sets.
         notes: notes about its rejected pairs so far.
         bounds: the bounds that rules for the whole corpus found, by rule and column.
-        facts: other facts about these rules, for the report, by rule.
+        facts: other facts about rules that learn from the corpora, by rule.
         unscored: names of the scores that could not be computed for its pairs.
         left_out: why rules for the whole corpus were left out, by rule.
     """
@@ -204,7 +237,7 @@ class CorpusWork:
     leaks: Leaks = field(default_factory=dict)
     notes: RejectNotes = field(default_factory=RejectNotes)
     bounds: dict[str, dict[str, RuleBounds]] = field(default_factory=dict)
-    facts: dict[str, object] = field(default_factory=dict)
+    facts: dict[str, LearnedFacts] = field(default_factory=dict)
     unscored: set[str] = field(default_factory=set)
     left_out: dict[str, str] = field(default_factory=dict)
 

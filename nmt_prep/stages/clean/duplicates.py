@@ -13,7 +13,7 @@ The pass ``dedup`` makes all comparisons. But if the pairs are ranked by a score
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -49,12 +49,12 @@ from nmt_prep.stages.clean.comparing import (
     PLAN,
     ComparedPart,
     ComparedSplit,
-    Overlap,
+    NearDuplicates,
     PlanTask,
     Ranges,
 )
 from nmt_prep.stages.clean.corpora import CorpusWork, cleaned_corpora, is_deduplicated, section_of, spill_directory
-from nmt_prep.stages.clean.near import NEAR, NEAR_ROUNDS, NearDuplicates, NearFound, find_near
+from nmt_prep.stages.clean.near import NEAR, NEAR_ROUNDS, find_near
 from nmt_prep.stages.clean.parts import PartOutput, PartResult, PartTask, part_round
 from nmt_prep.stages.compile import Compile
 
@@ -270,30 +270,9 @@ def plan_splits(job: Job) -> Rounds[DedupPlan]:
     return DedupPlan(dict(zip(pairs, ranges, strict=False)), dict(zip(pairs, ranges[len(pairs) :], strict=False)))
 
 
-@dataclass
-class DedupSplit(ComparedSplit):
-    """A split to deduplicate.
-
-    Attributes:
-        bits: number of leading bits of a key that are the number of its range.
-        dropped: the files with dropped pairs, by reason.
-        overlap: overlap of the corpora; None until it is computed, or if pairs are not compared.
-        clusters: number of clusters of equal pairs, by size.
-        near: the near duplicates; None until they are found, or if they are not searched for.
-    """
-
-    bits: int
-    dropped: dict[str, tuple[Path, ...]] = field(default_factory=dict)
-    overlap: Overlap | None = None
-    clusters: ClusterSizes = ()
-    near: NearFound | None = None
-
-    def compared(self, comparison: Comparison) -> list[ComparedPart]:
-        """Returns the parts to compare. Limits do not apply to monolingual corpora."""
-        return [part for part in self.parts if comparison.compared == "pair" or part.has_both_sides]
-
-
-def deduplicate(job: Job, corpora: Sequence[CorpusWork], plan: DedupPlan, this: DedupPass) -> Rounds[list[DedupSplit]]:
+def deduplicate(
+    job: Job, corpora: Sequence[CorpusWork], plan: DedupPlan, this: DedupPass
+) -> Rounds[list[ComparedSplit]]:
     """Yields the rounds of a pass that compares pairs, and adds the results to the corpora.
 
     Args:
@@ -337,7 +316,7 @@ def deduplicate(job: Job, corpora: Sequence[CorpusWork], plan: DedupPlan, this: 
     return splits
 
 
-def _split(job: Job, name: str, bits: int, corpora: Sequence[CorpusWork], this: DedupPass) -> DedupSplit:
+def _split(job: Job, name: str, bits: int, corpora: Sequence[CorpusWork], this: DedupPass) -> ComparedSplit:
     works = [work for work in corpora if work.split == name and work.comparisons]
     names = tuple(work.of.corpus for work in works for _ in work.compiled)
     parts = [
@@ -347,13 +326,13 @@ def _split(job: Job, name: str, bits: int, corpora: Sequence[CorpusWork], this: 
         for (_, spill), task in zip(work.parts, work.tasks(job, this, f"{this}-"), strict=True)
         if spill is not None
     ]
-    return DedupSplit(name, spill_directory(job, name), names, parts, bits)
+    return ComparedSplit(name, spill_directory(job, name), names, parts, bits)
 
 
-def _compare(job: Job, comparison: Comparison, splits: Sequence[DedupSplit], marked: str | None) -> Rounds[None]:
+def _compare(job: Job, comparison: Comparison, splits: Sequence[ComparedSplit], marked: str | None) -> Rounds[None]:
     """Yields the round of a comparison, and adds the files that it writes to the splits."""
     step = STEPS[comparison.compared]
-    tasks = {split.name: _decisions(job, step, split, comparison, marked) for split in splits}
+    tasks = {split.name: _decisions(job, split, comparison, marked) for split in splits}
     total = sum(part.file.pairs for split in splits for part in split.compared(comparison))
     results = yield from step.decide.run_groups(tasks, total)
     for split in splits:
@@ -365,11 +344,11 @@ def _compare(job: Job, comparison: Comparison, splits: Sequence[DedupSplit], mar
             split.clusters = merged_clusters([part.clusters for part in decided])
 
 
-def _decisions(job: Job, step: Step, split: DedupSplit, comparison: Comparison, marked: str | None) -> list[DecideTask]:
+def _decisions(job: Job, split: ComparedSplit, comparison: Comparison, marked: str | None) -> list[DecideTask]:
     parts = tuple(part.number for part in split.compared(comparison))
     return [
         DecideTask(
-            f"{step.decide.name}-{split.name}-{number:04d}",
+            f"{STEPS[comparison.compared].decide.name}-{split.name}-{number:04d}",
             SpilledRange(split.directory, comparison, parts, split.bits, number, marked),
             split.numbers,
             job.task_memory,
@@ -379,7 +358,7 @@ def _decisions(job: Job, step: Step, split: DedupSplit, comparison: Comparison, 
     ]
 
 
-def _mark(which: Round[MarkTask, int], comparison: str, splits: Sequence[DedupSplit]) -> Rounds[None]:
+def _mark(which: Round[MarkTask, int], comparison: str, splits: Sequence[ComparedSplit]) -> Rounds[None]:
     """Yields the round that marks the pairs that are dropped up to and including a comparison."""
     tasks = [
         MarkTask(
@@ -410,7 +389,7 @@ class Duplicates:
     near: NearDuplicates | None
 
 
-def observed_duplicates(splits: Sequence[DedupSplit], kind: KeyKind) -> dict[str, Duplicates]:
+def observed_duplicates(splits: Sequence[ComparedSplit], kind: KeyKind) -> dict[str, Duplicates]:
     """Returns the duplicates by split, given the kind of keys that pairs are compared by."""
     observed = {}
     for split in splits:

@@ -32,7 +32,7 @@ from nmt_prep.errors import CleaningError, NmtPrepError
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
 from nmt_prep.sides import SIDES
-from nmt_prep.stages.clean.corpora import CleanedCorpus, CorpusRule, CorpusWork, RuleBounds
+from nmt_prep.stages.clean.corpora import CleanedCorpus, Compared, CorpusRule, CorpusWork, LearnedFacts, RuleBounds
 from nmt_prep.stages.clean.parts import DropBelowTask, PartResult, PartTask
 from nmt_prep.stages.clean.repaired import (
     FINE,
@@ -48,39 +48,6 @@ from nmt_prep.stages.pair_sample import KEY, PairSample, SampleRounds, column_of
 
 LEAST_PAIRS = 1500
 """Least number of distinct pairs that a model can be learned from."""
-
-
-@dataclass(frozen=True)
-class Compared:
-    """Histograms with common edges, by what they show."""
-
-    edges: tuple[float, ...]
-    series: dict[str, tuple[int, ...]]
-
-
-@dataclass(frozen=True)
-class LearnedFacts:
-    """Facts about a rule of this module, ``translation`` or ``adequacy``, in one corpus.
-
-    Attributes:
-        learned_from: number of pairs that the model was learned from; 0 for a model that was given.
-        threshold: the lowest score that passes; None if the rule was left out.
-        noise: estimated share of bad pairs in the corpus: misaligned pairs for ``translation``, incomplete pairs for
-            ``adequacy``.
-        found: estimated share of the bad pairs that the threshold finds.
-        lost: estimated share of the other pairs that it drops.
-        compared: histograms of the scores of the pairs (``real``), and of pairs that are made to be bad: with exchanged
-            targets (``re-paired``) for ``translation``, with other defects (``defective``) for ``adequacy``.
-        left_out: why the rule was left out; empty if it was applied.
-    """
-
-    learned_from: int = 0
-    threshold: float | None = None
-    noise: float | None = None
-    found: float | None = None
-    lost: float | None = None
-    compared: Compared | None = None
-    left_out: str = ""
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ from nmt_prep.corpora.parts import PairFile, score_column
 from nmt_prep.engines import Tick
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.sides import SIDES, Side
-from nmt_prep.stages.clean.comparing import ComparedSplit, Overlap, Ranges
+from nmt_prep.stages.clean.comparing import ComparedSplit, NearDuplicates, NearFound, Ranges
 
 NEAR = "near_duplicate"
 """The reason for dropping near duplicates."""
@@ -296,31 +296,6 @@ VERIFY = Round(
 )
 CLUSTERS = Round("clean-near-clusters", count_clusters, ClusterSizes, unit="parts", words="counting similar pairs")
 NEAR_ROUNDS = (BANDS, BUCKETS, TEXTS, VERIFY, CLUSTERS)
-
-
-@dataclass(frozen=True)
-class NearDuplicates:
-    """The near duplicates of a split.
-
-    Attributes:
-        matches: ``matches[a][b]`` is the number of pairs of the corpus ``a`` that were dropped because of a pair of the
-            corpus ``b``.
-        candidates: number of comparisons.
-        full_buckets: number of buckets with more pairs than are compared with one another.
-    """
-
-    matches: Overlap
-    candidates: int
-    full_buckets: int
-
-
-@dataclass(frozen=True)
-class NearFound:
-    """The near duplicates of a split: files with the pairs to drop, numbers of clusters by size, other numbers."""
-
-    drops: tuple[Path, ...]
-    clusters: ClusterSizes
-    numbers: NearDuplicates
 
 
 def find_near(

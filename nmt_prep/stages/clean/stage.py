@@ -26,9 +26,10 @@ from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
-from nmt_prep.stages.clean.comparing import PLAN, Overlap
+from nmt_prep.stages.clean.comparing import PLAN, ComparedSplit, Overlap
 from nmt_prep.stages.clean.corpora import (
     CorpusWork,
+    LearnedFacts,
     RuleBounds,
     cleaned_corpora,
     differently_cleaned,
@@ -37,7 +38,6 @@ from nmt_prep.stages.clean.corpora import (
 from nmt_prep.stages.clean.duplicates import (
     DEDUP_ROUNDS,
     DROP,
-    DedupSplit,
     Duplicates,
     dedup_rounds,
     deduplicate,
@@ -57,7 +57,6 @@ from nmt_prep.stages.clean.leaks import (
     leaks_of,
     preset_left_out,
 )
-from nmt_prep.stages.clean.learned import LearnedFacts
 from nmt_prep.stages.clean.parts import REJECTED, REJECTS, RejectsTask
 from nmt_prep.stages.clean.passes import (
     EARLY,
@@ -144,7 +143,7 @@ class Cleaned:
     """
 
     corpora: list[CorpusWork]
-    deduplicated: list[DedupSplit]
+    deduplicated: list[ComparedSplit]
     remaining: tuple[HealthWarning, ...]
     explained: dict[str, str]
 

@@ -18,9 +18,8 @@ from nmt_prep.config import Config
 from nmt_prep.engines import Tick
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
-from nmt_prep.stages.clean.corpora import CorpusWork
+from nmt_prep.stages.clean.corpora import CorpusWork, LearnedFacts
 from nmt_prep.stages.clean.learned import (
-    LearnedFacts,
     LearnedRule,
     Scored,
     ScoreTask,

@@ -26,7 +26,7 @@ _FAR_FROM_ASKED = 10  # percent
 def vocabulary_name(config: Config, options: VocabOptions, key: str) -> str:
     """Returns the file name of a trained vocabulary; it contains the language unless the sides share the vocabulary."""
     side = "" if key == "shared" else side_suffix(config, "source" if key == "source" else "target")
-    return dialect_of(options).name_for(options, f"vocab.{config.name}.{options.size}", side)
+    return dialect_of(options).file_name(options, f"vocab.{config.name}.{options.size}", side)
 
 
 def vocabulary_sides(config: Config) -> dict[str, tuple[Side, ...]]:

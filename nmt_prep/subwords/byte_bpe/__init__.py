@@ -65,7 +65,7 @@ class ByteBPEDialect(Dialect[ByteBPEVocab]):
             memory=memory,
         )
 
-    def file_name(self, stem: str, side: str) -> str:
+    def file_name(self, options: ByteBPEVocab, stem: str, side: str) -> str:
         return f"{stem}{side}.tokenizer.json"
 
     def recognises(self, path: Path, head: bytes) -> bool:

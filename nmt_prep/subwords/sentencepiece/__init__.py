@@ -55,11 +55,8 @@ class SentencePieceDialect(Dialect[SentencePieceVocab]):
         assert not isinstance(text, TextCounts)
         return SentencePieceTokenizer.trained(text, _arguments(options), progress, memory)
 
-    def file_name(self, stem: str, side: str) -> str:
-        return f"{stem}{side}.model"
-
-    def name_for(self, options: SentencePieceVocab, stem: str, side: str) -> str:
-        return f"{stem}{side}.spm" if options.id_layout == "marian" else self.file_name(stem, side)
+    def file_name(self, options: SentencePieceVocab, stem: str, side: str) -> str:
+        return f"{stem}{side}.{'spm' if options.id_layout == 'marian' else 'model'}"
 
     def id_layout(self, options: SentencePieceVocab) -> IdLayout:
         """Returns the layout to load the file with. A file for Marian has Marian's ids itself."""

@@ -43,7 +43,7 @@ class T2TDialect(Dialect[T2TVocab]):
             memory=memory,
         )
 
-    def file_name(self, stem: str, side: str) -> str:
+    def file_name(self, options: T2TVocab, stem: str, side: str) -> str:
         return f"{stem}.subwords{side}"
 
     def recognises(self, path: Path, head: bytes) -> bool:

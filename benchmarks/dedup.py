@@ -29,7 +29,7 @@ from typing import Any
 
 from benchmarks import figures
 from benchmarks.clean import texts
-from nmt_prep.cleaning.dedup.keys import KeyKind, keys_of
+from nmt_prep.cleaning.dedup.records import KeyKind, keys_of
 from nmt_prep.corpora import iter_pairs
 
 SIDES = ("source", "target")

@@ -91,7 +91,7 @@ def replaced(line: str, draw: random.Random) -> str:
 
 def distinct(pairs: Iterator[tuple[str, str]]) -> list[tuple[str, str]]:
     """Returns the pairs that differ in more than case, punctuation and digits."""
-    from nmt_prep.cleaning.dedup.keys import line_keys  # noqa: PLC0415  (loads the native core
+    from nmt_prep.cleaning.dedup.records import line_keys  # noqa: PLC0415  (loads the native core
     from nmt_prep.columns import TextColumn  # noqa: PLC0415
 
     held = list(pairs)

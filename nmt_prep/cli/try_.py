@@ -19,7 +19,6 @@ from nmt_prep.errors import NmtPrepError
 
 with delayed_imports():
     from nmt_prep.trial import changes, data, page
-    from nmt_prep.trial import judgements as judged_module
 
 if TYPE_CHECKING:
     from nmt_prep.config import Config
@@ -89,8 +88,8 @@ def _write(path: Path, config: Config, sample: int, judged: Path | None) -> None
     Raises:
         NmtPrepError: a rule or a corpus cannot be used, or the page cannot be written.
     """
-    judgements = {} if judged is None else judged_module.read_judgements(judged)
+    judgements = {} if judged is None else page.read_judgements(judged)
     made = data.trial_data(config, sample, judgements)
-    made["judged"] = judged_module.judged_pairs(judgements, made)
+    made["judged"] = page.judged_pairs(judgements, made)
     with atomic_write(path) as beside, writing(path):
         beside.write_text(page.render(made), "utf-8")

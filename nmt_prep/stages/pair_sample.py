@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from nmt_prep.cleaning.dedup.keys import keys_of
+from nmt_prep.cleaning.dedup.records import keys_of
 from nmt_prep.cleaning.rejects import sample_keys
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.corpora.parts import BatchFile, PairFile

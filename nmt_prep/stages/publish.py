@@ -15,7 +15,7 @@ from nmt_prep.config import Config, PublishSettings
 from nmt_prep.engines import Tick
 from nmt_prep.errors import OutputError
 from nmt_prep.outputs import wanted_outputs
-from nmt_prep.outputs.card import card_head, plain_markdown
+from nmt_prep.outputs.huggingface import card_head, plain_markdown
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage

@@ -16,7 +16,7 @@ from nmt_prep.align.training import count, updated
 from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES, CORPUS_RULES
 from nmt_prep.cleaning.corpus_rules.threshold import auto_threshold
 from nmt_prep.cleaning.corpus_rules.translation import other_targets
-from nmt_prep.cleaning.dedup.keys import keys_of
+from nmt_prep.cleaning.dedup.records import keys_of
 from nmt_prep.cleaning.rejects import sample_keys
 from nmt_prep.cleaning.rule import Values
 from nmt_prep.columns import TextColumn

@@ -13,9 +13,8 @@ import yaml
 
 from nmt_prep.errors import ConfigError
 from nmt_prep.outputs import files
-from nmt_prep.outputs.card import size_category
 from nmt_prep.outputs.files import parquet_file
-from nmt_prep.outputs.huggingface import Prompt, drawn, english_name, parse_prompt
+from nmt_prep.outputs.huggingface import Prompt, drawn, english_name, parse_prompt, size_category
 from tests.corpus import pair
 from tests.outputs.runs import SENTENCEPIECE, output_config, recorded_ids, run_outputs
 

@@ -6,7 +6,7 @@ import pytest
 
 from nmt_prep.errors import ArgumentError
 from nmt_prep.trial.data import text_key
-from nmt_prep.trial.judgements import Judgement, judged_pairs, read_judgements
+from nmt_prep.trial.page import Judgement, judged_pairs, read_judgements
 
 HEAD = "corpus\trow\tkey\tjudgement\n"
 

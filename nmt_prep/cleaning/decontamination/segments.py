@@ -4,7 +4,7 @@ A segment has one or two sides. Its sides are compared with both sides of a pair
 matches a segment in one of these ways, the closest first:
 
 - ``exact``: both sides are the same in all bytes.
-- ``pair``: both sides are the same after normalization (:mod:`nmt_prep.cleaning.dedup.keys`).
+- ``pair``: both sides are the same after normalization (:mod:`nmt_prep.cleaning.dedup.records`).
 - ``side``: one side is the same after normalization, and has at least 20 letters.
 - ``covered``: one side has a share of at least ``coverage`` of the different n-grams of a side of the segment.
 

@@ -16,7 +16,7 @@ from nmt_prep.columns import TextColumn
 from nmt_prep.errors import OutputError
 
 with delayed_imports():  # only for --scores and --adequacy
-    from nmt_prep.cleaning.dedup import keys as pair_keys
+    from nmt_prep.cleaning.dedup import records as pair_keys
 
 Batch: TypeAlias = "tuple[npt.NDArray[Any], Integers, npt.NDArray[Any], Integers]"
 """The lines of the source side, their offsets, and the same of the target side: text, or numbers of words."""

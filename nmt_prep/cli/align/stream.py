@@ -34,7 +34,7 @@ from nmt_prep.sides import SIDES
 with delayed_imports():  # only for --adequacy
     from nmt_prep.cleaning.adequacy import classifier, learning
     from nmt_prep.cleaning.adequacy import files as adequacy_files
-    from nmt_prep.cleaning.dedup import keys as pair_keys
+    from nmt_prep.cleaning.dedup import records as pair_keys
 
 _FEW_KNOWN = 0.75
 """Share of known words below which a model is remarked on. Text in the languages of a model has 0.9 or more, text in

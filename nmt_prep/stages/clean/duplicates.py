@@ -32,9 +32,8 @@ from nmt_prep.cleaning.dedup.drops import (
     merged_clusters,
     write_marks,
 )
-from nmt_prep.cleaning.dedup.keys import Compared, KeyKind
 from nmt_prep.cleaning.dedup.near import Signatures
-from nmt_prep.cleaning.dedup.records import Comparison, comparisons_of, parts_of, places_of, rows_of
+from nmt_prep.cleaning.dedup.records import Compared, Comparison, KeyKind, comparisons_of, parts_of, places_of, rows_of
 from nmt_prep.cleaning.dedup.repeated import with_repeated
 from nmt_prep.cleaning.dedup.spill import Corpora, SpilledRange, decide_range, range_bytes
 from nmt_prep.cleaning.presets import effective_dedup

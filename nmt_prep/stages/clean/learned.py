@@ -23,7 +23,7 @@ from nmt_prep.artefacts import atomic_write, writing
 from nmt_prep.cleaning.corpus_rules.threshold import AutoThreshold
 from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES, TRANSLATION, TranslationOptions
 from nmt_prep.cleaning.counts import CleanCounts
-from nmt_prep.cleaning.dedup.keys import keys_of
+from nmt_prep.cleaning.dedup.records import keys_of
 from nmt_prep.cleaning.rule import Values
 from nmt_prep.columns import TextColumn
 from nmt_prep.corpora import iter_pairs

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from nmt_prep.align.model import shared_model
 from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES, other_targets
 from nmt_prep.cleaning.counts import histogram
-from nmt_prep.cleaning.dedup.keys import keys_of
+from nmt_prep.cleaning.dedup.records import keys_of
 from nmt_prep.cleaning.rule import Values
 from nmt_prep.columns import TextColumn
 from nmt_prep.corpora import iter_pairs

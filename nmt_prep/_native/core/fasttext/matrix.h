@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "fasttext/file.h"
@@ -25,7 +26,7 @@ class InputMatrix {
 
     // Adds rows to a sum of `dim` values, in order.
     template <std::size_t kDim>
-    void add_rows(const std::vector<std::uint32_t>& rows, float* sum) const {
+    void add_rows(std::span<const std::uint32_t> rows, float* sum) const {
         for (std::size_t i = 0; i < rows.size(); ++i) {
             if (i + kAhead < rows.size()) prefetch(rows[i + kAhead]);
             if (!expanded_.empty())

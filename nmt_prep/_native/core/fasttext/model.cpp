@@ -11,7 +11,8 @@ namespace nmt_prep::fasttext {
 namespace {
 
 constexpr std::size_t kRunBytes = std::size_t{1} << 16;
-constexpr std::size_t kGroup = 32;  // number of words that are looked up together, after prefetching
+constexpr std::size_t kCachedRows = 32;  // words with more rows are not cached if their rows are added one by one
+constexpr std::size_t kGroup = 32;       // number of words that are looked up together, after prefetching
 
 // fastText's table of the logistic function for one-vs-all and negative sampling.
 constexpr std::int32_t kLogisticSteps = 512;
@@ -83,7 +84,7 @@ void move_first_to(Heap& heap, std::size_t last) {
 
 }  // namespace
 
-Model::Scratch::Scratch(const Model& model) : cache(model.dim()), hidden(model.dim()) {
+Model::Scratch::Scratch(const Model& model) : hidden(model.dim()) {
     outputs.resize(model.tree_ ? model.tree_->size() : model.labels_.size());
     known.resize(outputs.size());
 }
@@ -112,16 +113,17 @@ Dictionary::Kind Model::add_uncached(std::string_view word, float* sum, Scratch&
     return kind;
 }
 
-// Adds the rows of a short word to the line's sum.
+// Adds the sum of the rows of a short word to the line's sum.
 template <std::size_t kDim>
-void Model::add_cached(const Word& word, Scratch& scratch) const {
-    WordCache::Entry* entry = scratch.cache.find(word.key);
+void Model::add_sum(const Word& word, Scratch& scratch) const {
+    WordCache<float>& cache = *scratch.sums;
+    auto* entry = cache.find(word.key);
     if (entry != nullptr) {
         scratch.count += entry->rows;
         if (dictionary_.has_word_ngrams()) scratch.hashes.push_back(entry->hash);
     } else {
-        entry = scratch.cache.place(word.key);
-        float* const sum = scratch.cache.vector(entry);
+        entry = cache.place(word.key);
+        float* const sum = cache.values(entry);
         std::fill_n(sum, input_.dim(), 0.0F);
         if (add_uncached<kDim>(word.text, sum, scratch) == Dictionary::Kind::kLabel) {
             entry->key = {};
@@ -130,16 +132,36 @@ void Model::add_cached(const Word& word, Scratch& scratch) const {
         entry->rows = static_cast<std::uint32_t>(scratch.rows.size());
         entry->hash = dictionary_.has_word_ngrams() ? scratch.hashes.back() : 0;
     }
-    add_values<kDim>(scratch.hidden.data(), scratch.cache.vector(entry), input_.dim());
+    add_values<kDim>(scratch.hidden.data(), cache.values(entry), input_.dim());
+}
+
+// Adds the rows of a short word to the line's sum, one by one.
+template <std::size_t kDim>
+void Model::add_rows_in_order(const Word& word, Scratch& scratch) const {
+    WordCache<std::uint32_t>& cache = *scratch.word_rows;
+    if (const auto* const entry = cache.find(word.key)) {
+        input_.add_rows<kDim>({cache.values(entry), entry->rows}, scratch.hidden.data());
+        scratch.count += entry->rows;
+        if (dictionary_.has_word_ngrams()) scratch.hashes.push_back(entry->hash);
+        return;
+    }
+    const Dictionary::Kind kind = add_uncached<kDim>(word.text, scratch.hidden.data(), scratch);
+    if (kind == Dictionary::Kind::kLabel || scratch.rows.size() > cache.width()) return;
+    auto* const entry = cache.place(word.key);
+    std::ranges::copy(scratch.rows, cache.values(entry));
+    entry->rows = static_cast<std::uint32_t>(scratch.rows.size());
+    entry->hash = dictionary_.has_word_ngrams() ? scratch.hashes.back() : 0;
 }
 
 template <std::size_t kDim>
 void Model::add_words(Scratch& scratch) const {
     for (const Word& word : scratch.words) {
-        if (word.text.size() <= WordCache::kMaxBytes && !scratch.in_order)
-            add_cached<kDim>(word, scratch);
-        else
+        if (word.text.size() > WordKey::kMaxBytes)
             add_uncached<kDim>(word.text, scratch.hidden.data(), scratch);
+        else if (scratch.in_order)
+            add_rows_in_order<kDim>(word, scratch);
+        else
+            add_sum<kDim>(word, scratch);
     }
     scratch.words.clear();
 }
@@ -151,10 +173,10 @@ bool Model::read_line(std::string_view line, std::size_t readable, Scratch& scra
     scratch.hashes.clear();
     scratch.count = 0;
     const auto add = [&](std::string_view word, std::size_t left) {
-        Word& added = scratch.words.emplace_back(word, WordCache::Key{});
-        if (word.size() <= WordCache::kMaxBytes) {
-            added.key = WordCache::key(word, left);
-            scratch.cache.prefetch(added.key);
+        Word& added = scratch.words.emplace_back(word, WordKey{});
+        if (word.size() <= WordKey::kMaxBytes) {
+            added.key = WordKey::of(word, left);
+            scratch.in_order ? scratch.word_rows->prefetch(added.key) : scratch.sums->prefetch(added.key);
         }
         if (scratch.words.size() == kGroup) add_words<kDim>(scratch);
     };
@@ -190,6 +212,8 @@ void Model::for_each_line(const TextView& text, std::size_t threads, bool in_ord
         scratch = scratch_.borrow([&] { return std::make_unique<Scratch>(*this); });
         // The table of logistic values is coarse, so that a sum with another rounding may belong to another step.
         scratch->in_order = in_order || is_logistic();
+        if (scratch->in_order && !scratch->word_rows) scratch->word_rows.emplace(kCachedRows);
+        if (!scratch->in_order && !scratch->sums) scratch->sums.emplace(input_.dim());
     }
     const auto end = static_cast<std::size_t>(text.offsets[text.lines]);
     parallel_for(bounds.size() - 1, scratches.size(), [&](std::size_t run, std::size_t thread) {

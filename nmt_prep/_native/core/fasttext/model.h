@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -62,20 +63,21 @@ class Model {
 
     struct Word {
         std::string_view text;
-        WordCache::Key key;  // set if the word is short enough
+        WordKey key;  // set if the word is short enough
     };
 
     struct Scratch {
         explicit Scratch(const Model& model);
 
-        WordCache cache;
+        std::optional<WordCache<float>> sums;               // without `in_order`
+        std::optional<WordCache<std::uint32_t>> word_rows;  // with `in_order`
         std::vector<Word> words;
         std::string bracketed;              // a word between < and >
         std::vector<std::uint32_t> rows;    // rows of a word
         std::vector<std::uint32_t> hashes;  // hashes of the line's words, if the model has n-grams of words
         std::vector<float> hidden;          // sum, then mean, of the line's rows
         std::size_t count = 0;              // number of the line's rows
-        bool in_order = false;              // sums are equal to fastText's to the last bit; the cache is not used
+        bool in_order = false;              // sums are equal to fastText's to the last bit
         std::vector<float> outputs;         // outputs of all labels, or of nodes of the tree
         std::vector<std::uint64_t> known;   // for each node, the number of the line of its output
         std::uint64_t line = 0;
@@ -93,7 +95,9 @@ class Model {
     template <std::size_t kDim>
     void add_words(Scratch& scratch) const;
     template <std::size_t kDim>
-    void add_cached(const Word& word, Scratch& scratch) const;
+    void add_sum(const Word& word, Scratch& scratch) const;
+    template <std::size_t kDim>
+    void add_rows_in_order(const Word& word, Scratch& scratch) const;
     template <std::size_t kDim>
     Dictionary::Kind add_uncached(std::string_view word, float* sum, Scratch& scratch) const;
     void compute_outputs(Scratch& scratch) const;

@@ -1,6 +1,6 @@
-// Cache of the vector sums of words, bounded, for one thread at a time. A new word replaces an old word of its bucket.
-// The content of the cache changes results at most by rounding, since the rows of a word are summed before they are
-// added to the rows of the line.
+// Cache of what a line adds up for a word, bounded, for one thread at a time: the sum of the word's rows, or their
+// numbers. A new word replaces an old word of its bucket. Sums change results at most by rounding, since the rows of a
+// word are summed before they are added to the rows of the line; numbers do not change them.
 #pragma once
 
 #include <array>
@@ -14,39 +14,23 @@
 
 namespace nmt_prep::fasttext {
 
-class WordCache {
-   public:
+// A word of at most kMaxBytes bytes; its size is in the last byte.
+struct WordKey {
     static constexpr std::size_t kMaxBytes = 23;
 
-    // A word of at most kMaxBytes bytes; its size is in the last byte.
-    struct Key {
-        std::uint64_t words[3];
+    std::uint64_t words[3];
 
-        bool operator==(const Key& other) const {
-            return ((words[0] ^ other.words[0]) | (words[1] ^ other.words[1]) | (words[2] ^ other.words[2])) == 0;
-        }
-    };
-
-    struct Entry {
-        Key key = {};  // key of size 0 in a free entry
-        std::uint32_t rows = 0;
-        std::uint32_t hash = 0;
-    };
-
-    explicit WordCache(std::size_t dim) : dim_(dim) {
-        std::size_t buckets = 1;
-        for (; 4 * buckets * dim * sizeof(float) <= kBytes && shift_ > 64 - kMaxBits; buckets *= 2) --shift_;
-        entries_.resize(kWays * buckets);
-        vectors_.resize(kWays * buckets * dim);
+    bool operator==(const WordKey& other) const {
+        return ((words[0] ^ other.words[0]) | (words[1] ^ other.words[1]) | (words[2] ^ other.words[2])) == 0;
     }
 
     // `readable` is the number of bytes from the beginning of the word that may be read; at least the size of the word.
-    static Key key(std::string_view word, std::size_t readable) {
-        Key key = {};
+    static WordKey of(std::string_view word, std::size_t readable) {
+        WordKey key = {};
         if (readable >= sizeof key) {
             std::memcpy(&key, word.data(), sizeof key);
-            const Key& mask = kMasks[word.size()];
-            for (std::size_t i = 0; i < 3; ++i) key.words[i] &= mask.words[i];
+            const Mask& mask = kMasks[word.size()];
+            for (std::size_t i = 0; i < 3; ++i) key.words[i] &= mask[i];
         } else {
             std::memcpy(&key, word.data(), word.size());
         }
@@ -54,12 +38,45 @@ class WordCache {
         return key;
     }
 
-    // Prefetches the memory that `find` reads, and the vectors of the entries there.
+   private:
+    using Mask = std::array<std::uint64_t, 3>;
+
+    static constexpr std::array<Mask, kMaxBytes + 1> kMasks = [] {
+        std::array<Mask, kMaxBytes + 1> masks{};
+        for (std::size_t size = 0; size <= kMaxBytes; ++size)
+            for (std::size_t byte = 0; byte < size; ++byte)
+                masks[size][byte / 8] |= std::uint64_t{0xFF} << (8 * (byte % 8));
+        return masks;
+    }();
+};
+
+template <class Value>
+class WordCache {
+   public:
+    using Key = WordKey;
+
+    struct Entry {
+        Key key = {};  // key of size 0 in a free entry
+        std::uint32_t rows = 0;
+        std::uint32_t hash = 0;
+    };
+
+    // `width` is the number of values of a word.
+    explicit WordCache(std::size_t width) : width_(width) {
+        std::size_t buckets = 1;
+        for (; 4 * buckets * width * sizeof(Value) <= kBytes && shift_ > 64 - kMaxBits; buckets *= 2) --shift_;
+        entries_.resize(kWays * buckets);
+        values_.resize(kWays * buckets * width);
+    }
+
+    std::size_t width() const { return width_; }
+
+    // Prefetches the memory that `find` reads, and the values of the entries there.
     void prefetch(const Key& key) const {
         const std::size_t first = bucket(key);
         __builtin_prefetch(&entries_[first]);
-        __builtin_prefetch(&vectors_[first * dim_]);
-        __builtin_prefetch(&vectors_[(first + 1) * dim_]);
+        __builtin_prefetch(&values_[first * width_]);
+        __builtin_prefetch(&values_[(first + 1) * width_]);
     }
 
     // Returns the entry of a word, or null.
@@ -81,21 +98,13 @@ class WordCache {
         return &entries_[i];
     }
 
-    float* vector(const Entry* entry) {
-        return vectors_.data() + static_cast<std::size_t>(entry - entries_.data()) * dim_;
+    Value* values(const Entry* entry) {
+        return values_.data() + static_cast<std::size_t>(entry - entries_.data()) * width_;
     }
 
    private:
     static constexpr std::size_t kWays = 2, kMaxBits = 15;
     static constexpr std::size_t kBytes = std::size_t{1} << 23;
-
-    static constexpr std::array<Key, kMaxBytes + 1> kMasks = [] {
-        std::array<Key, kMaxBytes + 1> masks{};
-        for (std::size_t size = 0; size <= kMaxBytes; ++size)
-            for (std::size_t byte = 0; byte < size; ++byte)
-                masks[size].words[byte / 8] |= std::uint64_t{0xFF} << (8 * (byte % 8));
-        return masks;
-    }();
 
     std::size_t bucket(const Key& key) const {
         if (shift_ == 64) return 0;
@@ -103,11 +112,11 @@ class WordCache {
         return kWays * (((low ^ key.words[2]) * 0x9E3779B97F4A7C15U) >> shift_);
     }
 
-    std::size_t dim_;
+    std::size_t width_;
     std::size_t shift_ = 64;
     std::size_t turn_ = 0;
     std::vector<Entry> entries_;
-    std::vector<float> vectors_;
+    std::vector<Value> values_;
 };
 
 }  // namespace nmt_prep::fasttext

@@ -212,14 +212,23 @@ def check_writable(path: Path) -> None:
         beside.unlink()
 
 
+def write_bytes(path: Path, content: bytes) -> None:
+    """Writes a file atomically.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    with atomic_write(path) as beside:
+        beside.write_bytes(content)
+
+
 def write_json(path: Path, value: object) -> None:
     """Writes a value as JSON atomically; equal values give equal bytes.
 
     Bytes of file names that are not UTF-8, which Python holds as lone surrogates, are written as JSON escapes.
     """
     text = json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
-    with atomic_write(path) as beside:
-        beside.write_text(text, encoding="utf-8", errors="backslashreplace")
+    write_bytes(path, text.encode(errors="backslashreplace"))
 
 
 def parse_json(content: bytes | str) -> Any:

@@ -93,14 +93,9 @@ def configured_corpora(config: Config, lock: LockFile) -> list[CorpusSize]:
     return sizes_of_corpora
 
 
-def total(corpora: Sequence[CorpusSize], split: str | None = None) -> float:
-    """Returns the bytes of text of all corpora, or of the corpora of one split."""
-    return sum(corpus.bytes for corpus in corpora if split in (None, corpus.split))
-
-
-def pairs_of(text: float) -> int:
-    """Returns the approximate number of pairs in an amount of text."""
-    return round(text / BYTES_PER_PAIR)
+def total(corpora: Sequence[CorpusSize]) -> float:
+    """Returns the bytes of text of all corpora."""
+    return sum(corpus.bytes for corpus in corpora)
 
 
 _OUTSIDE = ("download", "publish")

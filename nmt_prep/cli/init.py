@@ -17,7 +17,7 @@ import langcodes
 import typer
 import yaml
 
-from nmt_prep.artefacts import atomic_write, writing
+from nmt_prep.artefacts import write_bytes, writing
 from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.interrupts import interruptible
 from nmt_prep.cli.options import STANDARD_OUTPUT, check_outputs
@@ -425,5 +425,4 @@ def _write(file: Path, corpora: _Corpora, clean: str, settings: Mapping[str, obj
     check_outputs(STANDARD_OUTPUT, read)
     with writing(file):
         file.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(file) as beside:
-            beside.write_text(text, encoding="utf-8")
+        write_bytes(file, text.encode())

@@ -23,6 +23,7 @@ from nmt_prep.sources.lockfile import lock_of
 with delayed_imports():
     from nmt_prep import checks, curriculum, estimates, runner, subwords
     from nmt_prep.cleaning import in_full
+    from nmt_prep.pipeline import forecast
     from nmt_prep.records import dataset_json
     from nmt_prep.reporting import tables
     from nmt_prep.stages import download
@@ -170,7 +171,7 @@ def _print_estimate(
         corpora = estimates.given_corpora(config, pairs)
     needs, text = estimates.estimate(config, corpora, machines), estimates.total(corpora)
     several = f"{machines.count:,} machines of {cores} cores" if machines.count > 1 else "one machine"
-    pairs = estimates.pairs_of(text)
+    pairs = round(text / forecast.BYTES_PER_PAIR)
     console.print(
         f"about {pairs:,} pairs, {filesize.decimal(int(text))} of text; {workers:,} workers on {several}",
         soft_wrap=True,

@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from _nmt_prep_core import split_lines
 
-from nmt_prep.artefacts import as_json, atomic_write, parse_json, parse_json_as
+from nmt_prep.artefacts import as_json, parse_json, parse_json_as, write_bytes
 from nmt_prep.digests import StepRange
 from nmt_prep.lines.chunks import raw_chunks
 from nmt_prep.sides import Side
@@ -128,8 +128,7 @@ class LinePart:
             OutputError: the part cannot be written.
         """
         content = json.dumps(as_json(self), ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode() + b"\n"
-        with atomic_write(path) as beside:
-            beside.write_bytes(content)
+        write_bytes(path, content)
         return hashlib.sha256(content).hexdigest()
 
     def read(

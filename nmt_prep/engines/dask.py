@@ -6,6 +6,7 @@ workers to others, and replaces dead workers of clusters that it started.
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -87,7 +88,7 @@ def cluster_options(settings: DaskSettings) -> dict[str, Any]:
     """Returns the arguments of Dask's class: from the section, and its ``options``, which override them."""
     cluster = settings.cluster
     assert cluster is not None
-    given = {key: _lists(value) for key, value in cluster.options.items()}
+    given = json.loads(json.dumps(cluster.options))  # lists, as in the file, not tuples
     share = settings.memory // cluster.workers
     if cluster.kind == "local":
         # Tasks keep within their share; Dask's own limits would kill a worker slightly above it.
@@ -127,15 +128,6 @@ def _environment(variables: Mapping[str, str], given: Any) -> Any:
     if isinstance(given, list):
         return [*({"name": name, "value": value} for name, value in variables.items()), *given]
     return {**variables, **(given or {})}
-
-
-def _lists(value: Any) -> Any:
-    """Converts tuples of a config back to lists, as in the file."""
-    if isinstance(value, tuple):
-        return [_lists(item) for item in value]
-    if isinstance(value, Mapping):
-        return {key: _lists(item) for key, item in value.items()}
-    return value
 
 
 class DaskEngine(ExecutorEngine):

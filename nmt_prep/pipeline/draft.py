@@ -19,12 +19,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from nmt_prep.artefacts import (
-    atomic_write,
     flush,
     flush_tree,
     is_partial,
     parse_json,
     remove_partial,
+    write_bytes,
     write_json,
     writing,
 )
@@ -175,8 +175,7 @@ def mark_output_directory(workspace: Workspace) -> None:
         if all(map(is_partial, there)):
             for path in there:  # left by a run that was killed here
                 path.unlink()
-            with atomic_write(root / MARKER) as beside:
-                beside.write_text(_MARKER_TEXT, encoding="utf-8")
+            write_bytes(root / MARKER, _MARKER_TEXT.encode())
 
 
 def note_made(private: Path, directory: str, files: Iterable[str]) -> None:

@@ -165,12 +165,16 @@ class TaskRunner:
 
     def run(self, pending: RoundTasks[T, R]) -> list[R]:
         """Returns the results of all tasks in order, running those that have none yet."""
-        results = self.notes.results(pending)
+        results, missing = self.known(pending)
         if results and not pending.round.by_all:
             self.progress.event("tasks_resumed", round=pending.round.name, done=len(results), total=len(pending.tasks))
-        missing = [task for task in pending.tasks if task.key not in results]
         results |= self.perform(pending, missing)
         return [results[task.key] for task in pending.tasks]
+
+    def known(self, pending: RoundTasks[T, R]) -> tuple[dict[str, R], list[T]]:
+        """Returns the results that are noted, by the keys of their tasks, and the tasks without one."""
+        results = self.notes.results(pending)
+        return results, [task for task in pending.tasks if task.key not in results]
 
     def perform(self, pending: RoundTasks[T, R], tasks: Sequence[T]) -> dict[str, R]:
         """Runs some tasks of a round; returns their results by key.
@@ -239,20 +243,15 @@ def run_share(rounds: Rounds[P], tasks: TaskRunner, share: Share) -> tuple[int, 
 
     def step(pending: RoundTasks[T, R]) -> list[R] | None:
         nonlocal ran, state
-        round_, results = pending.round, tasks.notes.results(pending)
+        round_, (results, missing) = pending.round, tasks.known(pending)
         if round_.name == share.round:
             # The total is of the whole round, so it does not apply to a share.
-            mine = replace(
-                pending,
-                round=replace(round_, work=partial(look_again, round_.work)),
-                tasks=pending.tasks[share.number :: share.of],
-                total=None,
-            )
-            missing = [task for task in mine.tasks if task.key not in results]
+            own = pending.tasks[share.number :: share.of]
+            mine = replace(pending, round=replace(round_, work=partial(look_again, round_.work)), tasks=own, total=None)
+            missing = [task for task in own if task.key not in results]
             results |= tasks.perform(mine, missing)
             ran, state = len(missing), _state(pending, results)
             return None
-        missing = [task for task in pending.tasks if task.key not in results]
         if missing and not round_.by_all:
             raise OutputError(
                 f"{len(missing)} of {len(pending.tasks)} {round_.name} tasks are not finished, and {share.round} needs "

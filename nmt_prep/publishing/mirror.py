@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from nmt_prep.artefacts import atomic_write, remove_partial, writing
+from nmt_prep.artefacts import atomic_write, remove_partial, write_bytes, writing
 from nmt_prep.digests import DigestCache
 from nmt_prep.errors import DownloadError, OutputError
 from nmt_prep.progress import Meter, Progress
@@ -85,14 +85,14 @@ def _fetch_missing(
             f"{root} contains files that were not fetched and would be overwritten: {some_of(foreign)}; fetch "
             "into another directory, or move them away"
         )
-    _write(begun, Publication(publication.number, dict.fromkeys(ours | wanted.keys())).as_bytes())
+    write_bytes(begun, Publication(publication.number, dict.fromkeys(ours | wanted.keys())).as_bytes())
     _remove(manifest)
     for directory in {name.partition("/")[0] for name in wanted}:
         remove_partial(root / directory)
     _fetch_all(store, root, {name: wanted[name] for name in missing}, digests, progress)
     for name in ours - wanted.keys():
         _remove(root / name)
-    _write(manifest, publication.as_bytes())
+    write_bytes(manifest, publication.as_bytes())
     _remove(begun)
 
 
@@ -129,11 +129,6 @@ def _intact(path: Path, file: PublishedFile, digests: DigestCache) -> bool:
 def _content(path: Path) -> bytes | None:
     with writing(path):
         return path.read_bytes() if path.exists() else None
-
-
-def _write(path: Path, content: bytes) -> None:
-    with atomic_write(path) as beside:
-        beside.write_bytes(content)
 
 
 def _remove(path: Path) -> None:

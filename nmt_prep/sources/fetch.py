@@ -155,9 +155,11 @@ class Fetcher:
             with self._progress.meter(label, answer.total, "bytes") as meter:
                 sha256 = partial.take(answer, meter, self._limits, self._pace)
         self._check_size(address, partial, answer)
-        self._check_content(address, partial, sha256, expected, resumed=answer.start > 0)
-        if expected is None:
-            self._check_integrity(address, partial, label, resumed=answer.start > 0)
+        if fault := self._fault(partial, sha256, expected, label):
+            partial.drop()
+            if answer.start > 0:
+                raise RestartError(f"{shown(address)}: {fault}; some bytes are from an earlier attempt")
+            raise DownloadError(f"{shown(address)}: {fault}")
         time = self._clock.today().strftime("%Y-%m-%dT%H:%M:%SZ")
         etag = None if (answer.etag or "").startswith("W/") else answer.etag
         return Fetched(partial.path, sha256, partial.size, shown(answer.url), etag, time)
@@ -193,48 +195,39 @@ class Fetcher:
             f"{shown(address)}: the connection ended after {partial.size} of {answer.total} bytes; try again later"
         )
 
-    def _check_content(
-        self, address: str, partial: Partial, sha256: str, expected: Expected | None, *, resumed: bool
-    ) -> None:
+    def _fault(self, partial: Partial, sha256: str, expected: Expected | None, label: str) -> str:
+        """Returns what is wrong with a fetched file, and what to do about it; empty if nothing is.
+
+        Without an expected digest, an archive must be sound, before its digest is recorded as the expected one.
+        """
         if expected is not None and sha256 == expected.sha256:
-            return
+            return ""
         with partial.path.open("rb") as file:
             head = file.read(4096)
-        fault: DownloadError | None = None
         if looks_like_html(head):
-            fault = DownloadError(f"{shown(address)}: an HTML page, not a corpus{first_words(head)}; check the url")
-        elif expected is not None:
-            message = f"{shown(address)}: expected SHA-256 {expected.sha256}, found {sha256} ({partial.size} bytes)"
-            fault = DownloadError(f"{message}; the file was changed or damaged there: {expected.advice}")
-            if resumed:
-                fault = RestartError(f"{message}, some of them from an earlier attempt; try again")
-        elif not head:
-            fault = DownloadError(f"{shown(address)}: the file there is empty; check the url, or use another mirror")
-        if fault is not None:
-            partial.drop()
-            raise fault
+            return f"an HTML page, not a corpus{first_words(head)}; check the url"
+        if expected is not None:
+            what = f"expected SHA-256 {expected.sha256}, found {sha256} ({partial.size} bytes)"
+            return f"{what}; the file was changed or damaged there: {expected.advice}"
+        if not head:
+            return "the file there is empty; check the url, or use another mirror"
+        if damage := self._damage_of(partial.path, label):
+            return (
+                f"all {partial.size:,} bytes were received, but the file is damaged ({damage}); it is damaged on the "
+                "server or was damaged in transit, and is deleted: run again later, or use another mirror"
+            )
+        return ""
 
-    def _check_integrity(self, address: str, partial: Partial, label: str, *, resumed: bool) -> None:
-        """Checks that an archive is sound, before its digest is recorded as the expected one."""
+    def _damage_of(self, path: Path, label: str) -> str:
         if self._damage is None:
-            return
+            return ""
         with self._progress.meter(f"test {label}", None, "bytes") as meter:
 
             def advance(size: int) -> None:
                 self._stop.check()
                 meter.advance(size)
 
-            damage = self._damage(partial.path, advance)
-        if damage:
-            size = partial.size
-            partial.drop()
-            message = f"{shown(address)}: all {size:,} bytes were received, but the file is damaged ({damage})"
-            if resumed:
-                raise RestartError(f"{message}; some of them came from an earlier attempt; try again")
-            raise DownloadError(
-                f"{message}; it is damaged on the server or was damaged in transit, and is deleted: run again later, "
-                "or use another mirror"
-            )
+            return self._damage(path, advance)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from nmt_prep import __version__
-from nmt_prep.artefacts import as_json, atomic_write
+from nmt_prep.artefacts import as_json, write_bytes
 from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.health.judging import encoded_warnings
@@ -58,15 +58,14 @@ class Report(Stage[NoOutput, None]):
         observed = observed_warnings(job, self.inputs(job.config))
         summary = summarise(job, info, [*observed, *((self.name, warning) for warning in warnings)])
         texts = {
-            "summary.json": json.dumps(summary, ensure_ascii=False, indent=1)
-            + "\n",  # unsorted: corpora keep the order of the config
+            # Unsorted: corpora keep the order of the config.
+            "summary.json": f"{json.dumps(summary, ensure_ascii=False, indent=1)}\n",
             "summary.txt": render_text(summary),
             "index.html": render_page(summary),
         }
         for name, text in texts.items():
-            with atomic_write(job.directory / name) as beside:
-                # Bytes of file names that are not UTF-8 are written as escapes.
-                beside.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
+            # Bytes of file names that are not UTF-8 are written as escapes.
+            write_bytes(job.directory / name, text.encode(errors="backslashreplace"))
         pairs = sum(split.pairs for split in info.splits.values())
         return Result(NoOutput(), Counts(pairs_in=pairs, pairs_out=pairs), observed=Warnings(warnings))
 

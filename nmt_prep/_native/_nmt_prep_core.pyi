@@ -870,6 +870,29 @@ def type_lines(
     chances: Sequence[tuple[int, float]],
     spaces: bool,
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.uint8], npt.NDArray[np.int64]]: ...
+def title_lines(
+    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]: ...
+def tag_lines(
+    source: tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]],
+    target: tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]],
+    links: tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]],
+    keys: npt.NDArray[np.uint64],
+    probability: float,
+    shares: tuple[float, float, float],
+    form: tuple[str, str, str],
+    source_first: bool,
+    is_icu: tuple[bool, bool],
+    ranges: Sequence[tuple[int, int]],
+    spaces: bool,
+) -> tuple[
+    npt.NDArray[np.uint8],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.uint8],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.uint8],
+    npt.NDArray[np.int64],
+]: ...
 
 # health.cpp
 def line_hashes(data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]: ...

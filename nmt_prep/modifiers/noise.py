@@ -8,7 +8,7 @@ import pyarrow as pa
 from nmt_prep.modifiers.block import ADDED_KEY, Block, LineModifier, check_range, spans_of
 from nmt_prep.modifiers.draws import Draws, mixed
 
-_RANGES = (
+RANGES = (
     (0x0020, 0x007F), (0x00A0, 0x00FF), (0x0370, 0x03FF), (0x0400, 0x04FF), (0x0530, 0x058F), (0x0590, 0x05FF),
     (0x0600, 0x06FF), (0x0900, 0x097F), (0x0980, 0x09FF), (0x0A80, 0x0AFF), (0x0E00, 0x0E7F), (0x1000, 0x109F),
     (0x10A0, 0x10FF), (0x1780, 0x17FF), (0x3040, 0x309F), (0x30A0, 0x30FF), (0x4E00, 0x9FFF), (0xAC00, 0xD7AF),
@@ -19,7 +19,7 @@ _RANGES = (
 
 def random_words(draws: Draws, shortest: int, longest: int, most: int) -> list[str]:
     """Returns up to ``most`` words of equal length, of characters of one block of Unicode."""
-    length, (first, last) = draws.randint(shortest, longest), draws.choice(_RANGES)
+    length, (first, last) = draws.randint(shortest, longest), draws.choice(RANGES)
     return ["".join(chr(draws.randrange(first, last)) for _ in range(length)) for _ in range(draws.randint(1, most))]
 
 

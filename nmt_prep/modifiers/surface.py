@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+import string
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from _nmt_prep_core import title_lines
 
+from nmt_prep.columns import TextColumn
 from nmt_prep.modifiers.block import Block
 from nmt_prep.modifiers.draws import Draws
 from nmt_prep.modifiers.words import NO_LABEL, Part, Rewritten, WordModifier, WordPair, Words
-
-_SPACED = re.compile(r"\S+", re.ASCII)
-"""A word between spaces. A no-break space is within a word."""
-
-_LETTER = re.compile("[A-Za-z]")
 
 _MOVING = "[\u0345\u24b6-\u24e9]"
 """The characters whose case decides where words of the aligner begin (RE2).
@@ -35,22 +32,20 @@ class _CaseModifier(WordModifier):
         if not len(places):
             return block
         drawn = block.taken(places)
-        # One call for all lines: case never depends on text across a line end.
-        sides = [self.change("\n".join(side.to_pylist())).split("\n") for side in (drawn.source, drawn.target)]
+        source, target = self.change(drawn.source), self.change(drawn.target)
         if block.links is not None and block.units == "words":
             moving = [pc.match_substring_regex(side, _MOVING) for side in (drawn.source, drawn.target)]
             moved = np.flatnonzero(pc.or_(*moving).to_numpy(zero_copy_only=False))
             drawn = self.rewritten(drawn, moved, [Draws(0)] * len(moved))
-        source, target = (pa.array(side, pa.large_string()) for side in sides)
         return block.with_columns(places, source, target, drawn.links)
 
-    def change(self, lines: str) -> str:
-        """Returns lines with line ends between them in another case."""
+    def change(self, lines: pa.LargeStringArray) -> pa.LargeStringArray:
+        """Returns lines in another case."""
         raise NotImplementedError
 
     def changed(self, before: str, character: str) -> str:
         """Returns a character in another case, given the one before it."""
-        return self.change(character)
+        raise NotImplementedError
 
     def rewrite(self, pair: WordPair, draws: Draws) -> Rewritten:
         """Returns the pair with each character changed by itself, to find the words of its links."""
@@ -66,34 +61,43 @@ class _CaseModifier(WordModifier):
             at += len(character.encode())
 
 
+def _together(lines: pa.LargeStringArray, change: Callable[[str], str]) -> pa.LargeStringArray:
+    """Changes all lines in one call: case never depends on text across a line end."""
+    return pa.array(change("\n".join(lines.to_pylist())).split("\n"), pa.large_string())
+
+
 class UpperCase(_CaseModifier):
     """Makes all letters of both sides upper case."""
 
-    def change(self, lines: str) -> str:
+    def change(self, lines: pa.LargeStringArray) -> pa.LargeStringArray:
         """Returns lines in upper case."""
-        return lines.upper()
+        return _together(lines, str.upper)
+
+    def changed(self, before: str, character: str) -> str:
+        """Returns the character in upper case."""
+        return character.upper()
 
 
 class LowerCase(_CaseModifier):
     """Makes all letters of both sides lower case."""
 
-    def change(self, lines: str) -> str:
+    def change(self, lines: pa.LargeStringArray) -> pa.LargeStringArray:
         """Returns lines in lower case."""
-        return lines.lower()
+        return _together(lines, str.lower)
+
+    def changed(self, before: str, character: str) -> str:
+        """Returns the character in lower case."""
+        return character.lower()
 
 
 class TitleCase(_CaseModifier):
-    """Makes the first letter of each word upper case, with one space between words."""
+    """Makes the first letter of each word upper case, with one space between words; text without case stays."""
 
-    def change(self, lines: str) -> str:
-        """Returns the lines with first letters in upper case; those without letters of a case stay."""
-        return "\n".join(
-            " ".join([word[0].upper() + word[1:] for word in _SPACED.findall(line)])
-            if _LETTER.search(line) or line.upper() != line.lower()
-            else line
-            for line in lines.split("\n")
-        )
+    def change(self, lines: pa.LargeStringArray) -> pa.LargeStringArray:
+        """Returns lines with first letters in upper case."""
+        column = TextColumn.from_arrow(lines)
+        return TextColumn(*title_lines(column.data, column.offsets)).to_arrow()
 
     def changed(self, before: str, character: str) -> str:
         """Returns the character in upper case if it begins a word between spaces."""
-        return character if _SPACED.match(before) else character.upper()
+        return character.upper() if before in string.whitespace else character

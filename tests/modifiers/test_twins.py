@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from itertools import accumulate
 from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from _nmt_prep_core import TYPOS, parse_links, rewrite_pairs, type_lines
+from _nmt_prep_core import TYPOS, parse_links, rewrite_pairs, tag_lines, title_lines, type_lines
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import InvalidTextError
-from nmt_prep.modifiers.block import Units
+from nmt_prep.modifiers.block import Line, Units
 from nmt_prep.modifiers.draws import Draws
+from nmt_prep.modifiers.noise import RANGES
 from tests.conftest import examples
 from tests.reference import modifiers as twin
 
@@ -115,6 +117,51 @@ def test_typos_of_characters_whose_case_is_special() -> None:
                     (column.data, column.offsets), None, np.array([key], np.uint64), [(TYPOS.index(kind), 1)], True
                 )[0]
                 assert bytes(data).decode() == twin.with_typos(text, None, {kind: 1}, Draws(key, 1), "spaced")[0]
+
+
+@settings(max_examples=examples(200))
+@given(st.lists(st.text("aKéßǆ1 \u0345\u4e00ⓐﬁ\u00a0", max_size=8), min_size=1))
+def test_titles(lines: list[str]) -> None:
+    column = TextColumn.from_strings(lines)
+    made = TextColumn(*title_lines(column.data, column.offsets)).to_arrow().to_pylist()
+    assert made == [twin.title(line) for line in lines]
+
+
+WORDS = st.sampled_from(["a", "b1", "é.", "▁", "\u4e00\u4e8c", "c-d"])
+SENTENCES = st.lists(WORDS, max_size=8).map(" ".join)
+SHARES = st.sampled_from([(1, 0, 0), (0, 1, 0), (0, 0, 1), (0.3, 0.3, 0.4), (0.5, 0, 0.5), (0.9, 0.1, 1)])
+SHARE = st.sampled_from([0.1, 0.5, 1.0])
+TEMPLATES = st.sampled_from(["{src} [{trg}]", "{trg}{src}", "<é {trg} | {src}>"])
+
+
+@settings(max_examples=examples(400))
+@given(
+    st.data(), SENTENCES, SENTENCES, SHARES, TEMPLATES, st.sampled_from([0.1, 0.5, 1.0]), st.integers(0, 2**63), UNITS
+)
+def test_tags(
+    data: st.DataObject,
+    source: str,
+    target: str,
+    shares: tuple[float, float, float],
+    template: str,
+    probability: float,
+    key: int,
+    units: Units,
+) -> None:
+    sizes = [max(len(twin.spans_of(side, units)), 1) for side in (source, target)]
+    wrong = data.draw(st.sampled_from([0, 0, 0, 3]))
+    numbers = [st.integers(0, size - 1 + wrong) for size in sizes]
+    links = " ".join(f"{s}-{t}" for s, t in data.draw(st.lists(st.tuples(*numbers), max_size=8)))
+    icu = data.draw(st.tuples(st.booleans(), st.booleans()))
+    before, first, between, _, after = re.split(r"(\{src\}|\{trg\})", template)
+    columns = [TextColumn.from_strings([text]) for text in (source, target, links)]
+    views = [(column.data, column.offsets) for column in columns]
+    form, spaced = (before, between, after), units == "spaced"
+    made = tag_lines(
+        *views, np.array([key], np.uint64), probability, shares, form, first == "{src}", icu, RANGES, spaced
+    )
+    expected = twin.Tags(probability, template, shares, icu).edit(Line(source, target, links), Draws(key), units)
+    assert [bytes(text).decode() for text in made[::2]] == list(expected)
 
 
 @pytest.mark.parametrize(

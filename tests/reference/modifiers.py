@@ -1,16 +1,19 @@
-"""Readable twins of the native functions for modifiers: text with labelled words, and typos, one line at a time."""
+"""Readable twins of the native functions for modifiers: labelled words, titles, typos and tags, line by line."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from itertools import count
 from typing import TypeAlias
 
 import numpy as np
 from _nmt_prep_core import word_spans
 
-from nmt_prep.modifiers.block import Units
+from nmt_prep.modifiers.block import Line, Units
 from nmt_prep.modifiers.draws import Draws
+from nmt_prep.modifiers.noise import random_words
 
 Spans: TypeAlias = list[tuple[int, int]]
 Pairs: TypeAlias = list[tuple[int, int]]
@@ -194,6 +197,13 @@ _CHANGES: dict[str, Callable[[str, int, Draws], Change]] = {
 }
 
 
+def title(line: str) -> str:
+    """Returns a line whose words begin with upper case; the same one without letters of a case."""
+    if line.upper() == line.lower():
+        return line
+    return " ".join(word[0].upper() + word[1:] for word in SPACED.findall(line))
+
+
 def with_typos(
     source: str, links: str | None, kinds: dict[str, float], draws: Draws, units: Units
 ) -> tuple[str, str | None]:
@@ -237,3 +247,121 @@ def _relinked(links: str, texts: tuple[str, str], at: int, removed: int, added: 
         beside = [word for word in (gone - 1, gone + 1) if word in places]
         places[gone] = places[draws.choice(beside)][:1] if beside else []
     return followed(pairs, places, {pair[1]: [pair[1]] for pair in pairs})
+
+
+class Tags:
+    """Tags of single pairs: shares of the modes augment, replace and tag, and whether sides have tokens of ICU."""
+
+    def __init__(
+        self, probability: float, template: str, shares: tuple[float, float, float], icu: tuple[bool, bool]
+    ) -> None:
+        self.probability, self.template, self.icu = probability, re.split(r"(\{src\}|\{trg\})", template), icu
+        self.modes = [(name, share) for name, share in zip(("augment", "replace", "tag"), shares, strict=True) if share]
+
+    def edit(self, line: Line, draws: Draws, units: Units) -> Line:
+        """Returns the pair with some words changed; the same one if its links are wrong."""
+        source, target, links = line
+        try:
+            pairs = parsed(links or "")
+        except ValueError:
+            return line
+        words = spans_of(source, units), spans_of(target, units)
+        if not all(0 <= s < len(words[0]) and 0 <= t < len(words[1]) for s, t in pairs):
+            return line
+        changes = _Changes(pairs, self.template)
+        for s, t in _candidates(line, pairs, words):
+            if draws.random() < self.probability:
+                self._change(changes, line, (s, t), words, draws)
+        if not changes.source:
+            return line
+        texts, places = [], []
+        for text, spans, edits in zip((source, target), words, (changes.source, changes.target), strict=True):
+            made, labels = assembled(text, labels_of(text, spans), _parts(text, spans, edits))
+            texts.append(made)
+            places.append(words_by_label(made, labels, units))
+        return Line(texts[0], texts[1], followed(changes.links, *places))
+
+    def _change(
+        self, changes: _Changes, line: Line, link: tuple[int, int], words: tuple[Spans, Spans], draws: Draws
+    ) -> None:
+        """Changes the words of a link, as a mode that is drawn says."""
+        mode = self.modes[0][0]
+        if len(self.modes) > 1:
+            drawn = draws.random()
+            sums = np.cumsum([share for _, share in self.modes])
+            mode = self.modes[int(np.searchsorted(sums, drawn, side="right"))][0]
+        if mode == "tag":
+            begin, end = words[1][link[1]]
+            changes.tag(link, words[0][link[0]], [line.target[begin:end]])
+        elif mode == "replace":
+            changes.replace(link, words[0][link[0]], random_words(draws, 2, 10, 3))
+        else:
+            changes.augment(link, words, random_words(draws, 2, 10, 3), line, self.icu)
+
+
+def _candidates(line: Line, pairs: Pairs, words: tuple[Spans, Spans]) -> Pairs:
+    """Returns the links of words that have one link each and differ, from left to right."""
+    sources, targets = (Counter(side) for side in zip(*pairs, strict=True)) if pairs else (Counter(), Counter())
+    single = sorted(pair for pair in pairs if sources[pair[0]] == 1 == targets[pair[1]])
+    return [(s, t) for s, t in single if line.source[slice(*words[0][s])] != line.target[slice(*words[1][t])]]
+
+
+class _Changes:
+    """Changes of the words of a pair, and its links between labels: numbers of words, and higher ones of new words.
+
+    Attributes:
+        source: what replaces words of the source, by number.
+        target: the same of the target.
+        links: the links.
+    """
+
+    def __init__(self, pairs: Pairs, template: list[str]) -> None:
+        self.source, self.target = dict[int, list[Part]](), dict[int, list[Part]]()
+        self.links, self._template, self._labels = list(pairs), template, count(NEW_WORDS)
+
+    def tag(self, link: tuple[int, int], word: tuple[int, int], hint: list[str]) -> None:
+        """Puts the template in place of the source word; the hint is linked with the target word."""
+        label = next(self._labels)
+        self.source[link[0]] = self._filled(word, [(" ".join(hint), label)])
+        self.links.append((label, link[1]))
+
+    def replace(self, link: tuple[int, int], word: tuple[int, int], texts: list[str]) -> None:
+        """Puts random words in place of the target word, and the template with them in place of the source word."""
+        labels = [next(self._labels) for _ in texts]
+        spaced = [part for text, label in zip(texts, labels, strict=True) for part in ((" ", -1), (text, label))][1:]
+        self.source[link[0]] = self._filled(word, list(spaced))
+        self.target[link[1]] = list(spaced)
+        self.links += [(link[0], label) for label in labels] + [(label, label) for label in labels]
+
+    def augment(
+        self, link: tuple[int, int], words: tuple[Spans, Spans], texts: list[str], line: Line, icu: tuple[bool, bool]
+    ) -> None:
+        """Inserts random words after the words of a link."""
+        labels = [next(self._labels) for _ in texts]
+        self.links += [(label, label) for label in labels]
+        for text, spans, number, edits, mark in zip(
+            line[:2], words, link, (self.source, self.target), icu, strict=True
+        ):
+            inserted: list[Part] = [spans[number]]
+            for random, label in zip(texts, labels, strict=True):
+                inserted += [(" ▁ " if mark else " ", -1), (random, label)]
+            rest = text[spans[number][1] :]
+            if mark and rest and not rest.startswith(" ▁"):
+                inserted.append((" ▁", -1))
+            elif not mark and rest and not rest[0].isspace():
+                inserted.append((" ", -1))
+            edits[number] = inserted
+
+    def _filled(self, word: tuple[int, int], hint: list[Part]) -> list[Part]:
+        filled = list[Part]()
+        for text in self._template:
+            filled += [word] if text == "{src}" else hint if text == "{trg}" else [(text, -1)]
+        return filled
+
+
+def _parts(text: str, spans: Spans, edits: dict[int, list[Part]]) -> list[Part]:
+    parts, done = list[Part](), 0
+    for number in sorted(edits):
+        parts += [(done, spans[number][0]), *edits[number]]
+        done = spans[number][1]
+    return [*parts, (done, len(text))]

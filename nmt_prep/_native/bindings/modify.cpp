@@ -1,10 +1,13 @@
-// Bindings of modifiers: pairs made of parts of others, and typos.
+// Bindings of modifiers: pairs made of parts of others, typos, titles and tags.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -12,6 +15,8 @@
 
 #include "arrays.h"
 #include "modify/labels.h"
+#include "modify/tags.h"
+#include "modify/title.h"
 #include "modify/typos.h"
 #include "text.h"
 
@@ -68,6 +73,47 @@ auto type_lines(const TextArrays& lines, const std::optional<TextArrays>& links,
                       own_by_numpy(std::move(made.links.data)), own_by_numpy(std::move(made.links.offsets)));
 }
 
+auto title_lines(const ByteArray& data, const Int64Array& offsets) {
+    const TextView text = text_view(data, offsets);
+    align::OwnedText made;
+    {
+        const nb::gil_scoped_release unlocked;
+        made = modify::title_lines(text);
+    }
+    return std::tuple(own_by_numpy(std::move(made.data)), own_by_numpy(std::move(made.offsets)));
+}
+
+// Returns lines and offsets of sources, targets and links. `form` has the three texts of the form; `ranges` are those
+// of characters.
+auto tag_lines(const TextArrays& source, const TextArrays& target, const TextArrays& links, const KeyArray& keys,
+               double probability, const std::tuple<double, double, double>& shares,
+               const std::tuple<std::string, std::string, std::string>& form, bool source_first,
+               std::pair<bool, bool> is_icu, const std::vector<std::pair<std::uint32_t, std::uint32_t>>& ranges,
+               bool spaces) {
+    const auto view = [](const TextArrays& lines) { return text_view(std::get<0>(lines), std::get<1>(lines)); };
+    const modify::LinkedLines lines{view(source), view(target), view(links)};
+    modify::TagOptions options{probability,
+                               {std::get<0>(shares), std::get<1>(shares), std::get<2>(shares)},
+                               {std::get<0>(form), std::get<1>(form), std::get<2>(form)},
+                               source_first,
+                               {is_icu.first, is_icu.second},
+                               {},
+                               spaces};
+    for (const auto& [first, end] : ranges) {
+        if (first >= end || end > 0x110000 || (first < 0xE000 && end > 0xD800))
+            throw nb::value_error("a range has no characters, or surrogates");
+        options.ranges.emplace_back(first, end);
+    }
+    modify::TaggedLines made;
+    {
+        const nb::gil_scoped_release unlocked;
+        made = modify::tag_lines(lines, {keys.data(), keys.size()}, options);
+    }
+    return std::tuple(own_by_numpy(std::move(made.source.data)), own_by_numpy(std::move(made.source.offsets)),
+                      own_by_numpy(std::move(made.target.data)), own_by_numpy(std::move(made.target.offsets)),
+                      own_by_numpy(std::move(made.links.data)), own_by_numpy(std::move(made.links.offsets)));
+}
+
 nb::tuple typo_names() {
     nb::list names;
     for (const std::string_view name : modify::kTypos) names.append(nb::str(name.data(), name.size()));
@@ -81,6 +127,10 @@ void bind_modify(nb::module_& module) {
                nb::arg("offsets"), nb::arg("spaces"));
     module.def("type_lines", type_lines, nb::arg("lines"), nb::arg("links").none(), nb::arg("keys"), nb::arg("chances"),
                nb::arg("spaces"));
+    module.def("title_lines", title_lines, nb::arg("data"), nb::arg("offsets"));
+    module.def("tag_lines", tag_lines, nb::arg("source"), nb::arg("target"), nb::arg("links"), nb::arg("keys"),
+               nb::arg("probability"), nb::arg("shares"), nb::arg("form"), nb::arg("source_first"), nb::arg("is_icu"),
+               nb::arg("ranges"), nb::arg("spaces"));
     module.attr("TYPOS") = typo_names();
 }
 

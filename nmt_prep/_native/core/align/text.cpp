@@ -13,11 +13,6 @@ namespace {
 constexpr std::size_t kRunPairs = 4096;
 constexpr std::size_t kMostDigits = 11;  // digits of a number, with its sign
 
-void append(OwnedText& text, std::string_view line) {
-    text.data.insert(text.data.end(), line.begin(), line.end());
-    text.offsets.push_back(static_cast<std::int64_t>(text.data.size()));
-}
-
 // Writes the links of consecutive pairs, and the end of each line in `ends`, relative to the first.
 void write_links(const LinkRows& rows, std::size_t first, std::size_t last, std::string_view end,
                  std::vector<std::uint8_t>& text, std::int64_t* ends) {
@@ -81,8 +76,8 @@ std::optional<UnevenLine> split_columns(const SpacedLines& lines, std::string_vi
         for (std::size_t next = 0; (next = rest.find(mark, next)) != std::string_view::npos; next += mark.size())
             ++columns;
         if (columns > 2) return UnevenLine{i, columns};
-        append(source, line.substr(0, at));
-        append(target, rest);
+        source.append(line.substr(0, at));
+        target.append(rest);
     }
     return std::nullopt;
 }

@@ -15,6 +15,11 @@ namespace nmt_prep::align {
 struct OwnedText {
     std::vector<std::uint8_t> data;
     std::vector<std::int64_t> offsets{0};
+
+    void append(std::string_view line) {
+        data.insert(data.end(), line.begin(), line.end());
+        offsets.push_back(static_cast<std::int64_t>(data.size()));
+    }
 };
 
 // Pairs of a source number and a target number, one after the other; line i has the pairs [offsets[i], offsets[i + 1]).

@@ -18,16 +18,6 @@ std::span<const LabelledWord> with_label(std::span<const LabelledWord> words, st
     return {found.begin(), found.end()};
 }
 
-std::string_view line_of(const TextView& lines, std::size_t i) {
-    check_utf8(lines, i);
-    return {reinterpret_cast<const char*>(lines.line(i)), lines.size(i)};
-}
-
-void append_line(std::string_view line, align::OwnedText& text) {
-    text.data.insert(text.data.end(), line.begin(), line.end());
-    text.offsets.push_back(static_cast<std::int64_t>(text.data.size()));
-}
-
 void check(const PartColumn& column, std::size_t lines) {
     const bool fits = column.lines.lines == lines && column.offsets.size() == lines + 1 &&
                       column.begins.size() == column.ends.size() && column.begins.size() == column.labels.size() &&
@@ -135,8 +125,8 @@ RewrittenPairs rewrite_pairs(const PartColumn& source, const PartColumn& target,
     Assembler left(spaces), right(spaces);
     std::vector<Part> parts;
     for (std::size_t i = 0; i < lines; ++i) {
-        append_line(left.assemble(line_of(source.lines, i), parts_of(source, i, parts)), made.source);
-        append_line(right.assemble(line_of(target.lines, i), parts_of(target, i, parts)), made.target);
+        made.source.append(left.assemble(checked_line(source.lines, i), parts_of(source, i, parts)));
+        made.target.append(right.assemble(checked_line(target.lines, i), parts_of(target, i, parts)));
         const auto first = static_cast<std::size_t>(links.offsets[i]),
                    last = static_cast<std::size_t>(links.offsets[i + 1]);
         follow_links(links.links.subspan(2 * first, 2 * (last - first)), left.words(), right.words(), made.links.links);

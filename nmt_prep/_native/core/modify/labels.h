@@ -16,6 +16,12 @@
 
 namespace nmt_prep::modify {
 
+// Returns a line. Throws InvalidTextError unless it is UTF-8.
+inline std::string_view checked_line(const TextView& lines, std::size_t i) {
+    check_utf8(lines, i);
+    return {reinterpret_cast<const char*>(lines.line(i)), lines.size(i)};
+}
+
 // A place in the new words of a line: the label of some of their characters, and the number of the word.
 struct LabelledWord {
     std::int32_t label;

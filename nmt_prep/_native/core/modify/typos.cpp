@@ -266,11 +266,6 @@ void Typist::type(std::string& line, std::string* links, Draws draws) {
     }
 }
 
-void append_line(const std::string& line, align::OwnedText& text) {
-    text.data.insert(text.data.end(), line.begin(), line.end());
-    text.offsets.push_back(static_cast<std::int64_t>(text.data.size()));
-}
-
 }  // namespace
 
 TypedLines type_lines(const TextView& lines, const std::optional<TextView>& links, std::span<const std::uint64_t> keys,
@@ -281,12 +276,11 @@ TypedLines type_lines(const TextView& lines, const std::optional<TextView>& link
     Typist typist(chances, spaces);
     std::string line, linked;
     for (std::size_t i = 0; i < lines.lines; ++i) {
-        check_utf8(lines, i);
-        line.assign(reinterpret_cast<const char*>(lines.line(i)), lines.size(i));
-        if (links) linked.assign(reinterpret_cast<const char*>(links->line(i)), links->size(i));
+        line = checked_line(lines, i);
+        if (links) linked = checked_line(*links, i);
         typist.type(line, links ? &linked : nullptr, Draws(keys[i], 1));
-        append_line(line, made.text);
-        if (links) append_line(linked, made.links);
+        made.text.append(line);
+        if (links) made.links.append(linked);
     }
     return made;
 }

@@ -19,7 +19,6 @@ from nmt_prep.cleaning.presets import effective_dedup
 from nmt_prep.config import Config, Corpus
 from nmt_prep.config.pairs import LanguagePair
 from nmt_prep.corpora.parts import PairFile, other_columns
-from nmt_prep.digests import sha256_of
 from nmt_prep.errors import VocabularyError
 from nmt_prep.outputs import RunFacts, kind_of, wanted_outputs
 from nmt_prep.pipeline.manifest import Counts, Manifest, differences
@@ -30,7 +29,6 @@ from nmt_prep.records.dataset_json import (
     DATASET_FILE,
     CorpusInfo,
     DatasetInfo,
-    DocumentsInfo,
     InputInfo,
     LanguageCodes,
     PairStats,
@@ -41,7 +39,7 @@ from nmt_prep.records.dataset_json import (
     load_dataset_info,
     write_dataset_info,
 )
-from nmt_prep.records.documents import TABLE_BYTES, documents_path, shuffle_of
+from nmt_prep.records.documents import shuffle_of
 from nmt_prep.records.index import index_path
 from nmt_prep.records.plan import ShardPlan, shard_name
 from nmt_prep.records.text import LINKS, Columns
@@ -50,7 +48,7 @@ from nmt_prep.reporting.sample import CorpusSample
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.align import Align, aligned_splits
-from nmt_prep.stages.encode_documents import FIND, ORDER, order_splits
+from nmt_prep.stages.encode_documents import FIND, ORDER, document_settings, documents_info, order_splits, tables_of
 from nmt_prep.stages.encode_tasks import (
     ENCODE,
     SHUFFLE,
@@ -123,7 +121,7 @@ class Encode(Stage[EncodeOutput, Made]):
             return None
         info = load_dataset_info(records)
         corpora = {split: _with_licences(job.config.directed(split), listed) for split, listed in info.corpora.items()}
-        updated = {"input": _input_info(job.config), "corpora": corpora, "documents": _documents_info(job)}
+        updated = {"input": _input_info(job.config), "corpora": corpora, "documents": documents_info(job)}
         info = info.model_copy(update=updated)
         write_dataset_info(job.directory, info)
         digests = {name: digest for name, digest in earlier.files.items() if name != DATASET_FILE}
@@ -141,7 +139,7 @@ class Encode(Stage[EncodeOutput, Made]):
             for split, listed in parts.items()
         }
         if job.config.documents is not None:
-            _documents_info(job)  # checks the separator
+            documents_info(job)  # checks the separator
             yield from order_splits(job, parts, plans)
         total = sum(plan.rows for plan in plans.values())
         spills = list(_spill_tasks(job, parts, plans))
@@ -167,9 +165,8 @@ class Encode(Stage[EncodeOutput, Made]):
             digests[shard.file] = shard.sha256
             digests[str(index_path(shard.file))] = shard.index.sha256
             digests |= {str(column_path(shard.file, name)): info.sha256 for name, info in shard.columns.items()}
-        tables = [] if job.config.documents is None else [documents_path(job.directory, split) for split in splits]
-        digests |= {str(path.relative_to(job.directory)): sha256_of(path) for path in tables}
-        documents = {"documents": sum(path.stat().st_size // TABLE_BYTES for path in tables)} if tables else {}
+        tables, documents = tables_of(job, splits)
+        digests |= tables
         total = Counts(pairs_in=pairs, pairs_out=pairs, other={**tokens, **documents})
         pairs_of = {corpus.name: corpus.pair for corpus in job.config.directed("train") if corpus.pair is not None}
         profile = profile_of(encoded, built_vocabularies(job), pairs_of)
@@ -251,7 +248,7 @@ def _describe(job: Job, splits: Mapping[str, SplitInfo]) -> DatasetInfo:
         corpora=corpora,
         splits={split: counts.with_pairs(corpora[split]) for split, counts in splits.items()},
         columns=columns_of(config),
-        documents=_documents_info(job),
+        documents=documents_info(job),
     )
 
 
@@ -260,53 +257,6 @@ def columns_of(config: Config) -> tuple[str, ...]:
     repeats = config.documents is not None and config.clean is not None and effective_dedup(config.clean).active
     wanted = {"document": config.documents is not None, "weight": config.weight is not None}
     return (*(name for name, given in wanted.items() if given), *(REPEATED if repeats else ()))
-
-
-def document_settings(config: Config) -> dict[str, object]:
-    """Returns the places of documents, as a setting of a stage that orders pairs by documents."""
-    return {
-        f"{split}.{corpus.name}": True
-        for split, corpora in config.splits.items()
-        for corpus in corpora
-        if corpus.document is not None
-    }
-
-
-def _documents_info(job: Job) -> DocumentsInfo | None:
-    """Returns how loaders join the segments of documents; None for single segments.
-
-    Raises:
-        VocabularyError: the separator is not a piece of a vocabulary, or the pieces of a vocabulary cannot be joined
-            without one.
-    """
-    settings = job.config.documents
-    if settings is None:
-        return None
-    pieces: dict[Side, int | None] = {}
-    for side, built in built_vocabularies(job).items():
-        tokenizer = built.load()
-        if settings.piece is not None:
-            try:
-                pieces[side] = tokenizer.piece_id(settings.piece)
-            except VocabularyError as error:
-                raise VocabularyError(f"documents.separator: {error}; add it to vocab.reserved") from error
-            continue
-        first, second = "It is late.", "We go."
-        if tokenizer.encode(f"{first} {second}") != [*tokenizer.encode(first), *tokenizer.encode(second)]:
-            raise VocabularyError(
-                f"documents.separator: words at the start of a text have other pieces than words after a space in "
-                f"{built.path.name}, so that texts cannot be joined by a space; name a piece of vocab.reserved"
-            )
-        pieces[side] = None
-    context = settings.context
-    return DocumentsInfo(
-        source_separator=pieces["source"],
-        target_separator=pieces["target"],
-        max_tokens=settings.max_tokens,
-        max_segments=settings.max_segments,
-        share=settings.share,
-        context=None if context is None else (context.source, context.target),
-    )
 
 
 def _recorded_settings(config: Config) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""The rounds of the stage encode that order documents: the first finds those of each part, the second shuffles them.
+"""Documents in the stage encode. One round finds the documents of each part, another one shuffles them.
 
 A document is the consecutive pairs of a corpus with the same name in the column ``document``; a pair without a name is
 a document of its own. Documents of train are shuffled; those of other splits keep their order.
@@ -6,7 +6,7 @@ a document of its own. Documents of train are shuffled; those of other splits ke
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,17 +14,23 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt_prep.artefacts import atomic_write
+from nmt_prep.config import Config
 from nmt_prep.corpora import iter_pairs, row_groups
 from nmt_prep.corpora.parts import BEFORE, PairFile
 from nmt_prep.corpora.reader import DOCUMENT
 from nmt_prep.corpora.scores import document_starts
+from nmt_prep.digests import sha256_of
 from nmt_prep.engines import Tick
+from nmt_prep.errors import VocabularyError
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
 from nmt_prep.records.columns import note_path
-from nmt_prep.records.documents import documents_path, write_table
+from nmt_prep.records.dataset_json import DocumentsInfo
+from nmt_prep.records.documents import TABLE_BYTES, documents_path, write_table
 from nmt_prep.records.plan import GlobalShuffle, ShardPlan
+from nmt_prep.sides import Side
 from nmt_prep.stages.encode_tasks import spill_name
+from nmt_prep.stages.vocab import built_vocabularies
 
 
 @dataclass(frozen=True)
@@ -193,3 +199,59 @@ def order_splits(
     ]
     counts = yield from ORDER.run(orders, len(orders))
     return dict(zip(joined, counts, strict=True))
+
+
+def tables_of(job: Job, splits: Iterable[str]) -> tuple[dict[str, str], dict[str, int]]:
+    """Returns the digests of the tables of splits, and the number of documents as a count of the stage."""
+    if job.config.documents is None:
+        return {}, {}
+    paths = [documents_path(job.directory, split) for split in splits]
+    digests = {str(path.relative_to(job.directory)): sha256_of(path) for path in paths}
+    return digests, {"documents": sum(path.stat().st_size // TABLE_BYTES for path in paths)}
+
+
+def document_settings(config: Config) -> dict[str, object]:
+    """Returns the places of documents, as a setting of a stage that orders pairs by documents."""
+    return {
+        f"{split}.{corpus.name}": True
+        for split, corpora in config.splits.items()
+        for corpus in corpora
+        if corpus.document is not None
+    }
+
+
+def documents_info(job: Job) -> DocumentsInfo | None:
+    """Returns how loaders join the segments of documents; None for single segments.
+
+    Raises:
+        VocabularyError: the separator is not a piece of a vocabulary, or the pieces of a vocabulary cannot be joined
+            without one.
+    """
+    settings = job.config.documents
+    if settings is None:
+        return None
+    pieces: dict[Side, int | None] = {}
+    for side, built in built_vocabularies(job).items():
+        tokenizer = built.load()
+        if settings.piece is not None:
+            try:
+                pieces[side] = tokenizer.piece_id(settings.piece)
+            except VocabularyError as error:
+                raise VocabularyError(f"documents.separator: {error}; add it to vocab.reserved") from error
+            continue
+        first, second = "It is late.", "We go."
+        if tokenizer.encode(f"{first} {second}") != [*tokenizer.encode(first), *tokenizer.encode(second)]:
+            raise VocabularyError(
+                f"documents.separator: words at the start of a text have other pieces than words after a space in "
+                f"{built.path.name}, so that texts cannot be joined by a space; name a piece of vocab.reserved"
+            )
+        pieces[side] = None
+    context = settings.context
+    return DocumentsInfo(
+        source_separator=pieces["source"],
+        target_separator=pieces["target"],
+        max_tokens=settings.max_tokens,
+        max_segments=settings.max_segments,
+        share=settings.share,
+        context=None if context is None else (context.source, context.target),
+    )

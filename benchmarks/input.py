@@ -30,9 +30,10 @@ import numpy as np
 import tensorflow as tf
 
 from benchmarks.figures import Epoch, Figure, Spent, best, record, stopwatch
-from benchmarks.input_runs import read_text, vocabulary, write_run, write_text_run
+from benchmarks.input_runs import read_text, vocabulary, with_documents, write_run, write_text_run
 from nmt_prep.batches import IdBatch, read_records
 from nmt_prep.input import BatchedInput, get_iterator, make_dataset
+from nmt_prep.records.plan import Layout
 from tests.reference.nmt_iterator import reference_iterator
 from tests.reference.t2t_batching import reference_t2t_batches
 
@@ -136,83 +137,118 @@ def same_ids(batches: Iterable[BatchedInput], records: Iterable[IdBatch]) -> Non
                 raise SystemExit(f"batch {number} of make_dataset differs from that of read_records")
 
 
+class Text(NamedTuple):
+    """The text to read.
+
+    Attributes:
+        lines: the lines of both sides.
+        directory: directory for runs.
+        repeat: number of copies of the text in the shards.
+    """
+
+    lines: tuple[list[str], list[str]]
+    directory: Path
+    repeat: int
+
+    def run(self, name: str, layout: Layout = "chunk", repeat: int | None = None) -> Path:
+        """Writes a run, with its records in a layout."""
+        vocabularies = [vocabulary(lines) for lines in self.lines]
+        return write_run(self.directory / name, layout, self.lines, vocabularies, repeat or self.repeat)
+
+
+def compare_iterators(text: Text) -> None:
+    """Compares get_iterator with that of tensorflow/nmt."""
+    paths = [text.directory / side for side in ("source", "target")]
+    for path, lines in zip(paths, text.lines, strict=True):
+        path.write_text("".join(f"{line}\n" for line in lines))
+    tables = [table(vocabulary(lines)) for lines in text.lines]
+
+    def nmt(function: Callable[..., Any]) -> Any:
+        files = [tf.data.TextLineDataset(str(path)).repeat(TEXT_READS) for path in paths]
+        return function(*files, *tables, 128, "<s>", "</s>", 3, 5, src_max_len=50, tgt_max_len=50)
+
+    upstream: list[Any] = []
+    peer = measure("tensorflow/nmt, a pair at a time", lambda: nmt(reference_iterator), kept=upstream)
+    same = measure("get_iterator", lambda: nmt(get_iterator), 3)
+    same_batches(nmt(get_iterator), upstream)
+    compared("get_iterator, same batches", same, "tensorflow/nmt's input pipeline", peer)
+
+
+def compare_datasets(text: Text) -> None:
+    """Compares make_dataset, with layouts and buckets, with the input pipeline of Tensor2Tensor."""
+    small = text.run("small", "example", PEER_COPIES)
+    examples = sorted(map(str, (small / "records").glob("bench-*")))
+    peer = measure("Tensor2Tensor, a pair at a time", lambda: reference_t2t_batches(examples, 4096, 256), kept=[])
+    layouts: tuple[Layout, ...] = ("example", "chunk", "packed")
+    runs = {layout: text.run(layout, layout) for layout in layouts}
+
+    def ours(layout: Layout, **arguments: Any) -> Callable[[], Any]:
+        return lambda: make_dataset(runs[layout], "train", **arguments)
+
+    t2t: dict[str, Any] = {"features": "t2t"}
+    example = measure("make_dataset, example", ours("example"))
+    chunk = measure("make_dataset, chunk", ours("chunk"), 3)
+    same_ids(ours("chunk")(), read_records(runs["chunk"], "train"))
+    measure("make_dataset, chunk, 16 best buckets", ours("chunk", bucketing="optimal"))
+    measure("make_dataset, chunk, T2T's buckets", ours("chunk", bucketing="t2t", **t2t))
+    measure("make_dataset, chunk, pad_to 5 lengths", ours("chunk", pad_to=[16, 32, 64, 128, 256]))
+    measure("make_dataset, chunk, packed online", ours("chunk", packed=True, **t2t))
+    measure("make_dataset, packed", ours("packed", **t2t))
+    for label, found in (("make_dataset, layout example", example), ("make_dataset, layout chunk", chunk)):
+        compared(f"{label}, {found.padding} (the peer {peer.padding})", found, "Tensor2Tensor's input pipeline", peer)
+
+
+def compare_reading(text: Text) -> None:
+    """Compares read_records for plain pairs, for corpora with a temperature, and for windows of documents."""
+    plain, half, whole = (text.run(name) for name in ("plain", "half", "whole"))
+    with_documents(half, share=0.5)
+    with_documents(whole, share=1)
+    cases: dict[str, tuple[Path, Any]] = {
+        "read_records, layout chunk, without TensorFlow": (plain, {}),
+        "read_records, temperature 5": (plain, {"temperature": 5}),
+        "read_records, windows of half of the documents": (half, {}),
+        "read_records, windows of all documents": (whole, {}),
+    }
+    found = {
+        label: measure(label, lambda run=run, given=given: read_records(run, "train", **given), 5)
+        for label, (run, given) in cases.items()
+    }
+    first, *others = found.items()
+    for label, epoch in others:
+        speed = epoch.tokens / epoch.spent.processor / (first[1].tokens / first[1].spent.processor)
+        print(f"{label}: {speed:.2f} times the speed of plain pairs by CPU time")
+    for label, epoch in found.items():
+        record(Figure(label, "tokens/s", [epoch.spent], amount=epoch.tokens))
+
+
+def measure_text(text: Text) -> None:
+    """Measures read_records of layout text, and drawing subwords."""
+    run = write_text_run(text.directory / "text", text.lines, text.repeat, VOCABULARY)
+    measure("read_records, text", lambda: read_records(run, "train"), 3)
+    sampling = {side: {"dropout": 0.1} for side in ("source", "target")}
+    sampled = measure("read_records, text, BPE-dropout 0.1", lambda: read_records(run, "train", subwords=sampling), 3)
+    label = f"read_records, layout text, BPE-dropout 0.1, {VOCABULARY:,} pieces"
+    record(Figure(label, "tokens/s", [sampled.spent], amount=sampled.tokens))
+
+
+def compared(label: str, found: Epoch, name: str, peer: Epoch) -> None:
+    """Records a figure beside that of a peer, and prints their ratio."""
+    theirs = peer.spent.times(found.pairs / peer.pairs)
+    figure = Figure(label, "tokens/s", [found.spent], name, [theirs], found.tokens)
+    record(figure)
+    [ratio] = figure.ratios()
+    print(f"{label}, against {name}: {ratio.clock:.1f} times by the clock, {ratio.processor:.1f} by CPU time")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=32, help="number of copies of the text in the shards")
     options = parser.parse_args()
-    name, texts = read_text()
-    vocabularies = [vocabulary(lines) for lines in texts]
-    tables = [table(words) for words in vocabularies]
-    print(f"{name}: {len(texts[0]):,} pairs; TensorFlow {tf.__version__}, {os.cpu_count()} cores")
-    with tempfile.TemporaryDirectory() as directory:
-        paths = [Path(directory, side) for side in ("source", "target")]
-        for path, lines in zip(paths, texts, strict=True):
-            path.write_text("".join(f"{line}\n" for line in lines))
-        runs = {
-            layout: write_run(Path(directory, layout), layout, texts, vocabularies, options.repeat)
-            for layout in ("example", "chunk", "packed")
-        }
-
-        def nmt(function: Callable[..., Any]) -> Any:
-            files = [tf.data.TextLineDataset(str(path)).repeat(TEXT_READS) for path in paths]
-            return function(*files, *tables, 128, "<s>", "</s>", 3, 5, src_max_len=50, tgt_max_len=50)
-
-        def ours(layout: str, **arguments: Any) -> Callable[[], Any]:
-            return lambda: make_dataset(runs[layout], "train", **arguments)
-
-        small = write_run(Path(directory, "small"), "example", texts, vocabularies, PEER_COPIES)
-        examples = sorted(map(str, (small / "records").glob("bench-*")))
-        t2t: dict[str, Any] = {"features": "t2t"}
-        upstream: list[Any] = []
-        nmt_peer = measure("tensorflow/nmt, a pair at a time", lambda: nmt(reference_iterator), kept=upstream)
-        t2t_peer = measure(
-            "Tensor2Tensor, a pair at a time", lambda: reference_t2t_batches(examples, 4096, 256), kept=[]
-        )
-        same = measure("get_iterator", lambda: nmt(get_iterator), 3)
-        same_batches(nmt(get_iterator), upstream)
-        upstream.clear()
-        example = measure("make_dataset, example", ours("example"))
-        chunk = measure("make_dataset, chunk", ours("chunk"), 3)
-        same_ids(ours("chunk")(), read_records(runs["chunk"], "train"))
-        measure("make_dataset, chunk, 16 best buckets", ours("chunk", bucketing="optimal"))
-        measure("make_dataset, chunk, T2T's buckets", ours("chunk", bucketing="t2t", **t2t))
-        measure("make_dataset, chunk, pad_to 5 lengths", ours("chunk", pad_to=[16, 32, 64, 128, 256]))
-        measure("make_dataset, chunk, packed online", ours("chunk", packed=True, **t2t))
-        measure("make_dataset, packed", ours("packed", **t2t))
-        read = measure("read_records, chunk, no TensorFlow", lambda: read_records(runs["chunk"], "train"), 3)
-        text = write_text_run(Path(directory, "text"), texts, options.repeat, VOCABULARY)
-        measure("read_records, text", lambda: read_records(text, "train"), 3)
-        sampling = {side: {"dropout": 0.1} for side in ("source", "target")}
-        sampled = measure(
-            "read_records, text, BPE-dropout 0.1", lambda: read_records(text, "train", subwords=sampling), 3
-        )
-    nmt_name, t2t_name = "tensorflow/nmt's input pipeline", "Tensor2Tensor's input pipeline"
-    for label, peer, found, name in (
-        ("get_iterator, same batches", nmt_peer, same, nmt_name),
-        ("make_dataset, layout example", t2t_peer, example, t2t_name),
-        ("make_dataset, layout chunk", t2t_peer, chunk, t2t_name),
-    ):
-        theirs = peer.spent.times(found.pairs / peer.pairs)
-        figure = Figure(
-            label if found is same else f"{label}, {found.padding} (the peer {peer.padding})",
-            "tokens/s",
-            [found.spent],
-            name,
-            [theirs],
-            found.tokens,
-        )
-        record(figure)
-        [ratio] = figure.ratios()
-        print(f"{label}, against {name}: {ratio.clock:.1f} times by the clock, {ratio.processor:.1f} by CPU time")
-    record(
-        Figure(
-            f"read_records, layout text, BPE-dropout 0.1, {VOCABULARY:,} pieces",
-            "tokens/s",
-            [sampled.spent],
-            amount=sampled.tokens,
-        )
-    )
-    record(Figure("read_records, layout chunk, without TensorFlow", "tokens/s", [read.spent], amount=read.tokens))
+    name, lines = read_text()
+    print(f"{name}: {len(lines[0]):,} pairs; TensorFlow {tf.__version__}, {os.cpu_count()} cores")
+    for compare in (compare_iterators, compare_datasets, compare_reading, measure_text):
+        with tempfile.TemporaryDirectory() as directory:
+            compare(Text(lines, Path(directory), options.repeat))
 
 
 if __name__ == "__main__":

@@ -8,17 +8,22 @@ import tarfile
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
+
 import nmt_prep
 from nmt_prep.checks import check_config
 from nmt_prep.columns import Ragged
+from nmt_prep.records.columns import ColumnFile
 from nmt_prep.records.dataset_json import (
     CorpusInfo,
     DatasetInfo,
+    DocumentsInfo,
     InputInfo,
     LanguageCodes,
     SplitInfo,
     Vocabularies,
     VocabularyInfo,
+    load_dataset_info,
     write_dataset_info,
 )
 from nmt_prep.records.plan import GlobalShuffle, Layout, ShardPlan, shard_name
@@ -83,8 +88,15 @@ def write_run(run: Path, layout: Layout, texts: Texts, vocabularies: list[dict[s
     sides = [Frame(after=(EOS,)).around(Ragged.joined([side] * repeat)) for side in ids]
     rows = len(sides[0])
     plan = ShardPlan(GlobalShuffle(rows, 1, "train"), SHARDS, layout=layout)
+    first = 3 * rows // 4  # pairs of the first of two corpora
     with SpillWriter(run / "spill", plan) as spill:
-        spill.add(0, *sides)
+        for corpus, (start, end) in enumerate(((0, first), (first, rows))):
+            bounds = [side.offsets[start : end + 1] for side in sides]
+            spill.add(
+                start,
+                *(Ragged(s.values[b[0] : b[-1]], b - b[0]) for s, b in zip(sides, bounds, strict=True)),
+                corpus,
+            )
         stats = spill.close()
     paths = [records / shard_name("bench", "train", number, SHARDS) for number in range(SHARDS)]
     shards = [write_shard(path, plan, number, [run / "spill"]) for number, path in enumerate(paths)]
@@ -106,8 +118,27 @@ def write_run(run: Path, layout: Layout, texts: Texts, vocabularies: list[dict[s
         languages=LanguageCodes(source="en", target="zh"),
         vocab=Vocabularies(source=vocab, target=vocab),
         input=InputInfo(batch_tokens=4096, max_length=256),
-        corpora={"train": (CorpusInfo(name="bench", pairs=rows),)},
+        corpora={"train": (CorpusInfo(name="bench", pairs=first), CorpusInfo(name="more", pairs=rows - first))},
         splits={"train": SplitInfo.of(stats, shards)},
     )
     write_dataset_info(records, dataset)
+    return run
+
+
+def with_documents(run: Path, share: float) -> Path:
+    """Makes the records of a run those of documents of 20 segments, of which a share is joined; returns the run."""
+    records = run / "records"
+    info = load_dataset_info(records)
+    shards = []
+    for shard in info.splits["train"].shards:
+        with ColumnFile(records / shard.file, "document") as file:
+            file.write((np.arange(shard.pairs) % 20 > 0).astype(np.uint8))
+        shards.append(shard.model_copy(update={"columns": {"document": file.info}}))
+    documents = DocumentsInfo(
+        source_separator=2, target_separator=2, max_tokens=256, max_segments=10, share=share, context=None
+    )
+    splits = {"train": info.splits["train"].model_copy(update={"shards": tuple(shards)})}
+    write_dataset_info(
+        records, info.model_copy(update={"splits": splits, "columns": ("document",), "documents": documents})
+    )
     return run

@@ -166,13 +166,18 @@ class Joining:
             shared[side] = self.before[side][corpora] + self.after[side][corpora] - between
             sums[side] = np.concatenate([[0], np.cumsum(lengths - shared[side])])
         if self.info.context is None:
+            in_windows = joined[document]
+            (inside,) = in_windows.nonzero()
             most = np.full(count, self.info.max_segments)
             most[begins] = longest
-            end = np.minimum(places + most, ends)
+            reach = np.minimum(inside + most[inside], ends[inside])
             for side in SIDES:
-                end = np.minimum(end, self._reach(sums[side], shared[side], places))
-            end = np.where(joined[document], np.maximum(end, places + 1), places + 1)
-            target = _walk(end)
+                reach = np.minimum(reach, self._reach(sums[side], shared[side], inside))
+            reach = np.maximum(reach, inside + 1)
+            end, begins_at = places + 1, ~in_windows
+            end[inside] = reach
+            begins_at[inside[_walk(np.append(0, np.cumsum(in_windows))[reach])]] = True
+            (target,) = begins_at.nonzero()
             end, heads = end[target], dict.fromkeys(SIDES, target)
         else:
             target, end, heads = places, places + 1, {}
@@ -204,7 +209,7 @@ class Joining:
 
     def _reach(self, sums: Int64s, shared: Int64s, places: Int64s) -> Int64s:
         """Returns the end of the longest window from each segment on that has at most ``max_tokens`` ids."""
-        most = sums[places] + self.info.max_tokens - shared
+        most = sums[places] + self.info.max_tokens - shared[places]
         return np.searchsorted(sums, most, side="right") - 1
 
     def joined(self, source: Ragged, target: Ragged, examples: Examples, segments: Segments) -> PairColumns:
@@ -224,7 +229,11 @@ class Joining:
     def _rows(self, side: Side, segments: Ragged, examples: Examples, corpora: Int64s) -> Ragged:
         first = examples.first[side]
         sizes = examples.end - first
-        values, offsets = select_rows(segments.values, segments.offsets, spans(first, sizes), _NO_LIMIT)
+        if (first[1:] == examples.end[:-1]).all():
+            offsets = segments.offsets[int(first.min(initial=0)) : int(examples.end.max(initial=0)) + 1]
+            values, offsets = segments.values[offsets[0] : offsets[-1]].copy(), offsets - offsets[0]
+        else:
+            values, offsets = select_rows(segments.values, segments.offsets, spans(first, sizes), _NO_LIMIT)
         lasts = np.cumsum(sizes) - 1
         inner = np.ones(int(sizes.sum()), np.bool_)
         inner[lasts] = False

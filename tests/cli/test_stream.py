@@ -125,6 +125,24 @@ def test_a_trainer_that_dies(place: Path, tmp_path: Path) -> None:
     assert f"{state}: the state of another stream (columns differs)" in " ".join(other.stderr.split())
 
 
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_leaves_an_exact_state(place: Path, tmp_path: Path, number: int, status: int) -> None:
+    """All complete lines that the pipe took are counted, though the stream waits for the reader."""
+    state = tmp_path / "state.json"
+    command = [sys.executable, "-m", "nmt_prep", "stream", str(place / "plain.yaml"), "--state", str(state)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    with process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        first = process.stdout.readline()
+        os.kill(process.pid, number)
+        read = (first + process.stdout.read()).decode().split("\n")[:-1]
+        assert b"interrupted; go on with --from " in process.stderr.read()
+    assert process.returncode == status
+    assert json.loads(state.read_text())["row"] == len(read)
+    assert read == lines(place / "plain.yaml", "--epochs", "1")[: len(read)]
+
+
 @pytest.mark.parametrize("ending", ["reader", "interrupt"])
 def test_a_stream_without_end_ends_with_its_reader(place: Path, ending: str) -> None:
     command = [sys.executable, "-m", "nmt_prep", "stream", str(place / "plain.yaml")]

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +23,7 @@ import typer
 from nmt_prep.artefacts import write_json
 from nmt_prep.batches.text_stream import StreamBlock
 from nmt_prep.cli.stream.opening import Opened
-from nmt_prep.cli.streams import INTERRUPTED, READER_GONE
+from nmt_prep.cli.streams import INTERRUPTED, READER_GONE, TERMINATED
 from nmt_prep.cli.terminal import print_remark
 from nmt_prep.curriculum.plan import MAX_ROWS
 from nmt_prep.digests import check_regular
@@ -29,8 +33,10 @@ from nmt_prep.sides import SIDES, Side
 
 _SECONDS_BETWEEN_NOTES = 1.0
 _SECONDS_BETWEEN_RATES = 60.0
+_SECONDS_BETWEEN_LOOKS = 0.1
+_PIECE = 1 << 20
 _PATIENCE = 10.0
-"""Seconds that a trainer has to end after Ctrl-C."""
+"""Seconds that a trainer has to end after Ctrl-C or SIGTERM."""
 
 
 @dataclass(frozen=True)
@@ -183,29 +189,33 @@ def feed(reader: Reader, command: Sequence[str], start: int, path: Path | None) 
     """
     state = State(path, reader)
     row = state.row() if path is not None else start
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    if not command:
-        writer = _Writer(reader, state, row)
-        try:
-            ended = writer.write(1)
-        except KeyboardInterrupt:
-            ended = False
-            writer.report("interrupted")
-            return INTERRUPTED
-        writer.report("the stream is complete" if ended else "the reader has ended")
-        return 0 if ended else READER_GONE
+    with _Stop() as stop:
+        writer = _Writer(reader, state, row, stop)
+        return _feed_trainer(writer, command) if command else _feed_output(writer, stop)
+
+
+def _feed_output(writer: _Writer, stop: _Stop) -> int:
+    try:
+        ended = writer.write(1, select.PIPE_BUF)
+    except KeyboardInterrupt:
+        writer.report("interrupted")
+        return TERMINATED if stop.number == signal.SIGTERM else INTERRUPTED
+    writer.report("the stream is complete" if ended else "the reader has ended")
+    return 0 if ended else READER_GONE
+
+
+def _feed_trainer(writer: _Writer, command: Sequence[str]) -> int:
+    name = command[0]
     try:
         trainer = subprocess.Popen(command, stdin=subprocess.PIPE)  # noqa: S603
     except OSError as error:
-        raise ArgumentError(f"{command[0]}: cannot be started: {error.strerror}") from error
-    return _feed_trainer(_Writer(reader, state, row), trainer, command[0])
-
-
-def _feed_trainer(writer: _Writer, trainer: subprocess.Popen[bytes], name: str) -> int:
+        raise ArgumentError(f"{name}: cannot be started: {error.strerror}") from error
     assert trainer.stdin is not None
     why = "the stream is complete"
+    pipe = trainer.stdin.fileno()
+    os.set_blocking(pipe, False)  # a full pipe takes a part of the lines
     try:
-        if not writer.write(trainer.stdin.fileno()):
+        if not writer.write(pipe, _PIECE):
             why = f"{name} reads no more"
     except KeyboardInterrupt:
         why = "interrupted"
@@ -230,15 +240,61 @@ def _ended(trainer: subprocess.Popen[bytes], patience: float | None) -> int:
     return trainer.wait()
 
 
+class _Stop:
+    """The handler of Ctrl-C and SIGTERM: raises ``KeyboardInterrupt``, but not while lines are written and counted.
+
+    Attributes:
+        number: the number of the signal that came.
+    """
+
+    def __init__(self) -> None:
+        self.number: int | None = None
+        self._held = False
+
+    def __enter__(self) -> Self:
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        self._before = [(number, signal.signal(number, self)) for number in numbers]
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for number, handler in self._before:
+            signal.signal(number, handler)
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        del frame
+        self.number = number
+        if not self._held:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Raises ``KeyboardInterrupt`` after the work inside if a signal has come."""
+        self._held = True
+        try:
+            yield
+        finally:
+            self._held = False
+        if self.number is not None:
+            raise KeyboardInterrupt
+
+
 class _Writer:
     """Writes lines, and knows the row after the last complete one."""
 
-    def __init__(self, reader: Reader, state: State, row: int) -> None:
-        self._reader, self._state, self.row = reader, state, row
+    def __init__(self, reader: Reader, state: State, row: int, stop: _Stop) -> None:
+        self._reader, self._state, self.row, self._stop = reader, state, row, stop
         self._lines, self._waited, self._begun = 0, 0.0, time.monotonic()
 
-    def write(self, output: int) -> bool:
-        """Writes to a descriptor until the stream ends; returns False if its reader ends first."""
+    def write(self, output: int, piece: int) -> bool:
+        """Writes to a descriptor until the stream ends; returns False if its reader ends first.
+
+        Args:
+            output: the descriptor.
+            piece: number of bytes to write at once, which must not block a writable descriptor.
+
+        Raises:
+            KeyboardInterrupt: a signal came. The row is exact.
+        """
         asked = told = time.monotonic()
         for text, block, places in self._reader.texts(self.row):
             now = time.monotonic()
@@ -246,22 +302,31 @@ class _Writer:
             if now - told > _SECONDS_BETWEEN_RATES:
                 told = now
                 self.report("")
-            written = 0
-            try:
-                while written < len(text):
-                    written += os.write(output, text[written:])
-            except (BrokenPipeError, KeyboardInterrupt) as error:
-                self._count(bytes(text[:written]).count(b"\n"), block, places)
-                if isinstance(error, KeyboardInterrupt):
-                    raise
+            with self._stop.held():
+                written, gone = self._taken(output, text, piece)
+                if written < len(text):
+                    self._count(bytes(text[:written]).count(b"\n"), block, places)
+                else:
+                    self._lines += places.stop - places.start
+                    self.row = block.end if self._reader.end is None else min(block.end, self._reader.end)
+                    self._state.note(self.row)
+            if gone:
                 return False
-            except OSError as error:
-                raise OutputError(f"cannot write the lines: {error.strerror}") from error
-            self._lines += places.stop - places.start
-            self.row = block.end if self._reader.end is None else min(block.end, self._reader.end)
-            self._state.note(self.row)
             asked = time.monotonic()
         return True
+
+    def _taken(self, output: int, text: memoryview, piece: int) -> tuple[int, bool]:
+        """Writes until all is written, a signal comes or the reader is gone; returns the bytes, and whether it is."""
+        written = 0
+        try:
+            while written < len(text) and self._stop.number is None:
+                if select.select([], [output], [], _SECONDS_BETWEEN_LOOKS)[1]:
+                    written += os.write(output, text[written : written + piece])
+        except BrokenPipeError:
+            return written, True
+        except OSError as error:
+            raise OutputError(f"cannot write the lines: {error.strerror}") from error
+        return written, False
 
     def _count(self, lines: int, block: StreamBlock, places: slice) -> None:
         """Counts some lines of a block."""

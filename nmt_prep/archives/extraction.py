@@ -315,7 +315,7 @@ def is_plain(path: Path) -> bool:
         return False
 
 
-def damage_of(path: Path, limits: Limits, advance: Callable[[int], None]) -> str:
+def damage_of(path: Path, advance: Callable[[int], None], limits: Limits) -> str:
     """Returns the damage of an archive or compressed file as text; "" for none.
 
     Reads the file to its end and tests the headers of a tar, the directory of a zip, and the checksums of gzip, bzip2,
@@ -324,8 +324,8 @@ def damage_of(path: Path, limits: Limits, advance: Callable[[int], None]) -> str
 
     Args:
         path: path of the file.
-        limits: limits of the decompressed content; content beyond them is not tested.
         advance: called with the number of bytes decompressed; an exception that it raises ends the test.
+        limits: limits of the decompressed content; content beyond them is not tested.
     """
     budget = Budget(path, path.stat().st_size, limits)
     total = 0

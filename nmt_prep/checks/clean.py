@@ -6,8 +6,7 @@ Checks that need files, such as models, are made by the stage, which knows the d
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,7 +23,7 @@ from nmt_prep.config.file import as_tuples, read_file
 from nmt_prep.config.languages import ConfigLanguages
 from nmt_prep.config.pairs import are_languages, splits_of
 from nmt_prep.config.problems import KeyPath, Problem, located, problems_of, refusal, worded
-from nmt_prep.errors import ConfigError
+from nmt_prep.errors import ConfigError, did_you_mean
 
 
 def clean_problems(config: Config, settings: CleanSettings) -> Iterator[Problem]:
@@ -40,8 +39,9 @@ def clean_problems(config: Config, settings: CleanSettings) -> Iterator[Problem]
     corpora = {corpus.name for split in settings.splits for corpus in config.splits[split]}
     for name in settings.overrides:
         if name not in corpora and not any(map(are_languages, splits_of(name))):
-            problem = f"neither a corpus that is cleaned nor a language pair such as en-de{_nearest(name, corpora)}"
-            yield ("clean", "overrides", name), f"{problem} (corpora: {', '.join(sorted(corpora))})"
+            known = sorted(corpora)
+            problem = f"neither a corpus that is cleaned nor a language pair such as en-de{did_you_mean(name, known)}"
+            yield ("clean", "overrides", name), f"{problem} (corpora: {', '.join(known)})"
 
 
 _AGAINST = ("clean", "decontaminate", "against")
@@ -86,7 +86,7 @@ def filter_problems(settings: CleanSettings, languages: Languages, corpus: str |
     for problem in against_problems(settings.decontaminate, None, languages):
         yield _AGAINST, problem
     if corpus is not None and corpus not in settings.overrides:
-        near = _nearest(corpus, settings.overrides)
+        near = did_you_mean(corpus, settings.overrides)
         yield ("clean", "overrides"), f"--corpus names {corpus!r}, which has no overrides{near}"
 
 
@@ -106,11 +106,6 @@ def _layer_problems(layer: CleanSettings | CorpusCleaning, path: KeyPath) -> Ite
         for problem in rule_problems({name: spec}):
             key, _, what = problem.partition(": ")
             yield (*path, "rules", *key.split(".")), what
-
-
-def _nearest(name: str, known: Collection[str]) -> str:
-    near = difflib.get_close_matches(name, sorted(known), n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 class FilterConfig(Section):

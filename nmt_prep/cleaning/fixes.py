@@ -6,7 +6,6 @@ the order in the config, because a fix can depend on an earlier one: an entity m
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from html.entities import html5
 from types import MappingProxyType
@@ -16,6 +15,7 @@ import pyarrow as pa
 from _nmt_prep_core import NORMALIZATION_UNICODE_VERSION, TextFixer
 
 from nmt_prep.columns import TextColumn
+from nmt_prep.errors import did_you_mean
 
 FixSpec: TypeAlias = str | Mapping[str, str]
 """A fix as in a config: its name, or a mapping from its name to its mode, such as ``{punctuation: moses}``."""
@@ -65,9 +65,7 @@ def parse_fixes(specs: Sequence[FixSpec]) -> tuple[tuple[str, str], ...]:
 
 def _check_fix(name: str, mode: str) -> None:
     if name not in FIXES:
-        near = difflib.get_close_matches(name, FIXES, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"there is no fix {name!r}{hint} (fixes: {', '.join(FIXES)})")
+        raise ValueError(f"there is no fix {name!r}{did_you_mean(name, FIXES)} (fixes: {', '.join(FIXES)})")
     if mode in FIXES[name]:
         return
     modes = [choice for choice in FIXES[name] if choice]

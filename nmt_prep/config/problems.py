@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from nmt_prep.config.section import descriptions
-from nmt_prep.errors import ConfigError
+from nmt_prep.errors import ConfigError, did_you_mean
 
 KeyPath = tuple[str | int, ...]
 """The keys and indexes that lead to a value."""
@@ -138,9 +138,7 @@ def _strip(annotation: Any) -> Any:
 
 def _suggest(key: str, section: type[BaseModel]) -> str:
     allowed = sorted(_fields(section))
-    near = difflib.get_close_matches(key, allowed, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"{hint} (allowed here: {', '.join(allowed)})"
+    return f"{did_you_mean(key, allowed)} (allowed here: {', '.join(allowed)})"
 
 
 def _problem_of_kind(detail: ErrorDetails) -> str:

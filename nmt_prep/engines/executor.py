@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Generic
+from typing import Any, Generic, TypeAlias
 
 from nmt_prep.engines.engine import BASE_MEMORY, Done, R, T, Tick, Work
 from nmt_prep.errors import EngineError, NmtPrepError, OutputError
@@ -46,10 +46,8 @@ class TaskReport(Generic[R]):
     error: NmtPrepError | None = None
 
 
-@dataclass(frozen=True)
-class _Attempt(Generic[T]):
-    task: T
-    number: int
+_Running: TypeAlias = "dict[Future[TaskReport[R]], tuple[T, int]]"
+"""The submitted tasks, each with the number of its attempt, from 1."""
 
 
 class ExecutorEngine:
@@ -98,7 +96,7 @@ class ExecutorEngine:
             EngineError: the workers are lost, or a task failed three times.
         """
         remaining = iter(tasks)
-        running: dict[Future[TaskReport[R]], _Attempt[T]] = {}
+        running: _Running[R, T] = {}
         failure: Exception | None = None
         try:
             while True:
@@ -106,23 +104,22 @@ class ExecutorEngine:
                     # At least one, also without workers, since the loop ends when no task is submitted.
                     ahead = max(3 * self.workers, 1)
                     for task in islice(remaining, max(ahead - len(running), 0)):
-                        running[self._submit(function, task)] = _Attempt(task, 1)
+                        running[self._submit(function, task)] = task, 1
                 if not running:
                     break
                 for future in self._ended(running):
                     if future not in running:
                         continue  # cancelled meanwhile
-                    attempt = running.pop(future)
+                    task, number = running.pop(future)
                     report = _report(future)
                     if report.result is not None:
                         tick(report.amount)
                         elsewhere = 0.0 if _process(report.worker) == _process(worker_name()) else report.processor
-                        yield Done(attempt.task, report.result, report.worker, report.seconds, elsewhere)
+                        yield Done(task, report.result, report.worker, report.seconds, elsewhere)
                     elif failure is None:
-                        failure = self._failed(attempt, report)
+                        failure = self._failed(task, number, report)
                         if failure is None:
-                            again = _Attempt(attempt.task, attempt.number + 1)
-                            running[self._submit(function, attempt.task)] = again
+                            running[self._submit(function, task)] = task, number + 1
                         else:
                             running = _cancel(running)
         finally:
@@ -147,14 +144,14 @@ class ExecutorEngine:
             ) from error
         return submitted
 
-    def _failed(self, attempt: _Attempt[T], report: TaskReport[Any]) -> Exception | None:
+    def _failed(self, task: T, number: int, report: TaskReport[Any]) -> Exception | None:
         """Returns the error that ends the run after a failure; None if the task is to be run again."""
         error = report.error
-        final = attempt.number >= ATTEMPTS or not (error is None or isinstance(error, OutputError))
+        final = number >= ATTEMPTS or not (error is None or isinstance(error, OutputError))
         self._progress.event(
             "task_failed" if final else "task_retried",
-            task=attempt.task.key,
-            attempt=attempt.number,
+            task=task.key,
+            attempt=number,
             worker=report.worker,
             message=report.message,
             traceback=report.traceback,
@@ -162,11 +159,11 @@ class ExecutorEngine:
         if not final:
             return None
         if isinstance(error, OutputError):
-            return OutputError(f"{error} (worker {report.worker}, after {attempt.number} tries)")
+            return OutputError(f"{error} (worker {report.worker}, after {number} tries)")
         if error is not None:
             return error
         return EngineError(
-            f"task {attempt.task.key} failed {attempt.number} times, the last time on worker {report.worker}: "
+            f"task {task.key} failed {number} times, the last time on worker {report.worker}: "
             f"{report.message}; the log has the traceback (--log-json); fix the cause and run again: "
             "results of the other tasks are kept"
         )
@@ -206,9 +203,9 @@ def _process(worker: str) -> str:
     return worker.partition("/")[0]
 
 
-def _cancel(running: dict[Future[TaskReport[R]], _Attempt[T]]) -> dict[Future[TaskReport[R]], _Attempt[T]]:
+def _cancel(running: _Running[R, T]) -> _Running[R, T]:
     """Cancels the tasks that have not started; returns the others."""
-    return {future: attempt for future, attempt in running.items() if not future.cancel()}
+    return {future: tried for future, tried in running.items() if not future.cancel()}
 
 
 def _in_words(error: Exception) -> str:

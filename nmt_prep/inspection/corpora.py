@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice, repeat
 from pathlib import Path
@@ -21,7 +20,7 @@ from nmt_prep.sides import SIDES, Side
 from nmt_prep.sources.downloads import Needed
 from nmt_prep.sources.lockfile import lock_of
 from nmt_prep.sources.remote_file import BEGINNING
-from nmt_prep.sources.transfers import Stop
+from nmt_prep.sources.transfers import Stop, at_once
 from nmt_prep.stages import STAGES
 from nmt_prep.stages.compile.health import observed_sides
 from nmt_prep.stages.extract import Wanted, config_key, wanted_by
@@ -163,13 +162,7 @@ def _look_at_all(
         subdirectory.mkdir()
         return looker.look(needed, members[_identity(needed)], subdirectory)
 
-    with ThreadPoolExecutor(looker.config.download.parallel) as pool:
-        try:
-            looked = list(pool.map(look, enumerate(containers)))
-        except BaseException:
-            looker.stop.now()
-            pool.shutdown(cancel_futures=True)
-            raise
+    looked = at_once(look, [*enumerate(containers)], looker.config.download.parallel, looker.stop.now)
     return {_identity(needed): file for needed, file in zip(containers, looked, strict=True)}
 
 

@@ -31,8 +31,11 @@ class Freshness:
         self._digests = digests
         self._lock = lock
 
+    def _read(self, stage: AnyStage) -> Manifest | None:
+        return read_manifest(self._workspace.manifest(stage.name))
+
     def manifest(self, stage: AnyStage) -> Manifest:
-        manifest = read_manifest(self._workspace.manifest(stage.name))
+        manifest = self._read(stage)
         if manifest is None:
             raise OutputError(f"{self._workspace.manifest(stage.name)} was deleted during the run; run again")
         return manifest
@@ -42,7 +45,7 @@ class Freshness:
         inputs = self.inputs(stage, above)
         if stage.name in force:
             return "requested by --force"
-        manifest = read_manifest(self._workspace.manifest(stage.name))
+        manifest = self._read(stage)
         if manifest is None:
             begun = drafts_of(self._workspace.private, stage.directory).exists()
             return "was interrupted" if begun else "never run here"
@@ -55,19 +58,17 @@ class Freshness:
 
     def renewable(self, stage: AnyStage, fingerprint: str) -> Manifest | None:
         """Returns the manifest of a stage whose files are intact but which is outdated; None for other stages."""
-        manifest = read_manifest(self._workspace.manifest(stage.name))
+        manifest = self._read(stage)
         if manifest is None or manifest.fingerprint != fingerprint or self._damage(stage, manifest):
             return None
         return manifest if stage.outdated(manifest, self._config, self._lock) else None
 
     def follow(self, stage: AnyStage, above: Sequence[str]) -> str:
         """Returns why a stage must run after other stages that run, including changes of its own."""
-        manifest = read_manifest(self._workspace.manifest(stage.name))
-        own = []
-        if manifest is not None:
-            own = differences(manifest, stage.version, stage.settings(self._config), manifest.inputs)
+        manifest = self._read(stage)
+        own = manifest and differences(manifest, stage.version, stage.settings(self._config), manifest.inputs)
         names = " and ".join(filter(None, [", ".join(above[:-1]), above[-1]]))
-        return "; ".join([f"follows {names}", *own])
+        return "; ".join([f"follows {names}", *(own or ())])
 
     def inputs(self, stage: AnyStage, above: Mapping[str, Manifest]) -> dict[str, str]:
         """Returns the digests of a stage's inputs."""

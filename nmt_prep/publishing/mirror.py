@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from nmt_prep.artefacts import atomic_write, remove_partial, write_bytes, writing
 from nmt_prep.digests import DigestCache
 from nmt_prep.errors import DownloadError, OutputError
-from nmt_prep.progress import Meter, Progress
+from nmt_prep.progress import Progress
 from nmt_prep.publishing.publication import (
     MANIFEST,
     UNFINISHED,
@@ -23,6 +22,7 @@ from nmt_prep.publishing.publication import (
     some_of,
 )
 from nmt_prep.sources.objects import ObjectStore
+from nmt_prep.sources.transfers import at_once
 
 _PARALLEL = 4
 _RETRIES = 5
@@ -97,26 +97,20 @@ def _fetch_missing(
 
 
 def _fetch_all(store: ObjectStore, root: Path, files: Files, digests: DigestCache, progress: Progress) -> None:
-    total = sum(file.size for file in files.values())
-    with progress.meter("fetch", total, "bytes") as meter, ThreadPoolExecutor(_PARALLEL) as pool:
-        futures = {name: pool.submit(_fetch, store, root, name, file, meter) for name, file in files.items()}
-        try:
-            for name, future in futures.items():
-                future.result()
-                digests.remember(root / name, files[name].sha256)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    with progress.meter("fetch", sum(file.size for file in files.values()), "bytes") as meter:
 
+        def fetch(name: str) -> None:
+            with atomic_write(root / name) as beside:
+                digest = store.download(name, beside, meter.advance)
+                if digest != files[name].sha256:
+                    raise DownloadError(
+                        f"{store.url}/{name}: expected SHA-256 {files[name].sha256}, found {digest}; if a run is "
+                        "publishing there, wait for it to end and fetch again; else the object was changed: publish "
+                        "again with --force publish"
+                    )
+            digests.remember(root / name, digest)
 
-def _fetch(store: ObjectStore, root: Path, name: str, file: PublishedFile, meter: Meter) -> None:
-    with atomic_write(root / name) as beside:
-        digest = store.download(name, beside, meter.advance)
-        if digest != file.sha256:
-            raise DownloadError(
-                f"{store.url}/{name}: expected SHA-256 {file.sha256}, found {digest}; if a run is publishing there, "
-                "wait for it to end and fetch again; else the object was changed: publish again with --force publish"
-            )
+        at_once(fetch, [*files], _PARALLEL)
 
 
 def _intact(path: Path, file: PublishedFile, digests: DigestCache) -> bool:

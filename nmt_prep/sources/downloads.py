@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -24,6 +23,7 @@ from nmt_prep.sources.fetch import Expected, Fetched, Fetcher
 from nmt_prep.sources.hub import is_repository
 from nmt_prep.sources.hub_files import read_listing
 from nmt_prep.sources.lockfile import Locked, LockFile
+from nmt_prep.sources.transfers import at_once
 
 _NOTES = ".notes"
 _NOTE = re.compile(r"[0-9a-f]{64}\.json")
@@ -291,13 +291,4 @@ def download_all(downloads: Downloads, wanted: Sequence[Needed], parallel: int) 
         DownloadError: a file cannot be fetched.
         OutputError: a file cannot be stored.
     """
-    with ThreadPoolExecutor(parallel, thread_name_prefix="nmt-prep-download") as pool:
-        try:
-            futures = {file: pool.submit(downloads.get, file) for file in wanted}
-            for future in wait(futures.values(), return_when=FIRST_EXCEPTION).done:
-                future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            downloads.fetcher.stop()
-            raise
-    return {file: future.result() for file, future in futures.items()}
+    return dict(zip(wanted, at_once(downloads.get, wanted, parallel, downloads.fetcher.stop), strict=True))

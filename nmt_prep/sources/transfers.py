@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -19,6 +20,7 @@ from nmt_prep.errors import DownloadError, NmtPrepError
 _STALL_BYTES = 1024
 _SECONDS_BETWEEN_LOOKS = 0.1
 
+_A = TypeVar("_A")
 _T = TypeVar("_T")
 
 
@@ -110,6 +112,25 @@ class Pace:
             self._free = max(self._free, now) + size / self._rate
             pause = self._free - now
         self._clock.sleep(pause)
+
+
+def at_once(
+    work: Callable[[_A], _T], items: Sequence[_A], parallel: int, stop: Callable[[], None] = lambda: None
+) -> list[_T]:
+    """Does some work for each item, for up to ``parallel`` of them at once; returns the results in order.
+
+    A failure or Ctrl-C is raised after ``stop``, which ends the others.
+    """
+    with ThreadPoolExecutor(parallel, thread_name_prefix="nmt-prep-source") as pool:
+        try:
+            futures = [pool.submit(work, item) for item in items]
+            for future in wait(futures, return_when=FIRST_EXCEPTION).done:
+                future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            stop()
+            raise
+    return [future.result() for future in futures]
 
 
 def repeated(request: Callable[[], _T], retries: int, clock: Clock, error: type[NmtPrepError]) -> _T:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from nmt_prep.archives.extraction import damage_of, is_plain
@@ -204,10 +205,7 @@ def _fetch_all(files: list[Needed], job: Job) -> dict[str, Stored]:
     With any engine, threads of this process fetch them, because they share one speed limit and one lock file.
     """
     options = job.config.download
-
-    def damage(path: Path, advance: Callable[[int], None]) -> str:
-        return damage_of(path, job.config.extract, advance)
-
+    damage = partial(damage_of, limits=job.config.extract)
     downloads = Downloads(
         store=Store(job.directory, job.digests),
         fetcher=Fetcher(job.directory / _INCOMING, job.config.base_dir, options, job.progress, damage=damage),

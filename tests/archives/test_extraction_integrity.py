@@ -20,7 +20,7 @@ ZIP = zip_of(("a", NOISE), ("b", NOISE))
 def damage(directory: Path, content: bytes, limits: Limits | None = None) -> str:
     path = directory / "file"
     path.write_bytes(content)
-    return damage_of(path, limits or Limits(), lambda _: None)
+    return damage_of(path, lambda _: None, limits or Limits())
 
 
 @pytest.mark.parametrize("packer", PACKERS)
@@ -74,5 +74,5 @@ def test_every_decompressed_byte_is_reported(tmp_path: Path) -> None:
     told: list[int] = []
     path = tmp_path / "file"
     path.write_bytes(gzip.compress(TAR))
-    assert damage_of(path, Limits(), told.append) == ""
+    assert damage_of(path, told.append, Limits()) == ""
     assert sum(told) == 2 * len(NOISE)

@@ -6,13 +6,12 @@ An entry is the name of a split, ``sacrebleu:<test set>`` for all pairs of a set
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from nmt_prep.cleaning.presets import effective_decontamination
 from nmt_prep.config import Config, Corpus, DecontaminateSettings, Languages
-from nmt_prep.errors import ConfigError
+from nmt_prep.errors import ConfigError, did_you_mean
 from nmt_prep.sources.catalogues import describe_sacrebleu, sacrebleu_pairs
 
 SACREBLEU = "sacrebleu:"
@@ -75,8 +74,7 @@ def against_problems(
         elif splits is None:
             yield f"{entry!r} is a split, which a stream does not have; name files (file:…) and ids (sacrebleu:…)"
         elif entry not in splits:
-            near = difflib.get_close_matches(entry, [*splits, f"{FILE}{entry}", f"{SACREBLEU}{entry}"], n=1)
-            meant = f"; did you mean {near[0]!r}?" if near else ""
+            meant = did_you_mean(entry, [*splits, f"{FILE}{entry}", f"{SACREBLEU}{entry}"])
             yield f"there is no split {entry!r} (splits: {', '.join(splits)}; files are named file:…){meant}"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import pkgutil
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -12,7 +11,7 @@ from typing import Any
 from nmt_prep.cleaning.presets import is_off
 from nmt_prep.cleaning.rule import Context, Rule, checked_options
 from nmt_prep.config import Section
-from nmt_prep.errors import CleaningError
+from nmt_prep.errors import CleaningError, did_you_mean
 
 
 def _rules() -> Iterator[tuple[str, type[Rule[Any]]]]:
@@ -79,9 +78,7 @@ def rule_options(name: str, spec: object) -> Section | None:
         ValueError: there is no such rule, or an option is unknown or wrong.
     """
     if (kind := RULES.get(kind_of(name))) is None:
-        near = difflib.get_close_matches(name, RULES, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"{name}: there is no such rule{hint} (rules: {', '.join(RULES)})")
+        raise ValueError(f"{name}: there is no such rule{did_you_mean(name, RULES)} (rules: {', '.join(RULES)})")
     if is_off(spec):
         return None
     return checked_options(name, kind.options, spec)

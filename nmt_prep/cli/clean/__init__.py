@@ -324,14 +324,12 @@ def _fetched(corpora: Sequence[Corpus], config: Path, directory: Path, progress:
     if not corpora:
         return
     options, limits = DownloadSettings(), ExtractSettings()
-
-    def damage(path: Path, advance: Callable[[int], None]) -> str:
-        return damage_of(path, limits, advance)
-
     lock = LockFile(lock_path(config))
     store = Store(directory / "downloads", DigestCache(directory))
     store.directory.mkdir()
-    fetcher = Fetcher(directory / "incoming", config.parent, options, progress, damage=damage)
+    fetcher = Fetcher(
+        directory / "incoming", config.parent, options, progress, damage=partial(damage_of, limits=limits)
+    )
     downloads = Downloads(store, fetcher, DownloadCache(), lock)
     wanted = [list(wanted_by(SACREBLEU, corpus)) for corpus in corpora]
     needed = {file.container.mirrors: file.container for files in wanted for file in files}

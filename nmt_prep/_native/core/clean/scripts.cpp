@@ -1,6 +1,5 @@
 #include "clean/scripts.h"
 
-#include <array>
 #include <string>
 
 namespace nmt_prep::clean {
@@ -13,14 +12,6 @@ struct WordLength {
 
 constexpr WordLength kWordLengths[] = {{"HAN", 16}, {"HIRAGANA", 20}, {"KATAKANA", 40}, {"THAI", 40},
                                        {"LAO", 40}, {"KHMER", 50},    {"MYANMAR", 50},  {"TIBETAN", 50}};
-constexpr char32_t kProlongedSoundMark = 0x30FC;
-
-std::array<std::uint8_t, 256> tenths_of_scripts() {
-    std::array<std::uint8_t, 256> tenths{};
-    for (const WordLength& length : kWordLengths)
-        tenths[static_cast<std::size_t>(script_of_name(length.script))] = length.tenths;
-    return tenths;
-}
 
 }  // namespace
 
@@ -36,14 +27,16 @@ int script_of_name(std::string_view name) {
     return kNoScript;
 }
 
-unsigned tenths_per_word(std::uint8_t script) {
-    static const std::array<std::uint8_t, 256> kTenths = tenths_of_scripts();
-    return kTenths[script];
+std::array<std::uint8_t, 256> tenths_of_scripts() {
+    std::array<std::uint8_t, 256> tenths{};
+    for (const WordLength& length : kWordLengths)
+        tenths[static_cast<std::size_t>(script_of_name(length.script))] = length.tenths;
+    return tenths;
 }
 
-std::uint8_t word_script(char32_t point) {
+std::uint8_t katakana() {
     static const auto kKatakana = static_cast<std::uint8_t>(script_of_name("KATAKANA"));
-    return point == kProlongedSoundMark ? kKatakana : Properties::of(point).script();
+    return kKatakana;
 }
 
 }  // namespace nmt_prep::clean

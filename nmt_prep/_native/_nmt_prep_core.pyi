@@ -842,6 +842,8 @@ def align_sentences(
     own: BeadCounts | None,
     pseudo: float,
     mix: float,
+    window: int,
+    background: float,
     word_weight: float,
     free: float,
 ) -> tuple[npt.NDArray[np.int64], bool]: ...

@@ -30,14 +30,14 @@ from nmt_prep.align.training import Counter, count, equal_words, known_cells, up
 from nmt_prep.align.vocabulary import Integers, Vocabulary
 from nmt_prep.columns import TextColumn
 from nmt_prep.sentences.search import (
-    DELETION,
     FIRST_WORD_WIDTH,
+    USUAL,
     WIDTH,
     Beads,
+    BeadTotals,
     KnownWords,
+    Priors,
     Sentences,
-    deletion_of,
-    gaps_of,
     lengths_of,
     path_by_lengths,
     path_near,
@@ -73,7 +73,7 @@ def align_documents(documents: Sequence[Texts], prior: Model | None = None, thre
     paths = aligner.first_paths()
     for _ in range(PASSES):
         learned = Lexicon(aligner.learned(paths), aligner.lexicon.prior)
-        paths = replace(aligner, lexicon=learned).paths(paths, deletion_of(*gaps_of(paths)))
+        paths = replace(aligner, lexicon=learned).paths(paths, BeadTotals.of(paths).priors())
     return paths
 
 
@@ -166,12 +166,12 @@ class Aligner:
         before = self._each(lambda number: path_by_lengths(*(side.lengths for side in documents[number])))
         return self.paths(before, learned=False)
 
-    def paths(self, before: Sequence[Beads], deletion: float = DELETION, *, learned: bool = True) -> list[Beads]:
+    def paths(self, before: Sequence[Beads], priors: Priors = USUAL, *, learned: bool = True) -> list[Beads]:
         """Returns the path of each document near the path before.
 
         Args:
             before: the paths before.
-            deletion: log probability of a sentence without counterpart.
+            priors: what is expected of the beads.
             learned: True if the model of the lexicon learned from these paths.
         """
         counts = self._bead_counts(before) if learned else [_nothing()] * len(before)
@@ -179,7 +179,7 @@ class Aligner:
         documents, links = self.documents, self.lexicon.links
 
         def path(number: int) -> Beads:
-            return path_near(documents[number], before[number], KnownWords(*links, counts[number]), deletion, width)
+            return path_near(documents[number], before[number], KnownWords(*links, counts[number]), priors, width)
 
         return self._each(path)
 

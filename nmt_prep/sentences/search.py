@@ -120,9 +120,14 @@ DELETION = -7.0
 """Log probability of a sentence without counterpart, after one with a counterpart; the least one."""
 
 _MOST_DELETION = -4.0
-_DELETION_BELOW_SHARE = -1.0
+_DELETION_BELOW_SHARE = -0.5
 _PRIOR_BEADS = 1000
 """Beads that count beside those of a path, one of them before a sentence without counterpart."""
+
+_PRIOR_PAIRED = 100
+"""Beads of the kinds that are expected, which count beside those of a path."""
+
+_LEAST_SEVERAL, _MOST_SEVERAL = -3.0, 1.0
 
 EXTENSION = -1.5
 """Log probability of a sentence without counterpart that follows another such sentence."""
@@ -135,6 +140,12 @@ _PSEUDO_COUNT = 2.0
 
 _MIXED = 0.2
 """Part of a word's share in the text that its probability has at least."""
+
+_WINDOW = 50
+"""Sentences before and after one in which its words are expected, too: they tell less than words of the bead alone."""
+
+_BACKGROUND = 3000.0
+"""Words of all documents that count beside those of the window, for the share that a word is expected to have."""
 
 _WORD_WEIGHT = 0.25
 """Weight of the log probabilities of words: words of a sentence are not independent of each other."""
@@ -180,33 +191,78 @@ def _priors(kinds: _Kinds) -> npt.NDArray[np.float64]:
     return np.array([-0.15 if a + b == 2 else 0.4 - a - b for a, b in kinds])
 
 
+@dataclass(frozen=True)
+class Priors:
+    """What is expected of the beads of documents.
+
+    Attributes:
+        deletion: log probability of a sentence without counterpart.
+        several: what is added to the log probability of each kind of bead with more than a sentence a side.
+    """
+
+    deletion: float = DELETION
+    several: float = 0.0
+
+
+USUAL = Priors()
+"""What is expected before any path is known."""
+
+
+@dataclass(frozen=True)
+class BeadTotals:
+    """Numbers of the beads of some paths.
+
+    Attributes:
+        gaps: number of runs of sentences without counterpart.
+        paired: number of beads with both sides.
+        single: number of beads of a sentence a side.
+    """
+
+    gaps: int
+    paired: int
+    single: int
+
+    @classmethod
+    def of(cls, paths: Iterable[Beads]) -> BeadTotals:
+        """Returns the numbers of some paths."""
+        gaps = paired = single = 0
+        for path in paths:
+            source, target = path[:, 1] - path[:, 0], path[:, 3] - path[:, 2]
+            alone = (source == 0) | (target == 0)
+            gaps += int(np.count_nonzero(np.diff(alone.astype(np.int8), prepend=0) == 1))
+            paired += int(np.count_nonzero(~alone))
+            single += int(np.count_nonzero((source == 1) & (target == 1)))
+        return cls(gaps, paired, single)
+
+    @classmethod
+    def sum(cls, totals: Iterable[BeadTotals]) -> BeadTotals:
+        """Returns the numbers of all paths together."""
+        every = list(totals)
+        return cls(*(sum(getattr(one, name) for one in every) for name in ("gaps", "paired", "single")))
+
+    def priors(self) -> Priors:
+        """Returns what these beads make expect of the next path."""
+        share = (self.gaps + 1) / (self.paired + _PRIOR_BEADS)
+        deletion = min(max(round(math.log(share), 6) + _DELETION_BELOW_SHARE, DELETION), _MOST_DELETION)
+        single, *others = np.exp(_priors(KINDS)).tolist()
+        usual = math.fsum(others) / single
+        expected = _PRIOR_PAIRED / (1 + usual)
+        odds = (self.paired - self.single + expected * usual) / (self.single + expected)
+        several = min(max(round(math.log(odds / usual), 6), _LEAST_SEVERAL), _MOST_SEVERAL)
+        return Priors(deletion, several)
+
+
 def path_by_lengths(source: Lengths, target: Lengths) -> Beads:
     """Returns the best path by lengths alone, found again with the ratio and variance of the first one."""
     document = Sentences.without_words(source), Sentences.without_words(target)
     return path_near(document, _first_path(document))
 
 
-def deletion_of(gaps: int, beads: int) -> float:
-    """Returns the log probability of a sentence without counterpart, learned from paths; see :func:`gaps_of`."""
-    share = (gaps + 1) / (beads + _PRIOR_BEADS)
-    return min(max(round(math.log(share), 6) + _DELETION_BELOW_SHARE, DELETION), _MOST_DELETION)
-
-
-def gaps_of(paths: Iterable[Beads]) -> tuple[int, int]:
-    """Returns the number of runs of sentences without counterpart in some paths, and of beads with both sides."""
-    gaps = beads = 0
-    for path in paths:
-        alone = (path[:, 1] == path[:, 0]) | (path[:, 3] == path[:, 2])
-        gaps += int(np.count_nonzero(np.diff(alone.astype(np.int8), prepend=0) == 1))
-        beads += int(np.count_nonzero(~alone))
-    return gaps, beads
-
-
 def path_near(
     document: Document,
     before: Beads,
     known: KnownWords | None = None,
-    deletion: float = DELETION,
+    priors: Priors = USUAL,
     width: int = WIDTH,
 ) -> Beads:
     """Returns the best path near another one; widens the band where the path touches its edge.
@@ -215,11 +271,11 @@ def path_near(
         document: the document.
         before: the other path.
         known: what is known of the words; None to compare lengths alone.
-        deletion: log probability of a sentence without counterpart.
+        priors: what is expected of the beads.
         width: sentences on each side of the other path that the path may pass, at first.
     """
     while True:
-        beads, at_edge = _searched(document, _band(document, before, width), before, known, deletion=deletion)
+        beads, at_edge = _searched(document, _band(document, before, width), before, known, priors=priors)
         if not at_edge or width >= _WIDEST or 4 * width * len(document[0]) > _MOST_CELLS:
             return beads
         width *= 2
@@ -231,7 +287,7 @@ def _searched(
     before: Beads | None,
     known: KnownWords | None = None,
     kinds: _Kinds = KINDS,
-    deletion: float = DELETION,
+    priors: Priors = USUAL,
 ) -> tuple[Beads, bool]:
     ratio, variance, source_gamma, target_gamma = calibrated(document, before)
     source_links, target_links, bead_counts = (
@@ -242,9 +298,9 @@ def _searched(
         document[1].native(),
         *band,
         np.array(kinds, np.int32),
-        _priors(kinds),
-        deletion,
-        max(deletion, EXTENSION),
+        _priors(kinds) + np.array([0.0 if kind == (1, 1) else priors.several for kind in kinds]),
+        priors.deletion,
+        max(priors.deletion, EXTENSION),
         ratio,
         variance,
         source_gamma,
@@ -254,6 +310,8 @@ def _searched(
         bead_counts,
         _PSEUDO_COUNT,
         _MIXED,
+        _WINDOW,
+        _BACKGROUND,
         _WORD_WEIGHT,
         _FREE,
     )
@@ -285,6 +343,6 @@ def _first_path(document: Document) -> Beads:
         band = whole if path is None else _band(units, path, 2 * WIDTH)
         if size == 1:
             return _searched(units, band, None, kinds=_COARSE_KINDS)[0]
-        path, _ = _searched(units, band, None, kinds=_COARSE_KINDS, deletion=_COARSE_DELETION)
+        path, _ = _searched(units, band, None, kinds=_COARSE_KINDS, priors=Priors(_COARSE_DELETION))
         size //= _COARSER
         path = np.minimum(path * _COARSER, [-(-n // size)] * 2 + [-(-m // size)] * 2)

@@ -49,6 +49,8 @@ class Model:
     gammas: tuple[tuple[float, float], tuple[float, float]]
     pseudo: float = 2.0
     mix: float = 0.2
+    window: int = 1
+    background: float = 3.0
     weight: float = 0.25
     free: float = -5.0
 
@@ -71,15 +73,17 @@ def length_value(model: Model, source: Sequence[float], target: Sequence[float])
 
 
 def word_value(
-    model: Model, known: Words, predicted: list[list[int]], given: list[tuple[int, list[int]]], *, forward: bool
+    model: Model, known: Words, side: Side, begin: int, end: int, given: list[tuple[int, list[int]]], *, forward: bool
 ) -> float:
-    """Sum over predicted words; given: for each sentence its bead and its words."""
+    """Sum over the words of sentences [begin, end) of a side; given: for each sentence its bead and its words."""
     words = [(bead, word) for bead, sentence in given for word in sentence]
     if not words:
-        return -2.0 * len(predicted)
+        return -2.0 * (end - begin)
     total = 0.0
-    for word in (word for sentence in predicted for word in sentence):
-        share = known.shares[forward][word]
+    for at, word in ((place, word) for place in range(begin, end) for word in side.words[place]):
+        near = [other for j in side.words[max(at - model.window, 0) : at + model.window + 1] for other in j]
+        share = near.count(word) + model.background * known.shares[forward][word]
+        share /= len(near) + model.background
         p = rest = 0.0
         for bead, other in words:
             own = known.own[bead] if bead >= 0 else {}
@@ -103,8 +107,8 @@ def bead_value(model: Model, source: Side, target: Side, known: Words | None, be
         return value
     given_source = [(known.source_beads[i], source.words[i]) for i in range(a, b)]
     given_target = [(known.target_beads[j], target.words[j]) for j in range(c, d)]
-    words = word_value(model, known, target.words[c:d], given_source, forward=True)
-    words += word_value(model, known, source.words[a:b], given_target, forward=False)
+    words = word_value(model, known, target, c, d, given_source, forward=True)
+    words += word_value(model, known, source, a, b, given_target, forward=False)
     return value + math.log(math.exp(model.weight * words) + math.exp(model.free))
 
 

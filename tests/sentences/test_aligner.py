@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from nmt_prep.sentences.aligner import Aligner, Lexicon, align_documents, capped
-from nmt_prep.sentences.search import deletion_of, gaps_of
+from nmt_prep.sentences.search import BeadTotals, Priors
 from tests.sentences.documents import Lines, shuffled_document
 
 
@@ -47,8 +47,15 @@ def test_a_prior_counts_as_much_as_the_documents() -> None:
 
 def test_sentences_without_counterpart_cost_less_where_there_are_many() -> None:
     path = np.array([[0, 1, 0, 1], [1, 2, 1, 1], [2, 3, 1, 1], [3, 4, 1, 2], [4, 4, 2, 3]])
-    assert gaps_of([path, path[:1]]) == (2, 3)
-    assert [deletion_of(gaps, 2000) for gaps in (0, 30, 90, 600)] == [-7.0, -5.57238, -4.495508, -4.0]
+    assert BeadTotals.of([path, path[:1]]) == BeadTotals(gaps=2, paired=3, single=3)
+    costs = [BeadTotals(gaps, 2000, 1500).priors().deletion for gaps in (0, 30, 90, 600)]
+    assert costs == [-7.0, -5.07238, -4.0, -4.0]
+
+
+def test_beads_of_several_sentences_cost_more_where_there_are_few() -> None:
+    gained = [BeadTotals(0, 2000, single).priors().several for single in (2000, 1900, 1500, 800)]
+    assert gained == [-3.0, -1.646363, 0.017029, 1.0]
+    assert BeadTotals(0, 0, 0).priors() == Priors(-7.0, 0.0)
 
 
 def test_short_documents() -> None:

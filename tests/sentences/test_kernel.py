@@ -70,7 +70,7 @@ def search(source: Side, target: Side, known: Words | None, width: int = 100) ->
             MODEL.ratio,
             MODEL.variance,
         ),
-        *(*MODEL.gammas, *words, MODEL.pseudo, MODEL.mix, MODEL.weight, MODEL.free),
+        *(*MODEL.gammas, *words, MODEL.pseudo, MODEL.mix, MODEL.window, MODEL.background, MODEL.weight, MODEL.free),
     )
     return [tuple(bead) for bead in beads.reshape(-1, 4).tolist()], at_edge
 
@@ -122,4 +122,4 @@ def test_wrong_bands_are_refused(low: list[int], high: list[int], message: str) 
     side = native_side(Side([[], []], [5.0, 6.0]))
     kinds = (np.array([[1, 1]], np.int32), np.zeros(1), -7.0, -3.0, 1.0, 6.8, (1.0, 1.0), (1.0, 1.0), None, None, None)
     with pytest.raises(ValueError, match=message):
-        align_sentences(side, side, np.array(low), np.array(high), *kinds, 2.0, 0.2, 0.25, -5.0)
+        align_sentences(side, side, np.array(low), np.array(high), *kinds, 2.0, 0.2, 1, 3.0, 0.25, -5.0)

@@ -106,6 +106,8 @@ struct HeldOwn {
 struct WordOptions {
     float pseudo;
     double mix;
+    std::size_t window;
+    double background;
 };
 
 sentences::WordModel word_model(const HeldLinks& links, const HeldOwn& own, bool given_source, WordOptions options) {
@@ -118,7 +120,9 @@ sentences::WordModel word_model(const HeldLinks& links, const HeldOwn& own, bool
             {span_of(own.offsets), span_of(given), span_of(predicted), span_of(own.counts),
              span_of(given_source ? own.source_beads : own.target_beads)},
             options.pseudo,
-            options.mix};
+            options.mix,
+            options.window,
+            options.background};
 }
 
 void check_band(const Int64Array& low, const Int64Array& high, std::size_t sources, std::size_t targets) {
@@ -138,7 +142,7 @@ auto align_sentences(const HeldSide& source, const HeldSide& target, const Int64
                      const KindArray& kinds, const DoubleArray& priors, double deletion, double extension, double ratio,
                      double variance, std::pair<double, double> source_gamma, std::pair<double, double> target_gamma,
                      const HeldLinks* source_links, const HeldLinks* target_links, const HeldOwn* own, float pseudo,
-                     double mix, double word_weight, double free) {
+                     double mix, std::size_t window, double background, double word_weight, double free) {
     const sentences::Document document{source.view(), target.view()};
     check_band(low, high, document.source.size(), document.target.size());
     require(kinds.shape(0) == priors.size() && priors.size() < 63, "there must be a prior for each kind");
@@ -150,7 +154,7 @@ auto align_sentences(const HeldSide& source, const HeldSide& target, const Int64
                     "a bead has no sentences or too many");
     }
     for (const double value : {ratio, variance, source_gamma.first, source_gamma.second, target_gamma.first,
-                               target_gamma.second, mix, static_cast<double>(pseudo)})
+                               target_gamma.second, mix, background, static_cast<double>(pseudo)})
         require(value > 1e-9 && value < 1e9, "a parameter is not positive");
     sentences::Scoring scoring{
         of_kinds,
@@ -173,8 +177,8 @@ auto align_sentences(const HeldSide& source, const HeldSide& target, const Int64
                  own->target_beads.size() == document.target.size()) ||
                     (own->source_beads.size() == 0 && own->target_beads.size() == 0),
                 "there must be a bead for each sentence");
-        given_source = word_model(*source_links, *own, true, {pseudo, mix});
-        given_target = word_model(*target_links, *own, false, {pseudo, mix});
+        given_source = word_model(*source_links, *own, true, {pseudo, mix, window, background});
+        given_target = word_model(*target_links, *own, false, {pseudo, mix, window, background});
         scoring.target_words = &*given_source;
         scoring.source_words = &*given_target;
     }
@@ -206,7 +210,7 @@ void bind_sentences(nb::module_& module) {
                nb::arg("high"), nb::arg("kinds"), nb::arg("priors"), nb::arg("deletion"), nb::arg("extension"),
                nb::arg("ratio"), nb::arg("variance"), nb::arg("source_gamma"), nb::arg("target_gamma"),
                nb::arg("source_links").none(), nb::arg("target_links").none(), nb::arg("own").none(), nb::arg("pseudo"),
-               nb::arg("mix"), nb::arg("word_weight"), nb::arg("free"));
+               nb::arg("mix"), nb::arg("window"), nb::arg("background"), nb::arg("word_weight"), nb::arg("free"));
 }
 
 }  // namespace nmt_prep

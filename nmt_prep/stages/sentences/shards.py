@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.sentences.aligner import Texts
 from nmt_prep.sentences.documents import joint_of
-from nmt_prep.sentences.search import Beads, deletion_of, gaps_of
+from nmt_prep.sentences.search import Beads, BeadTotals
 from nmt_prep.sides import SIDES
 from nmt_prep.stages.sentences.observed import Level
 
@@ -29,7 +29,7 @@ class Shard:
         pairs: the text of the beads, in the same order; a sentence without counterpart has an empty one.
         count: number of beads.
         sentences: number of source sentences.
-        gaps: number of runs of sentences without counterpart, and of beads with both sides.
+        totals: numbers of beads.
         scores: sums of the scores of beads, and of beads with other targets, and the number of each; zeros before a
             model is learned.
     """
@@ -39,7 +39,7 @@ class Shard:
     pairs: Path
     count: int
     sentences: int
-    gaps: tuple[int, int]
+    totals: BeadTotals
     scores: tuple[float, int, float, int] = (0.0, 0, 0.0, 0)
 
     @property
@@ -65,7 +65,7 @@ def write_shard(
     text = [joined(sides, path, languages) for sides, path in zip(texts, paths, strict=True)]
     columns = [pa.chunked_array(side) for side in zip(*text, strict=True)]
     write_table(pairs, pa.table(columns, list(SIDES)))
-    return Shard(file, beads, pairs, sum(map(len, paths)), sum(len(sides[0]) for sides in texts), gaps_of(paths))
+    return Shard(file, beads, pairs, sum(map(len, paths)), sum(len(sides[0]) for sides in texts), BeadTotals.of(paths))
 
 
 def joined(sides: Texts, beads: Beads, languages: tuple[str, str]) -> Iterator[pa.Array]:
@@ -113,9 +113,3 @@ def level_of(shards: Sequence[Shard]) -> Level:
     """Returns the mean scores of a corpus from those of its shards."""
     own, count, others, number = (math.fsum(values) for values in zip(*(shard.scores for shard in shards), strict=True))
     return Level(own / max(count, 1), others / max(number, 1))
-
-
-def deletion_after(shards: Sequence[Shard]) -> float:
-    """Returns the log probability of a sentence without counterpart, learned from the beads of a corpus."""
-    gaps, beads = (sum(values) for values in zip(*(shard.gaps for shard in shards), strict=True))
-    return deletion_of(gaps, beads)

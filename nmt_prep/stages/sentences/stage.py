@@ -17,12 +17,13 @@ from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Outputs, Result, Stage
 from nmt_prep.runtime import check_extra
 from nmt_prep.sentences.documents import files_of_directories, pairs_of_list
+from nmt_prep.sentences.search import BeadTotals
 from nmt_prep.sides import SIDES
 from nmt_prep.stages.extract import CorpusFile, Extract, file_names, path_of, wanted_by
 from nmt_prep.stages.learning import LEARNING_VERSION, SCORE_SETTINGS, LearningRounds, check_memory
 from nmt_prep.stages.sentences.observed import SentencesObserved, corpus_note, joined_notes, warnings_of
 from nmt_prep.stages.sentences.reading import READ, RawShard, ReadDocuments, ReadTask, total_bytes
-from nmt_prep.stages.sentences.shards import Shard, deletion_after, level_of
+from nmt_prep.stages.sentences.shards import Shard, level_of
 from nmt_prep.stages.sentences.tasks import AGAIN, CAP, FIRST, PAIRS, AlignedPairs, AlignTask, CapTask, FirstTask
 
 Entry: TypeAlias = tuple[str, Corpus, Documents]
@@ -51,6 +52,7 @@ class Sentences(Stage[SentencesOutput, dict[str, Aligned]]):
     """Writes ``sentences/<split>/<corpus>-<shard, 5 digits>.parquet``."""
 
     name = "sentences"
+    version = 2
     directory = "sentences"
     reads = (Extract,)
     output = SentencesOutput
@@ -321,7 +323,8 @@ def _align_tasks(
     """
     split, corpus, documents = entry
     file, last = _file(f"{split}/{corpus.name}"), number + 1 == len(LEARNING)
-    deletion, level = deletion_after(shards), level_of(shards) if last else None
+    priors = BeadTotals.sum(shard.totals for shard in shards).priors()
+    level = level_of(shards) if last else None
     return [
         AlignTask(
             f"align-{number + 1}-{file}-{at:05d}",
@@ -329,7 +332,7 @@ def _align_tasks(
             models[file],
             None if cap is None else cap.output,
             shard in taken,
-            deletion,
+            priors,
             level,
             languages,
             documents.min,

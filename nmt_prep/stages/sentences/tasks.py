@@ -32,7 +32,7 @@ from nmt_prep.errors import AlignmentModelError, CorpusError
 from nmt_prep.pipeline.rounds import Round
 from nmt_prep.sentences.aligner import Aligner, Lexicon, Texts, capped
 from nmt_prep.sentences.documents import lines_of_html, sentences_of
-from nmt_prep.sentences.search import Beads, lengths_of, path_by_lengths
+from nmt_prep.sentences.search import Beads, Priors, lengths_of, path_by_lengths
 from nmt_prep.stages.sentences.observed import DocumentNote, Level, note_of
 from nmt_prep.stages.sentences.shards import Shard, joined, lists_of, read_shard, rows_of, write_shard, write_table
 
@@ -202,7 +202,7 @@ class AlignTask:
         model: the model.
         prior: the capped model that it began with; None for none.
         learned: True if the model learned from the beads before.
-        deletion: log probability of a sentence without counterpart.
+        priors: what is expected of the beads.
         level: the mean scores of the corpus; None before they are known.
         languages: the languages of both sides.
         least: least score of a pair; None to keep all.
@@ -214,7 +214,7 @@ class AlignTask:
     model: Path
     prior: Path | None
     learned: bool
-    deletion: float
+    priors: Priors
     level: Level | None
     languages: tuple[str, str]
     least: float | None
@@ -240,7 +240,7 @@ def align_again(task: AlignTask, tick: Tick) -> Shard:
 
 def _aligned(task: AlignTask, texts: Sequence[Texts], before: Sequence[Beads]) -> tuple[Aligner, list[Beads]]:
     aligner = Aligner(texts, _lexicon(task.model, task.prior))
-    return aligner, aligner.paths(before, task.deletion, learned=task.learned)
+    return aligner, aligner.paths(before, task.priors, learned=task.learned)
 
 
 def _scores(task: AlignTask, aligner: Aligner, paths: Sequence[Beads], before: Sequence[Beads]) -> Scores:

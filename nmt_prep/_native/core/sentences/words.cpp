@@ -22,11 +22,36 @@ SpanValues::SpanValues(const Side& predicted, const Side& given, const WordModel
       first_(first),
       last_(last),
       most_(most),
+      nearby_(predicted.words.size()),
       inverse_(given.words.size()),
       unknown_(given.size() + 1),
       weights_(model.rows.totals.size()),
       dense_(model.shares.size()) {
     for (std::size_t i = 0; i < given.size(); ++i) weigh(i);
+    find_shares();
+}
+
+// Computes the shares of predicted words in the sentences around theirs.
+void SpanValues::find_shares() {
+    const auto count = [&](std::size_t sentence, float by) {
+        for (const std::int32_t word : predicted_.sentence(sentence)) dense_[size_of(word)] += by;
+    };
+    const std::size_t sentences = predicted_.size();
+    std::size_t from = 0;
+    std::size_t to = 0;
+    const double background = model_.background;
+    for (std::size_t j = 0; j < sentences; ++j) {
+        for (const std::size_t end = std::min(j + model_.window + 1, sentences); to < end; ++to) count(to, 1);
+        for (; from + model_.window < j; ++from) count(from, -1);
+        const auto words = static_cast<double>(predicted_.offsets[to] - predicted_.offsets[from]);
+        for (auto at = size_of(predicted_.offsets[j]); at < size_of(predicted_.offsets[j + 1]); ++at) {
+            const auto word = size_of(predicted_.words[at]);
+            const double share = static_cast<double>(model_.shares[word]);
+            nearby_[at] =
+                static_cast<float>((static_cast<double>(dense_[word]) + background * share) / (words + background));
+        }
+    }
+    for (; from < to; ++from) count(from, -1);
 }
 
 // Computes the inverse counts of the words of a given sentence, without the counts of its bead.
@@ -67,8 +92,10 @@ void SpanValues::compute(std::size_t sentences_begin, std::size_t sentences_end,
             if (i >= range.end) continue;
             const std::size_t partners = range.end - range.begin;
             float* shares_at = shares_.data() + range.shares + (i - range.begin);
-            for (const std::int32_t word : predicted_.sentence(sentences_begin + at)) {
-                *shares_at = std::max(dense_[size_of(word)], 0.0F) / model_.shares[size_of(word)];
+            const std::size_t sentence = sentences_begin + at;
+            const std::size_t end = size_of(predicted_.offsets[sentence + 1]);
+            for (std::size_t place = size_of(predicted_.offsets[sentence]); place < end; ++place) {
+                *shares_at = std::max(dense_[size_of(predicted_.words[place])], 0.0F) / nearby_[place];
                 shares_at += partners;
             }
         }

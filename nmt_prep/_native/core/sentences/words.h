@@ -29,14 +29,16 @@ struct OwnCounts {
 
 struct WordModel {
     LinkRows rows;                  // of the words of the given side
-    std::span<const float> shares;  // of the words of the predicted side, in the documents
+    std::span<const float> shares;  // of the words of the predicted side, in all documents
     OwnCounts own;
-    float pseudo;  // count of links of each word with all words of the other side
-    double mix;    // part of a word's share in its probability
+    float pseudo;        // count of links of each word with all words of the other side
+    double mix;          // part of a word's share in its probability
+    std::size_t window;  // sentences before and after one whose words count for the shares around it
+    double background;   // words that the shares in the documents count for beside them
 };
 
 // For each sentence of a side and spans of sentences of the other: the sum over its words of
-// log((1 - mix) p(word | span) + mix p(word)) / p(word)).
+// log(((1 - mix) p(word | span) + mix p(word)) / p(word)). p(word) is its share around the sentence.
 class SpanValues {
    public:
     // The partners of sentence j of the predicted side are sentences [first[j], last[j]) of the given side.
@@ -60,6 +62,7 @@ class SpanValues {
         std::size_t values;      // place of the first partner in values_
     };
     void weigh(std::size_t sentence);
+    void find_shares();
     void spread(std::size_t sentence);
     void clear(std::size_t sentence);
     void sum_spans(std::size_t at);
@@ -77,6 +80,7 @@ class SpanValues {
     const WordModel& model_;
     std::span<const std::int64_t> first_, last_;
     std::size_t most_;
+    std::vector<float> nearby_;    // of each predicted word: its share around its sentence
     std::vector<float> inverse_;   // of each given word: 1 / (its count without that of its bead + pseudo)
     std::vector<double> unknown_;  // before each given sentence: the sum of pseudo * inverse over the words
     std::vector<float> weights_;   // by given word, of the sentence that is spread

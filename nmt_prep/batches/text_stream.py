@@ -24,11 +24,13 @@ import pyarrow.compute as pc
 
 from nmt_prep.batches.epoch import SplitIndex
 from nmt_prep.batches.vectors import Int64s
+from nmt_prep.columns import TextColumn, check_utf8
 from nmt_prep.config.training import TrainingSettings
 from nmt_prep.curriculum import BLOCK_ROWS, Curriculum, PlannedBlock, plan_stages
-from nmt_prep.errors import ConfigError, CorpusError
+from nmt_prep.errors import ConfigError, CorpusError, InvalidTextError
+from nmt_prep.lines.blocks import spans
 from nmt_prep.modifiers.block import Block, Units
-from nmt_prep.modifiers.links import LINKS_PATTERN
+from nmt_prep.modifiers.links import first_wrong
 from nmt_prep.records.dataset_json import DatasetInfo
 from nmt_prep.records.plan import GlobalShuffle
 from nmt_prep.records.text import LINKS, read_text
@@ -161,7 +163,8 @@ class FilePairs:
 
     Args:
         files: the files, in the order of the corpora; ``.gz`` is decompressed.
-        fields: number of columns that lines are cut to; None for three. Lines with fewer or an empty one are skipped.
+        fields: number of columns that lines are cut to, and shorter ones skipped; None for three, of which the third
+            may be missing. Lines with an empty column are skipped.
         seed: decides the order of each epoch.
 
     Raises:
@@ -188,29 +191,35 @@ class FilePairs:
 
 def _read_tsv(path: Path, fields: int | None) -> pa.RecordBatch:
     try:
-        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-        text = data.decode("utf-8").removesuffix("\n")
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    except (OSError, EOFError, zlib.error) as error:
         raise CorpusError(f"{path}: cannot be read: {error}") from error
-    lines = pc.split_pattern(pa.array([text], pa.large_string()), "\n").values
-    parts = pc.split_pattern(lines, "\t")
-    sizes = pc.list_value_length(parts)
-    count = fields or max(min(pc.min(sizes).as_py() or 0, 3), 2)
-    parts = parts.filter(pc.greater_equal(sizes, count))
-    named = {name: pc.list_element(parts, at) for at, name in enumerate(("source", "target", LINKS)[:count])}
-    whole = np.logical_and.reduce(
-        [pc.not_equal(column, "").to_numpy(zero_copy_only=False) for column in named.values()]
-    )
-    if not whole.any():
+    data = np.frombuffer(content, np.uint8)
+    ends, tabs = np.flatnonzero(data == ord("\n")), np.flatnonzero(data == ord("\t"))
+    if not content.endswith(b"\n"):
+        ends = np.append(ends, len(data))
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    try:
+        check_utf8(TextColumn(data, np.append(starts, len(data))), 1)
+    except InvalidTextError as error:
+        raise CorpusError(f"{path}: {error}") from error
+    first, after = np.searchsorted(tabs, starts), np.searchsorted(tabs, ends)
+    count = min(fields or max(2, int((after - first).max()) + 1), 3)
+    cuts = np.append(tabs, [len(data)] * 3)
+    ranks = first[:, np.newaxis] + np.arange(3)
+    marks = np.where(ranks < after[:, np.newaxis], cuts[ranks], ends[:, np.newaxis])  # ends of the columns
+    begins = np.minimum(np.column_stack([starts, marks[:, :2] + 1]), ends[:, np.newaxis])
+    there = np.arange(3) <= (after - first)[:, np.newaxis]
+    good = (after - first + 1 >= (fields or 2)) & np.all(~there | (begins < marks) | (np.arange(3) >= count), axis=1)
+    if not good.any():
         raise CorpusError(f"{path}: no line has {count} columns with text")
-    read = pa.RecordBatch.from_pydict(named).filter(pa.array(whole))
-    if count > 2:
-        linked = pc.match_substring_regex(read.column(LINKS), LINKS_PATTERN)
-        if (wrong := pc.index(linked, False).as_py()) >= 0:
-            raise CorpusError(
-                f"{path}: {str(read.column(LINKS)[wrong])!r} in the third column are no links of words such as "
-                "0-0 1-2; correct them, or leave the column out with num_fields: 2"
-            )
+    named = enumerate(("source", "target", LINKS)[:count])
+    read = pa.RecordBatch.from_pydict({name: spans(data, begins[good, at], marks[good, at]) for at, name in named})
+    if count > 2 and (wrong := first_wrong(read.column(LINKS))) is not None:
+        raise CorpusError(
+            f"{path}: {str(read.column(LINKS)[wrong])!r} in the third column are no links of words such as "
+            "0-0 1-2; correct them, or leave the column out with num_fields: 2"
+        )
     return read
 
 

@@ -90,10 +90,9 @@ def _blocks(seed: int, pretokenized: bool) -> Iterator[Block]:
                 )
             cells = pc.list_flatten(pc.split_pattern(lines, "\t"))
             sides = [cells.take(pa.array(np.arange(side, len(cells), columns))) for side in range(columns)]
-            unlinked = columns == 3 and pc.invert(pc.match_substring_regex(sides[2], links.LINKS_PATTERN))
-            if columns == 3 and (wrong := pc.index(unlinked, True).as_py()) >= 0:
+            if columns == 3 and (unread := links.first_wrong(sides[2])) is not None:
                 raise CorpusError(
-                    f"standard input, line {first + wrong + 1}: {str(sides[2][wrong])!r} in the third column are no "
+                    f"standard input, line {first + unread + 1}: {str(sides[2][unread])!r} in the third column are no "
                     "links of words such as 0-0 1-2"
                 )
             rows = np.arange(first, first + len(lines))

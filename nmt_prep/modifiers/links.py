@@ -7,12 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from _nmt_prep_core import link_lines, parse_links
 
 from nmt_prep.columns import TextColumn
-
-LINKS_PATTERN = r"^ *(\d{1,7}-\d{1,7}( +|$))*$"
-"""Matches links such as ``0-0 1-2`` (RE2)."""
 
 _ANY = 1 << 31
 
@@ -31,6 +29,13 @@ def numbers_of(
     column = TextColumn.from_arrow(links)
     source, target = words or [np.full(len(links), _ANY)] * 2
     return parse_links(column.data, column.offsets, source, target)
+
+
+def first_wrong(links: pa.LargeStringArray) -> int | None:
+    """Returns the place of the first text that is no links such as ``0-0 1-2``; None if there is none."""
+    unread = np.flatnonzero(np.diff(numbers_of(links)[1]) == 0)
+    blank = pc.equal(pc.ascii_trim(links.take(pa.array(unread)), " "), "").to_numpy(zero_copy_only=False)
+    return None if blank.all() else int(unread[blank.argmin()])
 
 
 def lines_of(numbers: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64]) -> pa.LargeStringArray:

@@ -14,8 +14,7 @@ from pydantic import ValidationError
 from nmt_prep.config import Corpus, Languages
 from nmt_prep.config.corpus import Fields
 from nmt_prep.config.problems import Problem, problems_of
-from nmt_prep.config.section import descriptions
-from nmt_prep.config.url import is_hub_id
+from nmt_prep.config.section import descriptions, is_hub_id
 from nmt_prep.corpora.registry import column_files, format_of, option_keys, reader_of
 from nmt_prep.errors import ConfigError
 from nmt_prep.sources.catalogues import describe_mtdata, describe_sacrebleu, ordered, parse_id

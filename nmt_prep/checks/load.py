@@ -16,8 +16,7 @@ from nmt_prep.config import CleanSettings, Config, Corpus, ExistingVocab, Sectio
 from nmt_prep.config.file import as_tuples, read_file
 from nmt_prep.config.languages import ConfigLanguages
 from nmt_prep.config.problems import KeyPath, Problem, problems_of, refusal, worded, wrong_keys
-from nmt_prep.config.section import descriptions
-from nmt_prep.config.url import is_hub_id
+from nmt_prep.config.section import descriptions, is_hub_id
 from nmt_prep.errors import NmtPrepError
 from nmt_prep.outputs import kind_of
 from nmt_prep.publishing.hub import hub_url_problem

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,12 +26,13 @@ from nmt_prep.cli.plan import ForceOption, VerifyOption, print_new_directory
 from nmt_prep.cli.terminal import SafeConsole, cell, json_line, open_console, plain_table
 from nmt_prep.config import Config
 from nmt_prep.pipeline.drivers import Share
-from nmt_prep.pipeline.manifest import Workspace, read_manifest
+from nmt_prep.pipeline.stage import outputs_in
 from nmt_prep.runtime import keep_freed_memory
 from nmt_prep.sides import SIDES, Side
 
 with delayed_imports():
-    from nmt_prep import batches, records, runner, subwords
+    from nmt_prep import batches, records, runner
+    from nmt_prep.stages import vocab as vocab_stage
     from nmt_prep.subwords import frame
 
 if TYPE_CHECKING:
@@ -269,42 +270,31 @@ def _shards_in_words(config: Config) -> str:
     return "\n".join(lines)
 
 
-def batch_preview(config: Config, split: str = "train") -> str:
+def batch_preview(config: Config) -> str:
     """Returns a description of the first batch of ``read_records``: padded shapes, and the first pairs decoded.
 
     Raises:
         NmtPrepError: the records are damaged.
     """
-    workspace = Workspace(config.run_dir)
-    options = config.input
-    read = batches.read_records(
-        workspace.root, split, batch_tokens=options.batch_tokens, max_length=options.max_length, packed=False
-    )
-    batch = next(read, None)
+    batch = next(batches.read_records(config.run_dir, "train", **config.input.model_dump(), packed=False), None)
     if batch is None:
-        return f"no pair of {split} is within input.max_length = {options.max_length}; there is no batch to show"
+        return f"no pair of train is within input.max_length = {config.input.max_length}; there is no batch to show"
     shapes = [[len(side), int(side.lengths.max())] for side in batch]
     lines = [f"a batch: source {shapes[0]}, target {shapes[1]}, int32"]
-    vocab = read_manifest(workspace.manifest("vocab"))
-    details: Mapping[str, Any] = vocab.details if vocab is not None else {}
-    tokenizers = {
-        side: subwords.load_tokenizer(
-            workspace.root / "vocab" / details[side]["file"], id_layout=details[side]["id_layout"]
-        )
-        for side in SIDES
-    }
+    outputs = outputs_in(config.run_dir, [vocab_stage.Vocabulary], config)
+    tokenizers = {side: built.load() for side, built in vocab_stage.built_vocabularies(outputs).items()}
     for row in range(min(_ROWS, len(batch.source))):
         for side, rows in zip(SIDES, batch, strict=True):
             ids = rows[row].tolist()
             lines.append(f"  {side} ids: {cell(' '.join(map(str, ids)), _WIDTH)}")
-            lines.append(f"  {side}:     {cell(_text(config, split, side, tokenizers[side], ids), _WIDTH)}")
+            lines.append(f"  {side}:     {cell(_text(config, side, tokenizers[side], ids), _WIDTH)}")
     return "\n".join(lines)
 
 
-def _text(config: Config, split: str, side: Side, tokenizer: Tokenizer, ids: list[int]) -> str:
+def _text(config: Config, side: Side, tokenizer: Tokenizer, ids: list[int]) -> str:
     """Returns the text of a row without its frame. A tag is added by name, because not every dialect decodes it."""
     description = config.vocab.frame.of(side)
-    for tag in sorted({corpus.tags[side] for corpus in config.directed(split) if side in corpus.tags}):
+    for tag in sorted({corpus.tags[side] for corpus in config.directed("train") if side in corpus.tags}):
         inside = frame.Frame.parse(tokenizer, description, tag).inside(ids)
         if inside is not None:
             return f"{tag} {tokenizer.decode(inside)}"

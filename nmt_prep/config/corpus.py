@@ -11,8 +11,18 @@ from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, model_
 from nmt_prep.config.documents import Documents
 from nmt_prep.config.languages import CheckedTag
 from nmt_prep.config.pairs import LanguagePair
-from nmt_prep.config.section import Amount, Languages, Name, Section
-from nmt_prep.config.url import Checksums, Mirrors, Sha256, Urls, one_or_more, per_side
+from nmt_prep.config.section import (
+    Amount,
+    Checksums,
+    Languages,
+    Mirrors,
+    Name,
+    Section,
+    Sha256,
+    Urls,
+    one_or_more,
+    per_side,
+)
 from nmt_prep.sides import SIDES, Side
 
 _NO_TEXT_ENCODINGS = {"idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"}

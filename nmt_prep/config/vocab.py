@@ -10,8 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, model_validator
 from pydantic import Tag as PydanticTag
 
-from nmt_prep.config.section import Count, Section, default_kind
-from nmt_prep.config.url import Mirrors, is_hub_id, per_side
+from nmt_prep.config.section import Count, Mirrors, Section, default_kind, is_hub_id, per_side
 from nmt_prep.sides import SIDES, Side
 
 IDS, TAG = "{ids}", "{tag}"

@@ -13,10 +13,10 @@ from nmt_prep.archives.contents import Contents, Opened, contents_of
 from nmt_prep.archives.zip import STARTS
 from nmt_prep.config import Config
 from nmt_prep.corpora.parquet import check_fields
-from nmt_prep.digests import check_regular
-from nmt_prep.errors import ConfigError, DownloadError, NmtPrepError, SourceError
+from nmt_prep.errors import ConfigError, NmtPrepError, SourceError
 from nmt_prep.sources.address import local_path, shown
 from nmt_prep.sources.downloads import DownloadCache, Needed
+from nmt_prep.sources.fetch import open_local
 from nmt_prep.sources.hub import hub_address
 from nmt_prep.sources.hub_files import HubFile, Listing, fetch_listing, read_listing
 from nmt_prep.sources.lockfile import LockFile
@@ -184,17 +184,8 @@ def _why_unseen(contents: Contents, looked: Looked) -> str:
 
 @contextmanager
 def _opened_local(path: Path, name: str) -> Iterator[Opened]:
-    """Opens a local file.
-
-    Raises:
-        DownloadError: the file cannot be read.
-    """
-    try:
-        check_regular(path)
-        with path.open("rb") as file:
-            yield Opened(path, name, path.stat().st_size, file, whole=True, path=path)
-    except OSError as error:
-        raise DownloadError(f"cannot read {path}: {error.strerror or error}; check the url in the config") from error
+    with open_local(path) as file:
+        yield Opened(path, name, path.stat().st_size, file, whole=True, path=path)
 
 
 def _listing_of(needed: Needed, fetched: Path | None, lock: LockFile) -> Listing:

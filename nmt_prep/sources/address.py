@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from nmt_prep.config.url import is_hub_id
+from nmt_prep.config.section import is_hub_id
 from nmt_prep.errors import ConfigError
 from nmt_prep.sources.hub import hub_address
 

@@ -5,6 +5,7 @@ It tries mirrors, retries after errors, and checks what arrived.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -231,13 +232,23 @@ class Fetcher:
 
 
 @contextmanager
-def _opened_file(path: Path) -> Iterator[Answer]:
-    """Opens a mirror that is a local path."""
+def open_local(path: Path) -> Iterator[io.BufferedReader]:
+    """Opens a local file that the config names.
+
+    Raises:
+        DownloadError: it cannot be read.
+    """
     try:
         check_regular(path)
         with path.open("rb") as file:
-            size = path.stat().st_size
-            chunks = iter(lambda: file.read(_CHUNK), b"")
-            yield Answer(str(path), 0, size, delimited=True, etag=None, modified=None, chunks=chunks)
+            yield file
     except OSError as error:
         raise DownloadError(f"cannot read {path}: {error.strerror or error}; check the url in the config") from error
+
+
+@contextmanager
+def _opened_file(path: Path) -> Iterator[Answer]:
+    """Opens a mirror that is a local path."""
+    with open_local(path) as file:
+        chunks = iter(lambda: file.read(_CHUNK), b"")
+        yield Answer(str(path), 0, path.stat().st_size, delimited=True, etag=None, modified=None, chunks=chunks)

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from nmt_prep.cleaning.decontamination.sets import evaluation_corpora
 from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.config.corpus import Corpus
-from nmt_prep.config.url import is_hub_id
+from nmt_prep.config.section import is_hub_id
 from nmt_prep.corpora.registry import column_files
 from nmt_prep.errors import ConfigError
 from nmt_prep.sides import SIDES

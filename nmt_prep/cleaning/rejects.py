@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from nmt_prep.cleaning.counts import merged
 from nmt_prep.cleaning.rule import Values
-from nmt_prep.lines.blocks import text_bytes
+from nmt_prep.columns import TextColumn
 from nmt_prep.sides import SIDES
 
 SAMPLE = 1000
@@ -236,13 +236,14 @@ class RejectNotes:
 def notes_of(rejected: pa.RecordBatch, *, text: bool) -> RejectNotes:
     """Returns notes about a batch of rejected pairs; none of their text unless ``text`` is true."""
     far = distances(rejected)
+    source, target = (np.diff(TextColumn.from_arrow(rejected.column(side)).offsets) for side in SIDES)
+    sizes = source + target
     notes = RejectNotes()
     for rule, places in places_by_rule(rejected).items():
-        own = rejected.take(pa.array(places))
-        notes.bytes[rule] = sum(text_bytes(own.column(side)) for side in SIDES)
+        notes.bytes[rule] = int(sizes[places].sum())
         if text:
-            near = np.argsort(far[places], kind="stable")[:NEAREST]
-            notes.nearest[rule] = [_pair(own, place, far[places[place]]) for place in near.tolist()]
+            near = places[np.argsort(far[places], kind="stable")[:NEAREST]]
+            notes.nearest[rule] = [_pair(rejected, place, far[place]) for place in near.tolist()]
     return notes
 
 

@@ -222,12 +222,17 @@ def write_bytes(path: Path, content: bytes) -> None:
         beside.write_bytes(content)
 
 
-def write_json(path: Path, value: object) -> None:
+def write_json(path: Path, value: object, *, compact: bool = False) -> None:
     """Writes a value as JSON atomically; equal values give equal bytes.
 
     Bytes of file names that are not UTF-8, which Python holds as lone surrogates, are written as JSON escapes.
+
+    Args:
+        path: the file.
+        value: the value.
+        compact: write one line, which is several times as fast, for files that only the program reads.
     """
-    text = json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
+    text = json.dumps(value, ensure_ascii=False, indent=None if compact else 2, sort_keys=True) + "\n"
     write_bytes(path, text.encode(errors="backslashreplace"))
 
 

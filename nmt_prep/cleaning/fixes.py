@@ -6,6 +6,7 @@ the order in the config, because a fix can depend on an earlier one: an entity m
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from html.entities import html5
 from types import MappingProxyType
@@ -88,6 +89,12 @@ class Fixed(NamedTuple):
     altered: dict[str, int]
 
 
+@functools.cache
+def _native_fixer(fixes: tuple[tuple[str, str], ...], language: str) -> TextFixer:
+    """Returns the fixer of the core, which all corpora with the same fixes share: to build it takes long."""
+    return TextFixer(list(fixes), language, _ENTITIES)
+
+
 class Fixer:
     """Applies fixes to the lines of one side. It is thread-safe."""
 
@@ -110,7 +117,7 @@ class Fixer:
             if not (name == "width" and base in _EAST_ASIAN)
         )
         """Names and modes of the fixes that apply to the language, in the order in which they are applied."""
-        self._native = TextFixer(list(self.fixes), base, _ENTITIES)
+        self._native = _native_fixer(self.fixes, base)
 
     def apply(self, lines: pa.Array) -> Fixed:
         """Fixes lines. The text is not copied if no line needs a fix.

@@ -106,7 +106,7 @@ class TaskNotes:
         if pending.round.by_all and pending.valid is None:
             value = write_json_once(note, lambda: as_json(result))
         else:
-            write_json(note, value)
+            write_json(note, value, compact=True)
         try:
             # Read back from JSON, so that a result is the same whether its task ran now or in an earlier run.
             return parse_json_as(pending.round.result, json.loads(json.dumps(value)))

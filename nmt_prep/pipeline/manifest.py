@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from posixpath import normpath
 from typing import Any, Self
@@ -93,19 +94,19 @@ class Manifest:
             return [name.removeprefix(prefix) for name in self.files if name.startswith(prefix)]
         return [name for name in self.files if not name.startswith("../")]
 
-    @property
+    @cached_property
     def output_digest(self) -> str:
         """Returns a digest of everything that later stages read from this one: files in its directory, and details."""
         return digest_of([{name: self.files[name] for name in self.files_in()}, dict(self.details)])
 
-    @property
+    @cached_property
     def observed_digest(self) -> str:
         """Returns a digest of the output and of what the stage observed."""
         return digest_of([self.output_digest, dict(self.observed)]) if self.observed else self.output_digest
 
     def write(self, path: Path) -> None:
         """Writes the manifest, which completes the stage."""
-        write_json(path, as_json(self))
+        write_json(path, as_json(self), compact=True)
 
 
 def read_manifest(path: Path) -> Manifest | None:

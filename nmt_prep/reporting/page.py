@@ -27,6 +27,9 @@ SECTIONS: dict[str, tuple[str, Callable[[Json], Iterable[Content]]]] = {
 MOST_BYTES = 1_000_000
 """The size that a page does not exceed. Examples are left out first, then figures of single corpora."""
 
+_BOUNDED = ("lengths", "examples")
+"""The sections that become smaller to keep the page small."""
+
 _LEVELS = ((10, 40), (5, 40), (3, 20), (1, 10), (1, 0))
 """Numbers of random pairs of each corpus, and of corpora with figures of their own, until the page is small enough."""
 
@@ -38,10 +41,11 @@ def render_page(summary: Json) -> str:
         summary: the content of ``summary.json``.
     """
     page = ""
-    contents = {anchor: join(section(summary)) for anchor, (_, section) in SECTIONS.items()}
+    contents = {anchor: join(section(summary)) for anchor, (_, section) in SECTIONS.items() if anchor not in _BOUNDED}
+    known, drawn = dict[tuple[str, str, int], Markup](), dict[str, Markup]()
     for pairs, figures in _LEVELS:
-        contents["examples"] = join(encoded.examples(summary, pairs))
-        contents["lengths"] = join(lengths.section(summary, figures))
+        contents["examples"] = join(encoded.examples(summary, pairs, known))
+        contents["lengths"] = join(lengths.section(summary, figures, drawn))
         page = _page(summary, contents)
         if len(page.encode()) <= MOST_BYTES:
             break

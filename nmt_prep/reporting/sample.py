@@ -1,8 +1,9 @@
 """The sample of each corpus, of which ``encode`` counts lengths and characters for the report.
 
-The sample has up to :data:`SAMPLE_PAIRS` pairs of a corpus, chosen at random by seed, split and name of the corpus, or
-all pairs of a smaller corpus. The order of the work does not matter. A task collects the sampled pairs of its part in a
-:class:`PairSample`, and writes it to a file; the samples of the parts add up to the sample of the corpus.
+The sample has up to :data:`SAMPLE_PAIRS` pairs of a corpus, fewer if a split has many corpora, or all pairs of a
+smaller corpus. They are chosen at random by seed, split and name of the corpus. The order of the work does not matter.
+A task collects the sampled pairs of its part in a :class:`PairSample`, and writes it to a file; the samples of the
+parts add up to the sample of the corpus.
 """
 
 from __future__ import annotations
@@ -11,9 +12,8 @@ import io
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,9 @@ from nmt_prep.subwords.frame import Frame
 SAMPLE_PAIRS = 20_000
 """Maximum number of pairs in the sample of a corpus."""
 
+SPLIT_PAIRS, LEAST_PAIRS = 100_000, 1000
+"""Number of pairs of all corpora of a split, and number of pairs of each one that may exceed it."""
+
 EXAMPLES = 10
 """Number of random examples of a corpus."""
 
@@ -36,7 +39,6 @@ LONGEST = 3
 """Number of longest pairs of a corpus."""
 
 _EXAMPLE_CHARACTERS, _EXAMPLE_PIECES = 300, 120
-_CODE_POINTS, _COMMON_POINTS = 0x110000, 0x20000
 
 
 @dataclass(frozen=True)
@@ -67,17 +69,20 @@ class CorpusSample:
         seed: seed of the config.
         split: split of the corpus.
         corpus: name of the corpus.
+        corpora: number of corpora of the split.
     """
 
     pairs: int
     seed: int
     split: str
     corpus: str
+    corpora: int = 1
 
     def rows(self) -> npt.NDArray[np.int64]:
         """Returns the rows of the sample in random order, int64; the first :data:`EXAMPLES` are the examples."""
         shuffle = GlobalShuffle(self.pairs, self.seed, f"sample of {self.split}/{self.corpus}")
-        return shuffle.rows_at(np.arange(min(self.pairs, SAMPLE_PAIRS)))
+        most = min(SAMPLE_PAIRS, max(SPLIT_PAIRS // self.corpora, LEAST_PAIRS))
+        return shuffle.rows_at(np.arange(min(self.pairs, most)))
 
 
 @dataclass
@@ -116,33 +121,31 @@ class PairSample:
             OutputError: the file cannot be written.
         """
         texts = {
-            "examples": [asdict(pair) for pair in self.examples],
-            "longest": [asdict(pair) for pair in self.longest],
+            "examples": [*map(vars, self.examples)],
+            "longest": [*map(vars, self.longest)],
         }
-        arrays: dict[str, npt.NDArray[Any]] = {
-            "lengths": self.lengths,
-            "texts": np.frombuffer(json.dumps(texts).encode(), np.uint8),
-        }
-        for side in SIDES:
-            arrays[f"{side}_ids"] = self.ids[side]
-            arrays[f"{side}_characters"] = np.array(sorted(self.characters[side].items()), np.int64).reshape(-1, 2)
         held = io.BytesIO()
-        np.savez(held, allow_pickle=False, **arrays)
+        np.save(held, np.frombuffer(json.dumps(texts).encode(), np.uint8))
+        np.save(held, self.lengths)
+        for side in SIDES:
+            np.save(held, self.ids[side])
+            np.save(held, np.array(sorted(self.characters[side].items()), np.int64).reshape(-1, 2))
         with atomic_write(path) as beside, writing(path):
             beside.write_bytes(held.getbuffer())
 
     @classmethod
     def load(cls, path: Path) -> PairSample:
         """Reads a file that :meth:`save` wrote."""
-        with np.load(path) as arrays:
-            texts = json.loads(arrays["texts"].tobytes())
-            return cls(
-                {side: arrays[f"{side}_ids"] for side in SIDES},
-                arrays["lengths"],
-                {side: Counter(dict(arrays[f"{side}_characters"].tolist())) for side in SIDES},
-                [EncodedPair(**pair) for pair in texts["examples"]],
-                [EncodedPair(**pair) for pair in texts["longest"]],
-            )
+        with path.open("rb") as file:
+            texts, lengths, *counts = (np.load(file) for _ in range(2 + 2 * len(SIDES)))
+        pairs = json.loads(texts.tobytes())
+        return cls(
+            dict(zip(SIDES, counts[::2], strict=True)),
+            lengths,
+            {side: Counter(dict(points.tolist())) for side, points in zip(SIDES, counts[1::2], strict=True)},
+            [EncodedPair(**pair) for pair in pairs["examples"]],
+            [EncodedPair(**pair) for pair in pairs["longest"]],
+        )
 
 
 class SampleCollector:
@@ -164,7 +167,7 @@ class SampleCollector:
         self._frames = frames
         self._ids = {side: np.zeros(sizes[side], np.int64) for side in SIDES}
         self._lengths: list[npt.NDArray[np.int32]] = []
-        self._characters = {side: np.zeros(_COMMON_POINTS, np.int64) for side in SIDES}
+        self._characters = {side: np.zeros(1, np.int64) for side in SIDES}
         self._examples: list[EncodedPair] = []
         self._longest: list[EncodedPair] = []
 
@@ -212,8 +215,8 @@ class SampleCollector:
         column = TextColumn.from_arrow(lines)
         raw = column.data[column.offsets[0] : column.offsets[-1]].tobytes()
         points = np.frombuffer(raw.decode("utf-8").encode("utf-32-le"), np.int32)
-        if points.max(initial=0) >= len(self._characters[side]):
-            self._characters[side] = np.pad(self._characters[side], (0, _CODE_POINTS - _COMMON_POINTS))
+        size = 1 << int(points.max(initial=0)).bit_length()
+        self._characters[side] = np.pad(self._characters[side], (0, max(size - len(self._characters[side]), 0)))
         count_ids(self._characters[side], points)
         native = Lines(column.data, column.offsets)
         lengths = [pieces, line_lengths(native, "word"), line_lengths(native, "char")]

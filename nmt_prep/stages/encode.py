@@ -201,7 +201,7 @@ def _spill_tasks(job: Job, parts: Parts, plans: Mapping[str, ShardPlan]) -> Iter
                 frames=frames[split][part.corpus],
                 links=aligned[split][number].below(job.directory_of(Align)) if split in aligned else None,
                 memory=memory,
-                sample=CorpusSample(corpora[part.corpus], job.config.seed, split, part.corpus),
+                sample=CorpusSample(corpora[part.corpus], job.config.seed, split, part.corpus, len(corpora)),
                 first_pair=row - first_rows.setdefault(part.corpus, row),
                 weight=job.config.weight,
             )

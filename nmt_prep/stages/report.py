@@ -58,8 +58,7 @@ class Report(Stage[NoOutput, None]):
         observed = observed_warnings(job, self.inputs(job.config))
         summary = summarise(job, info, [*observed, *((self.name, warning) for warning in warnings)])
         texts = {
-            # Unsorted: corpora keep the order of the config.
-            "summary.json": f"{json.dumps(summary, ensure_ascii=False, indent=1)}\n",
+            "summary.json": _by_lines(summary),
             "summary.txt": render_text(summary),
             "index.html": render_page(summary),
         }
@@ -68,6 +67,12 @@ class Report(Stage[NoOutput, None]):
             write_bytes(job.directory / name, text.encode(errors="backslashreplace"))
         pairs = sum(split.pairs for split in info.splits.values())
         return Result(NoOutput(), Counts(pairs_in=pairs, pairs_out=pairs), observed=Warnings(warnings))
+
+
+def _by_lines(summary: Json) -> str:
+    """Returns JSON with a line for each key; unsorted, since corpora keep the order of the config."""
+    lines = (f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in summary.items())
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 SCHEMA = 1

@@ -93,8 +93,17 @@ def batches(summary: Json) -> Iterator[Content]:
     yield setting_table(summary, split).markup()
 
 
-def examples(summary: Json, most: int = 10) -> Iterator[Content]:
-    """Yields the content of the section on examples, with up to ``most`` random pairs of each corpus."""
+def examples(
+    summary: Json, most: int = 10, known: dict[tuple[str, str, int], Markup] | None = None
+) -> Iterator[Content]:
+    """Yields the content of the section on examples, with up to ``most`` random pairs of each corpus.
+
+    Args:
+        summary: the content of ``summary.json``.
+        most: number of random pairs.
+        known: examples that were shown before, by corpus, list and place; receives those that are shown now.
+    """
+    known = {} if known is None else known
     yield explanation(
         "Random pairs as training sees them, and the longest ones. Below each text are its pieces; long texts are cut."
     )
@@ -106,7 +115,11 @@ def examples(summary: Json, most: int = 10) -> Iterator[Content]:
         pieces = max(longest[0]["length"].values())
         lists = {f"{len(random)} random pairs": random, f"the longest pairs, up to {pieces:,} pieces": longest}
         for name, pairs in lists.items():
-            shown = (el("li", (_example(summary, pair, side) for side in SIDES)) for pair in pairs)
+            keys = [(where, "random" if pairs is random else "longest", place) for place in range(len(pairs))]
+            for key, pair in zip(keys, pairs, strict=True):
+                if key not in known:
+                    known[key] = el("li", (_example(summary, pair, side) for side in SIDES))
+            shown = (known[key] for key in keys)
             yield behind(f"{where}: {name}", el("ol", shown, class_="examples"), class_="texts", data_corpus=where)
 
 

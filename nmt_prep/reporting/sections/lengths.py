@@ -19,28 +19,35 @@ _UNIT_NAMES = {"word": "words", "char": "characters"}
 _RULE = "length_ratio"
 
 
-def section(summary: Json, most: int = 40) -> Iterator[Content]:
-    """Yields the content of the section, with figures of up to ``most`` corpora."""
+def section(summary: Json, most: int = 40, known: dict[str, Markup] | None = None) -> Iterator[Content]:
+    """Yields the content of the section.
+
+    Args:
+        summary: the content of ``summary.json``.
+        most: number of corpora with figures of their own.
+        known: the figures of corpora that were drawn before, by their names; receives those that are drawn now.
+    """
+    known = {} if known is None else known
     split = main_split(summary)
     lengths, corpora = summary["lengths"][split], summary["text"].get(split, {})
     if not lengths["pairs"]:
         return
     sampled, pairs = lengths["sampled"], lengths["pairs"]
-    basis = f"a random sample of {sampled:,} of {pairs:,} pairs, up to 20,000 of each corpus, scaled to all"
+    basis = f"a random sample of {sampled:,} of {pairs:,} pairs, drawn from each corpus and scaled to all"
     if sampled == pairs:
         yield explanation(f"Lengths of all pairs of {split}.")
     else:
         yield explanation(f"Lengths of {split}: those in ids are of all pairs, the others of {basis}.")
     yield grid(_tokens(summary, split), *(_lengths(summary, lengths, unit) for unit in ("word", "char")))
     unit, bounds = _ratio_rule(summary, split)
-    shown = list(corpora.items())[:most]
+    shown = list(corpora.items())[: most if len(corpora) > 1 else 0]
+    for name, corpus in shown:
+        if name not in known:
+            known[name] = _ratios(f"Ratio of lengths, {split}/{name}", corpus, unit, bounds, f"{split}/{name}")
     yield grid(
         _joint(summary, lengths, unit, bounds),
         _ratios(f"Ratio of lengths, {split}", lengths, unit, bounds),
-        *(
-            _ratios(f"Ratio of lengths, {split}/{name}", corpus, unit, bounds, f"{split}/{name}")
-            for name, corpus in (shown if len(corpora) > 1 else ())
-        ),
+        *(known[name] for name, _ in shown),
     )
 
 

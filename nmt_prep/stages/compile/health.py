@@ -21,6 +21,7 @@ from _nmt_prep_core import line_hashes
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import Config, Corpus, Languages
+from nmt_prep.config.pairs import LanguagePair
 from nmt_prep.corpora import PairBatch, iter_pairs
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError
@@ -214,6 +215,7 @@ class ObservedCorpus:
         parts: its compiled files.
         keys: the files with the keys of its pairs; empty if they are not looked for.
         same_as: the key in the config of a corpus of train with the same files; None if there is none.
+        pair: the languages of the corpus in a config with several pairs; None in others.
     """
 
     split: str
@@ -223,6 +225,7 @@ class ObservedCorpus:
     parts: tuple[Path, ...]
     keys: tuple[Path, ...]
     same_as: str | None = None
+    pair: LanguagePair | None = None
 
     @property
     def candidates(self) -> dict[Side, tuple[int, ...]]:
@@ -249,11 +252,14 @@ def look_at(
         if corpus.candidates
     }
     counted = yield from recount_round.run_groups(tasks)
-    train = {corpus.name: corpus.keys for corpus in corpora if corpus.split == "train" and corpus.keys}
+    train: dict[LanguagePair | None, dict[str, tuple[Path, ...]]] = {}  # text of other languages is not equal
+    for corpus in corpora:
+        if corpus.split == "train" and corpus.keys:
+            train.setdefault(corpus.pair, {})[corpus.name] = corpus.keys
     looks = {
-        number: [InTrainTask(f"in_train-{corpus.split}-{corpus.name}", corpus.keys, train)]
+        number: [InTrainTask(f"in_train-{corpus.split}-{corpus.name}", corpus.keys, train[corpus.pair])]
         for number, corpus in enumerate(corpora)
-        if corpus.split != "train" and corpus.keys and train and corpus.same_as is None
+        if corpus.split != "train" and corpus.keys and corpus.pair in train and corpus.same_as is None
     }
     found = yield from in_train_round.run_groups(looks, len(looks))
     warnings: list[HealthWarning] = []

@@ -230,6 +230,7 @@ def _observed_corpora(job: Job, made: Iterable[tuple[CorpusFiles, Sequence[Compi
             tuple(job.directory / part.file for compiled in slices for part in compiled.parts),
             tuple(filter(None, (_keys_file(job, source, number) for number in range(len(slices))))),
             same.get(source.where),
+            source.corpus.pair,
         )
         for source, slices in made
         if _is_written(job.config, source.split, source.corpus)

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from threading import Lock
 from typing import Protocol
@@ -27,6 +26,7 @@ from nmt_prep.batches.vectors import Int64s
 from nmt_prep.columns import TextColumn, check_utf8
 from nmt_prep.config.training import TrainingSettings
 from nmt_prep.curriculum import BLOCK_ROWS, Curriculum, PlannedBlock, plan_stages
+from nmt_prep.curriculum.plan import MAX_ROWS
 from nmt_prep.errors import ConfigError, CorpusError, InvalidTextError
 from nmt_prep.lines.blocks import spans
 from nmt_prep.modifiers.block import Block, Units
@@ -38,6 +38,9 @@ from nmt_prep.runtime import available_cores
 
 _WINDOW = 65_536
 _WINDOWS_KEPT = 8
+_FIRST_ROWS = 256
+_TURNS = 4
+"""Turns of each reader in an epoch, at least, unless there are fewer pairs."""
 
 
 class Pairs(Protocol):
@@ -283,33 +286,64 @@ class TextStream:
                 )
 
     def blocks(self, row: int = 0, part: int = 0, parts: int = 1, threads: int | None = None) -> Iterator[StreamBlock]:
-        """Yields the blocks from that with a row on.
+        """Yields the blocks from that with a row on that a reader needs, and first the begin of the first one.
 
         Args:
             row: number of the row.
-            part: number of the reader among those that share the stream; each gets every ``parts``-th block.
+            part: number of the reader among those that share the stream, who take turns: see :meth:`places`.
             parts: number of readers.
             threads: number of threads that make blocks; None is one per available core.
 
         Raises:
             RecordsError: a shard is damaged.
         """
-        stages, at = self.curriculum.stages, self.curriculum.stage_at(row)
-        before = sum(-(-(stage.rows or 0) // BLOCK_ROWS) for stage in stages[:at])
-        number = before + (row - stages[at].first) // BLOCK_ROWS
-        planned = islice(self.curriculum.blocks(row), (part - number) % parts, None, parts)
         count = threads or available_cores()
         pool = ThreadPoolExecutor(count, "nmt_prep stream")
         waiting: deque[Future[StreamBlock]] = deque()
+        begun = False
         try:
-            for block in planned:
+            for block in self._planned(row, part, parts):
                 waiting.append(pool.submit(self.block, block))
-                if len(waiting) > 2 * count or (len(waiting) == 1 and block.first <= row):
+                if len(waiting) > 2 * count or not begun:
+                    begun = True
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+    def _planned(self, row: int, part: int, parts: int) -> Iterator[PlannedBlock]:
+        """Yields the blocks to make; the first rows of the first one also by themselves, so that they come soon."""
+        if self.turn(parts) < BLOCK_ROWS:  # each block has rows of all readers
+            part, parts = 0, 1
+        stage = self.curriculum.stage_at(row)
+        skipped = (part - int(self._turns(np.array([row]), stage, BLOCK_ROWS)[0])) % parts
+        for _ in range(skipped):
+            row = self.curriculum.end_of_block(row)
+        for number, block in enumerate(self.curriculum.blocks(row, parts)):
+            few = row - block.first + _FIRST_ROWS
+            if not number and few < len(block) and self.curriculum.stages[block.stage].modifiers.by_pair:
+                yield block.head(few)
+            yield block
+
+    def turn(self, parts: int) -> int:
+        """Returns the number of rows that readers of a stream take in turn: a block, or less of a small stream."""
+        rows = min(sum(self.curriculum.sizes), self.curriculum.rows or MAX_ROWS)
+        return min(1 << (max(rows // (_TURNS * parts), 1).bit_length() - 1), BLOCK_ROWS)
+
+    def _turns(self, rows: Int64s, stage: int, turn: int) -> Int64s:
+        """Returns the number of the turn that each row of a stage is in, counted through all stages."""
+        stages = self.curriculum.stages
+        before = sum(-(-(each.rows or 0) // turn) for each in stages[:stage])
+        return np.add((rows - stages[stage].first) // turn, before, dtype=np.int64)
+
+    def places(self, block: StreamBlock, row: int, end: int | None, part: int, parts: int) -> Int64s:
+        """Returns the places of a reader's pairs in a block, from a row on, up to another one."""
+        places: Int64s = np.arange(block.since(row), len(block.pairs) if end is None else block.since(end))
+        if parts == 1:
+            return places
+        mine = self._turns(block.pairs.rows[places], block.plan.stage, self.turn(parts)) % parts == part
+        return np.compress(mine, places)
 
     def block(self, planned: PlannedBlock) -> StreamBlock:
         """Returns a block."""

@@ -55,6 +55,11 @@ class PlannedBlock:
     def __len__(self) -> int:
         return len(self.corpora)
 
+    def head(self, rows: int) -> PlannedBlock:
+        """Returns the first rows of the block."""
+        corpora, epochs, pairs = (column[:rows] for column in (self.corpora, self.epochs, self.pairs))
+        return PlannedBlock(self.stage, self.first, corpora, epochs, pairs, self.keys[:rows])
+
 
 @dataclass(frozen=True)
 class PlannedStage:

@@ -150,6 +150,9 @@ class LineModifier:
 
     needs_links: ClassVar[bool] = False
 
+    by_pair: ClassVar[bool] = True
+    """False if what a pair becomes depends on others."""
+
     def __init__(self, probability: float) -> None:
         check_share(probability=probability)
         self.probability = probability

@@ -13,6 +13,8 @@ from nmt_prep.modifiers.links import lines_of, numbers_of
 class Merge(LineModifier):
     """Joins some consecutive pairs of a block, with a space between them; at the end of the block fewer."""
 
+    by_pair = False
+
     def __init__(self, probability: float, min_lines: int = 2, max_lines: int = 4) -> None:
         super().__init__(probability)
         check_range(min_lines=min_lines, max_lines=max_lines)

@@ -60,6 +60,11 @@ class Modifiers:
         return block
 
     @property
+    def by_pair(self) -> bool:
+        """True if no pair depends on those after it."""
+        return all(getattr(modifier, "by_pair", False) for modifier in self.modifiers)
+
+    @property
     def needing_links(self) -> str | None:
         """The first modifier that needs links; None if there is none."""
         pairs = zip(self.names, self.modifiers, strict=True)

@@ -76,6 +76,7 @@ class Retokenize:
     """
 
     needs_links = True
+    by_pair = True
 
     def __init__(
         self,

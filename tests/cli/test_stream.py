@@ -89,6 +89,16 @@ def test_readers_share_the_stream(place: Path) -> None:
     assert lines(place / "staged.yaml", "--columns", "row,source", "--part", "1/3", "--from", "20000") == later
 
 
+def test_readers_of_a_small_stream_have_equal_parts(place: Path) -> None:
+    """Turns of 512 rows; the row in a state is that of the whole stream."""
+    arguments = (place / "plain.yaml", "--columns", "row", "--epochs", "1")
+    parts = [[int(row) for row in lines(*arguments, "--part", f"{part}/5")] for part in range(5)]
+    assert [row for part in parts for row in part if row < 2560] == [*range(2560)]
+    assert sorted(row for part in parts for row in part) == [*range(14_000)]
+    assert [len(part) for part in parts] == [3072, 3072, 2736, 2560, 2560]
+    assert [int(row) for row in lines(*arguments, "--part", "3/5", "--from", "1700")][:2] == [1700, 1701]
+
+
 def test_pieces_of_the_vocabulary(place: Path) -> None:
     text = lines(place / "plain.yaml", "--epochs", "1")
     pieces = lines(place / "plain.yaml", "--epochs", "1", "--as", "pieces")

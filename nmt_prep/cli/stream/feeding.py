@@ -25,9 +25,11 @@ from nmt_prep.batches.text_stream import StreamBlock
 from nmt_prep.cli.stream.opening import Opened
 from nmt_prep.cli.streams import INTERRUPTED, READER_GONE, TERMINATED
 from nmt_prep.cli.terminal import print_remark
+from nmt_prep.columns import TextColumn
 from nmt_prep.curriculum.plan import MAX_ROWS
 from nmt_prep.digests import check_regular
 from nmt_prep.errors import ArgumentError, OutputError
+from nmt_prep.modifiers.block import Rows
 from nmt_prep.outputs.lines import pieces_of
 from nmt_prep.sides import SIDES, Side
 
@@ -74,22 +76,21 @@ class Reader:
         curriculum = self.opened.stream.curriculum
         return curriculum.rows if self.epochs is None else self.epochs * sum(curriculum.sizes)
 
-    def texts(self, row: int) -> Iterator[tuple[memoryview, StreamBlock, slice]]:
-        """Yields lines as UTF-8, their block, and their places in it, from a row on."""
+    def texts(self, row: int) -> Iterator[tuple[memoryview, Rows, int]]:
+        """Yields lines as UTF-8, the row of each, and the row after them, from a row on."""
+        stream = self.opened.stream
         if self.end is not None and row >= self.end:
             return
-        for block in self.opened.stream.blocks(row, self.part, self.parts):
-            stop = len(block.pairs) if self.end is None else block.since(self.end)
-            chosen = slice(block.since(row), stop)
-            columns = [self._column(block, name)[chosen.start : stop] for name in self.columns]
+        for block in stream.blocks(row, self.part, self.parts):
+            places = stream.places(block, row, self.end, self.part, self.parts)
+            whole = len(places) == len(block.pairs)
+            columns = [self._column(block, name) for name in self.columns]
+            columns = columns if whole else [column.take(pa.array(places)) for column in columns]
             pieces = [piece for column in columns for piece in (column, _text("\t"))]
-            whole = pc.binary_join_element_wise(*pieces[:-1], _text("\n"), _text(""))
-            yield (
-                memoryview(whole.buffers()[2] or b"")[: int(np.frombuffer(whole.buffers()[1], np.int64)[len(whole)])],
-                block,
-                chosen,
-            )
-            if self.end is not None and block.end >= self.end:
+            lines = TextColumn.from_arrow(pc.binary_join_element_wise(*pieces[:-1], _text("\n"), _text("")))
+            row = block.end if self.end is None else min(block.end, self.end)
+            yield lines.data[: lines.offsets[-1]].data, block.pairs.rows[places], row
+            if row == self.end:
                 return
 
     def _column(self, block: StreamBlock, name: str) -> pa.Array:
@@ -137,6 +138,7 @@ class State:
             "format": 1,
             "fingerprint": reader.opened.fingerprint,
             "part": f"{reader.part}/{reader.parts}",
+            **({} if reader.parts == 1 else {"turn": reader.opened.stream.turn(reader.parts)}),
             "columns": columns,
             "as": form,
         }
@@ -296,7 +298,7 @@ class _Writer:
             KeyboardInterrupt: a signal came. The row is exact.
         """
         asked = told = time.monotonic()
-        for text, block, places in self._reader.texts(self.row):
+        for text, rows, after in self._reader.texts(self.row):
             now = time.monotonic()
             self._waited += now - asked
             if now - told > _SECONDS_BETWEEN_RATES:
@@ -304,12 +306,10 @@ class _Writer:
                 self.report("")
             with self._stop.held():
                 written, gone = self._taken(output, text, piece)
-                if written < len(text):
-                    self._count(bytes(text[:written]).count(b"\n"), block, places)
-                else:
-                    self._lines += places.stop - places.start
-                    self.row = block.end if self._reader.end is None else min(block.end, self._reader.end)
-                    self._state.note(self.row)
+                lines = len(rows) if written == len(text) else bytes(text[:written]).count(b"\n")
+                self._lines += lines
+                self.row = after if lines == len(rows) else int(rows[lines])
+                self._state.note(self.row)
             if gone:
                 return False
             asked = time.monotonic()
@@ -327,12 +327,6 @@ class _Writer:
         except OSError as error:
             raise OutputError(f"cannot write the lines: {error.strerror}") from error
         return written, False
-
-    def _count(self, lines: int, block: StreamBlock, places: slice) -> None:
-        """Counts some lines of a block."""
-        self._lines += lines
-        last = places.start + lines
-        self.row = block.end if last >= len(block.pairs) else int(block.pairs.rows[last])
 
     def report(self, why: str) -> None:
         """Notes the row, and prints the rate; with a reason, also the row to go on from."""

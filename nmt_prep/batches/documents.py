@@ -229,8 +229,8 @@ class Joining:
     def _rows(self, side: Side, segments: Ragged, examples: Examples, corpora: Int64s) -> Ragged:
         first = examples.first[side]
         sizes = examples.end - first
-        if (first[1:] == examples.end[:-1]).all():
-            offsets = segments.offsets[int(first.min(initial=0)) : int(examples.end.max(initial=0)) + 1]
+        if len(examples) and (first[1:] == examples.end[:-1]).all():
+            offsets = segments.offsets[first[0] : examples.end[-1] + 1]
             values, offsets = segments.values[offsets[0] : offsets[-1]].copy(), offsets - offsets[0]
         else:
             values, offsets = select_rows(segments.values, segments.offsets, spans(first, sizes), _NO_LIMIT)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -29,7 +29,7 @@ from nmt_prep.batches.vectors import Int64s
 from nmt_prep.config.training import TrainingSettings
 from nmt_prep.errors import ArgumentError, RecordsError
 from nmt_prep.records.check import check_records
-from nmt_prep.records.dataset_json import DatasetInfo, records_in
+from nmt_prep.records.dataset_json import DatasetInfo, Histogram, records_in
 from nmt_prep.records.index import SATURATED
 from nmt_prep.records.reader import PairColumns, read_span
 from nmt_prep.records.repeated import Repeated
@@ -338,10 +338,14 @@ def plan_batches(
     """
     records_dir = records_in(run_dir)
     info = check_records(records_dir, split, check)
-    rule = BatchRule.of(info, split, options)
     index = SplitIndex.load(records_dir, info, split)
     if options.packed is False:
         index = replace(index, packed=False)
+    joining = Joining.of(info, split, options.seed) if options.documents else None
+    rule = BatchRule.of(
+        info, split, options, None if joining is None else partial(joined_lengths, info, index, joining)
+    )
+    _check_joining(options, rule, joining)
     seed = options.seed if options.shuffle else None
     training, base_dir = _training(Path(run_dir), split, options)
     plan = BatchPlan(
@@ -353,21 +357,46 @@ def plan_batches(
         options.skip_batches,
         options.equal_batches,
         groups=pair_groups(info, split, options, packed=rule.row_length is not None),
-        joining=_joining(info, split, options, rule),
+        joining=joining,
         training=training,
     )
     return _of_text(plan, records_dir, split, base_dir)
 
 
-def _joining(info: DatasetInfo, split: str, options: Options, rule: BatchRule) -> Joining | None:
-    """Returns how the segments of documents are joined; None for single segments.
+def first_examples(info: DatasetInfo, index: SplitIndex, joining: Joining) -> tuple[Segments, Examples]:
+    """Returns the segments of the first 16,384 pairs or more, or of all, and their examples in epoch 0.
+
+    Raises:
+        RecordsError: a file of the records cannot be read.
+    """
+    plan = BatchPlan(info, EpochOrder(index, None), BatchRule(1), joining=joining)
+    window = next(plan.planned_windows())
+    segments = plan.segments(window.runs, plan.entries(window.runs), index.repeated_of(window.runs))
+    return segments, plan.examples(window, segments, 0)
+
+
+def joined_lengths(info: DatasetInfo, index: SplitIndex, joining: Joining) -> Histogram:
+    """Returns a histogram of the lengths of joined segments of a sample, up to the longest that can occur.
+
+    Raises:
+        RecordsError: a file of the records cannot be read.
+    """
+    longest = max([joining.info.max_tokens, *(int(shard.pairs[:, :2].max(initial=0)) for shard in index.shards)])
+    if not len(index.runs.pairs):
+        return ()
+    _, examples = first_examples(info, index, joining)
+    longer = np.append(np.maximum(*examples.lengths.values()), longest)
+    return tuple(zip(*(column.tolist() for column in np.unique(longer, return_counts=True)), strict=True))
+
+
+def _check_joining(options: Options, rule: BatchRule, joining: Joining | None) -> None:
+    """Checks the options of a loader that joins segments.
 
     Raises:
         ArgumentError: an option conflicts with joined segments.
     """
-    joining = Joining.of(info, split, options.seed) if options.documents else None
     if joining is None:
-        return None
+        return
     if options.weights is not None or options.temperature is not None:
         raise ArgumentError("corpora of records with documents cannot be mixed; set documents to False")
     if rule.max_length is not None and rule.max_length < joining.info.max_tokens and rule.too_long == "drop":
@@ -377,7 +406,6 @@ def _joining(info: DatasetInfo, split: str, options: Options, rule: BatchRule) -
         )
     if rule.row_length is not None and joining.info.context is not None:
         raise ArgumentError("segments with context are not packed; set packed to False")
-    return joining
 
 
 def _training(run_dir: Path, split: str, options: Options) -> tuple[TrainingSettings, Path]:

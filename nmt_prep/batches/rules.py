@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,8 +51,16 @@ class BatchRule(NamedTuple):
     row_length: int | None = None
 
     @classmethod
-    def of(cls, info: DatasetInfo, split: str, options: Options) -> BatchRule:
+    def of(
+        cls, info: DatasetInfo, split: str, options: Options, lengths: Callable[[], Histogram] | None = None
+    ) -> BatchRule:
         """Returns the limits for a split under the given options.
+
+        Args:
+            info: content of ``dataset.json``.
+            split: name of the split.
+            options: options of the loader.
+            lengths: returns the histogram of the longer sides of rows; None for that of the pairs.
 
         Raises:
             ArgumentError: options conflict with each other or with the layout of the records.
@@ -65,7 +73,9 @@ class BatchRule(NamedTuple):
             return cls(tokens, rows, None, options.drop_remainder, row_length, options.too_long, row_length)
         if options.pad_to is not None:
             longest = min(longest or max(options.pad_to), max(options.pad_to))
-        buckets = _buckets(info.splits[split].max_lengths, options, tokens, longest)
+        by_length = options.pad_to is None and options.bucketing != "window"
+        histogram = lengths() if lengths is not None and by_length else info.splits[split].max_lengths
+        buckets = _buckets(histogram, options, tokens, longest)
         if options.drop_remainder and options.batch_size is None and buckets is None:
             raise ArgumentError("drop_remainder needs batch_size, pad_to or buckets: only then is there a full batch")
         return cls(tokens, options.batch_size, buckets, options.drop_remainder, longest, options.too_long)

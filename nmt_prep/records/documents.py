@@ -7,7 +7,7 @@ mapped into memory, so that its size is not limited by memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -74,6 +74,24 @@ def _place(table: npt.NDArray[Any], rows: int, shuffle: GlobalShuffle | None) ->
         table[2][places], table[3][places] = first_rows, starts
 
 
+def document_sizes(records: Path, split: str, pairs: int) -> Iterator[Int64s]:
+    """Yields the numbers of pairs of the documents of a split, in the order of the rows, in arrays of any size.
+
+    Raises:
+        RecordsError: the table cannot be read.
+    """
+    first_rows = _mapped(documents_path(records, split))[0]
+    for start in range(0, len(first_rows), _AT_A_TIME):
+        yield np.diff(np.append(first_rows[start : start + _AT_A_TIME + 1], pairs))[:_AT_A_TIME]
+
+
+def _mapped(table: Path) -> npt.NDArray[Any]:
+    try:
+        return np.memmap(table, "<i8", "r").reshape(4, -1)
+    except (OSError, ValueError) as error:
+        raise RecordsError(f"{table}: cannot be read: {error}; run the encode stage again") from error
+
+
 def shuffle_of(rows: int, seed: int, split: str, records: Path, *, documents: bool) -> Shuffle:
     """Returns the shuffle of a split: of whole documents, whose table is in a directory of records, or of pairs."""
     if documents:
@@ -120,12 +138,7 @@ class DocumentShuffle:
 
     @cached_property
     def _table(self) -> npt.NDArray[Any]:
-        if not self.rows:
-            return np.empty((4, 0), np.int64)
-        try:
-            return np.memmap(self.table, "<i8", "r").reshape(4, -1)
-        except (OSError, ValueError) as error:
-            raise RecordsError(f"{self.table}: cannot be read: {error}; run the encode stage again") from error
+        return _mapped(self.table) if self.rows else np.empty((4, 0), np.int64)
 
     def __getstate__(self) -> dict[str, object]:
         # Other processes read the table themselves.

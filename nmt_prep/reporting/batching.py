@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from nmt_prep.batches import BatchPlan, Options, cut_window, vectors
 from nmt_prep.batches.cutting import PlannedWindow, WindowPairs
+from nmt_prep.batches.documents import Joining
 from nmt_prep.batches.epoch import EpochOrder, SplitIndex
+from nmt_prep.batches.plan import joined_lengths
 from nmt_prep.batches.rules import BatchRule
 from nmt_prep.batches.vectors import Int64s
 from nmt_prep.records.dataset_json import DatasetInfo
 from nmt_prep.runtime import available_cores
+from nmt_prep.sides import SIDES
 
 Setting: TypeAlias = "dict[str, Any]"
 """Arguments of a loader: attributes of :class:`~nmt_prep.batches.Options`."""
@@ -36,7 +40,7 @@ class BatchEstimate:
         setting: the arguments of a loader that differ from the config; empty for the settings of the config.
         sampled_pairs: number of sampled pairs. A sample of the whole split gives the exact numbers of the first epoch
             with the default seed.
-        pairs: number of sampled pairs in batches.
+        pairs: number of sampled pairs in batches; joined segments of documents are one.
         batches: number of batches.
         tokens: number of ids in the batches, both sides.
         cells: number of ids and padding in the batches, both sides.
@@ -60,17 +64,19 @@ def estimate_batches(records_dir: Path, info: DatasetInfo, split: str) -> list[B
     Raises:
         RecordsError: an index cannot be read.
     """
-    index = _first_shards(records_dir, info, split)
+    index = first_shards(records_dir, info, split)
     if index is None:
         return []
     # Consecutive pairs of packed records have similar lengths, so the sample is the first epoch of the default seed.
     order = EpochOrder(index, 0, window_pairs=SAMPLE_PAIRS)
-    windows = list(_windows(BatchPlan(info, order, BatchRule(1))))
+    joining = Joining.of(info, split, 0)
+    windows = list(_windows(BatchPlan(info, order, BatchRule(1), joining=joining)))
+    lengths = None if joining is None else partial(joined_lengths, info, index, joining)
     estimates = [_packed(index, info, split)] if info.layout == "packed" else []
 
     def estimate(setting: Setting) -> BatchEstimate:
         options = Options(**{"packed": False, **setting})
-        plan = BatchPlan(info, order, BatchRule.of(info, split, options))
+        plan = BatchPlan(info, order, BatchRule.of(info, split, options, lengths))
         return _estimate(setting, plan, windows, info, split)
 
     with ThreadPoolExecutor(available_cores()) as pool:
@@ -89,7 +95,7 @@ def _settings(info: DatasetInfo) -> Iterator[Setting]:
     yield from settings
 
 
-def _first_shards(records_dir: Path, info: DatasetInfo, split: str) -> SplitIndex | None:
+def first_shards(records_dir: Path, info: DatasetInfo, split: str) -> SplitIndex | None:
     """Returns the index of the first shards that have enough pairs; None without pairs."""
     shards = []
     for shard in info.splits[split].shards:
@@ -101,21 +107,36 @@ def _first_shards(records_dir: Path, info: DatasetInfo, split: str) -> SplitInde
     return replace(index, packed=False) if sum(shard.pairs for shard in shards) else None
 
 
-def _windows(plan: BatchPlan) -> Iterator[tuple[PlannedWindow, WindowPairs]]:
+class _Sampled(NamedTuple):
+    """A window of the sample: its rows, of pairs or of joined segments, their lengths, and the number of its pairs."""
+
+    window: PlannedWindow
+    contents: WindowPairs
+    pairs: int
+
+
+def _windows(plan: BatchPlan) -> Iterator[_Sampled]:
     for window in islice(plan.planned_windows(), _WINDOWS):
-        pairs = plan.order.index.pairs_of(window.runs).astype(np.int64)
-        yield window, WindowPairs(pairs[:, 0], pairs[:, 1], None, np.empty(0, np.int64))
+        pairs = plan.order.index.pairs_of(window.runs)
+        source, target = pairs[:, :2].T.astype(np.int64)
+        rows = window
+        if plan.joining is not None:
+            segments = plan.segments(window.runs, pairs, plan.order.index.repeated_of(window.runs))
+            examples = plan.examples(window, segments, 0)
+            source, target = (examples.lengths[side] for side in SIDES)
+            rows = window._replace(skip=0, take=len(examples))
+        yield _Sampled(rows, WindowPairs(source, target, None, np.empty(0, np.int64)), len(pairs))
 
 
 def _estimate(
     setting: Setting,
     plan: BatchPlan,
-    windows: list[tuple[PlannedWindow, WindowPairs]],
+    windows: list[_Sampled],
     info: DatasetInfo,
     split: str,
 ) -> BatchEstimate:
     pairs = batches = tokens = cells = 0
-    for window, contents in windows:
+    for window, contents, _ in windows:
         cut = cut_window(plan, window, contents, vectors)
         limit = plan.rule.max_length
         sides = [np.asarray(side)[np.asarray(cut.pairs)] for side in (contents.source, contents.target)]
@@ -128,7 +149,7 @@ def _estimate(
             cells += 2 * int(np.sum(cut.sizes)) * plan.rule.row_length
         else:
             cells += sum(_padded(side, np.asarray(cut.sizes)) for side in sides)
-    sampled = sum(len(contents.source) for _, contents in windows)
+    sampled = sum(window.pairs for window in windows)
     return BatchEstimate(
         setting=setting,
         sampled_pairs=sampled,

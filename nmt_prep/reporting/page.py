@@ -12,7 +12,7 @@ from nmt_prep.sides import SIDES
 
 SECTIONS: dict[str, tuple[str, Callable[[Json], Iterable[Content]]]] = {
     "flow": ("From input to training", flow.section),
-    "documents": ("Documents", documents.section),
+    "documents": ("Documents and weights", documents.section),
     "rules": ("Cleaning rules", rules.section),
     "lengths": ("Lengths", lengths.section),
     "vocabularies": ("Vocabularies", encoded.vocabularies),

@@ -114,6 +114,34 @@ def document_table(summary: Json) -> Table:
     return Table("Documents and sentences", head, rows)
 
 
+def segment_table(summary: Json) -> Table:
+    """Returns the documents of each split, and how an epoch joins their segments."""
+    rows = []
+    for split, facts in summary.get("segments", {}).items():
+        pairs, sampled = summary["splits"][split]["pairs"], facts["sampled"]
+        mean = f"{pairs / max(facts['documents'], 1):,.1f}"
+        shares = percent(facts["joined"], sampled), f"{facts['rows'] * pairs // sampled:,}"
+        rows.append(
+            [split, facts["documents"], pairs, mean, facts["longest"], *shares, percent(facts["repeated"], sampled)]
+        )
+    head = ["split", "documents", "segments", "mean", "longest", "joined", "rows an epoch", "repeated"]
+    return Table("Segments of documents", head, rows)
+
+
+def weight_table(summary: Json) -> Table:
+    """Returns the distribution of the weights of each split."""
+    rows = [
+        [
+            split,
+            *(f"{value:.3f}" for value in facts["quantiles"]),
+            f"{facts['mean']:.3f}",
+            percent(facts["zero"], facts["sampled"]),
+        ]
+        for split, facts in summary.get("weights", {}).items()
+    ]
+    return Table("Weights", ["split", "least", "10 %", "median", "90 %", "most", "mean", "zero"], rows)
+
+
 def pair_table(summary: Json) -> Table:
     """Returns the numbers of each pair of languages in train, and its share of an epoch at some temperatures."""
     pairs: Json = summary.get("pairs", {})
@@ -289,6 +317,8 @@ TABLES = (
     drop_table,
     fix_table,
     document_table,
+    segment_table,
+    weight_table,
     leak_table,
     translation_table,
     adequacy_table,

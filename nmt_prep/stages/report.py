@@ -91,6 +91,7 @@ def summarise(job: Job, info: DatasetInfo, warnings: Iterable[tuple[str, HealthW
         RecordsError: an index of a shard cannot be read.
     """
     from nmt_prep.reporting.batching import estimate_batches  # noqa: PLC0415  (loads numpy)
+    from nmt_prep.reporting.columns import column_facts  # noqa: PLC0415  (loads numpy)
     from nmt_prep.reporting.sections.training import training_facts  # noqa: PLC0415  (loads numpy)
 
     config = job.config
@@ -119,6 +120,7 @@ def summarise(job: Job, info: DatasetInfo, warnings: Iterable[tuple[str, HealthW
             name: [as_json(estimate) for estimate in estimate_batches(job.directory_of(Encode), info, name)]
             for name in config.splits
         },
+        **column_facts(job.directory_of(Encode), info),
         "training": training_facts(
             config, {corpus.name: corpus.pairs for corpus in info.corpora["train"]}, text.get("train", {})
         ),

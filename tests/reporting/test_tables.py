@@ -28,6 +28,9 @@ def test_the_page_and_the_text_show_the_same_rows(made, toy: Path) -> None:
     document = {"name": "a", "sentences": [5, 6], "path": [[5, 6]], "alone": 1, "score": 8.0, "scored": 4}
     note = {"documents": 2, "sentences": [5, 6], "kinds": {"1-1": 4}, "alone": 1, "pairs": 4, "weak": 3, "refused": []}
     summary["documents"] = {"train": {"toy": {**note, "worst": [{**document, "translated": True}]}}}
+    facts = {"documents": 7, "longest": 9, "sizes": [[9, 7]], "sampled": 50, "rows": 30, "joined": 25, "repeated": 2}
+    summary["segments"] = {"train": facts}
+    summary["weights"] = {"train": {"sampled": 9, "quantiles": [0.0, 0.25, 0.5, 1.0, 2.5], "mean": 0.7, "zero": 1}}
     counts = {"pieces": 9, "words": 3, "characters": 12, "bytes": 13, "escaped": 1}
     summary["languages_of_sides"] = {"source": {"en": counts}}
     stage = {"name": "start", "rows": 8000, "mix": {"toy": 1.0}, "epochs": {"toy": 2.0}, "modifiers": ["Typos"]}

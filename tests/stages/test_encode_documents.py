@@ -130,6 +130,13 @@ def test_the_order_of_documents(tmp_path: Path) -> None:
     lineage = Lineage(outputs_in(made.run_dir, STAGES, made), "train")
     for record in (0, 17, len(order) - 1):
         assert lineage.trace(record).source == order[record]
+    summary = json.loads((tmp_path / "run" / "report" / "summary.json").read_text())
+    train = summary["segments"]["train"]
+    assert (train["documents"], train["longest"], train["sampled"]) == (len(SIZES) + 150, 23, sum(SIZES) + 150)
+    assert dict(train["sizes"]) == Counter(SIZES) + Counter({1: 150})
+    batches = [*read_records(tmp_path / "run", "train")]
+    assert summary["batches"]["train"][0]["pairs"] == train["rows"] == sum(len(batch.source) for batch in batches)
+    assert train["joined"] == sum(int(batch.segments[batch.segments > 1].sum()) for batch in batches)  # type: ignore[index]
     info = json.loads((records / "dataset.json").read_text())
     assert info["columns"] == ["document"]
     assert info["documents"] == {
@@ -222,6 +229,9 @@ def test_an_epoch_resumes_at_any_batch(tmp_path: Path) -> None:
         source = BatchSource(tmp_path / "run", "train", **options)
         source.load_state_dict({**source.state_dict(), "batches": step})
         assert [batch.target.values.tolist() for batch in source] == whole[step:]
+    for bucketing in ("optimal", "t2t"):
+        buckets = [*read_records(tmp_path / "run", "train", batch_tokens=300, bucketing=bucketing, max_length=None)]
+        assert sum(int(batch.segments.sum()) for batch in buckets if batch.segments is not None) == sum(SIZES) + 150
     packed = [*read_records(tmp_path / "run", "train", batch_size=4, packed=True)]
     assert sum(int(batch.segments.sum()) for batch in packed if batch.segments is not None) == sum(SIZES) + 150
     alone = [*read_records(tmp_path / "run", "train", batch_size=4, documents=False)]

@@ -1,4 +1,4 @@
-"""Documents: what the stage sentences aligned, and the paths of the documents that need a look."""
+"""Documents: how loaders join them, what the stage sentences aligned, and the documents that need a look; weights."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from nmt_prep.reporting.markup import Content, Markup, el, figure, grid, percent, table, visible
 from nmt_prep.reporting.summary import Json, corpora
 from nmt_prep.reporting.svg import Tick, curve, plot
-from nmt_prep.reporting.tables import document_table
+from nmt_prep.reporting.tables import document_table, segment_table, weight_table
 
 
 def section(summary: Json) -> Iterator[Content]:
-    """Yields the content of the section; empty for a run without corpora of documents."""
+    """Yields the content of the section; empty for a run without documents and weights."""
+    for made in (segment_table, weight_table):
+        if (shown := made(summary)).rows:
+            yield shown.markup()
     if not summary.get("documents"):
         return
     yield document_table(summary).markup()

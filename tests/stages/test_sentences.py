@@ -9,6 +9,7 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -22,7 +23,7 @@ from nmt_prep.pipeline.stage import observed_in
 from nmt_prep.progress import Progress
 from nmt_prep.stages import STAGES
 from nmt_prep.stages.sentences import Sentences, reading, tasks
-from nmt_prep.stages.sentences.observed import SentencesObserved
+from nmt_prep.stages.sentences.observed import Level, SentencesObserved, note_of
 from nmt_prep.stages.sentences.shards import Shard
 from tests.cli.program import nmt_prep as nmt_prep_command
 from tests.sentences.documents import Lines, shuffled_document
@@ -188,6 +189,12 @@ def test_documents_that_cannot_be_aligned_are_left_out_by_name(tmp_path: Path, b
     ]
     assert str(observed.warnings[-1]).endswith("1 documents do not translate each other, and are left out: strange.txt")
     assert {name for _, _, name in rows(made)} == {f"{number}.txt" for number in range(4)}
+
+
+def test_a_document_without_any_bead_is_not_translated() -> None:
+    beads, level = np.array([[0, 1, 0, 0], [1, 1, 0, 1]]), Level(3.0, -3.0)
+    assert not note_of("a", beads, np.full(2, np.nan), level, (1, 1)).translated
+    assert note_of("b", np.array([[0, 1, 0, 1]]), np.full(1, np.nan), level, (1, 1)).translated
 
 
 def test_weak_pairs_are_dropped(tmp_path: Path, books: list[tuple[str, str]]) -> None:

@@ -22,7 +22,7 @@ _SHOWN = 12
 _NAMED = 20
 """Most documents that a warning names."""
 
-_LEAST_FIDELITY = 0.3
+_LEAST_FIDELITY = 0.35
 """Least fidelity of documents that translate each other."""
 
 
@@ -110,7 +110,7 @@ def note_of(
     alone = int(sizes[sizes.min(axis=1) == 0].sum())
     total = round(math.fsum(known), 6)
     aligned = 1 - alone / max(sum(sentences), 1)
-    translated = not len(known) or level.fidelity(aligned, total / len(known)) >= _LEAST_FIDELITY
+    translated = aligned > 0 and (not len(known) or level.fidelity(aligned, total / len(known)) >= _LEAST_FIDELITY)
     return DocumentNote(name, sentences, dict(sorted(kinds.items())), alone, total, len(known), translated, path)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,13 +12,19 @@ from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.interrupts import interruptible
 from nmt_prep.cli.options import STANDARD_OUTPUT, QuietOption, ThreadsOption, check_outputs
 from nmt_prep.cli.terminal import SafeConsole
+from nmt_prep.config import Languages
 from nmt_prep.runtime import available_cores
+from nmt_prep.sides import SIDES
 
 with delayed_imports():
     import pyarrow as pa
 
     from nmt_prep.cli import text_stream
+    from nmt_prep.health import languages as health
     from nmt_prep.sentences import files
+
+_WARNED = 20
+"""Most documents in other languages that are named."""
 
 _SIDE = "A file, or a directory of files; a line is a sentence unless --split is given."
 _SPLIT = "Divide running text into sentences: each line by itself, or text that goes on to the next blank line."
@@ -61,7 +68,9 @@ def sentences(
     check_outputs(STANDARD_OUTPUT, {"SOURCE": source, "TARGET": target, "--gold": gold, "--model": model})
     console = SafeConsole(stderr=True, quiet=quiet)
     with interruptible("interrupted"):
-        aligned = files.align_files(source, target, tags, split, model, gold, threads or available_cores())
+        aligned, level = files.align_files(source, target, tags, split, model, gold, threads or available_cores())
+        for warning in _warnings(source, target, aligned, tags, unrelated=level.unrelated):
+            console.print(f"warning: {warning}", soft_wrap=True)
         if output is None:
             (document,) = aligned
             text_stream.write_lines(pa.array(document.lines(form), pa.large_string()))
@@ -71,3 +80,16 @@ def sentences(
         for document in aligned:
             files.write_document(document, form, output)
     console.print(f"{len(aligned)} documents are aligned in {output}")
+
+
+def _warnings(
+    source: Path, target: Path, aligned: Sequence[files.AlignedDocument], tags: Languages, *, unrelated: bool
+) -> Iterator[str]:
+    """Yields warnings about documents in other languages, and about text that does not seem to be translated."""
+    sides = ((document.name, dict(zip(SIDES, document.sides, strict=True))) for document in aligned)
+    found = list(health.document_warnings(sides, tags))
+    yield from (f"{name}: {warning}" for name, warning in found[:_WARNED])
+    if len(found) > _WARNED:
+        yield f"{len(found) - _WARNED:,} more documents seem to be in other languages"
+    if unrelated:
+        yield f"{source} and {target} do not seem to translate each other; compare their sides"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,9 @@ _LEAST_OF_SCRIPT = 0.1
 
 _LEAST_SHARE = 0.01
 """Languages with a smaller share of the lines are not reported."""
+
+_LOOKED_AT = 200
+"""Number of sentences of a document whose languages are identified."""
 
 _LEAST_LINES = 5
 _LEAST_FITTING = 0.5
@@ -98,6 +101,25 @@ def facts_by_side(
     """Returns the languages of the lines of each side: Arrow ``large_string`` arrays without nulls."""
     tags: dict[Side, str] = {"source": languages.source, "target": languages.target}
     return {side: side_facts(lines[side], identifier, tags[side], tags[SIDES[side == "source"]]) for side in lines}
+
+
+def document_warnings(
+    documents: Iterable[tuple[str, Mapping[Side, pa.Array]]], languages: Languages
+) -> Iterator[tuple[str, str]]:
+    """Yields the names of documents with most sentences of a side in other languages than its own, with a warning.
+
+    Args:
+        documents: names, and the sentences of both sides, as Arrow ``large_string`` arrays without nulls.
+        languages: the languages of the sides; the first sentences are compared with them if a model is installed.
+    """
+    identified = installed_identifier()
+    if identified is None:
+        return
+    for name, sides in documents:
+        first: dict[Side, pa.Array] = {side: lines[:_LOOKED_AT] for side, lines in sides.items()}
+        for warning in language_warnings(facts_by_side(first, identified[1], languages)):
+            yield name, warning
+            break
 
 
 def language_warning(side: str, facts: SideFacts, other: SideFacts | None) -> str | None:

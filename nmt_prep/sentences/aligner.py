@@ -13,7 +13,8 @@ documents into tasks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -54,11 +55,73 @@ SETTINGS = Settings(jumps=False)
 _PRIOR_WORDS = 20
 """Words of the prior model for each sentence of the documents, at most: a larger one would outvote the documents."""
 
+_LEAST_JUDGED = 200
+"""Least number of beads that tell whether documents translate each other."""
+
+_LEAST_DISTANCE = 2.0
+
 _Cells: TypeAlias = "tuple[Integers, ...]"
 
 
-def align_documents(documents: Sequence[Texts], prior: Model | None = None, threads: int = 1) -> list[Beads]:
-    """Aligns documents together; returns the beads of each.
+@dataclass(frozen=True)
+class Level:
+    """The scores of beads, and of the same sources with the targets of other beads.
+
+    Attributes:
+        score: sum of the scores of the beads.
+        beads: their number.
+        shuffled: sum of the scores with other targets.
+        others: their number.
+    """
+
+    score: float = 0.0
+    beads: int = 0
+    shuffled: float = 0.0
+    others: int = 0
+
+    @classmethod
+    def of(cls, scores: Scores, shuffled: Scores) -> Level:
+        """Returns the sums of scores; NaN does not count."""
+        known = [some[~np.isnan(some)] for some in (scores, shuffled)]
+        (score, beads), (other, others) = ((round(math.fsum(some), 6), len(some)) for some in known)
+        return cls(score, beads, other, others)
+
+    @classmethod
+    def sum(cls, levels: Iterable[Level]) -> Level:
+        """Returns the sums of several."""
+        every = list(levels)
+        return cls(
+            math.fsum(level.score for level in every),
+            sum(level.beads for level in every),
+            math.fsum(level.shuffled for level in every),
+            sum(level.others for level in every),
+        )
+
+    @property
+    def distance(self) -> float:
+        """The mean score of the beads minus that with other targets."""
+        return self.score / max(self.beads, 1) - self.shuffled / max(self.others, 1)
+
+    @property
+    def unrelated(self) -> bool:
+        """True if the documents together do not seem to translate each other."""
+        return self.beads >= _LEAST_JUDGED and self.distance < _LEAST_DISTANCE
+
+    def fidelity(self, aligned: float, score: float) -> float:
+        """Returns how well a document is translated, about 1 for the mean of a corpus, and 0 for unrelated documents.
+
+        Args:
+            aligned: share of its sentences that have a counterpart.
+            score: mean score of its beads.
+        """
+        distance = self.distance
+        return aligned * (score - self.shuffled / max(self.others, 1)) / distance if distance > 0 else 1.0
+
+
+def align_documents(
+    documents: Sequence[Texts], prior: Model | None = None, threads: int = 1
+) -> tuple[list[Beads], Level]:
+    """Aligns documents together; returns the beads of each, and the scores of all.
 
     Args:
         documents: the documents.
@@ -70,11 +133,13 @@ def align_documents(documents: Sequence[Texts], prior: Model | None = None, thre
         InvalidTextError: a sentence is not UTF-8.
     """
     aligner = Aligner(documents, Lexicon.begun(documents, prior, threads), threads)
-    paths = aligner.first_paths()
+    paths = before = aligner.first_paths()
+    begun = aligner
     for _ in range(PASSES):
-        learned = Lexicon(aligner.learned(paths), aligner.lexicon.prior)
-        paths = replace(aligner, lexicon=learned).paths(paths, BeadTotals.of(paths).priors())
-    return paths
+        before = paths
+        aligner = replace(begun, lexicon=Lexicon(begun.learned(before), begun.lexicon.prior))
+        paths = aligner.paths(before, BeadTotals.of(before).priors())
+    return paths, Level.of(aligner.scores(paths, before), aligner.shuffled_scores(paths))
 
 
 @dataclass(frozen=True)
@@ -192,13 +257,16 @@ class Aligner:
             model = updated(model, counter.counts(), self.threads)
         return model
 
-    def scores(self, paths: Sequence[Beads], copies: Integers) -> Scores:
+    def scores(self, paths: Sequence[Beads], before: Sequence[Beads] | None) -> Scores:
         """Returns the score of each bead of all documents; see :meth:`nmt_prep.align.model.Model.score`.
 
         Args:
             paths: the paths of the documents.
-            copies: 1 for each bead that the model learned from, else 0: int64, shape ``[beads]``.
+            before: the paths that the model learned from, whose beads do not count for themselves; None for others.
         """
+        copies: Integers | int = 0
+        if before is not None:
+            copies = np.concatenate([_known(path, old) for path, old in zip(paths, before, strict=True)])
         return self.lexicon.model.score_numbered(self._pairs(paths), copies, self.threads)
 
     def shuffled_scores(self, paths: Sequence[Beads]) -> Scores:
@@ -255,6 +323,12 @@ def capped(prior: Model, sentences: int) -> Model:
         Vocabulary(known.hashes, np.maximum(1, (known.counts * scale).astype(np.int64))) for known in prior.vocabularies
     )
     return replace(prior, vocabularies=vocabularies, evidence=(prior.evidence * scale).astype(np.int64))
+
+
+def _known(path: Beads, before: Beads) -> Integers:
+    """Returns 1 for each bead that is one of the beads before, else 0."""
+    old = {tuple(bead) for bead in before.tolist()}
+    return np.array([tuple(bead) in old for bead in path.tolist()], np.int64)
 
 
 def _blank(lines: int) -> pa.Array:

@@ -16,7 +16,7 @@ from nmt_prep.columns import TextColumn
 from nmt_prep.config import Languages
 from nmt_prep.config.documents import Splitting
 from nmt_prep.errors import CorpusError
-from nmt_prep.sentences.aligner import align_documents
+from nmt_prep.sentences.aligner import Level, align_documents
 from nmt_prep.sentences.documents import files_of_directories, joint_of, read_text, sentences_of
 from nmt_prep.sentences.search import Beads
 from nmt_prep.sides import SIDES
@@ -177,8 +177,8 @@ def align_files(
     model: Path | None,
     gold: Path | None,
     threads: int,
-) -> list[AlignedDocument]:
-    """Aligns two files, or the files of two directories that have the same names.
+) -> tuple[list[AlignedDocument], Level]:
+    """Aligns two files, or the files of two directories that have the same names; returns also the scores of all.
 
     Args:
         source: a file, or a directory of files.
@@ -205,11 +205,12 @@ def align_files(
     if prior is not None:
         first = [TextColumn.from_arrow(side) for side in documents[0]]
         check_known(prior, pairs[0][0], first[0], first[1])
-    beads = align_documents(documents, prior, threads)
-    return [
+    beads, level = align_documents(documents, prior, threads)
+    aligned = [
         AlignedDocument(pair[0].stem, document, languages, path, read)
         for pair, document, path in zip(pairs, documents, beads, strict=True)
     ]
+    return aligned, level
 
 
 def write_document(document: AlignedDocument, form: Format, directory: Path) -> None:

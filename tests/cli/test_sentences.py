@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from nmt_prep.health.languages import installed_identifier
 from tests.cli.program import nmt_prep
 from tests.sentences.documents import shuffled_document
 
@@ -65,6 +66,10 @@ def test_directories_are_learned_together(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "")
     assert "3 documents" in done.stderr
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["0.tsv", "1.tsv", "2.tsv"]
+    if installed_identifier() is not None:
+        done = nmt_prep("sentences", *reversed(sides), "--languages", "en-de", "--output", tmp_path / "out")
+        assert done.returncode == 0
+        assert "warning: 0: 100% of the first source lines look like de, not en; the sides may be the" in done.stderr
     (tmp_path / "de" / "2.txt").unlink()
     done = nmt_prep("sentences", *sides, "--languages", "en-de", "--output", tmp_path / "out")
     assert done.returncode == 1

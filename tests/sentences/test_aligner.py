@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pyarrow as pa
 
-from nmt_prep.sentences.aligner import Aligner, Lexicon, align_documents, capped
+from nmt_prep.sentences.aligner import Aligner, Level, Lexicon, align_documents, capped
 from nmt_prep.sentences.search import BeadTotals, Priors
 from tests.sentences.documents import Lines, shuffled_document
 
@@ -16,7 +16,7 @@ def aligned(documents: list[tuple[Lines, Lines]], threads: int = 1) -> list[list
     columns = [
         (pa.array(source, pa.large_string()), pa.array(target, pa.large_string())) for source, target in documents
     ]
-    return [beads.tolist() for beads in align_documents(columns, threads=threads)]
+    return [beads.tolist() for beads in align_documents(columns, threads=threads)[0]]
 
 
 def test_joined_split_and_missing_sentences_are_found() -> None:
@@ -34,7 +34,7 @@ def test_threads_do_not_change_the_beads() -> None:
 def test_a_prior_counts_as_much_as_the_documents() -> None:
     (source, target), _ = shuffled_document(random.Random(5), 400)
     documents = [(pa.array(source, pa.large_string()), pa.array(target, pa.large_string()))]
-    prior = Aligner(documents, Lexicon.begun(documents, None)).learned(align_documents(documents))
+    prior = Aligner(documents, Lexicon.begun(documents, None)).learned(align_documents(documents)[0])
     total = int(prior.vocabularies[0].counts.sum())
     assert capped(prior, total).vocabularies[0].counts.sum() == total
     small = Lexicon.begun([(documents[0][0][:20], documents[0][1][:20])], prior)
@@ -56,6 +56,21 @@ def test_beads_of_several_sentences_cost_more_where_there_are_few() -> None:
     gained = [BeadTotals(0, 2000, single).priors().several for single in (2000, 1900, 1500, 800)]
     assert gained == [-3.0, -1.646363, 0.017029, 1.0]
     assert BeadTotals(0, 0, 0).priors() == Priors(-7.0, 0.0)
+
+
+def test_beads_score_above_those_with_other_targets_if_documents_translate_each_other() -> None:
+    level = Level.of(np.array([3.0, np.nan, 2.0]), np.array([-1.0, np.nan, -2.0]))
+    assert (level, level.distance) == (Level(5.0, 2, -3.0, 2), 4.0)
+    assert level.fidelity(0.5, 2.5) == 0.5
+    assert Level.sum([level, level]) == Level(10.0, 4, -6.0, 4)
+    assert [Level(score, 200, 0.0, 200).unrelated for score in (399.0, 401.0)] == [True, False]
+    assert not Level(0.0, 199, 0.0, 199).unrelated
+    sides = [
+        [f"{word} {draw.random()}" for _ in range(3)]
+        for draw, word in ((random.Random(1), "a"), (random.Random(2), "b"))
+    ]
+    _, found = align_documents([(pa.array(sides[0], pa.large_string()), pa.array(sides[1], pa.large_string()))])
+    assert (found.beads, found.others, found.unrelated) == (3, 3, False)
 
 
 def test_short_documents() -> None:

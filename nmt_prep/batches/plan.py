@@ -88,6 +88,13 @@ class BatchPlan:
         return self.staged or (self.encoder is not None and bool(self.encoder.subwords))
 
     @property
+    def _lengths_matter(self) -> bool:
+        """False if the number of batches follows from the number of pairs."""
+        rule = self.rule
+        by_pairs = rule.pairs is not None and rule.buckets is None and rule.row_length is None
+        return not by_pairs or self.joining is not None or (rule.max_length is not None and rule.too_long == "drop")
+
+    @property
     def staged(self) -> bool:
         """True if the pairs are those of a plan of stages, or modified."""
         return isinstance(self.order, StagedOrder)
@@ -266,7 +273,11 @@ class BatchPlan:
         if index.packed:
             return np.array([window.take])
         mine = slice(None) if self.staged else slice(window.skip, window.skip + window.take)
-        pairs = self.entries(window.runs)
+        if self._lengths_matter or self.staged:
+            pairs = self.entries(window.runs)
+        else:
+            pairs = index.pairs_of(window.runs)
+            pairs[:, :2] = 0
         copies = None
         if self.mix is not None:
             copies = self.mix.copies(pairs[:, 2], window.runs, index.runs.pairs[window.runs], vectors)[mine]

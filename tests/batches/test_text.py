@@ -13,7 +13,7 @@ from nmt_prep.batches.source import BatchSource
 from nmt_prep.checks import check_config
 from nmt_prep.errors import ArgumentError, RecordsError
 from nmt_prep.records.check import check_records
-from nmt_prep.records.text import read_text
+from nmt_prep.records.text import TextEncoder, read_text
 
 SUBWORDS = {"source": {"dropout": 0.3}, "target": {"dropout": 0.2}}
 WORDS = ["the", "red", "blue", "house", "garden", "stands", "behind", "a", "small", "old", "tree", "near", "river"]
@@ -54,7 +54,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def rows(run: Path, split: str = "train", **options: Any) -> list[Any]:
-    batches = nmt_prep.read_records(run, split, corpus_ids=True, batch_tokens=300, seed=2, **options)
+    batches = nmt_prep.read_records(run, split, corpus_ids=True, **{"batch_tokens": 300, "seed": 2} | options)
     return [(b.source.to_lists(), b.target.to_lists(), b.corpora.tolist()) for b in batches if b.corpora is not None]
 
 
@@ -89,6 +89,22 @@ def test_sampled_batches_resume_and_are_divided(runs: dict[str, Path]) -> None:
     assert len({len(part) for part in parts}) == 1
     pairs = [pair for part in [whole, *parts] for batch in part for pair in zip(*batch, strict=True)]
     assert sorted(pairs[:1100]) == sorted(pairs[1100:])
+
+
+def test_batches_of_a_number_of_pairs_are_skipped_without_encoding(
+    runs: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options: dict[str, Any] = {
+        "subwords": SUBWORDS,
+        "batch_tokens": None,
+        "batch_size": 7,
+        "bucketing": "window",
+        "max_length": None,
+    }
+    whole = rows(runs["text"], **options)
+    assert rows(runs["text"], skip_batches=100, **options) == whole[100:]
+    monkeypatch.setattr(TextEncoder, "pairs", lambda *_: pytest.fail("it encodes"))
+    assert rows(runs["text"], skip_batches=len(whole), **options) == []
 
 
 def test_a_state_keeps_the_subwords(runs: dict[str, Path]) -> None:

@@ -9,6 +9,7 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from importlib import resources
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args
@@ -26,7 +27,6 @@ from nmt_prep.config import Languages
 from nmt_prep.config.file import parse_yaml
 from nmt_prep.errors import ArgumentError, ConfigError, OutputError
 from nmt_prep.sides import SIDES
-from nmt_prep.sources import catalogues
 
 if TYPE_CHECKING:
     from nmt_prep.sources.catalogues import MtdataRecipe
@@ -50,34 +50,6 @@ Training corpora, one per line; an empty line ends the list:
   data/a.tsv                      a file with both sides; also .tmx, .jsonl, .parquet, …
   data/a.tgz::d/a.en,d/a.de       an archive, and its members
   URLs (https, s3, gs) instead of paths"""
-_TEMPLATE = """\
-# {pair}: `nmt-prep check {file}` looks at the corpora,
-# `nmt-prep run {file}` prepares the data, `nmt-prep schema` lists all keys.
-{remarks}name: {name}
-languages: {{source: {source}, target: {target}}}
-output_dir: {output_dir}  # relative to the directory where the run is started
-seed: 1  # of the sample and the shuffle; the same seed gives the same data
-
-# Where corpora can come from: paths relative to this file, URLs, and ids of OPUS, mtdata, sacrebleu and the Hub.
-{splits}{no_dev}
-# Which pairs are dropped: the presets are light, standard and strict. docs/cleaning.md has all rules, and
-# `nmt-prep plan CONFIG --show-rules` prints those of a preset.
-{mark}clean:
-{mark}  preset: {clean}
-
-vocab:
-  kind: {vocab}  # t2t, byte_bpe or sentencepiece
-  size: {size}  # pieces of each vocabulary; t2t comes close to it
-  shared: {shared}  # true for one vocabulary for both sides
-
-records:
-  shards: {shards}  # files per split
-input:
-  batch_tokens: 4096  # tokens of a batch on either side, padding included
-  max_length: 256  # longer pairs are left out of batches
-# Files for other trainers, beside the records: marian, fairseq, huggingface and more, see docs/outputs.md.
-# outputs: [{{kind: marian}}]
-"""
 _NO_DEV = """\
   # dev:  # such as a test set of an earlier year; the vocabularies are built without it
   # - {{name: wmt22, url: sacrebleu:wmt22/{pair}}}
@@ -129,11 +101,10 @@ def init(
             raise typer.BadParameter(str(error)) from error
         settings = {"name": name, "output_dir": output_dir, "vocab": vocab, "size": size, "shared": shared}
         _write(file, corpora, clean, settings)
-    counts = ", ".join(f"{len(corpora)} of {split}" for split, corpora in corpora.splits.items())
-    open_console().print(f"{file}: written; corpora: {counts}", soft_wrap=True)
+    counts, quoted = (f"{len(listed)} of {split}" for split, listed in corpora.splits.items()), shlex.quote(str(file))
+    open_console().print(f"{file}: written; corpora: {', '.join(counts)}", soft_wrap=True)
     if corpora.left_out:
         open_console().print(f"left out of the recipe: {corpora.left_out}; comments in the file say why")
-    quoted = shlex.quote(str(file))
     open_console().print(f"next: nmt-prep check {quoted}\nthen: nmt-prep run {quoted}", soft_wrap=True)
 
 
@@ -406,7 +377,8 @@ def _write(file: Path, corpora: _Corpora, clean: str, settings: Mapping[str, obj
     languages, splits = corpora.languages, corpora.splits
     values = {**languages.model_dump(), **settings}
     pair = f"{languages.source}-{languages.target}"
-    text = _TEMPLATE.format(
+    template = resources.files(__package__).joinpath("init_template.yaml").read_text("utf-8")
+    text = template.format(
         file=file,
         pair=pair,
         remarks="".join(f"# {line}\n" for remark in corpora.remarks for line in wrap(remark, 98)),

@@ -56,10 +56,10 @@ class RawLines:
 
     Attributes:
         source: the corpus.
-        languages: of the config.
-        side: to sample.
-        bytes: UTF-8 bytes of that side's lines, as compile counted them.
-        sound: compile found no fault with any pair.
+        languages: languages of the config.
+        side: the side to sample.
+        bytes: UTF-8 bytes of the lines of the side, as compile counted them.
+        sound: true if compile found no fault with any pair.
         steps: all steps of the files that are read in their places, by the names that the reader has for them.
     """
 
@@ -97,8 +97,8 @@ class CleanedLines:
 
     Attributes:
         parts: the cleaned parts of the corpus, in order.
-        side: to sample.
-        bytes: UTF-8 bytes of that side's lines, with one byte for the end of each line.
+        side: the side to sample.
+        bytes: UTF-8 bytes of the lines of the side, with one byte for the end of each line.
     """
 
     parts: tuple[Path, ...]
@@ -121,11 +121,11 @@ class SampleTask:
     """One side of a corpus to sample from.
 
     Attributes:
-        key: names the task.
-        lines: of the corpus.
-        budget: in characters, or in bytes.
-        output: file to write.
-        unit: of the budget. A text that has fewer bytes than its budget is repeated.
+        key: name of the task.
+        lines: the lines of the corpus.
+        budget: size of the sample, in ``unit``.
+        output: the file to write.
+        unit: unit of the budget. A text that has fewer bytes than its budget is repeated.
     """
 
     key: str

@@ -43,8 +43,8 @@ class CompileObserved:
     """Observations of the stage compile.
 
     Attributes:
-        warnings: about the corpora.
-        pairs: counts by split and corpus.
+        warnings: warnings about the corpora.
+        pairs: counts of pairs by split and corpus.
     """
 
     warnings: tuple[HealthWarning, ...] = ()
@@ -143,7 +143,7 @@ class InTrainTask:
 
     Attributes:
         key: name of the task.
-        held_out: files with the keys of its pairs.
+        held_out: files with the keys of the pairs.
         train: for each corpus of train, the files with the keys of its pairs.
     """
 
@@ -208,12 +208,12 @@ class ObservedCorpus:
     """A compiled corpus.
 
     Attributes:
-        split: of the corpus.
-        name: of the corpus.
-        languages: of the corpus.
-        facts: counts of its pairs.
-        parts: its compiled files.
-        keys: the files with the keys of its pairs; empty if they are not looked for.
+        split: name of the split.
+        name: name of the corpus.
+        languages: languages of the sides.
+        facts: counts of the pairs.
+        parts: the compiled files.
+        keys: the files with the keys of the pairs; empty if other splits have no pairs.
         same_as: the key in the config of a corpus of train with the same files; None if there is none.
         pair: the languages of the corpus in a config with several pairs; None in others.
     """

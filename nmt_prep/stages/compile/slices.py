@@ -32,14 +32,14 @@ class CorpusFiles:
     """A corpus of a split.
 
     Attributes:
-        split: its name.
+        split: name of the split.
         index: number of the corpus in the split.
-        corpus: as the config has it.
-        files: of the corpus, by the names that its reader has for them.
-        sizes: of the files, in bytes.
-        names: of the files, as the config calls them, for messages.
-        columns: the files of columns by their keys in the config, each one file for the whole corpus.
-        rows: the rows of its pairs are wanted.
+        corpus: the corpus in the config.
+        files: groups of files that are read together, by the names that the reader has for them.
+        sizes: sizes of the files in bytes.
+        names: names of the files in the config, for messages.
+        columns: the files of columns by their keys in the config; one file for the whole corpus.
+        rows: true if the parts need the rows of the pairs.
         digests: SHA-256 of the files.
     """
 
@@ -85,7 +85,7 @@ class CorpusSlice:
     """The part of a corpus that one task compiles.
 
     Attributes:
-        files: some of its files, read one after another.
+        files: some files of the corpus, read one after another.
         bounds: the lines to read of each file, if a file is cut; empty if files are read whole.
         first_row: the number of rows of the corpus before the slice.
         last: true if no slice of the corpus follows.
@@ -178,8 +178,8 @@ def slice_corpora(
 
     Args:
         corpora: the corpora.
-        languages: of the config.
-        steps: those of files that are read in their places, whose lines are counted already.
+        languages: languages of the config.
+        steps: the steps of files that are read in their places, whose lines are counted already.
 
     Raises:
         AlignmentError: the two files of a large corpus, or its files of columns, have different numbers of lines.
@@ -226,7 +226,7 @@ def slice_corpora(
 
 
 def whole_steps(files: Files, steps: Mapping[Path, FileSteps]) -> dict[str, StepRange]:
-    """Returns all steps of those of some files that are read in their places."""
+    """Returns all steps of the files that are read in their places, by part."""
     return {part: steps[path].of_range(0, steps[path].size) for part, path in files.items() if path in steps}
 
 
@@ -256,8 +256,8 @@ def _first_rows(corpus: CorpusFiles, slices: Sequence[CorpusSlice], rows: Mappin
 
     Args:
         corpus: the corpus.
-        slices: its slices.
-        rows: results of the second round by key; those of the last slice are not known, unless it has bounds.
+        slices: slices of the corpus.
+        rows: results of the second round by key; the rows of the last slice are unknown, unless it has bounds.
     """
     header = reader_of(format_of(corpus.corpus)).header_lines(corpus.corpus)
     firsts = [0]

@@ -84,12 +84,12 @@ class CorpusCounts:
     """Pairs and bytes of a corpus, or of a slice of one.
 
     Attributes:
-        pairs_in: pairs read.
-        pairs_out: pairs compiled.
-        dropped: pairs by the reason for which they were dropped, all reasons.
-        altered: lines by what was altered in them, such as ``carriage_returns`` removed.
-        source_bytes: UTF-8 bytes of all lines read, with one byte for the end of each line.
-        target_bytes: the same for the target side.
+        pairs_in: number of pairs read.
+        pairs_out: number of compiled pairs.
+        dropped: number of dropped pairs by reason, for all reasons.
+        altered: number of altered lines by alteration, such as ``carriage_returns`` for removed ones.
+        source_bytes: UTF-8 bytes of all source lines, with one byte for the end of each line.
+        target_bytes: UTF-8 bytes of all target lines, with one byte for the end of each line.
     """
 
     pairs_in: int
@@ -115,9 +115,9 @@ class CompiledSlice:
     """The result of a task.
 
     Attributes:
-        parts: the files that it wrote.
-        digests: SHA-256 of each of them, and of the files that they name.
-        counts: of pairs and bytes.
+        parts: the files of pairs.
+        digests: SHA-256 of these files, and of the files that they name.
+        counts: counts of pairs and bytes.
         scored: the numbers of compiled pairs with a value of a column, by the key of the column.
         facts: counts of the compiled pairs for warnings.
     """

@@ -323,6 +323,15 @@ def _only(corpora: Sequence[CorpusInfo], pairs: Sequence[str]) -> list[CorpusInf
     return [corpus if corpus.language_pair in pairs else corpus.model_copy(update={"pairs": 0}) for corpus in corpora]
 
 
+def pair_numbers(info: DatasetInfo, split: str) -> Int64s | None:
+    """Returns the number of the pair of languages of each corpus among those of the split: int64, ``[corpora]``.
+
+    It is None in a run with one pair of languages.
+    """
+    known = info.language_pairs(split)
+    return np.array([known.index(corpus.language_pair) for corpus in info.corpora[split]], np.int64) if known else None
+
+
 def pair_groups(info: DatasetInfo, split: str, options: Options, *, packed: bool) -> Int64s | None:
     """Returns the number of the pair of languages of each corpus, if a batch has only one: int64, shape ``[corpora]``.
 

@@ -20,7 +20,16 @@ from _nmt_prep_core import pack_rounds
 from nmt_prep.batches import vectors
 from nmt_prep.batches.cutting import WHOLE, PlannedWindow, Split, sizes_of_batches, split_into
 from nmt_prep.batches.documents import Examples, Joining, Segments
-from nmt_prep.batches.epoch import WINDOW_PAIRS, CorpusMix, EpochOrder, SplitIndex, Window, corpus_mix, pair_groups
+from nmt_prep.batches.epoch import (
+    WINDOW_PAIRS,
+    CorpusMix,
+    EpochOrder,
+    SplitIndex,
+    Window,
+    corpus_mix,
+    pair_groups,
+    pair_numbers,
+)
 from nmt_prep.batches.options import EqualBatches, Options
 from nmt_prep.batches.rules import BatchRule
 from nmt_prep.batches.staged import StagedOrder, training_of
@@ -62,6 +71,8 @@ class BatchPlan:
         training: stages, modifiers and subwords.
         groups: int64, shape ``[corpora]``: number of the pair of languages of each corpus, if a batch has only one;
             else None.
+        language_pairs: int64, shape ``[corpora]``: number of the pair of languages of each corpus among
+            ``language_pairs`` of the split in ``dataset.json``; None in a run with one pair.
     """
 
     info: DatasetInfo
@@ -76,6 +87,7 @@ class BatchPlan:
     training: TrainingSettings = field(default_factory=TrainingSettings)
     groups: Int64s | None = None
     joining: Joining | None = None
+    language_pairs: Int64s | None = None
 
     def at_epoch(self, epoch: int) -> BatchPlan:
         """Returns the plan of another epoch."""
@@ -370,6 +382,7 @@ def plan_batches(
         groups=pair_groups(info, split, options, packed=rule.row_length is not None),
         joining=joining,
         training=training,
+        language_pairs=pair_numbers(info, split),
     )
     return _of_text(plan, records_dir, split, base_dir)
 

@@ -46,6 +46,8 @@ class IdBatch:
             target; None without context.
         ignored: for each row of ``target``, the begins and ends of the parts that are no target, because they repeat
             what was dropped as duplicates: ``[begin, end, begin, end, …]``; None without such parts.
+        language_pairs: int32, shape ``[pairs]``: number of each pair's languages among ``language_pairs`` of the split
+            in ``dataset.json``; None in a run with one pair of languages.
     """
 
     source: Ragged
@@ -57,6 +59,7 @@ class IdBatch:
     segments: Int64s | None = None
     context: Int64s | None = None
     ignored: Ragged | None = None
+    language_pairs: npt.NDArray[np.int32] | None = None
 
     def __iter__(self) -> Iterator[Ragged]:
         return iter((self.source, self.target))
@@ -176,6 +179,7 @@ class _Batch(NamedTuple):
     width: int | None
     max_length: int | None
     corpora: npt.NDArray[np.int32] | None
+    language_pairs: npt.NDArray[np.int32] | None
 
     def read(self) -> IdBatch:
         """Copies the ids."""
@@ -190,6 +194,7 @@ class _Batch(NamedTuple):
             None if segments is None else segments[rows],
             None if context is None else context[rows],
             None if ignored is None else _rows(ignored, rows, None),
+            None if self.language_pairs is None else self.language_pairs[rows],
         )
 
 
@@ -198,10 +203,12 @@ def _batches_of_window(plan: BatchPlan, window: PlannedWindow, corpus_ids: bool)
     pairs, window = content.pairs, window._replace(skip=content.skip, take=content.take)
     contents = WindowPairs(pairs.inputs.lengths, pairs.targets.lengths, pairs.corpora, pairs.row_pairs)
     cut = cut_window(plan, window, contents, vectors)
-    corpora = None
-    if corpus_ids:  # records of layout example have them in their index
+    corpora = language_pairs = None
+    if corpus_ids or plan.language_pairs is not None:  # records of layout example have corpora in their index
         index = plan.order.index
         corpora = index.pairs_of(window.runs)[:, 2].astype(np.int32) if pairs.corpora is None else pairs.corpora
+    if plan.language_pairs is not None:
+        language_pairs = plan.language_pairs.astype(np.int32)[corpora]
     pair = row = 0
     for batch, size in enumerate(cut.sizes.tolist()):
         rows = None if cut.row_pairs is None else cut.row_pairs[row : row + size]
@@ -210,7 +217,8 @@ def _batches_of_window(plan: BatchPlan, window: PlannedWindow, corpus_ids: bool)
         chosen = cut.pairs[pair : pair + count]
         pair += count
         width = plan.rule.row_length if cut.widths is None else int(cut.widths[batch])
-        yield _Batch(content, chosen, rows, width, plan.rule.max_length, corpora)
+        columns = corpora if corpus_ids else None, language_pairs
+        yield _Batch(content, chosen, rows, width, plan.rule.max_length, *columns)
 
 
 def _rows(side: Ragged, rows: Int64s, max_length: int | None) -> Ragged:

@@ -78,6 +78,11 @@ class BatchSource:
         return replace(self._plan, skip_batches=0)
 
     @property
+    def language_pairs(self) -> tuple[str, ...]:
+        """The pairs of languages that the numbers in batches stand for; none in a run with one pair."""
+        return tuple(self.plan.info.language_pairs(self._split))
+
+    @property
     def position(self) -> Position:
         """The place after the last batch that was taken."""
         return self._position

@@ -165,6 +165,8 @@ class BatchedInputWithColumns(NamedTuple):
             without context.
         ignored: int32, shape ``[rows, 2 * most parts]``: begins and ends of the parts of ``target_output`` that are no
             target, padded with 0; None without repeated segments.
+        language_pairs: int32, shape ``[rows]``: number of each pair's languages among ``language_pairs`` of the split
+            in ``dataset.json``; None in a run with one pair of languages.
     """
 
     initializer: tf.Operation | None
@@ -178,6 +180,7 @@ class BatchedInputWithColumns(NamedTuple):
     segments: tf.Tensor | None = None
     context: tf.Tensor | None = None
     ignored: tf.Tensor | None = None
+    language_pairs: tf.Tensor | None = None
 
     def _from_compatible_tensor_list(self, tensors: list[tf.Tensor]) -> BatchedInputWithColumns:
         """Same as that of :class:`BatchedInput`."""
@@ -320,8 +323,8 @@ def packed_batches(
 
     ``inputs`` and ``targets`` hold the ids, ``*_segmentation`` the number of the pair in its row, from 1, and
     ``*_position`` the position in its sentence, from 0; both are 0 for padding. Columns, if the window has them, have
-    the shape ``[rows, most pairs]``; ``corpora`` is padded with -1, the others with 0. ``ignored`` has the bounds in
-    the row.
+    the shape ``[rows, most pairs]``; ``corpora`` and ``language_pairs`` are padded with -1, the others with 0.
+    ``ignored`` has the bounds in the row.
 
     Args:
         window: a window of packed pairs.
@@ -353,7 +356,7 @@ def packed_batches(
                 fields[name + suffix] = matrix
         splits = bounds[start : start + size + 1]
         for name, column in window.columns.items():
-            fill = tf.cast(-1 if name == "corpora" else 0, column.dtype)
+            fill = tf.cast(-1 if name in ("corpora", "language_pairs") else 0, column.dtype)
             fields[name] = pad(column[splits[0] : splits[-1]], splits - splits[0], fill)
         if ignored is not None:
             splits = ignored_splits[start : start + size + 1]

@@ -35,7 +35,7 @@ from nmt_prep.input.windows import (
 )
 from nmt_prep.records.dataset_json import load_dataset_info, records_in
 
-_COLUMNS = ("corpora", "weights", "segments", "context", "ignored")
+_COLUMNS = ("corpora", "weights", "segments", "context", "ignored", "language_pairs")
 
 Features: TypeAlias = Literal["nmt", "t2t"]
 
@@ -65,8 +65,11 @@ class WindowSteps(NamedTuple):
         contents = WindowPairs(pairs.source.lengths, pairs.target.lengths, pairs.corpora, pairs.row_pairs)
         batches = cut_window(self.plan, window, contents, tensors)
         columns = dict(pairs.columns)
-        if self.corpus_ids:
-            columns["corpora"] = corpora_of(read.columns["entries"]) if pairs.corpora is None else pairs.corpora
+        if self.corpus_ids or self.plan.language_pairs is not None:
+            corpora = corpora_of(read.columns["entries"]) if pairs.corpora is None else pairs.corpora
+            columns |= {"corpora": corpora} if self.corpus_ids else {}
+            if self.plan.language_pairs is not None:
+                columns["language_pairs"] = tf.gather(self.plan.language_pairs, corpora)
         if "weight" in read.columns:
             columns["weights"] = weights_of(read.columns["weight"])
         for name, column in columns.items():
@@ -158,7 +161,9 @@ def make_dataset(
             batches, which ``cardinality()`` returns: in epochs that have fewer than the longest one, the last batches
             are split. A Python function computes the order of each pass.
         corpus_ids: also give the number of each pair's corpus in ``dataset.json``: int32, a last field ``corpora`` of
-            shape ``[rows]``; with packed pairs of shape ``[rows, most pairs of a row]``, padded with -1.
+            shape ``[rows]``; with packed pairs of shape ``[rows, most pairs of a row]``, padded with -1. In a run with
+            several pairs of languages, batches also have ``language_pairs`` of the same shape: the number of each
+            pair's languages among ``language_pairs`` of the split in ``dataset.json``.
         check: how thoroughly the shards are checked first, see :func:`nmt_prep.records.check_records`.
         options: attributes of :class:`~nmt_prep.batches.Options`.
 
@@ -185,7 +190,8 @@ def make_dataset(
     else:
         wanted, plan_of = plan_passes(plan, epochs)
         windows = windows_of_passes(plan_of)
-    read = read_windows(plan, windows, corpus_ids and plan.info.layout == "example")
+    with_entries = plan.info.layout == "example" and (corpus_ids or plan.language_pairs is not None)
+    read = read_windows(plan, windows, with_entries)
     batches = read.map(steps.cut, num_parallel_calls=_WINDOWS_CUT, deterministic=True).flat_map(steps.batches)
     if wanted is not None:
         batches = batches.take(wanted)

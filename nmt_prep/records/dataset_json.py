@@ -356,6 +356,10 @@ class DatasetInfo(_Model):
             raise ValueError(f"layout {self.layout} with row_length {self.row_length}; only packed has one")
         return self
 
+    def language_pairs(self, split: str) -> list[str]:
+        """Returns the pairs of languages of a split, sorted as in its file; none in a run with one pair."""
+        return sorted({corpus.language_pair for corpus in self.corpora[split]} - {""})
+
 
 def _same(what: str, actual: int, other: str, expected: int) -> None:
     if actual != expected:

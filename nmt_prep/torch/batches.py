@@ -45,6 +45,8 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
         sos_id: overrides the id that begins the decoder's input: that of the vocabulary, or else its padding id.
         corpus_ids: also give the number of each pair's corpus in ``dataset.json`` as ``corpora``: shape ``[pairs]``, or
             with packed rows ``[rows, most pairs of a row]``, padded with -1.
+            In a run with several pairs of languages, batches also have ``language_pairs`` of the same shape: the number
+            of each pair's languages in :attr:`language_pairs`.
         pin_memory: give tensors in pinned memory; default True if there is a CUDA device. Workers of a ``DataLoader``
             never do, because it has an option of its own.
         ahead: number of batches to prepare in advance; workers of a ``DataLoader`` have their own option.
@@ -86,6 +88,11 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
         # Workers of a DataLoader that outlive an epoch read here the epoch that the training process sets.
         self._epochs_set = torch.tensor([0, 0]).share_memory_()  # the epoch, and how often it was set
         self._times_seen = 0
+
+    @property
+    def language_pairs(self) -> tuple[str, ...]:
+        """The pairs of languages that the numbers in batches stand for; none in a run with one pair."""
+        return self._source.language_pairs
 
     @property
     def epoch(self) -> int:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from nmt_prep.batches import IdBatch
@@ -31,6 +32,8 @@ class BatchedInput(NamedTuple):
         target_sequence_length: length of each row of ``target_input`` and of ``target_output``, shape ``[rows]``.
         corpora: number of each pair's corpus in ``dataset.json``, shape ``[rows]``; None unless asked for.
         weights: weight of each pair, float32, shape ``[rows]``; None if the records have no weights.
+        language_pairs: number of each pair's languages in :attr:`nmt_prep.torch.Batches.language_pairs`, shape
+            ``[rows]``; None in a run with one pair of languages.
     """
 
     source: torch.Tensor
@@ -40,6 +43,7 @@ class BatchedInput(NamedTuple):
     target_sequence_length: torch.Tensor
     corpora: torch.Tensor | None = None
     weights: torch.Tensor | None = None
+    language_pairs: torch.Tensor | None = None
 
 
 TensorBatch: TypeAlias = BatchedInput | dict[str, torch.Tensor]
@@ -80,7 +84,9 @@ class Converter:
             return self._batched_input(batch)
         fields = self._hf(batch) if self.features == "hf" else self._t2t(batch)
         if batch.corpora is not None:
-            fields["corpora"] = self._corpora(batch)
+            fields["corpora"] = self._numbers(batch, batch.corpora)
+        if batch.language_pairs is not None:
+            fields["language_pairs"] = self._numbers(batch, batch.language_pairs)
         if batch.weights is not None:
             fields["weights"] = self._weights(batch)
         if batch.context is not None:
@@ -119,8 +125,10 @@ class Converter:
     def _batched_input(self, batch: IdBatch) -> BatchedInput:
         source, target = batch
         lengths = self._copied(source.lengths), self._copied(target.lengths)
-        corpora = None if batch.corpora is None else self._corpora(batch)
-        last = corpora, None if batch.weights is None else self._weights(batch)
+        corpora, pairs = (
+            None if column is None else self._numbers(batch, column) for column in (batch.corpora, batch.language_pairs)
+        )
+        last = corpora, None if batch.weights is None else self._weights(batch), pairs
         if self.nested:
             shifted = Ragged(_shifted_right(target, self.sos), target.offsets)
             return BatchedInput(self._jagged(source), self._jagged(shifted), self._jagged(target), *lengths, *last)
@@ -147,12 +155,11 @@ class Converter:
             max_seqlen=int(lengths.max(initial=0)),
         )
 
-    def _corpora(self, batch: IdBatch) -> torch.Tensor:
-        """Returns the corpora; of packed rows as a matrix, padded with -1."""
-        assert batch.corpora is not None
+    def _numbers(self, batch: IdBatch, numbers: npt.NDArray[np.int32]) -> torch.Tensor:
+        """Returns a number for each pair; of packed rows as a matrix, padded with -1."""
         if batch.row_pairs is None:
-            return self._copied(batch.corpora)
-        rows = Ragged(batch.corpora, np.concatenate([[0], np.cumsum(batch.row_pairs)]))
+            return self._copied(numbers)
+        rows = Ragged(numbers, np.concatenate([[0], np.cumsum(batch.row_pairs)]))
         matrix = torch.empty(
             (len(rows), int(batch.row_pairs.max(initial=0))), dtype=torch.int64, pin_memory=self.pin_memory
         )

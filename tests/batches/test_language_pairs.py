@@ -40,10 +40,14 @@ def test_temperature_is_by_pair_of_languages() -> None:
 )
 def test_batches_of_one_pair_of_languages(run: Path, options: dict[str, Any]) -> None:
     batches = list(read_records(run, "train", corpus_ids=True, one_pair=True, **options))
+    source = BatchSource(run, "train")
+    assert source.language_pairs == ("de-en", "en-cs", "en-de")
     of_batches = []
     for batch in batches:
         assert batch.corpora is not None
+        assert batch.language_pairs is not None
         of_batches.append({LANGUAGES[number] for number in batch.corpora.tolist()})
+        assert {source.language_pairs[number] for number in batch.language_pairs.tolist()} == of_batches[-1]
         assert len(batch.source) * max(*batch.source.lengths, *batch.target.lengths) <= 4096
     assert {len(pairs) for pairs in of_batches} == {1}
     assert Counter(np.concatenate([batch.corpora for batch in batches]).tolist()) == dict(enumerate(SIZES.values()))
@@ -87,5 +91,7 @@ def test_one_pair_needs_pairs_of_languages_and_chunks(encode_run: Callable[..., 
         ArgumentError, match="one_pair needs pairs that are not packed, in records of layout chunk or text"
     ):
         list(read_records(run, "train", one_pair=True, packed=True))
+    other = encode_run({"a": [([1], [1])]}, "example")
     with pytest.raises(ArgumentError, match="one_pair is for a run with several pairs of languages"):
-        list(read_records(encode_run({"a": [([1], [1])]}, "example"), "train", one_pair=True))
+        list(read_records(other, "train", one_pair=True))
+    assert [batch.language_pairs for batch in read_records(other, "train")] == [None]

@@ -44,8 +44,8 @@ def as_batched_input(batch: IdBatch) -> list[Any]:
         for row, length in zip(outputs, batch.target.lengths, strict=True)
     ]
     lengths = batch.source.lengths.tolist(), batch.target.lengths.tolist()
-    corpora = [] if batch.corpora is None else [batch.corpora.tolist()]
-    return [padded(batch.source, batch.width), inputs, outputs, *lengths, *corpora]
+    columns = [column.tolist() for column in (batch.corpora, batch.language_pairs) if column is not None]
+    return [padded(batch.source, batch.width), inputs, outputs, *lengths, *columns]
 
 
 def as_features(batch: IdBatch) -> dict[str, Any]:
@@ -65,10 +65,11 @@ def as_features(batch: IdBatch) -> dict[str, Any]:
                 for column, values in zip(columns, (pair, [segment] * len(pair), range(len(pair))), strict=True):
                     column[row, at : at + len(pair)] = values
                 at += len(pair)
-    if batch.corpora is not None:
-        most = batch.row_pairs.max()
-        rows = np.split(batch.corpora, np.cumsum(batch.row_pairs)[:-1])
-        found["corpora"] = np.array([[*row, *[-1] * (most - len(row))] for row in rows])
+    for name in ("corpora", "language_pairs"):
+        if (column := getattr(batch, name)) is not None:
+            most = batch.row_pairs.max()
+            rows = np.split(column, np.cumsum(batch.row_pairs)[:-1])
+            found[name] = np.array([[*row, *[-1] * (most - len(row))] for row in rows])
     return {name: column.tolist() for name, column in found.items()}
 
 
@@ -118,4 +119,4 @@ def test_both_loaders_give_the_same_batches(
         if isinstance(one, dict):
             assert {name: field.numpy().tolist() for name, field in one.items()} == as_features(other)
         else:
-            assert [field.numpy().tolist() for field in one[1:]] == as_batched_input(other)
+            assert [field.numpy().tolist() for field in one[1:] if field is not None] == as_batched_input(other)

@@ -306,3 +306,22 @@ def test_labels_leave_out_what_is_no_target() -> None:
     assert fields["decoder_input_ids"].tolist()[0] == [SOS, 11, 12, 13, 14]
     nested = Converter("hf", True, (0, 0), SOS, False).convert(context)
     assert nested["labels"].values().tolist() == [-100, -100, 13, 14, 1, 21, 22, 1, -100, 1]
+
+
+def test_batches_tell_the_languages_of_their_pairs(encode_run: Callable[..., Path]) -> None:
+    corpora = {name: [([number] * 3, [number] * 2)] * 4 for number, name in enumerate("abc", 5)}
+    run = encode_run(corpora, languages=["en-de", "de-en", "en-de"])
+    batches = Batches(run, "train", batch_size=5, packed=False)
+    seen = set()
+    for batch in batches:
+        assert isinstance(batch, dict)
+        names = [batches.language_pairs[number] for number in batch["language_pairs"].tolist()]
+        seen |= set(zip(batch["input_ids"][:, 0].tolist(), names, strict=True))
+    assert seen == {(5, "en-de"), (6, "de-en"), (7, "en-de")}
+    for other in Batches(run, "train", batch_size=5, features="nmt"):
+        assert isinstance(other, BatchedInput)
+        assert other.language_pairs is not None
+        assert other.language_pairs.shape == other.source_sequence_length.shape
+    [packed] = Batches(run, "train", packed=True, max_length=20)
+    assert isinstance(packed, dict)
+    assert sorted(packed["language_pairs"].flatten().tolist()).count(1) == 8

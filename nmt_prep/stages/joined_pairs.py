@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from nmt_prep.columns import Ragged
 from nmt_prep.outputs.pairs import IdBatch, IdPairs, TextBatch, TextPairs
 from nmt_prep.records.columns import Column
 from nmt_prep.records.dataset_json import load_dataset_info
+from nmt_prep.sides import Side
 
 if TYPE_CHECKING:
     from nmt_prep.batches.documents import Examples, Joining, Segments
@@ -142,37 +143,50 @@ class JoinedText(TextPairs):
         windows: the examples.
         separator: text between two segments.
         apart: True for targets without their context, which is apart.
+        tags: for each side the tag that each line of a corpus begins with, empty for none, by number of the corpus.
     """
 
     windows: Windows | None = None
     separator: str = " "
     apart: bool = False
+    tags: Mapping[Side, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, pairs: TextPairs, windows: Windows, separator: str, apart: bool) -> JoinedText:
-        """Returns the examples of some pairs."""
-        given = {field.name: getattr(pairs, field.name) for field in fields(pairs)}
-        return cls(**given, windows=windows, separator=separator, apart=apart)
+    def of(cls, pairs: TextPairs, **more: Any) -> JoinedText:
+        """Returns the examples of some pairs, with the attributes of this class."""
+        return cls(**{field.name: getattr(pairs, field.name) for field in fields(pairs)}, **more)
 
     def batches(self, path: Path) -> Iterator[TextBatch]:
         """Yields the examples of each run of blocks; ``path`` is the file to write, for messages."""
         assert self.windows is not None
         segments_of = super().batches
         for _, pairs, examples, segments, weights in self.windows.joined(lambda: segments_of(path), _part_of_text):
-            source = self._lines(pairs.sources, examples.first["source"], examples.end)
+            source = self._lines("source", pairs, examples.first["source"], examples.end)
             first, context = examples.first["target"], None
             if self.apart and (first < examples.target).any():
-                first, context = examples.target, self._lines(pairs.targets, first, examples.target)
-            target = self._lines(pairs.targets, first, examples.end)
+                first, context = examples.target, self._lines("target", pairs, first, examples.target)
+            target = self._lines("target", pairs, first, examples.end)
             corpora = segments.entries[examples.target, 2].astype(np.int32)
             yield TextBatch(source, target, corpora, weights=weights, context=context)
 
-    def _lines(self, lines: pa.Array, first: Int64s, end: Int64s) -> pa.Array:
+    def _lines(self, side: Side, pairs: TextBatch, first: Int64s, end: Int64s) -> pa.Array:
+        """Returns lines of several segments each, with the tag of the first one only."""
         from nmt_prep.batches.vectors import spans  # noqa: PLC0415  (loads numpy)
 
-        taken = lines.take(pa.array(spans(first, end - first)))
-        offsets = pa.array(np.concatenate([[0], np.cumsum(end - first)]))
-        return pc.binary_join(pa.LargeListArray.from_arrays(offsets, taken), pa.scalar(self.separator, taken.type))
+        lines, places = pairs.sources if side == "source" else pairs.targets, spans(first, end - first)
+        offsets = np.concatenate([[0], np.cumsum(end - first)])
+        if any(tags := self.tags.get(side, ())):
+            untagged = lines
+            for number in np.flatnonzero([*map(len, tags)]).tolist():
+                cut = pc.utf8_slice_codeunits(untagged, len(tags[number]) + 1)
+                untagged = pc.if_else(pa.array(pairs.corpora == number), cut, untagged)
+            inner = np.ones(len(places), np.bool_)
+            inner[offsets[:-1][first < end]] = False
+            lines, places = pa.concat_arrays([lines, untagged]), places + len(lines) * inner
+        taken = lines.take(pa.array(places))
+        return pc.binary_join(
+            pa.LargeListArray.from_arrays(pa.array(offsets), taken), pa.scalar(self.separator, taken.type)
+        )
 
 
 @dataclass(frozen=True)
@@ -203,7 +217,12 @@ class DocumentLines(TextPairs):
 
 
 def joined_pairs(
-    pairs: IdPairs | TextPairs, windows: Windows, separator: str | None, *, apart: bool
+    pairs: IdPairs | TextPairs,
+    windows: Windows,
+    separator: str | None,
+    tags: Mapping[Side, tuple[str, ...]],
+    *,
+    apart: bool,
 ) -> JoinedIds | JoinedText:
     """Returns the examples of some pairs.
 
@@ -211,8 +230,10 @@ def joined_pairs(
         pairs: the pairs.
         windows: the examples.
         separator: the piece between two segments; None for none.
+        tags: for each side the tag that each line of a corpus begins with, empty for none, by number of the corpus.
         apart: True for text of targets without their context, which is apart.
     """
     if isinstance(pairs, IdPairs):
         return JoinedIds.of(pairs, windows)
-    return JoinedText.of(pairs, windows, " " if separator is None else f" {separator} ", apart)
+    between = " " if separator is None else f" {separator} "
+    return JoinedText.of(pairs, windows=windows, separator=between, apart=apart, tags=tags)

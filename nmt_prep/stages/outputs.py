@@ -24,6 +24,7 @@ from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
 from nmt_prep.records.dataset_json import DATASET_FILE, DatasetInfo, load_dataset_info
 from nmt_prep.records.text import TextEncoder
+from nmt_prep.sides import SIDES
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.align import Align, aligned_splits
 from nmt_prep.stages.encode import Encode, check_outputs, licence_settings, run_facts, tag_settings
@@ -242,6 +243,8 @@ def _shard_tasks(
             TextEncoder.of(directory, records, split) if records is not None and records.layout == "text" else None
         )
         held = [(directory / shard.file, shard.pairs) for shard in recorded]
+        of_corpora = {corpus.name: corpus.tags for corpus in job.config.directed(split)}
+        tags = {side: tuple(of_corpora[name].get(side, "") for name in run.corpora[split]) for side in SIDES}
         for number in range(shards):
             start, stop = number * rows // shards, (number + 1) * rows // shards
             pairs: IdPairs | TextPairs
@@ -255,7 +258,7 @@ def _shard_tasks(
                     pairs = DocumentLines(pairs.plan, pairs.shard, pairs.spills, records=tuple(held))
                 else:
                     apart = getattr(options, "rows", None) == "chat"
-                    pairs = joined_pairs(pairs, windows, job.config.documents.piece, apart=apart)
+                    pairs = joined_pairs(pairs, windows, job.config.documents.piece, tags, apart=apart)
             yield ShardTask(
                 key=f"{name}-{split}-{number:05d}",
                 options=options,

@@ -367,3 +367,18 @@ def test_chat_rows_have_the_context_in_the_prompt(tmp_path: Path) -> None:
     assert [answer for _, answer in found] == [
         line.split("\t")[1] for line in (tmp_path / "dev.tsv").read_text().splitlines()
     ]
+
+
+def test_a_line_of_joined_segments_has_one_tag(tmp_path: Path) -> None:
+    write(tmp_path)
+    train = [
+        {"name": "a", "url": "a.tsv", "document": 2, "tag": {"source": "<a>"}},
+        {"name": "b", "url": "b.tsv", "tag": {"source": "<bb>", "target": "<cc>"}},
+    ]
+    vocab = {"kind": "byte_bpe", "size": 300, "shared": True, "reserved": ["<sep>", "<a>", "<bb>", "<cc>"]}
+    text = {"kind": "text", "pieces": False, "vocab": []}
+    nmt_prep.run(config(tmp_path, splits={"train": train}, vocab=vocab, outputs=[text]))
+    lines = joined_lines(tmp_path, "text", "en")
+    assert {line[0].split()[0] for line in lines} == {"<a>", "<bb>"}
+    assert {text.split()[0] for line in lines for text in line[1:]} == {"a"}
+    assert {text.split()[0] for line in joined_lines(tmp_path, "text", "zh") for text in line} == {"b", "<cc>"}

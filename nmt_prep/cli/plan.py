@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,6 +17,7 @@ from nmt_prep.config import Config, DaskSettings, ExistingVocab
 from nmt_prep.errors import RecordsError
 from nmt_prep.pipeline.lock import is_running
 from nmt_prep.pipeline.manifest import Workspace
+from nmt_prep.pipeline.stage import outputs_in
 from nmt_prep.runtime import available_cores
 from nmt_prep.sources.lockfile import lock_of
 
@@ -26,14 +27,16 @@ with delayed_imports():
     from nmt_prep.pipeline import forecast
     from nmt_prep.records import dataset_json
     from nmt_prep.reporting import tables
-    from nmt_prep.stages import download
+    from nmt_prep.sources import hub_files
+    from nmt_prep.stages import download, needed_files
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from nmt_prep.pipeline.drivers import RoundState
     from nmt_prep.pipeline.outcomes import StageTasks, Step
-    from nmt_prep.stages.download import HubSource
+    from nmt_prep.sources.hub_files import Listing
+    from nmt_prep.stages.download import Downloaded
 
 
 ForceOption = Annotated[
@@ -128,20 +131,38 @@ def _print_notes(console: SafeConsole, config: Config) -> None:
     vocab = config.vocab
     if not isinstance(vocab, ExistingVocab) and (note := subwords.dialect_of(vocab).training_note(vocab)):
         console.print(f"- {note}", soft_wrap=True)
-    for source in download.hub_sources(config, lock_of(config)):
-        console.print(f"{source.key}: {source.address} {_known(source)}", soft_wrap=True)
+    for line in _hub_files(config):
+        console.print(line, soft_wrap=True)
 
 
-def _known(source: HubSource) -> str:
-    if source.commit is None:
-        return "(its commit is looked up when it is downloaded)"
-    if not source.files:
-        return f"at commit {source.commit}"
-    names = [file.name for file in source.files]
-    listed = f"{names[0]} to {names[-1]}, {len(names)} files" if len(names) > 1 else names[0]
-    licence = "" if source.licence is None else f", licence {source.licence} (as its card says)"
-    size = filesize.decimal(sum(file.size for file in source.files))
-    return f"at commit {source.commit}: {listed}, {size}{licence}"
+def _hub_files(config: Config) -> Iterator[str]:
+    """Yields the files that ids of the Hugging Face Hub stand for, as far as they are known; asks no server.
+
+    Raises:
+        OutputError: the manifest of the last download is damaged.
+        DownloadError: a list of files is damaged.
+    """
+    outputs, lock = outputs_in(config.run_dir, [download.Download], config), lock_of(config)
+    entries = outputs.read(download.Download).files if outputs.manifests else {}
+    for needed in (needed for needed in needed_files.needed_files(config) if needed.is_repository):
+        entry, locked = entries.get(needed.key), lock.find(needed.mirrors)
+        path = entry and outputs.directory_of(download.Download) / entry.sha256 / entry.name
+        if entry and path and path.exists() and (locked is None or locked.sha256 == entry.sha256):
+            chosen = [entries[key] for key in sorted(entries) if key.startswith(f"{needed.key}/")]
+            what = _described(hub_files.read_listing(path), chosen)
+        elif locked is not None and locked.commit is not None:
+            what = f"at commit {locked.commit}"
+        else:
+            what = "(its commit is looked up when it is downloaded)"
+        yield f"{needed.key}: {needed.mirrors[0]} {what}"
+
+
+def _described(listing: Listing, files: Sequence[Downloaded]) -> str:
+    if not files:
+        return f"at commit {listing.commit}"
+    listed = f"{files[0].name} to {files[-1].name}, {len(files)} files" if len(files) > 1 else files[0].name
+    licence = "" if listing.licence is None else f", licence {listing.licence} (as its card says)"
+    return f"at commit {listing.commit}: {listed}, {filesize.decimal(sum(file.size for file in files))}{licence}"
 
 
 def _rules_as_yaml(config: Config) -> str:

@@ -191,8 +191,7 @@ def _read(path: Path) -> dict[str, Locked]:
 
 def _write(path: Path, files: Iterable[Locked]) -> None:
     facts = {
-        locked.address: {key: value for key, value in asdict(locked).items() if value is not None} for locked in files
+        locked.address: {key: value for key, value in asdict(locked).items() if value is not None and key != "address"}
+        for locked in files
     }
-    for fields in facts.values():
-        del fields["address"]
     write_json(path, {"version": _VERSION, "files": facts})

@@ -40,7 +40,7 @@ def opened_object(url: str) -> Iterator[Answer]:
     """
     with object_file(url) as (file, facts):
         etag, chunks = facts.get("ETag") or facts.get("etag"), iter(lambda: file.read(_CHUNK), b"")
-        yield Answer(url, 0, facts["size"], delimited=True, etag=etag, modified=None, chunks=_worded(chunks, url))
+        yield Answer(url, 0, facts["size"], delimited=True, etag=etag, modified=None, chunks=chunks)
 
 
 @contextmanager
@@ -60,11 +60,6 @@ def object_file(url: str) -> Iterator[tuple[Any, Mapping[str, Any]]]:
                 yield file, facts
     except FileNotFoundError as error:
         raise DownloadError(f"{shown(url)}: there is no such object; check the url in the config") from error
-
-
-def _worded(chunks: Iterator[bytes], url: str) -> Iterator[bytes]:
-    with object_errors(shown(url), _EXTRA, DownloadError):
-        yield from chunks
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from nmt_prep.corpora.parquet import check_fields
 from nmt_prep.digests import FileSteps
 from nmt_prep.errors import CorpusError, DownloadError
 from nmt_prep.pipeline.manifest import Counts, Manifest
-from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage, outputs_in
+from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
 from nmt_prep.sources.address import shown
 from nmt_prep.sources.downloads import DownloadCache, Downloads, Needed, Store, Stored, download_all
 from nmt_prep.sources.fetch import Fetcher
@@ -305,44 +305,3 @@ def corpus_of(config: Config, key: str) -> Corpus | None:
 def _config_key(key: str) -> str:
     split, _, rest = key.partition("/")
     return f"splits.{split}.{rest.partition('/')[0]}" if rest else key
-
-
-@dataclass(frozen=True)
-class HubSource:
-    """A repository that a config names.
-
-    Attributes:
-        key: key of its corpus or vocabulary, as in :class:`~nmt_prep.stages.needed_files.Needed`.
-        address: ``hf://`` address of the repository.
-        commit: the commit that is used; None if it is not known yet.
-        files: the fetched files, in the order of their rows.
-        licence: the licence that the card of a data set states; None if it states none, or is not known yet.
-    """
-
-    key: str
-    address: str
-    commit: str | None
-    files: tuple[Downloaded, ...] = ()
-    licence: str | None = None
-
-
-def hub_sources(config: Config, lock: LockFile) -> Iterator[HubSource]:
-    """Yields the repositories that a config names, from the last download and the lock file; asks no server.
-
-    Raises:
-        OutputError: the manifest of the last download is damaged.
-        DownloadError: a list of files is damaged.
-    """
-    outputs = outputs_in(config.run_dir, [Download], config)
-    entries = outputs.read(Download).files if outputs.manifests else {}
-    for needed in needed_files(config):
-        if not needed.is_repository:
-            continue
-        address, locked, entry = needed.mirrors[0], lock.find(needed.mirrors), entries.get(needed.key)
-        path = outputs.directory_of(Download) / entry.sha256 / entry.name if entry else None
-        if entry is None or path is None or not path.exists() or (locked and locked.sha256 != entry.sha256):
-            yield HubSource(needed.key, address, locked.commit if locked else None)
-            continue
-        listing = read_listing(path)
-        chosen = (entries[key] for key in sorted(entries) if key.startswith(f"{needed.key}/"))
-        yield HubSource(needed.key, address, listing.commit, tuple(chosen), listing.licence)

@@ -35,11 +35,14 @@ RUN_ROWS = 1 << 19
 
 SMALLEST_SHARE = 4 << 20
 LARGEST_SHARE = 64 << 20
+USUAL_SHARE = 16 << 20
+"""Bytes of records of a range of keys, where memory has room for more: so that several workers compare a million pairs."""
+
 MOST_BITS = 12
 
 
 def range_bytes(memory: int) -> int:
-    """Returns the bytes of records of a range of keys, given the bytes of memory that a task may use."""
+    """Returns the most bytes of records of a range of keys, given the bytes of memory that a task may use."""
     return min(max(memory // 4, SMALLEST_SHARE), LARGEST_SHARE)
 
 
@@ -51,7 +54,7 @@ def range_bits(rows: int, record_bytes: int, memory: int) -> int:
         record_bytes: bytes of a record.
         memory: bytes that a task may use.
     """
-    ranges = max(-(-rows * record_bytes // range_bytes(memory)), 1)
+    ranges = max(-(-rows * record_bytes // min(range_bytes(memory), USUAL_SHARE)), 1)
     return min((ranges - 1).bit_length(), MOST_BITS)
 
 

@@ -29,10 +29,10 @@ COMPARISONS = (Comparison("pair", "exact", (), 1), Comparison("source", "exact",
 
 def test_ranges_of_keys_fit_the_memory() -> None:
     assert range_bits(0, 24, 1 << 30) == 0
-    assert range_bits((64 << 20) // 24, 24, 1 << 30) == 0
-    assert range_bits((64 << 20) // 24 + 1, 24, 1 << 30) == 1
-    assert range_bits(500_000_000, 24, 2 << 30) == 8
-    assert range_bits(500_000_000, 24, 100 << 20) == 9
+    assert range_bits((16 << 20) // 24, 24, 1 << 30) == 0
+    assert range_bits((16 << 20) // 24 + 1, 24, 1 << 30) == 1
+    assert range_bits(500_000_000, 24, 2 << 30) == 10
+    assert range_bits(500_000_000, 24, 30 << 20) == 11
     assert range_bits(10**15, 64, 1) == 12
 
 

@@ -109,15 +109,16 @@ def retokenized(block: Block, source: Side, target: Side) -> Block:
         else:
             spans.append(spans_of(texts[number], spaced=block.units == "spaced"))
     made = replace(block, source=texts[0], target=texts[1])
+    stays = made.source is block.source, made.target is block.target
     vocabularies = [side.vocabulary for side in sides]
-    if block.links is None or (
-        vocabularies == [None, None] and made.source is block.source and made.target is block.target
-    ):
+    if block.links is None or (vocabularies == [None, None] and all(stays)):
         return made
     numbers, offsets = numbers_of(block.links, [np.diff(places[2]) for places in spans])
     pieces = [
-        _pieces(text, vocabulary) if vocabulary is not None else spans_of(text, spaced=block.units == "spaced")
-        for text, vocabulary in zip(texts, vocabularies, strict=True)
+        _pieces(texts[n], vocabulary)
+        if vocabulary is not None
+        else (spans[n] if stays[n] else spans_of(texts[n], spaced=block.units == "spaced"))
+        for n, vocabulary in enumerate(vocabularies)
     ]
     linked, linked_offsets = core.piece_links(numbers, offsets, *spans, *pieces)
     links = lines_of(linked, linked_offsets)

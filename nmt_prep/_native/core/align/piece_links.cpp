@@ -52,7 +52,7 @@ OwnedLinks piece_links(const LinkColumn& words_linked, const Sides& words, const
                 for (std::int64_t target = low; target < high; ++target)
                     line_links.emplace_back(static_cast<std::int32_t>(source), static_cast<std::int32_t>(target));
         }
-        std::ranges::sort(line_links);
+        if (!std::ranges::is_sorted(line_links)) std::ranges::sort(line_links);
         const auto repeated = std::ranges::unique(line_links);  // a piece may be part of two words
         line_links.erase(repeated.begin(), repeated.end());
         for (const auto& [source, target] : line_links) {

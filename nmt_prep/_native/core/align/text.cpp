@@ -54,8 +54,9 @@ bool parse_links(std::string_view text, std::int64_t source_words, std::int64_t 
             continue;
         }
         std::int32_t source = 0, target = 0;
-        bool good = read_number(at, end, source_words, source) && at < end && *at++ == '-';
-        good = good && at < end && read_number(at, end, target_words, target) && (at == end || *at == ' ');
+        bool good = read_number(at, end, source_words, source) && end - at > 1 && *at == '-';
+        if (good) ++at;
+        good = good && read_number(at, end, target_words, target) && (at == end || *at == ' ');
         if (!good) {
             links.resize(before);
             return false;

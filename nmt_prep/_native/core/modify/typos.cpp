@@ -19,7 +19,7 @@ class KeyTable {
     explicit constexpr KeyTable(std::string_view entries) {
         while (!entries.empty()) {
             const std::string_view entry = entries.substr(0, entries.find(' '));
-            of_[static_cast<std::size_t>(entry[0])] = entry.substr(2);
+            of_[static_cast<unsigned char>(entry[0])] = entry.substr(2);
             entries.remove_prefix(std::min(entry.size() + 1, entries.size()));
         }
     }

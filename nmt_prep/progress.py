@@ -9,7 +9,6 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import IO, Self, TypeAlias, cast
 
@@ -47,15 +46,6 @@ class Listener(ABC):
         """Releases resources; called at the end of the run, successful or not."""
 
 
-@dataclass(frozen=True)
-class TaskCount:
-    """Number of finished tasks, number of all tasks, and number of workers."""
-
-    done: int
-    total: int
-    workers: int
-
-
 class Meter:
     """Progress of one long operation, in bytes, pairs or another ``unit``. Safe to use from threads."""
 
@@ -65,7 +55,7 @@ class Meter:
         self.unit = unit
         self.done = 0
         self.ended = False
-        self.tasks: TaskCount | None = None
+        self.tasks: dict[str, int] = {}
         self.started_at = time.monotonic()
         self._progress = progress
         self._lock = threading.Lock()
@@ -92,7 +82,7 @@ class Meter:
 
     def count_tasks(self, done: int, total: int, workers: int) -> None:
         """Updates the numbers of finished tasks, of all tasks and of workers."""
-        self.tasks = TaskCount(done, total, workers)
+        self.tasks = {"done": done, "total": total, "workers": workers}
         self._progress.advanced(self)
 
     @property
@@ -321,7 +311,7 @@ class JsonListener(Listener):
     def advanced(self, meter: Meter) -> None:
         if self._pace.is_due(meter, -math.inf) or meter.ended:
             fields = {"label": meter.label, "done": meter.done, "total": meter.total, "unit": meter.unit}
-            tasks = {"tasks": asdict(meter.tasks)} if meter.tasks is not None else {}
+            tasks = {"tasks": meter.tasks} if meter.tasks else {}
             self._write({"event": "progress", **fields, **tasks, "ended": meter.ended})
 
     def _write(self, fields: Fields) -> None:
@@ -347,9 +337,9 @@ def _facts(meter: Meter, rounds: _Rounds) -> list[str]:
         facts = [_amount(meter.done, meter.unit)]
     facts.append(f"{_number(rate, meter.unit)}/s")
     facts += rounds.left(meter)
-    if (tasks := meter.tasks) is not None and tasks.total > 1:
-        workers = "1 worker" if tasks.workers == 1 else f"{tasks.workers:,} workers"
-        facts += [f"{tasks.done:,}/{tasks.total:,} tasks", workers]
+    if (tasks := meter.tasks) and tasks["total"] > 1:
+        workers = "1 worker" if tasks["workers"] == 1 else f"{tasks['workers']:,} workers"
+        facts += [f"{tasks['done']:,}/{tasks['total']:,} tasks", workers]
     return facts
 
 

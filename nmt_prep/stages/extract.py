@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from nmt_prep.archives.entry import Archive, DamagedError, is_pattern, member_name, without_suffix
 from nmt_prep.archives.extraction import WHOLE_FILE, MissingMemberError, digest_members, extract_members
@@ -172,14 +173,10 @@ class ExtractTask:
     origin: Origin
 
 
-@dataclass(frozen=True)
-class ExtractedMembers:
-    """The files extracted from an archive, for each member, pattern or ``WHOLE_FILE`` in the task.
+ExtractedMembers: TypeAlias = dict[str, tuple[Stored, ...]]
+"""The files extracted from an archive, for each member, pattern or ``WHOLE_FILE`` in the task.
 
-    The files that a pattern matches are sorted by the names of the members.
-    """
-
-    files: dict[str, tuple[Stored, ...]]
+The files that a pattern matches are sorted by the names of the members."""
 
 
 def _found(outputs: Outputs) -> tuple[dict[str, CorpusFile], dict[str, tuple[Wanted, list[Archive]]]]:
@@ -267,7 +264,7 @@ def extract_archive(task: ExtractTask, tick: Tick) -> ExtractedMembers:
             found[member] = [
                 store.note(_key(file), Stored(file, content.sha256, content.size)) for file, content in files
             ]
-    return ExtractedMembers({member: tuple(files) for member, files in found.items()})
+    return {member: tuple(files) for member, files in found.items()}
 
 
 EXTRACT = Round(
@@ -276,7 +273,7 @@ EXTRACT = Round(
     ExtractedMembers,
     unit="bytes",
     words="extracting files",
-    made=lambda task, result: (task.directory / stored.file for files in result.files.values() for stored in files),
+    made=lambda task, result: (task.directory / stored.file for files in result.values() for stored in files),
 )
 
 
@@ -342,7 +339,7 @@ class Extract(Stage[ExtractOutput, ExtractOutput]):
             for number, (archive, names) in enumerate(members.items())
         ]
         results = yield from EXTRACT.run(tasks, valid=partial(_are_whole, job.directory))
-        extracted = {task.archive: result.files for task, result in zip(tasks, results, strict=True)}
+        extracted = dict(zip(members, results, strict=True))
         files = {
             key: tuple(
                 CorpusFile(file.file, file.sha256, file.size)
@@ -365,7 +362,7 @@ class Extract(Stage[ExtractOutput, ExtractOutput]):
 
 def _are_whole(directory: Path, result: ExtractedMembers) -> bool:
     """Returns True if the extracted files have the recorded sizes."""
-    return all((directory / file.file).stat().st_size == file.size for files in result.files.values() for file in files)
+    return all((directory / file.file).stat().st_size == file.size for files in result.values() for file in files)
 
 
 def _check_counts(config: Config, files: Mapping[str, Sequence[CorpusFile]]) -> None:

@@ -6,8 +6,6 @@ order of an epoch's runs, mixed within 65,536 of them.
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -23,20 +21,19 @@ import pyarrow.compute as pc
 
 from nmt_prep.batches.epoch import SplitIndex
 from nmt_prep.batches.vectors import Int64s
-from nmt_prep.columns import TextColumn, check_utf8
 from nmt_prep.config.training import TrainingSettings
 from nmt_prep.curriculum import BLOCK_ROWS, Curriculum, PlannedBlock, plan_stages
 from nmt_prep.curriculum.plan import MAX_ROWS
-from nmt_prep.errors import ConfigError, CorpusError, InvalidTextError
-from nmt_prep.lines.blocks import spans
+from nmt_prep.errors import ConfigError
 from nmt_prep.modifiers.block import Block, Units
-from nmt_prep.modifiers.links import first_wrong
 from nmt_prep.records.dataset_json import DatasetInfo
 from nmt_prep.records.plan import GlobalShuffle
 from nmt_prep.records.text import LINKS, read_text
 from nmt_prep.runtime import available_cores
 
-_WINDOW = 65_536
+WINDOW = 65_536
+"""Pairs of a window."""
+
 _WINDOWS_KEPT = 8
 _FIRST_ROWS = 256
 _TURNS = 4
@@ -94,7 +91,7 @@ class RecordPairs:
             RecordsError: a shard is damaged.
         """
         order, ends = self._order(corpus, epoch)
-        begin, end = number * _WINDOW, min((number + 1) * _WINDOW, int(ends[-1]))
+        begin, end = number * WINDOW, min((number + 1) * WINDOW, int(ends[-1]))
         first, last = np.searchsorted(ends, [begin, end - 1], side="right").tolist()
         parts = []
         for place in range(first, last + 1):
@@ -159,71 +156,6 @@ def stream_of_records(
         training, sizes = training.model_copy(update={"groups": {}}), {"all": sum(sizes.values())}
     pairs = RecordPairs(SplitIndex.load(records_dir, info, split), names, seed, together=together)
     return TextStream(plan_stages(training, sizes, seed, base_dir, key), pairs, seed)
-
-
-class FilePairs:
-    """The pairs in TSV files, which are held in memory: source, target, and perhaps links.
-
-    Args:
-        files: the files, in the order of the corpora; ``.gz`` is decompressed.
-        fields: number of columns that lines are cut to, and shorter ones skipped; None for three, of which the third
-            may be missing. Lines with an empty column are skipped.
-        seed: decides the order of each epoch.
-
-    Raises:
-        CorpusError: a file cannot be read, is not UTF-8, or has other text in place of links.
-    """
-
-    def __init__(self, files: Sequence[Path], fields: int | None, seed: int) -> None:
-        self._tables = [_read_tsv(path, fields) for path in files]
-        self._seed = seed
-        self.units: Units = "spaced"
-        linked = all(table.num_columns > 2 for table in self._tables)
-        self.columns: tuple[str, ...] = (LINKS,) if linked else ()
-        if not linked:
-            self._tables = [table.select(["source", "target"]) for table in self._tables]
-        self.sizes = [len(table) for table in self._tables]
-
-    def window(self, corpus: int, epoch: int, number: int) -> pa.RecordBatch:
-        """Returns a window, as :class:`Pairs` says."""
-        table = self._tables[corpus]
-        places = np.arange(number * _WINDOW, min((number + 1) * _WINDOW, len(table)))
-        shuffle = GlobalShuffle(len(table), self._seed, f"lines of file {corpus} in epoch {epoch}")
-        return table.take(pa.array(shuffle.rows_at(places)))
-
-
-def _read_tsv(path: Path, fields: int | None) -> pa.RecordBatch:
-    try:
-        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    except (OSError, EOFError, zlib.error) as error:
-        raise CorpusError(f"{path}: cannot be read: {error}") from error
-    data = np.frombuffer(content, np.uint8)
-    ends, tabs = np.flatnonzero(data == ord("\n")), np.flatnonzero(data == ord("\t"))
-    if not content.endswith(b"\n"):
-        ends = np.append(ends, len(data))
-    starts = np.concatenate([[0], ends[:-1] + 1])
-    try:
-        check_utf8(TextColumn(data, np.append(starts, len(data))), 1)
-    except InvalidTextError as error:
-        raise CorpusError(f"{path}: {error}") from error
-    first, after = np.searchsorted(tabs, starts), np.searchsorted(tabs, ends)
-    count = min(fields or max(2, int((after - first).max()) + 1), 3)
-    cuts = np.append(tabs, [len(data)] * 3)
-    ranks = first[:, np.newaxis] + np.arange(3)
-    marks = np.where(ranks < after[:, np.newaxis], cuts[ranks], ends[:, np.newaxis])  # ends of the columns
-    begins = np.minimum(np.column_stack([starts, marks[:, :2] + 1]), ends[:, np.newaxis])
-    there = np.arange(3) <= (after - first)[:, np.newaxis]
-    good = (after - first + 1 >= (fields or 2)) & np.all(~there | (begins < marks) | (np.arange(3) >= count), axis=1)
-    if not good.any():
-        raise CorpusError(f"{path}: no line has {count} columns with text")
-    named = enumerate(("source", "target", LINKS)[:count])
-    read = pa.RecordBatch.from_pydict({name: spans(data, begins[good, at], marks[good, at]) for at, name in named})
-    if count > 2 and (wrong := first_wrong(read.column(LINKS))) is not None:
-        raise CorpusError(
-            f"{path}: {str(read.column(LINKS)[wrong])!r} in the third column are no links of words such as "
-            "0-0 1-2; correct them, or leave the column out with num_fields: 2"
-        )
-    return read
 
 
 @dataclass(frozen=True)
@@ -359,14 +291,14 @@ class TextStream:
 
     def _text(self, planned: PlannedBlock) -> pa.RecordBatch:
         """Returns the pairs of a block, in its order."""
-        windows, ranks = np.divmod(planned.pairs, _WINDOW)
+        windows, ranks = np.divmod(planned.pairs, WINDOW)
         groups = np.stack([planned.corpora, planned.epochs, windows], axis=1)
         order = np.lexsort(groups.T[::-1])
         starts = np.flatnonzero(np.any(np.diff(groups[order], axis=0, prepend=-1), axis=1))
         parts = []
         for places in np.split(order, starts[1:]):
             corpus, epoch, number = (int(value) for value in groups[places[0]])
-            small = self.curriculum.sizes[corpus] <= _WINDOW  # held from epoch to epoch
+            small = self.curriculum.sizes[corpus] <= WINDOW  # held from epoch to epoch
             window = self._window(corpus, 0 if small else epoch, number)
             shuffle = GlobalShuffle(len(window), self.seed, f"window {number} of corpus {corpus} in epoch {epoch}")
             first, last = ranks[places[0]], ranks[places[-1]]  # with all numbers between them

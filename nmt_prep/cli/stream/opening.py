@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from nmt_prep.batches.file_pairs import FilePairs
 from nmt_prep.batches.source import fingerprint
-from nmt_prep.batches.text_stream import FilePairs, TextStream, stream_of_records
+from nmt_prep.batches.text_stream import TextStream, stream_of_records
 from nmt_prep.config import Config
 from nmt_prep.config.training import TrainingSettings
 from nmt_prep.curriculum import plan_stages

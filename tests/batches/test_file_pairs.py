@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt_prep.batches.text_stream import FilePairs
+from nmt_prep.batches.file_pairs import FilePairs
 from nmt_prep.errors import CorpusError
 
 

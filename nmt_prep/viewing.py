@@ -22,6 +22,7 @@ from nmt_prep.corpora.parts import PairFile
 from nmt_prep.corpora.reader import DOCUMENT
 from nmt_prep.errors import ArgumentError, OutputError
 from nmt_prep.pipeline.stage import AnyStage, Outputs, outputs_in
+from nmt_prep.records.columns import REPEATED, Column
 from nmt_prep.records.dataset_json import DatasetInfo, load_dataset_info
 from nmt_prep.records.index import ShardIndex
 from nmt_prep.records.reader import read_span
@@ -258,16 +259,23 @@ def _pairs_of_shard(path: Path, before: int, decoder: _Decoder) -> _Pairs:
     """Returns the pairs of a shard: a batch is a block of its index. ``before`` is the number of pairs before it."""
     index = ShardIndex.load(path)
     sizes = index.blocks[:, 2].tolist()
+    beside = {name: Column([(path, sum(sizes))], name) for name in decoder.columns}
 
     def read(batch: int) -> pa.Table:
         starts = [*index.blocks[:, 0].tolist(), path.stat().st_size]
         first = sum(sizes[:batch])
+        columns = {name: column.values(first, first + sizes[batch]).tolist() for name, column in beside.items()}
+        columns = {"continues" if name == DOCUMENT else name: values for name, values in columns.items()}
         if decoder.encoder is None:
             pairs = read_span(path, starts[batch], starts[batch + 1], decoder.layout)
         else:
-            pairs = decoder.encoder.pairs(read_text(path, first, sizes[batch]), 0, 0)
+            text = read_text(path, first, sizes[batch])
+            pairs = decoder.encoder.pairs(text, 0, 0)
+            if DOCUMENT in text.schema.names:
+                columns[DOCUMENT] = text.column(DOCUMENT).to_pylist()
         corpora = index.pairs[first : first + len(pairs), 2]
-        return decoder.table(path.name, before, first, corpora, pairs.inputs, pairs.targets)
+        table = decoder.table(path.name, before, first, corpora, pairs.inputs, pairs.targets)
+        return pa.table({**{name: table[name] for name in table.schema.names}, **columns})
 
     return _Pairs(lambda: sizes, read)
 
@@ -277,6 +285,7 @@ class _Decoder:
 
     def __init__(self, outputs: Outputs, info: DatasetInfo, wanted: Wanted) -> None:
         self.layout = info.layout
+        self.columns = [name for name in info.columns if name not in REPEATED]
         directory = outputs.directory_of(Encode)
         self.encoder = TextEncoder.of(directory, info, wanted.split) if info.layout == "text" else None
         self._frames: dict[Side, str | None] = {"source": info.vocab.source.frame, "target": info.vocab.target.frame}

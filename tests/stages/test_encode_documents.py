@@ -127,6 +127,8 @@ def test_the_order_of_documents(tmp_path: Path) -> None:
     assert continues == [int(not text.startswith("c") and text.split()[2] != "0") for text in order]
     [dev] = records.glob("t-dev-*")
     assert sources(tokenizer, dev) == [line.split("\t")[0] for line in (tmp_path / "dev.tsv").read_text().splitlines()]
+    seen = nmt_prep.open_run(tmp_path / "run").pairs("encode", first=100)
+    assert [seen.column(name).to_pylist() for name in ("source", "continues")] == [order[:100], continues[:100]]
     lineage = Lineage(outputs_in(made.run_dir, STAGES, made), "train")
     for record in (0, 17, len(order) - 1):
         assert lineage.trace(record).source == order[record]

@@ -119,9 +119,13 @@ def _print_trace(config: Config, split: str, where: str, *, pieces: bool, as_jso
     console.print(table)
 
 
+_NUMBERS = ("record", "packed", "corpus", "row", "pair", "document", "continues", "weight")
+"""The columns before the sides. ``continues`` is 1 for a pair that follows the one before it in its document."""
+
+
 def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
     """Returns rows as a table: numbers, then the sides next to each other, with their pieces below."""
-    numbers = [name for name in rows[0] if name in ("record", "packed", "corpus", "row", "pair", "document")]
+    numbers = [name for name in rows[0] if name in _NUMBERS]
     if len({row["corpus"] for row in rows}) == 1 and len(rows) > 1:
         numbers.remove("corpus")
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))

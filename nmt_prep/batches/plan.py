@@ -421,8 +421,8 @@ def _check_joining(options: Options, rule: BatchRule, joining: Joining | None) -
     """
     if joining is None:
         return
-    if options.weights is not None or options.temperature is not None:
-        raise ArgumentError("corpora of records with documents cannot be mixed; set documents to False")
+    if (options.weights, options.temperature, options.language_pairs) != (None, None, None):
+        raise ArgumentError("corpora of records with documents cannot be mixed or chosen; set documents to False")
     if rule.max_length is not None and rule.max_length < joining.info.max_tokens and rule.too_long == "drop":
         raise ArgumentError(
             f"max_length {rule.max_length} would leave out windows, which have up to {joining.info.max_tokens} ids; "

@@ -151,6 +151,8 @@ def stream_of_records(
         ConfigError: the stages or modifiers are wrong, or do not fit the pairs.
     """
     sizes = {corpus.name: corpus.pairs for corpus in info.corpora[split]}
+    several = [corpus for corpus in info.corpora[split] if corpus.language_pair]
+    training = training.by_direction((corpus.name, corpus.language_pair) for corpus in several)
     names, together = list(sizes), not training.stages  # or else an epoch would not end for all corpora at once
     if together:
         training, sizes = training.model_copy(update={"groups": {}}), {"all": sum(sizes.values())}

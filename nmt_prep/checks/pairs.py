@@ -46,6 +46,8 @@ def by_pair(config: Config) -> tuple[Config, list[Problem]]:
     config = config.model_copy(
         update={"splits": {split: splits[split] for split in config.splits}, "languages": _common(asked)}
     )
+    named = [(corpus.name, str(corpus.pair)) for corpus in config.directed("train") if corpus.role != "vocab"]
+    config = config.model_copy(update={"training": config.training.by_direction(named)})
     return _with_tags(config, problems), [*problems, *_repeated(config)]
 
 

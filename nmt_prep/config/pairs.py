@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Annotated, Literal, NamedTuple, Self, TypeAlias
 
 from pydantic import AfterValidator, Discriminator, Field, Tag
@@ -109,3 +110,20 @@ def asked_pairs(pairs: Pairs) -> tuple[LanguagePair, ...]:
         directions = (LanguagePair("en", other) for other in pairs.others)
         return tuple(dict.fromkeys(pair for one in directions for pair in (one, one.reverse)))
     return tuple(dict.fromkeys(map(LanguagePair.parse, pairs)))
+
+
+def groups_of_directions(corpora: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    """Returns names for the directions of corpora that are used in several.
+
+    The name that a corpus has in the config stands for all of its directions. That of one direction ends in the pair
+    of languages, also if the corpus of the records has none.
+
+    Args:
+        corpora: names in the records, and pairs of languages.
+    """
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for name, pair in corpora:
+        groups.setdefault(name.removesuffix(f".{pair}"), []).append((name, pair))
+    several = {base: directions for base, directions in groups.items() if len(directions) > 1}
+    alone = {f"{base}.{pair}": (name,) for base, of in several.items() for name, pair in of if name == base}
+    return {base: tuple(name for name, _ in directions) for base, directions in several.items()} | alone

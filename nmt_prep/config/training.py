@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
 from nmt_prep.artefacts import write_json
+from nmt_prep.config.pairs import groups_of_directions
 from nmt_prep.config.section import Name, Section
 from nmt_prep.sides import Side
 
@@ -82,6 +83,15 @@ class TrainingSettings(Section):
         """True if pairs are read as they are, each once in an epoch."""
         return not (self.stages or self.modifiers)
 
+    def by_direction(self, corpora: Iterable[tuple[str, str]]) -> TrainingSettings:
+        """Returns the settings for corpora that pairs of languages divide, which stages may name as the config does.
+
+        Args:
+            corpora: names of the corpora in the records, and their pairs of languages.
+        """
+        groups = groups_of_directions(corpora) if self.stages else {}
+        return self.model_copy(update={"groups": {**groups, **self.groups}}) if groups else self
+
     def members(self, name: str) -> tuple[str, ...]:
         """Returns the corpora of a group; a corpus is one by itself."""
         return self.groups.get(name, (name,))
@@ -89,7 +99,8 @@ class TrainingSettings(Section):
     def problem(self, corpora: set[str]) -> str | None:
         """Returns what is wrong with the names of corpora, given those that there are; None if nothing is."""
         for group, members in self.groups.items():
-            if group in corpora or group == ROWS:
+            divided = all(member == group or member.startswith(f"{group}.") for member in members)
+            if (group in corpora and not divided) or group == ROWS:
                 return f"groups.{group} has the name of a corpus, or is rows; rename it"
             for member in members:
                 if member not in corpora:

@@ -47,11 +47,16 @@ def test_all_pairs_are_those_of_the_corpora() -> None:
 def test_stages_of_training_name_directions() -> None:
     def trained(mix: dict[str, float]) -> Config:
         training = {"stages": [{"name": "s", "mix": mix}]}
-        return check(["de-en", "en-de"], BOTH, training=training, records={"layout": "text"})
+        return check(["de-en", "en-de", "en-pt-BR"], BOTH, NEWS, training=training, records={"layout": "text"})
 
-    assert trained({"books": 1, "books.en-de": 2}).training.stages[0].mix == {"books": 1, "books.en-de": 2}
-    with pytest.raises(ConfigError, match=r"names 'news'; the corpora and groups are books, books.en-de"):
-        trained({"news": 1})
+    assert trained({"books": 1, "news": 2, "books.de-en": 1}).training.groups == {
+        "books": ("books", "books.en-de"),
+        "books.de-en": ("books",),
+        "news": ("news.de-en", "news.en-de", "news.en-pt-BR"),
+    }
+    known = "books, books.de-en, books.en-de, news, news.de-en, news.en-de, news.en-pt-BR"
+    with pytest.raises(ConfigError, match=f"names 'new'; the corpora and groups are {known}"):
+        trained({"new": 1})
 
 
 def test_languages_are_those_of_a_side_or_mul() -> None:

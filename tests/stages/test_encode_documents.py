@@ -286,7 +286,7 @@ def test_windows_need_room_pieces_and_loaders_that_join(tmp_path: Path) -> None:
     nmt_prep.run(documents(max_tokens=100))
     with pytest.raises(ArgumentError, match=r"^max_length 50 would leave out windows, which have up to 100 ids; raise"):
         read_records(tmp_path / "run", "train", max_length=50)
-    with pytest.raises(ArgumentError, match=r"^corpora of records with documents cannot be mixed; set documents to Fa"):
+    with pytest.raises(ArgumentError, match=r"^corpora of records with documents cannot be mixed or chosen; set docum"):
         read_records(tmp_path / "run", "train", temperature=2)
 
 

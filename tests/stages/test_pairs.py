@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from nmt_prep.artefacts import parse_json_as
+from nmt_prep.batches import BatchSource, read_records
 from nmt_prep.checks import check_config
 from nmt_prep.config import Config
 from nmt_prep.records.dataset_json import load_dataset_info
@@ -131,6 +134,31 @@ def test_words_are_linked_by_pair_and_the_other_direction_has_the_same_links(tmp
     assert forward.links.size
     texts = [next(part.texts(tmp_path / "run")) for part in parts[:2]]
     assert texts[0].column("source").equals(texts[1].column("target"))
+
+
+def test_stages_and_windows_know_the_pairs(tmp_path: Path) -> None:
+    training = {"stages": [{"name": "s", "mix": {"books": 1}, "until": {"rows": 300}}]}
+    config = config_in(tmp_path, training=training, records={"layout": "text"})
+    run(config)
+    source = BatchSource(tmp_path / "run", "train")
+    names: Counter[str] = Counter()
+    for batch in chain(source, source):
+        assert batch.language_pairs is not None
+        names.update(source.language_pairs[number] for number in batch.language_pairs.tolist())
+    assert names.keys() == {"de-en", "en-de"}
+    assert names.total() == 300
+
+    (tmp_path / "names").write_text("".join(f"{n // 10}\n" for n in range(65)))
+    corpora = [{**NEWS, "document": {"url": "names"}}]
+    documents = {"max_tokens": 256, "separator": "space", "share": 0.5}
+    run(config_in(tmp_path, splits={"train": corpora}, documents=documents))
+    segments: Counter[int] = Counter()
+    for batch in read_records(tmp_path / "run", "train", one_pair=True):
+        assert batch.language_pairs is not None
+        assert batch.segments is not None
+        assert len(set(batch.language_pairs.tolist())) == 1
+        segments[int(batch.language_pairs[0])] += int(batch.segments.sum())
+    assert segments == dict.fromkeys(range(6), 65)
 
 
 def test_the_report_has_the_pairs_and_the_languages(tmp_path: Path) -> None:

@@ -212,8 +212,10 @@ void Model::for_each_line(const TextView& text, std::size_t threads, bool in_ord
         scratch = scratch_.borrow([&] { return std::make_unique<Scratch>(*this); });
         // The table of logistic values is coarse, so that a sum with another rounding may belong to another step.
         scratch->in_order = in_order || is_logistic();
-        if (scratch->in_order && !scratch->word_rows) scratch->word_rows.emplace(kCachedRows);
-        if (!scratch->in_order && !scratch->sums) scratch->sums.emplace(input_.dim());
+        if (scratch->in_order && scratch->word_rows == nullptr)
+            scratch->word_rows = std::make_unique<WordCache<std::uint32_t>>(kCachedRows);
+        if (!scratch->in_order && scratch->sums == nullptr)
+            scratch->sums = std::make_unique<WordCache<float>>(input_.dim());
     }
     const auto end = static_cast<std::size_t>(text.offsets[text.lines]);
     parallel_for(bounds.size() - 1, scratches.size(), [&](std::size_t run, std::size_t thread) {

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -69,8 +68,8 @@ class Model {
     struct Scratch {
         explicit Scratch(const Model& model);
 
-        std::optional<WordCache<float>> sums;               // without `in_order`
-        std::optional<WordCache<std::uint32_t>> word_rows;  // with `in_order`
+        std::unique_ptr<WordCache<float>> sums;               // without `in_order`
+        std::unique_ptr<WordCache<std::uint32_t>> word_rows;  // with `in_order`
         std::vector<Word> words;
         std::string bracketed;              // a word between < and >
         std::vector<std::uint32_t> rows;    // rows of a word

@@ -150,8 +150,10 @@ def test_stages_and_windows_know_the_pairs(tmp_path: Path) -> None:
 
     (tmp_path / "names").write_text("".join(f"{n // 10}\n" for n in range(65)))
     corpora = [{**NEWS, "document": {"url": "names"}}]
-    documents = {"max_tokens": 256, "separator": "space", "share": 0.5}
-    run(config_in(tmp_path, splits={"train": corpora}, documents=documents))
+    documents = {"max_tokens": 256, "separator": "<sep>", "share": 0.5}
+    vocab = {"kind": "byte_bpe", "size": 400, "shared": True, "reserved": ["<sep>"]}
+    layout = {"layout": "chunk"}
+    run(config_in(tmp_path, splits={"train": corpora}, documents=documents, vocab=vocab, records=layout))
     segments: Counter[int] = Counter()
     for batch in read_records(tmp_path / "run", "train", one_pair=True):
         assert batch.language_pairs is not None

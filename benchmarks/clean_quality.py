@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from benchmarks.catalogues import catalogue_pairs
 from benchmarks.dirty import LabelledPair, Pair, Texts, dirty_pairs
-from nmt_prep.checks.stream import load_cleaning
+from nmt_prep.checks.clean import load_cleaning
 from nmt_prep.cleaning.cleaner import Cleaner, Judged
 from nmt_prep.cleaning.rule import Context
 from nmt_prep.sides import SIDES

@@ -36,7 +36,7 @@ RUN_ROWS = 1 << 19
 SMALLEST_SHARE = 4 << 20
 LARGEST_SHARE = 64 << 20
 USUAL_SHARE = 16 << 20
-"""Bytes of records of a range of keys, where memory has room for more: so that several workers compare a million pairs."""
+"""Bytes of records of a range of keys if memory has room for more, so that several workers compare a million pairs."""
 
 MOST_BITS = 12
 

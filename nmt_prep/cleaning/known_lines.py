@@ -11,7 +11,7 @@ from _nmt_prep_core import LineNumbers
 
 from nmt_prep.columns import TextColumn
 
-_MOST = 1 << 18  # with ten rules, these lines take 35 MB
+_MOST = 1 << 17  # with ten rules, these lines take 20 MB
 
 
 @dataclass(frozen=True)

@@ -265,7 +265,7 @@ def path_near(
     priors: Priors = USUAL,
     width: int = WIDTH,
 ) -> Beads:
-    """Returns the best path near another one; widens the band where the path touches its edge.
+    """Returns the best path near another one; widens the band around the places where the path touches its edge.
 
     Args:
         document: the document.
@@ -274,11 +274,27 @@ def path_near(
         priors: what is expected of the beads.
         width: sentences on each side of the other path that the path may pass, at first.
     """
+    widths = np.full(len(document[0]) + 1, width)
     while True:
-        beads, at_edge = _searched(document, _band(document, before, width), before, known, priors=priors)
-        if not at_edge or width >= _WIDEST or 4 * width * len(document[0]) > _MOST_CELLS:
+        band = _band(document, before, widths)
+        beads, at_edge = _searched(document, band, before, known, priors=priors)
+        wider = _widened(widths, beads, band) if at_edge else widths
+        if (wider == widths).all() or 2 * int(wider.sum()) > _MOST_CELLS:
             return beads
-        width *= 2
+        widths = wider
+
+
+def _widened(widths: Integers, beads: Beads, band: tuple[Integers, Integers]) -> Integers:
+    """Returns widths of a band that are doubled around the places where a path touches its edge."""
+    low, high = band
+    places, targets = beads[:, 1], beads[:, 3]
+    at_low = (targets == low[places]) & (targets > 0) & (places < len(low) - 1)
+    at_high = (targets == high[places]) & (targets < high[-1]) & (places > 0)
+    touched = places[at_low | at_high]
+    changes = np.zeros(len(widths) + 1, np.int64)
+    np.add.at(changes, np.maximum(touched - 2 * widths[touched], 0), 1)
+    np.add.at(changes, np.minimum(touched + 2 * widths[touched] + 1, len(widths)), -1)
+    return np.where(np.cumsum(changes[:-1]) > 0, np.minimum(2 * widths, np.maximum(widths, _WIDEST)), widths)
 
 
 def _searched(
@@ -318,7 +334,7 @@ def _searched(
     return beads.reshape(-1, 4), at_edge
 
 
-def _band(document: Document, path: Beads, width: int) -> tuple[Integers, Integers]:
+def _band(document: Document, path: Beads, width: Integers | int) -> tuple[Integers, Integers]:
     """Returns the target sentences that may precede each place of the source side, around a path."""
     n, m = map(len, document)
     ends = np.concatenate([[[0, 0]], path[:, [1, 3]]])

@@ -1,7 +1,6 @@
 // How well the lengths of the sides of a bead agree.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <vector>
 
@@ -26,20 +25,22 @@ struct LengthModel {
 // distribution, against the length of as many sentences alone.
 class LengthValues {
    public:
-    LengthValues(const Document& document, const LengthModel& model);
+    // Beads have at most `most` sentences of a side, which is at most kMostSentences.
+    LengthValues(const Document& document, const LengthModel& model, std::size_t most);
 
-    // The value of the bead that ends before sentences i and j. Both numbers of sentences are from 1 to kMostSentences.
+    // The value of the bead that ends before sentences i and j. Both numbers of sentences are from 1 to `most`.
     double of(std::size_t i, std::size_t j, Kind kind) const;
 
    private:
     struct SideSums {
         std::vector<double> ends;  // characters before each sentence, and of all
-        std::array<double, kMostSentences + 1> constants;
-        Gamma gamma;
+        std::vector<double> own;   // what the length of a side adds by itself, by last sentence and number of sentences
     };
-    static SideSums sums_of(const Side& side, Gamma gamma);
+    // `scale` turns characters of the side into those of the source.
+    SideSums sums_of(const Side& side, Gamma gamma, double scale) const;
 
     LengthModel model_;
+    std::size_t most_;
     SideSums source_, target_;
 };
 

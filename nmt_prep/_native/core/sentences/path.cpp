@@ -25,13 +25,20 @@ std::size_t size_of(std::int64_t value) { return static_cast<std::size_t>(value)
 // log(exp(a) + exp(b))
 double log_sum(double a, double b) { return std::max(a, b) + log(1 + exp(-std::abs(a - b))); }
 
+// The most sentences of a side of a bead.
+std::size_t most_of(std::span<const Kind> kinds) {
+    std::int32_t most = 1;
+    for (const Kind& kind : kinds) most = std::max({most, kind.sources, kind.targets});
+    return size_of(most);
+}
+
 class Search {
    public:
     Search(const Document& document, const Band& band, const Scoring& scoring)
         : document_(document),
           band_(band),
           scoring_(scoring),
-          lengths_(document, scoring.lengths),
+          lengths_(document, scoring.lengths, most_of(scoring.kinds)),
           n_(document.source.size()),
           m_(document.target.size()) {
         for (const Kind& kind : scoring.kinds) {

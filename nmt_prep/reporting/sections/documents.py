@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nmt_prep.reporting.markup import Content, Markup, el, figure, grid, percent, table, visible
+from nmt_prep.reporting.markup import Content, Markup, behind, el, figure, grid, percent, table, visible
 from nmt_prep.reporting.summary import Json, corpora
 from nmt_prep.reporting.svg import Tick, curve, plot
 from nmt_prep.reporting.tables import document_table, segment_table, weight_table
+
+_SHOWN = 12
+"""Number of documents whose paths are in sight; others are folded."""
 
 
 def section(summary: Json) -> Iterator[Content]:
@@ -28,10 +31,13 @@ def section(summary: Json) -> Iterator[Content]:
             refused = ([visible(document), reason] for document, reason in note["refused"])
             yield table(["document", "left out"], refused, caption=f"Documents of {name} left out", left=(0, 1))
         yield el("h3", f"Documents of {name} with the most sentences without counterpart")
-        yield grid(_path(document, name) for document in note["worst"])
+        yield grid(_path(document, name) for document in note["worst"][:_SHOWN])
+        if more := note["worst"][_SHOWN:]:
+            plots = grid(_path(document, name, numbers=False) for document in more)
+            yield behind(f"Paths of the next {len(more)} documents", plots)
 
 
-def _path(document: Json, corpus: str) -> Markup:
+def _path(document: Json, corpus: str, *, numbers: bool = True) -> Markup:
     """Returns the plot of the path of a document: straight from corner to corner where nothing is missing."""
     (source, target), name = document["sentences"], visible(document["name"])
     points = [(x / max(source, 1), y / max(target, 1)) for x, y in ((0, 0), *document["path"])]
@@ -41,6 +47,6 @@ def _path(document: Json, corpus: str) -> Markup:
     ticks = [Tick(0, "0"), Tick(1, f"{source:,}")], [Tick(1, f"{target:,}")]
     title = name if document["translated"] else f"{name} (left out)"
     rows: Iterator[list[Content]] = ([x, y] for x, y in document["path"])
-    data = table(["source", "target"], rows, caption=f"Path of {name}", sort=False)
+    data = table(["source", "target"], rows, caption=f"Path of {name}", sort=False) if numbers else None
     drawing = plot([curve(points, "source")], f"path of {name}", x=ticks[0], y=ticks[1])
     return figure(title, how, drawing, data, corpus=corpus)

@@ -17,8 +17,8 @@ from nmt_prep.sentences.search import Beads
 _POINTS = 32
 """Most points of the path of a document."""
 
-_SHOWN = 12
-"""Number of documents whose paths the report shows: the worst ones."""
+_KEPT = 200
+"""Most documents of a corpus whose paths the report has: the worst ones."""
 
 _NAMED = 20
 """Most documents that a warning names."""
@@ -143,7 +143,7 @@ def corpus_note(notes: Sequence[DocumentNote], pairs: int, weak: int, refused: I
     for note in kept:
         kinds.update(note.kinds)
     untranslated = [note for note in notes if not note.translated]
-    worst = sorted(kept, key=lambda note: note.aligned)[: max(_SHOWN - len(untranslated), 1)]
+    worst = sorted(kept, key=lambda note: note.aligned)[: max(_KEPT - len(untranslated), 1)]
     return CorpusNote(
         len(kept),
         (sum(note.sentences[0] for note in kept), sum(note.sentences[1] for note in kept)),
@@ -152,7 +152,7 @@ def corpus_note(notes: Sequence[DocumentNote], pairs: int, weak: int, refused: I
         pairs,
         weak,
         (*refused, *((note.name, "untranslated") for note in untranslated)),
-        (*untranslated[:_SHOWN], *worst),
+        (*untranslated[: _KEPT - 1], *worst),
     )
 
 

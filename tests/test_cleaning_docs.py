@@ -88,7 +88,7 @@ def test_the_rule_of_the_contributing_guide_counts(tmp_path: Path, monkeypatch: 
     (tmp_path / "exclamations.py").write_text(code, "utf-8")
     monkeypatch.setattr(rules, "__path__", [str(tmp_path)])
     monkeypatch.delitem(sys.modules, "nmt_prep.cleaning.rules.exclamations", raising=False)
-    monkeypatch.setattr(rules, "RULES", dict(rules._rules()))
+    monkeypatch.setattr(rules, "RULES", dict(rules._Rules()))
     monkeypatch.delitem(sys.modules, "nmt_prep.cleaning.rules.exclamations")
     assert decisions("exclamations", {"max": {"source": 1, "target": 2}}, ("a!", "b！!"), ("a!!", "b")) == [True, False]
     assert values(rule_of("exclamations"), ("!！!", "")) == [[3.0, 0.0]]

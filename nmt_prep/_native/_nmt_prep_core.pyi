@@ -5,6 +5,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import Buffer
 
 # simd.cpp
 def simd_levels() -> list[str]: ...
@@ -573,7 +574,7 @@ def script_of_name(name: str) -> int: ...
 
 # fasttext.cpp
 class FastTextModel:
-    def __init__(self, data: npt.NDArray[np.uint8]) -> None: ...
+    def __init__(self, data: Buffer) -> None: ...
     @property
     def labels(self) -> list[bytes]: ...
     def probabilities(

@@ -6,11 +6,13 @@ lid.176, OpenLID, GlotLID and NLLB's lid218e are fastText models. The native cor
 from __future__ import annotations
 
 import hashlib
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TypeAlias
 
@@ -102,9 +104,9 @@ class FastTextIdentifier(LanguageIdentifier):
             CleaningError: the file cannot be read, is damaged, or is no supervised fastText model.
         """
         try:
-            size = path.stat().st_size
-            data = np.memmap(path, np.uint8, mode="r") if size else np.empty(0, np.uint8)
-            self._model = FastTextModel(data)
+            with path.open("rb") as file:  # without NumPy, which takes long to load
+                empty = os.fstat(file.fileno()).st_size == 0
+                self._model = FastTextModel(b"" if empty else mmap(file.fileno(), 0, access=ACCESS_READ))
         except OSError as error:
             raise CleaningError(f"the language model {path} cannot be read: {error.strerror}") from error
         except ValueError as error:

@@ -9,6 +9,7 @@ replaces ``nb``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -138,8 +139,7 @@ class Expected:
             self.rivals.append(number)
             if beyond:
                 self._beyond.setdefault(beyond, []).append(number)
-        self._other = np.zeros(len(labels) + 1, np.bool_)  # the last entry is for the label -1
-        self._other[list(of_other)] = True
+        self._of_other = sorted(of_other)
 
     def is_other(self, rivals: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
         """Returns true for each line whose best rival is the language of the other side.
@@ -147,8 +147,7 @@ class Expected:
         Args:
             rivals: the label of the best rival of each line, or -1.
         """
-        found: npt.NDArray[np.bool_] = self._other[rivals]
-        return found
+        return np.isin(rivals, self._of_other)
 
     def needing_scripts(self, rivals: npt.NDArray[np.int32]) -> list[tuple[list[int], npt.NDArray[np.bool_]]]:
         """Finds lines whose best rival also uses scripts that the expected language lacks.
@@ -180,6 +179,7 @@ class Expected:
 _NO_SCRIPT = (0, 1)  # Common and Inherited, which every language uses
 
 
+@cache
 def _scripts(tag: str) -> list[int] | None:
     try:
         return scripts_of_language(tag)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pkgutil
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from types import MappingProxyType
 from typing import Any
 
 from nmt_prep.cleaning.presets import is_off
@@ -14,15 +13,27 @@ from nmt_prep.config import Section
 from nmt_prep.errors import CleaningError, did_you_mean
 
 
-def _rules() -> Iterator[tuple[str, type[Rule[Any]]]]:
-    """Yields the name of each module of this package, and the rule of that name."""
-    for module in pkgutil.iter_modules(__path__):
-        members = vars(import_module(f"{__name__}.{module.name}")).values()
-        (rule,) = (kind for kind in members if isinstance(kind, type) and vars(kind).get("name") == module.name)
-        yield module.name, rule
+class _Rules(Mapping[str, type[Rule[Any]]]):
+    """All rules by name, in alphabetical order. The module of a rule is loaded when the rule is looked up."""
+
+    def __init__(self) -> None:
+        self._names = tuple(module.name for module in pkgutil.iter_modules(__path__))
+
+    def __getitem__(self, name: str) -> type[Rule[Any]]:
+        if name not in self._names:
+            raise KeyError(name)
+        members = vars(import_module(f"{__name__}.{name}")).values()
+        (rule,) = (kind for kind in members if isinstance(kind, type) and vars(kind).get("name") == name)
+        return rule
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
-RULES: Mapping[str, type[Rule[Any]]] = MappingProxyType(dict(_rules()))
+RULES: Mapping[str, type[Rule[Any]]] = _Rules()
 """All rules by name, in alphabetical order."""
 
 

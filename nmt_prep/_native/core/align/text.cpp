@@ -10,7 +10,7 @@
 namespace nmt_prep::align {
 namespace {
 
-constexpr std::size_t kRunPairs = 4096;
+constexpr std::size_t kRunLines = 4096;
 constexpr std::size_t kMostDigits = 11;  // digits of a number, with its sign
 
 // Writes the links of consecutive pairs, and the end of each line in `ends`, relative to the first.
@@ -84,20 +84,20 @@ std::optional<UnevenLine> split_columns(const SpacedLines& lines, std::string_vi
 }
 
 OwnedText link_lines(const LinkRows& rows, std::string_view end, std::size_t threads) {
-    const std::size_t runs = (rows.pairs + kRunPairs - 1) / kRunPairs;
+    const std::size_t runs = (rows.pairs + kRunLines - 1) / kRunLines;
     std::vector<std::vector<std::uint8_t>> parts(runs);
     OwnedText text;
     text.offsets.resize(rows.pairs + 1);
     parallel_for(runs, threads, [&](std::size_t run, std::size_t) {
-        const std::size_t first = run * kRunPairs;
-        const std::size_t last = std::min(first + kRunPairs, rows.pairs);
+        const std::size_t first = run * kRunLines;
+        const std::size_t last = std::min(first + kRunLines, rows.pairs);
         write_links(rows, first, last, end, parts[run], text.offsets.data() + first + 1);
     });
     text.data.reserve(std::transform_reduce(parts.begin(), parts.end(), std::size_t{0}, std::plus{},
                                             [](const auto& part) { return part.size(); }));
     for (std::size_t run = 0; run < runs; ++run) {
         const auto before = static_cast<std::int64_t>(text.data.size());
-        for (std::size_t pair = run * kRunPairs; pair < std::min((run + 1) * kRunPairs, rows.pairs); ++pair)
+        for (std::size_t pair = run * kRunLines; pair < std::min((run + 1) * kRunLines, rows.pairs); ++pair)
             text.offsets[pair + 1] += before;
         text.data.insert(text.data.end(), parts[run].begin(), parts[run].end());
     }

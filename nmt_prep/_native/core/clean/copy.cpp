@@ -115,8 +115,6 @@ class EditDistance {
     }
 
    private:
-    static constexpr std::size_t kPollEvery = std::size_t{1} << 20;
-
     void index(Sequence a) {
         const std::size_t blocks = (a.size() + 63) / 64;
         elements_.assign(a.begin(), a.end());

@@ -59,7 +59,6 @@ class SequenceMatcher {
     struct Range {
         std::size_t a_low, a_high, b_low, b_high;
     };
-    static constexpr std::size_t kPollEvery = std::size_t{1} << 20;
 
     // Finds for each element of a its group: the positions in b that hold the same element, ascending.
     void index() {

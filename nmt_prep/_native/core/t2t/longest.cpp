@@ -4,11 +4,6 @@
 #include <numeric>
 
 namespace nmt_prep::t2t {
-namespace {
-
-constexpr std::size_t kPollEvery = std::size_t{1} << 20;
-
-}  // namespace
 
 LongestPieces::LongestPieces(const std::vector<Symbols>& pieces, const std::vector<std::int32_t>& ids) {
     states_.push_back({kNone, 0, kNone, -1});

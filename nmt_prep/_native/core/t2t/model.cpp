@@ -14,7 +14,6 @@ namespace nmt_prep::t2t {
 namespace {
 
 constexpr char32_t kBasicEnd = 0x10000;
-constexpr std::size_t kPollEvery = std::size_t{1} << 20;  // bytes or symbols of one token
 constexpr std::size_t kPollEveryTokens = std::size_t{1} << 16;
 
 // Matching switches to the linear algorithm after this many symbols of useless lookahead for each symbol of a token,

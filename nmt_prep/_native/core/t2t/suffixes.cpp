@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::size_t kDigitBits = 11;
 constexpr std::size_t kDigits = std::size_t{1} << kDigitBits;
-constexpr std::size_t kPollEvery = std::size_t{1} << 20;
 constexpr std::size_t kRadixFrom = 2048;  // below this many, comparison sorting is faster
 constexpr std::uint32_t kUnknown = UINT32_MAX;
 

@@ -13,8 +13,6 @@
 namespace nmt_prep::t2t {
 namespace {
 
-constexpr std::size_t kBlock = 64;
-
 // One bit per byte of a block: set for spaces.
 std::uint64_t spaces_portable(const std::uint8_t* bytes) {
     std::uint64_t bits = 0;

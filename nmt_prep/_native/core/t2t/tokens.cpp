@@ -14,8 +14,6 @@
 namespace nmt_prep::t2t {
 namespace {
 
-constexpr std::size_t kBlock = 64;
-
 // Classes of 64 bytes without decoding them: one bit per byte.
 struct Block {
     std::uint64_t alphanumeric = 0;  // ASCII letters and digits

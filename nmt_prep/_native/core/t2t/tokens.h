@@ -11,6 +11,9 @@
 
 namespace nmt_prep::t2t {
 
+// Bytes that are looked at together: a bit of a word for each.
+inline constexpr std::size_t kBlock = 64;
+
 // One bit per byte of a text, lowest first: set where the class of characters changes.
 using ChangeBits = std::vector<std::uint64_t>;
 

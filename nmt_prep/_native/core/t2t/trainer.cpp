@@ -11,7 +11,6 @@
 namespace nmt_prep::t2t {
 namespace {
 
-constexpr std::size_t kPollEvery = std::size_t{1} << 20;
 // A tree for several minimum counts has at most one node for every kLeavesPerNode leaves, or kSmallTree nodes.
 constexpr std::size_t kLeavesPerNode = 4;
 constexpr std::size_t kSmallTree = std::size_t{1} << 16;

@@ -5,7 +5,6 @@
 namespace nmt_prep::t2t {
 namespace {
 
-constexpr std::size_t kPollEvery = std::size_t{1} << 20;
 constexpr std::int64_t kTotals = 1024;  // a search begins with a minimum count below this
 
 // Builds the tree by one scan over the leaves, with a stack of the open nodes, deepest on top.

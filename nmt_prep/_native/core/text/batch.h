@@ -14,6 +14,9 @@ namespace nmt_prep {
 // Called periodically, only on the thread that called into the core; may throw to end the work.
 using Poll = std::function<void()>;
 
+// Steps of cheap work, such as bytes or symbols, after which Poll is called again.
+inline constexpr std::size_t kPollEvery = std::size_t{1} << 20;
+
 // Borrowed lines in Arrow's layout: line i is data[offsets[i], offsets[i + 1]).
 struct TextView {
     const std::uint8_t* data;

@@ -15,7 +15,7 @@
 namespace nmt_prep::sentencepiece {
 namespace {
 
-constexpr std::size_t kPollEvery = 1024;
+constexpr std::size_t kPollWords = 1024;
 
 // The logarithmic derivative of the gamma function, by the library's series.
 double digamma(double x) {
@@ -85,7 +85,7 @@ class Trainer {
                 UnigramLattice lattice(pieces_, options_.pieces.longest);
                 std::size_t since_poll = 0;
                 for (std::size_t word = first + lane; word < words_.size(); word += options_.lanes) {
-                    if (thread == 0 && ++since_poll % kPollEvery == 0) poll_();
+                    if (thread == 0 && ++since_poll % kPollWords == 0) poll_();
                     lattice.set(words_.starts[word], words_.starts[word + 1] - words_.starts[word]);
                     add(lattice, static_cast<float>(words_.counts[word]), sums[lane]);
                 }

@@ -1,6 +1,7 @@
 #include "clean/judge.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -36,9 +37,13 @@ void judge(const double* values, std::size_t pairs, std::span<const Bounds> colu
 void histogram(const double* values, std::size_t size, std::span<const double> edges, const std::uint8_t* kept,
                std::int64_t* counts) {
     const std::size_t bins = edges.size() - 1;
-    const auto bin_of = [&](double value) {
-        const auto inner = edges.subspan(1, bins - 1);  // bounds between bins
-        return static_cast<std::size_t>(std::ranges::upper_bound(inner, value) - inner.begin());
+    std::vector<double> inner(std::bit_ceil(bins) - 1, std::numeric_limits<double>::infinity());  // bounds between bins
+    std::copy(edges.begin() + 1, edges.end() - 1, inner.begin());
+    const auto bin_of = [&](double value) {  // binary search without branches, which could not be predicted
+        std::size_t bin = 0;
+        for (std::size_t step = (inner.size() + 1) / 2; step > 0; step /= 2)
+            bin += inner[bin + step - 1] <= value ? step : 0;
+        return std::min(bin, bins - 1);
     };
     std::vector<std::size_t> tabled(kTabled);
     for (std::size_t i = 0; i < kTabled; ++i) tabled[i] = bin_of(static_cast<double>(i));

@@ -43,8 +43,6 @@ def link_problems(config: Config) -> Iterator[tuple[str, str]]:
         yield "alignments", "the run has no links of words; add a section align"
     elif config.align.splits is not None and "train" not in config.align.splits:
         yield "alignments", "align.splits leaves out train; add it there"
-    elif config.documents is not None:
-        yield "alignments", "joined segments of documents have no links; leave out documents or alignments"
 
 
 def unlinked(batch: TextBatch) -> int:

@@ -47,6 +47,8 @@ class Text(Output[TextOptions]):
                 yield "documents", "lines are for the section documents, which the config does not have; leave it out"
             elif options.pieces or options.corpus or config.weight is not None:
                 yield "documents", "lines are text without corpora and weights; set pieces to false, or leave it out"
+            elif options.alignments:
+                yield "documents", "lines have no links; set alignments to false, or leave it out"
 
     def vocab_problems(self, options: TextOptions, vocab: Vocab) -> Iterator[tuple[str, str]]:
         if "hf_marian" in options.vocab and not expects_spm(vocab):

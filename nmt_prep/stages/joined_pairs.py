@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -92,7 +92,8 @@ def _in_sizes(batches: Iterator[B], sizes: Iterator[int], joined: Callable[[Sequ
         held = [joined(held, slice(size, None))]
 
 
-def _part_of_ids(batches: Sequence[IdBatch], part: slice) -> IdBatch:
+def part_of_ids(batches: Sequence[IdBatch], part: slice) -> IdBatch:
+    """Returns a part of several batches as one."""
     corpora = np.concatenate([batch.corpora for batch in batches])
     low, high, _ = part.indices(len(corpora))
 
@@ -106,9 +107,12 @@ def _part_of_ids(batches: Sequence[IdBatch], part: slice) -> IdBatch:
     )
 
 
-def _part_of_text(batches: Sequence[TextBatch], part: slice) -> TextBatch:
+def part_of_text(batches: Sequence[TextBatch], part: slice) -> TextBatch:
+    """Returns a part of several batches as one."""
     source, target = (pa.concat_arrays([getattr(batch, side) for batch in batches]) for side in ("sources", "targets"))
-    return TextBatch(source[part], target[part], np.concatenate([batch.corpora for batch in batches])[part])
+    links = [batch.links for batch in batches if batch.links is not None]
+    corpora = np.concatenate([batch.corpora for batch in batches])[part]
+    return TextBatch(source[part], target[part], corpora, pa.concat_arrays(links)[part] if links else None)
 
 
 @dataclass(frozen=True)
@@ -129,7 +133,7 @@ class JoinedIds(IdPairs):
     def batches(self) -> Iterator[IdBatch]:
         """Yields the examples of each run of blocks."""
         assert self.windows is not None
-        for joining, pairs, examples, segments, weights in self.windows.joined(super().batches, _part_of_ids):
+        for joining, pairs, examples, segments, weights in self.windows.joined(super().batches, part_of_ids):
             joined = joining.joined(pairs.sources, pairs.targets, examples, segments)
             assert joined.corpora is not None
             yield IdBatch(joined.inputs, joined.targets, joined.corpora, weights)
@@ -152,15 +156,14 @@ class JoinedText(TextPairs):
     tags: Mapping[Side, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, pairs: TextPairs, **more: Any) -> JoinedText:
+    def of(cls, pairs: TextPairs, **more: Any) -> Self:
         """Returns the examples of some pairs, with the attributes of this class."""
         return cls(**{field.name: getattr(pairs, field.name) for field in fields(pairs)}, **more)
 
     def batches(self, path: Path) -> Iterator[TextBatch]:
         """Yields the examples of each run of blocks; ``path`` is the file to write, for messages."""
         assert self.windows is not None
-        segments_of = super().batches
-        for _, pairs, examples, segments, weights in self.windows.joined(lambda: segments_of(path), _part_of_text):
+        for _, pairs, examples, segments, weights in self.windows.joined(lambda: self.segments(path), part_of_text):
             source = self._lines("source", pairs, examples.first["source"], examples.end)
             first, context = examples.first["target"], None
             if self.apart and (first < examples.target).any():
@@ -168,6 +171,10 @@ class JoinedText(TextPairs):
             target = self._lines("target", pairs, first, examples.end)
             corpora = segments.entries[examples.target, 2].astype(np.int32)
             yield TextBatch(source, target, corpora, weights=weights, context=context)
+
+    def segments(self, path: Path) -> Iterator[TextBatch]:
+        """Yields the segments one by one; ``path`` is the file to write, for messages."""
+        return super().batches(path)
 
     def _lines(self, side: Side, pairs: TextBatch, first: Int64s, end: Int64s) -> pa.Array:
         """Returns lines of several segments each, with the tag of the first one only."""
@@ -183,10 +190,12 @@ class JoinedText(TextPairs):
             inner = np.ones(len(places), np.bool_)
             inner[offsets[:-1][first < end]] = False
             lines, places = pa.concat_arrays([lines, untagged]), places + len(lines) * inner
-        taken = lines.take(pa.array(places))
-        return pc.binary_join(
-            pa.LargeListArray.from_arrays(pa.array(offsets), taken), pa.scalar(self.separator, taken.type)
-        )
+        return self.between(lines.take(pa.array(places)), offsets)
+
+    def between(self, segments: pa.Array, offsets: Int64s) -> pa.Array:
+        """Returns lines of segments with the separator between them, given the offsets of lines."""
+        lists = pa.LargeListArray.from_arrays(pa.array(offsets), segments)
+        return pc.binary_join(lists, pa.scalar(self.separator, segments.type))
 
 
 @dataclass(frozen=True)
@@ -214,26 +223,3 @@ class DocumentLines(TextPairs):
             )
             yield TextBatch(source, target, batch.corpora)
             position += len(batch)
-
-
-def joined_pairs(
-    pairs: IdPairs | TextPairs,
-    windows: Windows,
-    separator: str | None,
-    tags: Mapping[Side, tuple[str, ...]],
-    *,
-    apart: bool,
-) -> JoinedIds | JoinedText:
-    """Returns the examples of some pairs.
-
-    Args:
-        pairs: the pairs.
-        windows: the examples.
-        separator: the piece between two segments; None for none.
-        tags: for each side the tag that each line of a corpus begins with, empty for none, by number of the corpus.
-        apart: True for text of targets without their context, which is apart.
-    """
-    if isinstance(pairs, IdPairs):
-        return JoinedIds.of(pairs, windows)
-    between = " " if separator is None else f" {separator} "
-    return JoinedText.of(pairs, windows=windows, separator=between, apart=apart, tags=tags)

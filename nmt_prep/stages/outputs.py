@@ -24,14 +24,14 @@ from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
 from nmt_prep.records.dataset_json import DATASET_FILE, DatasetInfo, load_dataset_info
 from nmt_prep.records.text import TextEncoder
-from nmt_prep.sides import SIDES
+from nmt_prep.sides import SIDES, Side
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.align import Align, aligned_splits
 from nmt_prep.stages.encode import Encode, check_outputs, licence_settings, run_facts, tag_settings
-from nmt_prep.stages.joined_pairs import DocumentLines, JoinedIds, JoinedText, Windows, joined_pairs
+from nmt_prep.stages.joined_pairs import DocumentLines, JoinedIds, JoinedText, Windows
 from nmt_prep.stages.pair_files import pair_files, pair_stages
 from nmt_prep.stages.shuffled_text import SPILL_TEXT, Wanted, shuffled_text
-from nmt_prep.stages.vocab import Vocabulary
+from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
 
 DESCRIPTION = "output.json"
 """Name of the file that describes an output."""
@@ -254,11 +254,7 @@ def _shard_tasks(
                 pairs = shuffled[Wanted(split, shards, form)][number]
             if job.config.documents is not None and kind.joins:
                 windows = Windows(directory, split, run.seed, job.config.documents.epochs, start, stop)
-                if getattr(options, "documents", "joined") == "lines" and isinstance(pairs, TextPairs):
-                    pairs = DocumentLines(pairs.plan, pairs.shard, pairs.spills, records=tuple(held))
-                else:
-                    apart = getattr(options, "rows", None) == "chat"
-                    pairs = joined_pairs(pairs, windows, job.config.documents.piece, tags, apart=apart)
+                pairs = _joined(job, options, form, pairs, windows, tags, held, encoder)
             yield ShardTask(
                 key=f"{name}-{split}-{number:05d}",
                 options=options,
@@ -273,6 +269,32 @@ def _shard_tasks(
                 weights=() if job.config.weight is None else tuple(held),
                 start=start,
             )
+
+
+def _joined(
+    job: Job,
+    options: OutputOptions,
+    form: Form,
+    pairs: IdPairs | TextPairs,
+    windows: Windows,
+    tags: Mapping[Side, tuple[str, ...]],
+    held: Sequence[tuple[Path, int]],
+    encoder: TextEncoder | None,
+) -> IdPairs | TextPairs:
+    """Returns the pairs of a shard with the segments of documents joined, or on lines."""
+    assert job.config.documents is not None
+    if isinstance(pairs, IdPairs):
+        return JoinedIds.of(pairs, windows)
+    if getattr(options, "documents", "joined") == "lines":
+        return DocumentLines(pairs.plan, pairs.shard, pairs.spills, records=tuple(held))
+    piece = job.config.documents.piece
+    more: dict[str, Any] = {"windows": windows, "tags": tags, "separator": " " if piece is None else f" {piece} "}
+    if form == "text":
+        return JoinedText.of(pairs, apart=getattr(options, "rows", None) == "chat", **more)
+    from nmt_prep.stages.joined_links import JoinedLinks  # noqa: PLC0415  (loads numpy)
+
+    ids = id_pairs(job.config.records.layout, held, windows.start, windows.stop, encoder)
+    return JoinedLinks.of(pairs, form=form, vocabularies=built_vocabularies(job), ids=ids, **more)
 
 
 def _description(made: Made[Any]) -> dict[str, object]:

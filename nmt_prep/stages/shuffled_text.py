@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -35,6 +36,7 @@ from nmt_prep.stages.align import Align, AlignedPart
 from nmt_prep.stages.encode import Encode, corpus_frames
 from nmt_prep.stages.encode_tasks import in_buckets, spill_buffer, spill_name
 from nmt_prep.stages.vocab import BuiltVocabulary, built_vocabularies
+from nmt_prep.subwords import Tokenizer
 from nmt_prep.subwords.frame import Frame
 
 
@@ -186,12 +188,14 @@ class Linking:
         links: the links of the words of the part.
         vocabularies: vocabulary of each side.
         frames: for each side, the special pieces around the ids of each row.
+        words: True for links of words behind lines without tags, which are joined later.
     """
 
     form: LinkedForm
     links: AlignedPart
     vocabularies: Mapping[Side, BuiltVocabulary]
     frames: Mapping[Side, Frame]
+    words: bool = False
 
     def batches(self) -> Iterator[Links]:
         """Yields the links of words of the batches of the part.
@@ -215,6 +219,8 @@ class Linking:
             EncodeError: a piece of the text contains white space.
             VocabularyError: a vocabulary cannot be read.
         """
+        if self.words:
+            return text["source"], with_links(text["target"], pharaoh(links))
         sides = [self._side(side, text[side], tags.get(side)) for side in SIDES]
         (source, source_words, source_pieces), (target, target_words, target_pieces) = sides
         found = piece_links(links, (source_words, target_words), (source_pieces, target_pieces))
@@ -226,17 +232,34 @@ class Linking:
     def _side(self, side: Side, text: pa.Array, tag: str | None) -> tuple[pa.Array, Words, Words]:
         """Returns the lines of a side, and the places of their words and pieces."""
         tokenizer = self.vocabularies[side].load()
-        words = words_of(TextColumn.from_arrow(text))
         if self.form == "linked_pieces":
             rows = tokenizer.encode_batch(text, threads=1)
             places, _ = pieces_of(TextColumn.from_arrow(text), rows, tokenizer)
+            words = words_of(TextColumn.from_arrow(text))
             return piece_lines_of(tokenizer).lines(self.frames[side].around(rows)), words, places
-        lines = tagged(text, tag)
-        read = pc.replace_substring(lines, "\t", " ") if self.form == "linked_tsv" else lines
-        places, _ = pieces_of(TextColumn.from_arrow(read), tokenizer.encode_batch(read, threads=1), tokenizer)
-        before = 0 if tag is None else len(f"{tag} ".encode())
-        moved = Words(words.begins + np.int32(before), words.ends + np.int32(before), words.offsets)
-        return lines, moved, places
+        start = "" if tag is None else f"{tag} "
+        starts = pa.array([start] * len(text), text.type)
+        return places_of_lines(self.form, tokenizer, text, starts, np.full(len(text), len(start.encode()), np.int32))
+
+
+def places_of_lines(
+    form: LinkedForm, tokenizer: Tokenizer, text: pa.Array, starts: pa.Array, before: npt.NDArray[np.int32]
+) -> tuple[pa.Array, Words, Words]:
+    """Returns lines of text, and the places of their words and pieces.
+
+    Args:
+        form: the form of the lines.
+        tokenizer: the tokenizer of the side.
+        text: the text of the lines.
+        starts: what each line begins with before its text.
+        before: UTF-8 bytes of these.
+    """
+    words = words_of(TextColumn.from_arrow(text))
+    lines = pc.binary_join_element_wise(starts, text, pa.scalar("", text.type))
+    read = pc.replace_substring(lines, "\t", " ") if form == "linked_tsv" else lines
+    places, _ = pieces_of(TextColumn.from_arrow(read), tokenizer.encode_batch(read, threads=1), tokenizer)
+    moves = np.repeat(before, np.diff(words.offsets))
+    return lines, Words(words.begins + moves, words.ends + moves, words.offsets), places
 
 
 class Linkings:
@@ -251,11 +274,13 @@ class Linkings:
         self._aligned = job.read(Align).parts
         self._vocabularies = built_vocabularies(job)
         self._frames = corpus_frames(job) if form == "linked_pieces" else {}
+        self._words = job.config.documents is not None
 
     def of_part(self, split: str, number: int, corpus: str) -> Linking:
         """Returns the linking of a part, given its number and its corpus."""
         frames = self._frames[split][corpus] if self._frames else {}
-        return Linking(self._form, self._aligned[split][number].below(self._directory), self._vocabularies, frames)
+        links = self._aligned[split][number].below(self._directory)
+        return Linking(self._form, links, self._vocabularies, frames, self._words)
 
 
 def tagged(lines: pa.Array, tag: str | None) -> pa.Array:

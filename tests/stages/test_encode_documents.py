@@ -333,8 +333,6 @@ def test_outputs_hold_the_windows_of_the_first_epochs(tmp_path: Path) -> None:
     assert sorted(texts(tokenizer, row) for table in ids for row in table) == sorted(expected)
     alone = [*read_records(run / "outputs" / "tfrecord", "train", batch_size=9)]
     assert sum(len(batch.source) for batch in alone) == sum(SIZES) + 150
-    with pytest.raises(ConfigError, match=r"alignments: joined segments of documents have no links; leave out docume"):
-        config(tmp_path, outputs=[{"kind": "marian", "alignments": True}], align={})
 
 
 def test_lines_with_empty_lines_between_documents(tmp_path: Path) -> None:
@@ -384,3 +382,51 @@ def test_a_line_of_joined_segments_has_one_tag(tmp_path: Path) -> None:
     assert {line[0].split()[0] for line in lines} == {"<a>", "<bb>"}
     assert {text.split()[0] for line in lines for text in line[1:]} == {"a"}
     assert {text.split()[0] for line in joined_lines(tmp_path, "text", "zh") for text in line} == {"b", "<cc>"}
+
+
+def linked_lines(run: Path, name: str) -> list[tuple[list[str], list[str], str]]:
+    """Returns the segments of both sides of each line, and its links."""
+    paths = sorted((run / "outputs" / name).glob("train-*"))
+    columns = [line.split("\t") for path in paths for line in path.read_text().splitlines()]
+    return [(source.split(" <sep> "), target.split(" <sep> "), links) for source, target, links in columns]
+
+
+@pytest.mark.parametrize("context", [None, {"source": 2, "target": 1}])
+def test_links_are_shifted_to_their_segments(tmp_path: Path, context: dict[str, int] | None) -> None:
+    names = ["bar", "kit", "dol", "gam", "lun", "sep", "tir", "mok"]
+    words = [f"{first}{second}" for first in names for second in names]
+    texts = [[*words[(at := number * 7 % 64) : at + 1 + number % 5], words[number % 61]] for number in range(120)]
+    pairs = ((" ".join(text), " ".join(word[::-1] for word in reversed(text))) for text in texts)
+    rows = (f"{source}\t{target}\tdoc {number // 8}\n" for number, (source, target) in enumerate(pairs))
+    (tmp_path / "a.tsv").write_text("".join(rows))
+    marian = {"kind": "marian", "alignments": True}
+    more: dict[str, Any] = {
+        "splits": {"train": [{"name": "a", "url": "a.tsv", "document": 2}]},
+        "vocab": {"kind": "sentencepiece", "size": 60, "shared": True, "reserved": ["<sep>"]},
+        "outputs": [{**marian, "pieces": True}, {**marian, "name": "raw", "pieces": False}],
+        "align": {},
+    }
+    settings = {"separator": "<sep>", "max_tokens": 200, **({"context": context} if context else {})}
+    nmt_prep.run(config(tmp_path, documents={**settings, "share": 0}, **more))
+    run = tmp_path / "run"
+    alone = {name: linked_lines(run, name) for name in ("marian", "raw")}
+    nmt_prep.run(config(tmp_path, documents={**settings, "share": 1}, **more))
+    tokenizer = nmt_prep.load_tokenizer(next((run / "vocab").glob("*.model")))
+    for name, added in (("marian", 1), ("raw", 2)):  # in text, a space before the separator is a piece
+        links = {
+            (source[0], target[0]): [link.split("-") for link in each.split()] for source, target, each in alone[name]
+        }
+
+        def size(segments: list[str], name: str = name, added: int = added) -> int:
+            of_segments = (len(text.split() if name == "marian" else tokenizer.encode(text)) for text in segments)
+            return sum(of_segments) + added * len(segments)
+
+        joined = linked_lines(run, name)
+        assert max(len(source) for source, _, _ in joined) > 2
+        for sources, targets, found in joined:
+            expected = []
+            for place in range(-min(len(sources), len(targets)), 0):
+                before = size(sources[:place]), size(targets[:place])
+                pair = links[sources[place], targets[place]]
+                expected += [f"{int(source) + before[0]}-{int(target) + before[1]}" for source, target in pair]
+            assert found.split() == expected

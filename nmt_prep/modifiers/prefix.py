@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nmt_prep.modifiers.block import check_range, check_text
 from nmt_prep.modifiers.draws import Draws
-from nmt_prep.modifiers.words import NEW_WORDS, NO_LABEL, Part, Rewritten, WordModifier, WordPair
+from nmt_prep.modifiers.words import NEW_WORDS, NO_LABEL, Part, Rewritten, WordModifier, Words
 
 
 class Prefix(WordModifier):
@@ -24,17 +24,17 @@ class Prefix(WordModifier):
             raise ValueError(f"template is {template!r}; it must have {{trg}} once")
         self.lengths, self.template = (min_words, max_words), template.encode().split(b"{trg}")
 
-    def rewrite(self, pair: WordPair, draws: Draws) -> Rewritten | None:
+    def rewrite(self, source: Words, target: Words, draws: Draws) -> Rewritten | None:
         """Returns the pair with words of the target in the source; None if the target has too few."""
-        tokens, count = pair.target.tokens, draws.randint(*self.lengths)
+        tokens, count = target.tokens, draws.randint(*self.lengths)
         if count > len(tokens):
             return None
         first = draws.randrange(len(tokens) - count + 1)
         parts, done = list[Part](), tokens[first][0]
         for begin, end in tokens[first : first + count]:
-            parts += [(b" " if begin > done else b"", NO_LABEL), *pair.target.copied(begin, end)]
+            parts += [(b" " if begin > done else b"", NO_LABEL), *target.copied(begin, end)]
             done = end
         copies = [(label, label - NEW_WORDS) for _, label in parts if label != NO_LABEL]
         before, after = self.template
-        source = [(before, NO_LABEL), *parts, (after, NO_LABEL), *pair.source.whole]
-        return Rewritten(source, pair.target.whole, copies)
+        made = [(before, NO_LABEL), *parts, (after, NO_LABEL), *source.whole]
+        return Rewritten(made, target.whole, copies)

@@ -14,7 +14,7 @@ from _nmt_prep_core import title_lines
 from nmt_prep.columns import TextColumn
 from nmt_prep.modifiers.block import Block
 from nmt_prep.modifiers.draws import Draws
-from nmt_prep.modifiers.words import NO_LABEL, Part, Rewritten, WordModifier, WordPair, Words
+from nmt_prep.modifiers.words import NO_LABEL, Part, Rewritten, WordModifier, Words
 
 _MOVING = "[\u0345\u24b6-\u24e9]"
 """The characters whose case decides where words of the aligner begin (RE2).
@@ -47,9 +47,9 @@ class _CaseModifier(WordModifier):
         """Returns a character in another case, given the one before it."""
         raise NotImplementedError
 
-    def rewrite(self, pair: WordPair, draws: Draws) -> Rewritten:
+    def rewrite(self, source: Words, target: Words, draws: Draws) -> Rewritten:
         """Returns the pair with each character changed by itself, to find the words of its links."""
-        return Rewritten(list(self._parts(pair.source)), list(self._parts(pair.target)), [])
+        return Rewritten(list(self._parts(source)), list(self._parts(target)), [])
 
     def _parts(self, line: Words) -> Iterator[Part]:
         labels = [NO_LABEL] * len(line.text)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from nmt_prep.modifiers.block import check_share, check_text
 from nmt_prep.modifiers.draws import Draws
-from nmt_prep.modifiers.words import NO_LABEL, Part, Rewritten, WordModifier, WordPair, Words
+from nmt_prep.modifiers.words import NO_LABEL, Part, Rewritten, WordModifier, Words
 
 
 class _WordNoise(WordModifier):
-    def rewrite(self, pair: WordPair, draws: Draws) -> Rewritten:
+    def rewrite(self, source: Words, target: Words, draws: Draws) -> Rewritten:
         """Returns the pair with another source."""
-        return Rewritten(self.parts(pair.source, draws), pair.target.whole, [])
+        return Rewritten(self.parts(source, draws), target.whole, [])
 
     def parts(self, line: Words, draws: Draws) -> list[Part]:
         """Returns the parts of the new source."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -99,14 +98,6 @@ class Words:
         return [*parts, (self.text[done:end], NO_LABEL)]
 
 
-class WordPair(NamedTuple):
-    """A pair with its links."""
-
-    source: Words
-    target: Words
-    links: Pairs
-
-
 class Rewritten(NamedTuple):
     """The parts of both sides of a new pair, and links between labels, in addition to those of the pair."""
 
@@ -127,22 +118,16 @@ class WordModifier(LineModifier):
         """Returns the block with the pairs at some places rewritten."""
         if not len(places):
             return block
-        made = [self.rewrite(pair, drawn) for pair, drawn in zip(_pairs(block.taken(places)), draws, strict=True)]
+        drawn = block.taken(places)
+        sides = (_lines(side, spaced=block.units == "spaced") for side in (drawn.source, drawn.target))
+        made = [self.rewrite(*pair) for pair in zip(*sides, draws, strict=True)]
         chosen = np.flatnonzero([each is not None for each in made])
         old = block.taken(places[chosen])
         return block.with_columns(places[chosen], *_written(old, [each for each in made if each is not None]))
 
-    def rewrite(self, pair: WordPair, draws: Draws) -> Rewritten | None:
+    def rewrite(self, source: Words, target: Words, draws: Draws) -> Rewritten | None:
         """Returns the new pair; None if the pair stays."""
         raise NotImplementedError
-
-
-def _pairs(block: Block) -> Iterable[WordPair]:
-    sides = [_lines(side, spaced=block.units == "spaced") for side in (block.source, block.target)]
-    numbers, offsets = (each.tolist() for each in _links(block))
-    links = [numbers[2 * first : 2 * last] for first, last in pairwise(offsets)]
-    for source, target, linked in zip(*sides, links, strict=True):
-        yield WordPair(source, target, list(zip(linked[::2], linked[1::2], strict=True)))
 
 
 def _lines(lines: pa.LargeStringArray, *, spaced: bool) -> list[Words]:
@@ -156,15 +141,11 @@ def _lines(lines: pa.LargeStringArray, *, spaced: bool) -> list[Words]:
     ]
 
 
-def _links(block: Block) -> tuple[np.ndarray, np.ndarray]:
-    if block.links is None:
-        return np.empty(0, np.int32), np.zeros(len(block) + 1, np.int64)
-    return numbers_of(block.links)
-
-
 def _written(block: Block, made: Sequence[Rewritten]) -> tuple[pa.Array, pa.Array, pa.Array | None]:
     """Returns the source, target and links of the new pairs that replace those of a block."""
-    numbers, offsets = _links(block)
+    numbers, offsets = np.empty(0, np.int32), np.zeros(len(block) + 1, np.int64)
+    if block.links is not None:
+        numbers, offsets = numbers_of(block.links)
     added = np.array([link for each in made for link in each.links], np.int32).reshape(-1, 2)
     lines = np.repeat(np.arange(len(block)), np.diff(offsets))
     lines = np.concatenate([lines, np.repeat(np.arange(len(block)), [len(each.links) for each in made])])

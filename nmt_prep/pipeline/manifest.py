@@ -28,14 +28,15 @@ class Workspace:
         Raises:
             OutputError: its path is not UTF-8.
         """
+        root = directory.absolute()
         try:
-            str(directory.absolute()).encode("utf-8")
+            str(root).encode("utf-8")
         except UnicodeEncodeError:
             raise OutputError(
-                f"the path of the output directory, {directory}, is not UTF-8, which Arrow and TensorFlow cannot "
+                f"the path of the output directory, {root}, is not UTF-8, which Arrow and TensorFlow cannot "
                 "open; rename the directory, or set output_dir to another path"
             ) from None
-        return cls(directory.absolute())
+        return cls(root)
 
     @property
     def private(self) -> Path:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -80,18 +81,35 @@ def _no_document(value: object, where: str) -> CorpusError:
     )
 
 
-def in_order(batches: Iterator[PairBatch], path: Path, row: int) -> Iterator[PairBatch]:
+class RowPlace(NamedTuple):
+    """Where the values of consecutive rows are, for messages.
+
+    Attributes:
+        path: the file.
+        unit: ``line``, or ``row`` in files whose rows are not lines.
+        first: number of the first one.
+    """
+
+    path: Path
+    unit: Literal["line", "row"]
+    first: int
+
+    def at(self, row: int) -> str:
+        """Returns the place of a row, given its number after the first one."""
+        return f"{self.path}, {self.unit} {self.first + row}"
+
+
+def in_order(batches: Iterator[PairBatch], place: RowPlace) -> Iterator[PairBatch]:
     """Yields batches, whose documents with numbers as names must come in ascending order.
 
     Args:
         batches: the pairs of all rows.
-        path: the file with the numbers, for messages.
-        row: number of the first row.
+        place: of the numbers.
 
     Raises:
         CorpusError: a number is smaller than one before it.
     """
-    last = -1
+    last, row = -1, 0
     for batch in batches:
         if (documents := batch.columns.get(DOCUMENT)) is not None and len(documents):
             starts = document_starts(documents)
@@ -100,7 +118,7 @@ def in_order(batches: Iterator[PairBatch], path: Path, row: int) -> Iterator[Pai
                     continue
                 if int(name) < last:
                     raise CorpusError(
-                        f"{path}, row {row + start}: document: {name} comes after {last}, but the rows of a document "
+                        f"{place.at(row + start)}: document: {name} comes after {last}, but the rows of a document "
                         "are consecutive and numbers of documents ascend; sort the rows, or name the right place of "
                         "the documents"
                     )
@@ -109,24 +127,24 @@ def in_order(batches: Iterator[PairBatch], path: Path, row: int) -> Iterator[Pai
         row += len(batch)
 
 
-def checked_weights(batches: Iterator[PairBatch], key: str, path: Path, row: int) -> Iterator[PairBatch]:
+def checked_weights(batches: Iterator[PairBatch], key: str, place: RowPlace) -> Iterator[PairBatch]:
     """Yields batches, whose scores are the weights of pairs.
 
     Args:
         batches: the pairs of all rows.
         key: key of the scores in the config.
-        path: the file with the scores, for messages.
-        row: number of the first row.
+        place: of the scores.
 
     Raises:
         CorpusError: a score is negative or not finite.
     """
+    row = 0
     for batch in batches:
         scores = batch.columns[key].to_numpy(zero_copy_only=False)
         wrong = np.flatnonzero((scores < 0) | np.isinf(scores))
         if len(wrong):
             raise CorpusError(
-                f"{path}, row {row + int(wrong[0])}: {key}: found {scores[wrong[0]]:g}, and weight.from names this "
+                f"{place.at(row + int(wrong[0]))}: {key}: found {scores[wrong[0]]:g}, and weight.from names this "
                 "score, but a weight is a finite number of at least 0; fix it, or name another score"
             )
         yield batch

@@ -9,7 +9,15 @@ import pytest
 
 from nmt_prep.corpora import Reader
 from nmt_prep.corpora.reader import DOCUMENT, column_type
-from nmt_prep.corpora.scores import ColumnLines, column_of, document_starts, in_order, joined_column, value_of
+from nmt_prep.corpora.scores import (
+    ColumnLines,
+    RowPlace,
+    column_of,
+    document_starts,
+    in_order,
+    joined_column,
+    value_of,
+)
 from nmt_prep.errors import CorpusError, InvalidTextError
 from tests.corpora.builders import reader
 from tests.corpora.test_memories_tmx import tmx, unit
@@ -132,4 +140,4 @@ def test_numbers_ascend(tmp_path: Path) -> None:
     content = b"".join(b"a\tb\t%s\n" % name for name in (b"1", b"1", b"x", b"3", b"", b"2"))
     batches = reader(tmp_path, "tsv", content, document={"at": 2}).pairs()
     with pytest.raises(CorpusError, match=r"^f, row 15: document: 2 comes after 3, but the rows of a document are"):
-        list(in_order(batches, Path("f"), 10))
+        list(in_order(batches, RowPlace(Path("f"), "row", 10)))

@@ -22,7 +22,7 @@ from nmt_prep.corpora.line_parts import TextFile
 from nmt_prep.corpora.parts import PairFile, write_line_parts, write_parts
 from nmt_prep.corpora.plain import PlainReader
 from nmt_prep.corpora.reader import DOCUMENT, Rows, numbered
-from nmt_prep.corpora.scores import ColumnLines, checked_weights, in_order, with_columns
+from nmt_prep.corpora.scores import ColumnLines, RowPlace, checked_weights, in_order, with_columns
 from nmt_prep.digests import StepRange
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError
@@ -192,13 +192,10 @@ def _compile(task: CompileTask, tick: Tick) -> CompiledSlice:
     reader = open_corpus(corpus, task.slice.files, task.languages, task.slice.lines())
     columns = [ColumnLines(key, path, task.slice.columns.get(key)) for key, path in task.source.columns.items()]
     rows = with_columns(reader.pairs(), columns, last=task.slice.last)
-    first = next(iter(task.slice.files[0].values()))
     if task.weight is not None:
-        path = task.source.columns.get(task.weight) or first
-        rows = checked_weights(rows, task.weight, path, task.slice.first_row)
+        rows = checked_weights(rows, task.weight, _place_of(task, task.weight))
     if corpus.document is not None and corpus.document.at != (reader_of(format_of(corpus)).own_documents or None):
-        path = task.source.columns.get(DOCUMENT) or first
-        rows = in_order(rows, path, task.slice.first_row)
+        rows = in_order(rows, _place_of(task, DOCUMENT))
     # The text of small corpora is copied: that takes no time worth saving, and other programs can read it.
     names_lines = task.written and not task.whole
     files = linked_files(task.source, task.slice, task.directory.parent) if names_lines else {}
@@ -207,6 +204,17 @@ def _compile(task: CompileTask, tick: Tick) -> CompiledSlice:
         return _written(task, batches, counts, files, reader.counts)
     counts.dropped["vocab_only"] = sum(len(batch) for batch in batches)
     return CompiledSlice((), {}, counts.result(reader.counts), counts.scored)
+
+
+def _place_of(task: CompileTask, key: str) -> RowPlace:
+    """Returns the place of the first value of a column."""
+    source, row = task.source, task.slice.first_row
+    if key in source.columns:
+        return RowPlace(source.columns[key], "line", row + 1)
+    reader, path = reader_of(format_of(source.corpus)), next(iter(task.slice.files[0].values()))
+    if reader.lines_apart and not reader.quote and len(source.files) == 1:
+        return RowPlace(path, "line", row + 1 + reader.header_lines(source.corpus))
+    return RowPlace(path, "row", row)
 
 
 def write_sound(task: PartsTask, batches: Iterator[PairBatch], tick: Tick) -> CompiledSlice:

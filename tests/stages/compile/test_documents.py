@@ -63,7 +63,9 @@ def test_a_member_of_an_archive(tmp_path: Path) -> None:
 
 
 def test_errors_name_key_file_and_row(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match=r"^splits\.train\.c: d\.txt, row 2: document: 1 comes after 2, but the rows"):
+    with pytest.raises(
+        CorpusError, match=r"^splits\.train\.c: d\.txt, line 3: document: 1 comes after 2, but the rows"
+    ):
         run(with_names(tmp_path, "1", "2", "1"))
     with pytest.raises(CorpusError, match=r"^splits\.train\.c\.document: no pair has a document; correct it in the"):
         run(with_names(tmp_path, "", ""))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Generic, Protocol, TypeVar, runtime_checkable
+from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -147,6 +147,20 @@ def read_counts(path: Path) -> CountColumns:
 Options = TypeVar("Options", bound=VocabOptions)
 
 
+class Training(NamedTuple):
+    """What the training of a vocabulary may use.
+
+    Attributes:
+        progress: called with the steps of the training; None to call nothing.
+        threads: number of native threads.
+        memory: bytes of memory.
+    """
+
+    progress: ProgressCallback | None
+    threads: int
+    memory: int
+
+
 class Dialect(ABC, Generic[Options]):
     """A subword dialect: its options, its training and its vocabulary files.
 
@@ -178,23 +192,13 @@ class Dialect(ABC, Generic[Options]):
         return None
 
     @abstractmethod
-    def train(
-        self,
-        text: TextCounts | Lines,
-        options: Options,
-        *,
-        progress: ProgressCallback | None,
-        threads: int,
-        memory: int,
-    ) -> Tokenizer:
+    def train(self, text: TextCounts | Lines, options: Options, run: Training) -> Tokenizer:
         """Trains a vocabulary.
 
         Args:
             text: the filled counts of :meth:`new_counts`, or lines if it returns None.
             options: options of the vocabulary.
-            progress: called with the steps of the training.
-            threads: native threads to use.
-            memory: bytes of memory that training may use.
+            run: what the training may use.
 
         Raises:
             InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8.

@@ -18,9 +18,9 @@ from nmt_prep.columns import Lines, Ragged, TextColumn, text_columns
 from nmt_prep.config.vocab import VocabOptions
 from nmt_prep.errors import VocabularyError
 from nmt_prep.stages.vocab import training
-from nmt_prep.subwords.dialect import Dialect, TextCounts
+from nmt_prep.subwords.dialect import Dialect, TextCounts, Training
 from nmt_prep.subwords.piece_text import PieceText
-from nmt_prep.subwords.tokenizer import IdLayout, PieceSpans, ProgressCallback, Tokenizer
+from nmt_prep.subwords.tokenizer import IdLayout, PieceSpans, Tokenizer
 from tests.corpus import corpus_config, pair, write_corpus
 
 PAD, EOS, UNK = "<pad>", "<eos>", "<unk>"
@@ -93,21 +93,13 @@ class CharacterVocab(VocabOptions):
 class CharacterDialect(Dialect[CharacterVocab]):
     kind: ClassVar[str] = "characters"
 
-    def train(
-        self,
-        text: TextCounts | Lines,
-        options: CharacterVocab,
-        *,
-        progress: ProgressCallback | None,
-        threads: int,
-        memory: int,
-    ) -> CharacterTokenizer:
+    def train(self, text: TextCounts | Lines, options: CharacterVocab, run: Training) -> CharacterTokenizer:
         assert not isinstance(text, TextCounts)
         found = Counter(
             character for column in text_columns(text) for line in column.to_bytes() for character in line.decode()
         )
-        if progress is not None:
-            progress("merges", {"size": len(found), "target": options.size})
+        if run.progress is not None:
+            run.progress("merges", {"size": len(found), "target": options.size})
         specials = [PAD, EOS, UNK, *options.reserved]
         return CharacterTokenizer([*specials, *sorted(found, key=lambda one: (-found[one], one))][: options.size])
 

@@ -22,7 +22,7 @@ from nmt_prep.pipeline.rounds import Round
 from nmt_prep.progress import Meter
 from nmt_prep.sides import Side
 from nmt_prep.subwords import Tokenizer, dialect_of
-from nmt_prep.subwords.dialect import TextCounts, read_counts, write_counts
+from nmt_prep.subwords.dialect import TextCounts, Training, read_counts, write_counts
 from nmt_prep.subwords.facts import DescribedVocabulary, describe_vocabulary
 
 SLICE_BYTES = 64 << 20
@@ -171,7 +171,7 @@ def _train(task: VocabularyTask, meter: Meter) -> Tokenizer:
     with TrainingMeters(meter, task.key) as report:
         counts = dialect.new_counts(task.options)
         text = _lines(task, meter) if counts is None else _filled(counts, task, meter)
-        return dialect.train(text, task.options, progress=report, threads=task.threads, memory=task.memory)
+        return dialect.train(text, task.options, Training(report, task.threads, task.memory))
 
 
 def _filled(counts: TextCounts, task: VocabularyTask, meter: Meter) -> TextCounts:

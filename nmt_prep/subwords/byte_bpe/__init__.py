@@ -12,8 +12,8 @@ from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
 from nmt_prep.subwords.byte_bpe.training import PretokenCounts
-from nmt_prep.subwords.dialect import Dialect, TextCounts
-from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback
+from nmt_prep.subwords.dialect import Dialect, TextCounts, Training
+from nmt_prep.subwords.tokenizer import IdLayout
 from nmt_prep.subwords.tokenizer_json import is_of_sentencepiece
 
 __all__ = ["BYTE_BPE", "ByteBPETokenizer"]
@@ -42,15 +42,7 @@ class ByteBPEDialect(Dialect[ByteBPEVocab]):
     def new_counts(self, options: ByteBPEVocab) -> PretokenCounts:
         return PretokenCounts(options.pattern or GPT2_PATTERN)
 
-    def train(
-        self,
-        text: TextCounts | Lines,
-        options: ByteBPEVocab,
-        *,
-        progress: ProgressCallback | None,
-        threads: int,
-        memory: int,
-    ) -> ByteBPETokenizer:
+    def train(self, text: TextCounts | Lines, options: ByteBPEVocab, run: Training) -> ByteBPETokenizer:
         assert isinstance(text, PretokenCounts)
         return ByteBPETokenizer.train(
             text,
@@ -60,9 +52,9 @@ class ByteBPEDialect(Dialect[ByteBPEVocab]):
             eos=options.eos,
             bos=options.bos,
             reserved=options.reserved,
-            progress=progress,
-            threads=threads,
-            memory=memory,
+            progress=run.progress,
+            threads=run.threads,
+            memory=run.memory,
         )
 
     def file_name(self, options: ByteBPEVocab, stem: str, side: str) -> str:

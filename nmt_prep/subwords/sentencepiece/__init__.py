@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 from nmt_prep.columns import Lines
 from nmt_prep.config.vocab import SentencePieceVocab
-from nmt_prep.subwords.dialect import Dialect, TextCounts
+from nmt_prep.subwords.dialect import Dialect, TextCounts, Training
 from nmt_prep.subwords.sentencepiece.native_training import library_reason
 from nmt_prep.subwords.sentencepiece.options import training_arguments
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 from nmt_prep.subwords.sentencepiece.training import check_trainer
-from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback
+from nmt_prep.subwords.tokenizer import IdLayout
 from nmt_prep.subwords.tokenizer_json import is_of_sentencepiece
 
 __all__ = ["SENTENCEPIECE", "SentencePieceTokenizer"]
@@ -43,17 +43,9 @@ class SentencePieceDialect(Dialect[SentencePieceVocab]):
             f"the sentencepiece library trains the vocabulary, more slowly and with more memory, since it is {reason}"
         )
 
-    def train(
-        self,
-        text: TextCounts | Lines,
-        options: SentencePieceVocab,
-        *,
-        progress: ProgressCallback | None,
-        threads: int,
-        memory: int,
-    ) -> SentencePieceTokenizer:
+    def train(self, text: TextCounts | Lines, options: SentencePieceVocab, run: Training) -> SentencePieceTokenizer:
         assert not isinstance(text, TextCounts)
-        return SentencePieceTokenizer.trained(text, _arguments(options), progress, memory)
+        return SentencePieceTokenizer.trained(text, _arguments(options), run.progress, run.memory)
 
     def file_name(self, options: SentencePieceVocab, stem: str, side: str) -> str:
         return f"{stem}{side}.{'spm' if options.id_layout == 'marian' else 'model'}"

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from nmt_prep.columns import Lines
 from nmt_prep.config.vocab import T2TVocab
-from nmt_prep.subwords.dialect import Dialect, TextCounts
+from nmt_prep.subwords.dialect import Dialect, TextCounts, Training
 from nmt_prep.subwords.t2t.tokenizer import T2TTokenizer
 from nmt_prep.subwords.t2t.training import TokenCounts
-from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback
+from nmt_prep.subwords.tokenizer import IdLayout
 
 __all__ = ["T2T", "T2TTokenizer"]
 
@@ -23,24 +23,16 @@ class T2TDialect(Dialect[T2TVocab]):
     def new_counts(self, options: T2TVocab) -> TokenCounts:
         return TokenCounts()
 
-    def train(
-        self,
-        text: TextCounts | Lines,
-        options: T2TVocab,
-        *,
-        progress: ProgressCallback | None,
-        threads: int,
-        memory: int,
-    ) -> T2TTokenizer:
+    def train(self, text: TextCounts | Lines, options: T2TVocab, run: Training) -> T2TTokenizer:
         assert isinstance(text, TokenCounts)
         return T2TTokenizer.train(
             text,
             options.size,
             max_subtoken_length=options.max_subtoken_length,
             reserved=options.reserved,
-            progress=progress,
-            threads=threads,
-            memory=memory,
+            progress=run.progress,
+            threads=run.threads,
+            memory=run.memory,
         )
 
     def file_name(self, options: T2TVocab, stem: str, side: str) -> str:

@@ -19,7 +19,7 @@ from nmt_prep.batches.epoch import EpochOrder, SplitIndex
 from nmt_prep.batches.plan import joined_lengths
 from nmt_prep.batches.rules import BatchRule
 from nmt_prep.batches.vectors import Int64s
-from nmt_prep.records.dataset_json import DatasetInfo
+from nmt_prep.records.dataset_json import DatasetInfo, SplitInfo
 from nmt_prep.runtime import available_cores
 from nmt_prep.sides import SIDES
 
@@ -56,6 +56,22 @@ class BatchEstimate:
     cells: int
     left_out: int
     batches_per_epoch: int
+
+    @classmethod
+    def of(
+        cls, setting: Setting, sampled: int, counts: tuple[int, int, int, int], limit: int | None, split: SplitInfo
+    ) -> BatchEstimate:
+        """Returns an estimate.
+
+        Args:
+            setting: the arguments of a loader.
+            sampled: number of sampled pairs.
+            counts: numbers of pairs, batches, tokens and cells.
+            limit: the length beyond which pairs are left out; None for no limit.
+            split: the split.
+        """
+        left_out = 0 if limit is None else sum(n for length, n in split.max_lengths if length > limit)
+        return cls(setting, sampled, *counts, left_out, -(-counts[1] * split.pairs // max(sampled, 1)))
 
 
 def estimate_batches(records_dir: Path, info: DatasetInfo, split: str) -> list[BatchEstimate]:
@@ -150,16 +166,7 @@ def _estimate(
         else:
             cells += sum(_padded(side, np.asarray(cut.sizes)) for side in sides)
     sampled = sum(window.pairs for window in windows)
-    return BatchEstimate(
-        setting=setting,
-        sampled_pairs=sampled,
-        pairs=pairs,
-        batches=batches,
-        tokens=tokens,
-        cells=cells,
-        left_out=_longer_than(plan.rule.max_length, info, split),
-        batches_per_epoch=-(-batches * info.splits[split].pairs // sampled),
-    )
+    return BatchEstimate.of(setting, sampled, (pairs, batches, tokens, cells), plan.rule.max_length, info.splits[split])
 
 
 def _packed(index: SplitIndex, info: DatasetInfo, split: str) -> BatchEstimate:
@@ -169,17 +176,8 @@ def _packed(index: SplitIndex, info: DatasetInfo, split: str) -> BatchEstimate:
     pairs = np.concatenate([shard.pairs[:, :2] for shard in index.shards]).astype(np.int64)
     fitting = pairs[pairs.max(axis=1) <= length]
     rows_per_batch = max(info.input.batch_tokens // max(length, 1), 1)
-    batches = -(-rows // rows_per_batch)
-    return BatchEstimate(
-        setting={},
-        sampled_pairs=len(pairs),
-        pairs=len(fitting),
-        batches=batches,
-        tokens=int(fitting.sum()),
-        cells=2 * rows * length,
-        left_out=_longer_than(length, info, split),
-        batches_per_epoch=-(-batches * info.splits[split].pairs // max(len(pairs), 1)),
-    )
+    counts = len(fitting), -(-rows // rows_per_batch), int(fitting.sum()), 2 * rows * length
+    return BatchEstimate.of({}, len(pairs), counts, length, info.splits[split])
 
 
 def _padded(lengths: Int64s, sizes: Int64s) -> int:
@@ -187,7 +185,3 @@ def _padded(lengths: Int64s, sizes: Int64s) -> int:
     if not len(sizes):
         return 0
     return int((np.maximum.reduceat(lengths, np.cumsum(sizes) - sizes) * sizes).sum())
-
-
-def _longer_than(limit: int | None, info: DatasetInfo, split: str) -> int:
-    return 0 if limit is None else sum(n for length, n in info.splits[split].max_lengths if length > limit)

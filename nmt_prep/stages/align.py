@@ -29,7 +29,7 @@ from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
 from nmt_prep.sides import SIDES
-from nmt_prep.stages.learning import LEARNING_VERSION, SETTINGS, LearningRounds, check_memory, shards_for
+from nmt_prep.stages.learning import LEARNING_VERSION, SETTINGS, LearningRounds, check_memory, shards_in
 from nmt_prep.stages.pair_files import pair_files, pair_stages
 from nmt_prep.stages.pair_sample import SampleRounds
 
@@ -313,13 +313,12 @@ def _learned(
 ) -> Rounds[dict[str, Path | None]]:
     """Yields the rounds that learn a model for each text; returns their files, or the given ones of empty texts."""
     names = {pair: f"pairs-{pair}" if pair else "pairs" for pair in texts}
-    drawn = {pair: min(settings.pairs, sum(part.pairs for part in text)) for pair, text in texts.items()}
-    for pairs in drawn.values():
-        check_memory(job, pairs, "align", len(texts))
+    for text in texts.values():
+        check_memory(job, min(settings.pairs, sum(part.pairs for part in text)), "align", len(texts))
     samples = yield from SAMPLE.draw(
         {names[pair]: text for pair, text in texts.items()},
         dict.fromkeys(names.values(), settings.pairs),
-        {names[pair]: shards_for(job.config.engine.memory, pairs) for pair, pairs in drawn.items()},
+        shards_in(job.config.engine.memory),
         job.config.seed,
         job.scratch,
     )

@@ -7,7 +7,7 @@ does not depend on the number of shards.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -83,14 +83,12 @@ def check_memory(job: Job, pairs: int, section: str, models: int = 1) -> None:
     )
 
 
-def shards_for(memory: int, pairs: int) -> int:
-    """Returns the number of shards to learn from: as many tasks as the memory of an engine allows at once, at most 16.
+def shards_in(memory: int) -> Callable[[int], int]:
+    """Returns a function from a number of pairs to the number of shards to learn from.
 
-    Args:
-        memory: bytes that all processes of a run may use.
-        pairs: number of pairs to learn from.
+    They are as many as tasks fit at once into the memory that all processes of a run may use, at most 16.
     """
-    return min(max(memory // MODEL_MEMORY, 1), MOST_SHARDS, -(-pairs // SHARD_PAIRS))
+    return lambda pairs: min(max(memory // MODEL_MEMORY, 1), MOST_SHARDS, -(-pairs // SHARD_PAIRS))
 
 
 @dataclass(frozen=True)

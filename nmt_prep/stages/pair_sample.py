@@ -7,7 +7,7 @@ equal if their normalized text is. The sample is divided into shards of similar 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -184,7 +184,7 @@ class SampleRounds:
         self,
         texts: Mapping[str, Sequence[PairFile]],
         most: Mapping[str, int],
-        shards: Mapping[str, int],
+        shards_for: Callable[[int], int],
         seed: int,
         scratch: Path,
     ) -> Rounds[dict[str, PairSample]]:
@@ -193,15 +193,16 @@ class SampleRounds:
         Args:
             texts: the parts of each text by its name.
             most: greatest number of pairs in the sample of each text, about.
-            shards: number of shards of the sample of each text.
+            shards_for: returns the number of shards of a sample, given about the number of its pairs.
             seed: seed of the sample.
             scratch: directory for the files.
         """
-        limits = {name: sample_limits(_pairs(parts), most[name]) for name, parts in texts.items()}
-        tasks = {
-            name: list(self._select_tasks(name, parts, limits[name], shards[name], seed, scratch))
-            for name, parts in texts.items()
-        }
+        limits, tasks = {}, {}
+        for name, parts in texts.items():
+            pairs = _pairs(parts)
+            limits[name] = sample_limits(pairs, most[name])
+            shards = shards_for(min(most[name], sum(pairs.values())))
+            tasks[name] = list(self._select_tasks(name, parts, limits[name], shards, seed, scratch))
         total = sum(part.pairs for parts in texts.values() for part in parts)
         selected = yield from self._select.run_groups(tasks, total)
         joins = {name: list(self._join_tasks(name, tasks[name], selected[name], scratch)) for name in texts}

@@ -68,7 +68,7 @@ def test_everything_once(tmp_path: Path) -> None:
     """Equal pairs, also those that differ only in case, are in the sample once, however they are divided into parts."""
     texts = {"a": [PAIRS[:200], PAIRS[100:]], "b": [[(source.upper(), target) for source, target in PAIRS]]}
     drawn = _drive(
-        SampleRounds("x").draw({"train": _parts(tmp_path, texts)}, {"train": 10_000}, {"train": 1}, 7, tmp_path)
+        SampleRounds("x").draw({"train": _parts(tmp_path, texts)}, {"train": 10_000}, lambda _: 1, 7, tmp_path)
     )["train"]
     assert drawn.pairs == (300,)
     assert sorted(_drawn(drawn)[0]) == sorted(PAIRS)
@@ -81,7 +81,7 @@ def test_same_for_any_parts(tmp_path: Path) -> None:
     many = _parts(tmp_path / "many", {"a": [PAIRS[:1], PAIRS[1:150], PAIRS[150:]]})
     first, second, other = (
         _drawn(
-            _drive(SampleRounds("x").draw({"train": parts}, {"train": 60}, {"train": 2}, seed, parts[0].path.parent))[
+            _drive(SampleRounds("x").draw({"train": parts}, {"train": 60}, lambda _: 2, seed, parts[0].path.parent))[
                 "train"
             ]
         )
@@ -94,7 +94,7 @@ def test_same_for_any_parts(tmp_path: Path) -> None:
 
 def test_shards(tmp_path: Path) -> None:
     parts = _parts(tmp_path, {"a": [PAIRS[:170], PAIRS[130:]]})
-    drawn = _drive(SampleRounds("x").draw({"train": parts}, {"train": 10_000}, {"train": 4}, 7, tmp_path))["train"]
+    drawn = _drive(SampleRounds("x").draw({"train": parts}, {"train": 10_000}, lambda _: 4, 7, tmp_path))["train"]
     assert len(drawn.shards) == 4
     assert all(50 <= pairs <= 100 for pairs in drawn.pairs)
     assert sum(drawn.pairs) == 300
@@ -105,6 +105,6 @@ def test_shards(tmp_path: Path) -> None:
 
 
 def test_nothing(tmp_path: Path) -> None:
-    assert _drive(SampleRounds("x").draw({"train": []}, {"train": 10}, {"train": 1}, 7, tmp_path))[
+    assert _drive(SampleRounds("x").draw({"train": []}, {"train": 10}, lambda _: 1, 7, tmp_path))[
         "train"
     ] == PairSample((), (), {}, {})

@@ -43,7 +43,7 @@ from nmt_prep.stages.clean.repaired import (
     bins_of,
     total_bins,
 )
-from nmt_prep.stages.learning import LearningRounds, check_memory, shards_for
+from nmt_prep.stages.learning import LearningRounds, check_memory, shards_in
 from nmt_prep.stages.pair_sample import KEY, PairSample, SampleRounds, column_of
 
 LEAST_PAIRS = 1500
@@ -295,17 +295,17 @@ def samples_of(job: Job, rule: LearnedRule, corpora: Sequence[CorpusWork]) -> Ro
         groups.setdefault(
             (work.split, work.corpus.corpus.pair, options.model, options.learn, options.pairs), []
         ).append(work)
-    texts, most, drawn = list[Text](), dict[str, int](), dict[str, int]()
+    texts, most = list[Text](), dict[str, int]()
     for number, works in enumerate(groups.values()):
         name, options = f"{works[0].split}-{number}", rule.options(works[0].corpus)
         texts.append(Text(name, works, options, options.model_file(job.config.base_dir)))
         most[name] = options.pairs if options.learns else REPAIRED_PAIRS * len(works)
-        drawn[name] = min(most[name], pairs_in(works))
         if options.learns:
-            check_memory(job, drawn[name], f"clean.rules.{rule.name}", len(groups))
-    shards = {name: shards_for(job.config.engine.memory, pairs) for name, pairs in drawn.items()}
+            check_memory(job, min(most[name], pairs_in(works)), f"clean.rules.{rule.name}", len(groups))
     parts = {text.name: [part for work in text.corpora for part, _ in work.parts] for text in texts}
-    samples = yield from rule.sampling.draw(parts, most, shards, job.config.seed, job.scratch / rule.name)
+    samples = yield from rule.sampling.draw(
+        parts, most, shards_in(job.config.engine.memory), job.config.seed, job.scratch / rule.name
+    )
     for text in texts:
         text.sample = samples[text.name]
     return texts

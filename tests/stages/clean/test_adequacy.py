@@ -95,7 +95,7 @@ def test_the_memory_of_the_engine_does_not_change_the_bytes(tmp_path: Path, monk
     monkeypatch.setattr(adequacy, "SAMPLE_PAIRS", 1900)
     text, configs = write(tmp_path, "c", pairs()), []
     for memory, shards in ((300_000_000, 1), (4_000_000_000, 10)):
-        assert learning_rounds.shards_for(memory, len(pairs())) == shards
+        assert learning_rounds.shards_in(memory)(len(pairs())) == shards
         config = config_of(tmp_path / str(shards), text, clean=RULE, engine={"memory": memory}).within(tmp_path)
         run(config, until="clean", workers=1)
         configs.append(config)

@@ -19,14 +19,13 @@ import pyarrow as pa
 from nmt_prep.cleaning.counts import merged
 from nmt_prep.cleaning.rule import Values
 from nmt_prep.columns import TextColumn
+from nmt_prep.modifiers.draws import scrambled
 from nmt_prep.sides import SIDES
 
 SAMPLE = 1000
 """Maximum number of rejected pairs in a sample, for each rule and corpus."""
 
 _FULL = 4 * SAMPLE
-
-_MIX = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, None))
 
 
 Instead: TypeAlias = "tuple[pa.Array, pa.Array]"
@@ -110,12 +109,7 @@ def distances(rejected: pa.RecordBatch | pa.Table) -> npt.NDArray[np.float64]:
 def sample_keys(rows: npt.NDArray[np.int64], seed: int, corpus: str) -> npt.NDArray[np.uint64]:
     """Returns pseudorandom keys of pairs: a bijection of their rows, which depends on seed and corpus."""
     start = int.from_bytes(hashlib.sha256(f"{seed}/{corpus}".encode()).digest()[:8], "little")
-    keys = rows.astype(np.uint64) ^ np.uint64(start)
-    for shift, factor in _MIX:  # the finalizer of SplitMix64
-        keys ^= keys >> np.uint64(shift)
-        if factor is not None:
-            keys *= np.uint64(factor)
-    return keys
+    return scrambled(rows.astype(np.uint64) ^ np.uint64(start))
 
 
 class RejectSample:

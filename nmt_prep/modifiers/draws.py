@@ -20,9 +20,12 @@ _TOGETHER = 16
 def mixed(keys: Keys, number: int | npt.NDArray[np.integer]) -> Keys:
     """Returns keys that depend on the given keys and a number (or one per key) from 0: uint64, shape ``[keys]``."""
     if isinstance(number, int):
-        x = keys + np.uint64((number + 1) * _STEP & _MASK)
-    else:
-        x = keys + (number.astype(np.uint64) + np.uint64(1)) * np.uint64(_STEP)
+        return scrambled(keys + np.uint64((number + 1) * _STEP & _MASK))
+    return scrambled(keys + (number.astype(np.uint64) + np.uint64(1)) * np.uint64(_STEP))
+
+
+def scrambled(x: Keys) -> Keys:
+    """Returns numbers that look random, different for different numbers: uint64, in the same shape."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(_FACTORS[0])
     x = (x ^ (x >> np.uint64(27))) * np.uint64(_FACTORS[1])
     return np.asarray(x ^ (x >> np.uint64(31)), np.uint64)

@@ -22,6 +22,7 @@ from nmt_prep.columns import Ragged
 from nmt_prep.config import Config
 from nmt_prep.config.outputs import HuggingFaceOptions
 from nmt_prep.engines import Tick
+from nmt_prep.modifiers.draws import mixed
 from nmt_prep.outputs.files import parquet_file
 from nmt_prep.outputs.lines import corpus_lines
 from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
@@ -198,15 +199,11 @@ class TextRows:
 def drawn(seed: int, split: str, position: int, count: int, choices: int) -> npt.NDArray[np.int64]:
     """Draws numbers below ``choices`` for consecutive positions of a split; int64, shape ``[count]``.
 
-    A number depends only on position, seed and split (SplitMix64, keyed by a digest).
+    A number depends only on position, seed and split.
     """
     key = hashlib.sha256(f"nmt_prep prompts 1\n{seed}\n{split}".encode()).digest()
-    step, first, second = (np.uint64(value) for value in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
-    state = np.arange(position, position + count, dtype=np.uint64) * step + np.frombuffer(key, "<u8", 1)
-    state = (state ^ (state >> np.uint64(30))) * first
-    state = (state ^ (state >> np.uint64(27))) * second
-    state ^= state >> np.uint64(31)
-    scaled: npt.NDArray[np.uint64] = (state >> np.uint64(32)) * np.uint64(choices)
+    random = mixed(np.frombuffer(key, "<u8", 1), np.arange(position, position + count) - 1)
+    scaled = (random >> np.uint64(32)) * np.uint64(choices)
     return (scaled >> np.uint64(32)).astype(np.int64)
 
 

@@ -249,8 +249,7 @@ class Align(Stage[AlignOutput, Aligned]):
         pair_of = {
             (split, corpus.name): str(corpus.pair or "") for split in parts for corpus in job.config.splits[split]
         }
-        given = _given(job.config)
-        models: dict[str, Path | None] = dict.fromkeys(pair_of.values(), given)
+        models: dict[str, Path | None] = dict.fromkeys(pair_of.values(), _given(job.config))
         if settings.learns:
             texts: dict[str, list[PairFile]] = {pair: [] for pair in models}
             for split, listed in stored.items():

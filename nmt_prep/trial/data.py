@@ -174,7 +174,10 @@ class _Trial:
             identity = f"{spec_key(key, spec)} {sorted(corpora)}"
             if identity not in self._controls:
                 try:
-                    control = self._whole(key, spec) if key in CORPUS_RULES else self._single(key, spec, corpora)
+                    parts = [self._parts[number] for number in corpora]
+                    control = (
+                        self._whole(key, spec) if key in CORPUS_RULES else control_of(key, spec, parts, self._size)
+                    )
                 except CleaningError as error:
                     if preset in (None, self._clean.preset) and key not in self._clean.rules:
                         raise
@@ -186,9 +189,6 @@ class _Trial:
                 self._made.append(control)
             layer.append((key, self._controls[identity]))
         return layer
-
-    def _single(self, key: str, spec: object, corpora: Sequence[int]) -> Control | None:
-        return control_of(key, spec, [self._parts[number] for number in corpora], self._size)
 
     def _whole(self, key: str, spec: object) -> Control:
         """Returns a rule that needs the whole corpus, with values of the run or of the model of the sample."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -38,34 +38,8 @@ class CountColumns:
     counts: npt.NDArray[np.int64]
 
 
-@runtime_checkable
-class TextCounts(Protocol):
-    """Distinct texts of a sample and how often each occurs, from which a dialect trains a vocabulary."""
-
-    def add(self, lines: Lines, threads: int | None = None) -> None:
-        """Counts the texts of lines.
-
-        Raises:
-            InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8; discard the counts then.
-        """
-
-    def add_counted(self, columns: CountColumns) -> None:
-        """Adds the counts of another process."""
-
-    def columns(self) -> CountColumns:
-        """Returns all texts and their counts, in no particular order."""
-        ...
-
-    def check_memory(self, memory: int | None) -> None:
-        """Checks that training from these counts fits into ``memory`` bytes; None means no limit.
-
-        Raises:
-            TrainingError: training needs more memory.
-        """
-
-
-class NativeCounts(ABC, Generic[NativeCounter]):
-    """Counts in the native core.
+class TextCounts(ABC, Generic[NativeCounter]):
+    """Distinct texts of a sample and how often each occurs, from which a dialect trains a vocabulary.
 
     Memory grows with the number of distinct texts, not with the size of the sample.
 
@@ -78,6 +52,14 @@ class NativeCounts(ABC, Generic[NativeCounter]):
 
     def __init__(self, native: NativeCounter) -> None:
         self.native: NativeCounter = native
+
+    @abstractmethod
+    def add(self, lines: Lines, threads: int | None = None) -> None:
+        """Counts the texts of lines.
+
+        Raises:
+            InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8; discard the counts then.
+        """
 
     @property
     @abstractmethod
@@ -110,6 +92,10 @@ class NativeCounts(ABC, Generic[NativeCounter]):
                 f"of memory, but {memory // 10**6:,} MB are allowed; allow more (engine.memory), or use fewer lines "
                 "(sample.bytes_per_corpus)"
             )
+
+
+TrainingText: TypeAlias = "TextCounts[Any] | Lines"
+"""The text that a vocabulary is trained from: counts of a dialect that has them, or lines."""
 
 
 def write_counts(path: Path, columns: CountColumns) -> None:
@@ -187,12 +173,12 @@ class Dialect(ABC, Generic[Options]):
         """Returns a note on how the vocabulary is trained, for ``plan``; None for nothing of note."""
         return None
 
-    def new_counts(self, options: Options) -> TextCounts | None:
+    def new_counts(self, options: Options) -> TextCounts[Any] | None:
         """Returns empty counts, which tasks fill from the sample; None if the dialect trains from lines."""
         return None
 
     @abstractmethod
-    def train(self, text: TextCounts | Lines, options: Options, run: Training) -> Tokenizer:
+    def train(self, text: TrainingText, options: Options, run: Training) -> Tokenizer:
         """Trains a vocabulary.
 
         Args:

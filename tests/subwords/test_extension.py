@@ -18,7 +18,7 @@ from nmt_prep.columns import Lines, Ragged, TextColumn, text_columns
 from nmt_prep.config.vocab import VocabOptions
 from nmt_prep.errors import VocabularyError
 from nmt_prep.stages.vocab import training
-from nmt_prep.subwords.dialect import Dialect, TextCounts, Training
+from nmt_prep.subwords.dialect import Dialect, TextCounts, Training, TrainingText
 from nmt_prep.subwords.piece_text import PieceText
 from nmt_prep.subwords.tokenizer import IdLayout, PieceSpans, Tokenizer
 from tests.corpus import corpus_config, pair, write_corpus
@@ -93,7 +93,7 @@ class CharacterVocab(VocabOptions):
 class CharacterDialect(Dialect[CharacterVocab]):
     kind: ClassVar[str] = "characters"
 
-    def train(self, text: TextCounts | Lines, options: CharacterVocab, run: Training) -> CharacterTokenizer:
+    def train(self, text: TrainingText, options: CharacterVocab, run: Training) -> CharacterTokenizer:
         assert not isinstance(text, TextCounts)
         found = Counter(
             character for column in text_columns(text) for line in column.to_bytes() for character in line.decode()

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -174,7 +175,7 @@ def _train(task: VocabularyTask, meter: Meter) -> Tokenizer:
         return dialect.train(text, task.options, Training(report, task.threads, task.memory))
 
 
-def _filled(counts: TextCounts, task: VocabularyTask, meter: Meter) -> TextCounts:
+def _filled(counts: TextCounts[Any], task: VocabularyTask, meter: Meter) -> TextCounts[Any]:
     """Fills empty counts from the files of the count round, or from the samples if there are none."""
     if not task.counted:
         counts.add(_lines(task, meter), task.threads)

@@ -6,13 +6,12 @@ import re
 from pathlib import Path
 from typing import ClassVar
 
-from nmt_prep.columns import Lines
 from nmt_prep.config.vocab import ByteBPEVocab
 from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
 from nmt_prep.subwords.byte_bpe.training import PretokenCounts
-from nmt_prep.subwords.dialect import Dialect, TextCounts, Training
+from nmt_prep.subwords.dialect import Dialect, Training, TrainingText
 from nmt_prep.subwords.tokenizer import IdLayout
 from nmt_prep.subwords.tokenizer_json import is_of_sentencepiece
 
@@ -42,7 +41,7 @@ class ByteBPEDialect(Dialect[ByteBPEVocab]):
     def new_counts(self, options: ByteBPEVocab) -> PretokenCounts:
         return PretokenCounts(options.pattern or GPT2_PATTERN)
 
-    def train(self, text: TextCounts | Lines, options: ByteBPEVocab, run: Training) -> ByteBPETokenizer:
+    def train(self, text: TrainingText, options: ByteBPEVocab, run: Training) -> ByteBPETokenizer:
         assert isinstance(text, PretokenCounts)
         return ByteBPETokenizer.train(
             text,

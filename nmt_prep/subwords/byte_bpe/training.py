@@ -20,13 +20,13 @@ from nmt_prep.subwords.byte_bpe.pretokenization import (
     unspelled,
 )
 from nmt_prep.subwords.byte_bpe.vocabulary import MAX_TOKENS, ByteBPEVocabulary
-from nmt_prep.subwords.dialect import NativeCounts
+from nmt_prep.subwords.dialect import TextCounts
 from nmt_prep.subwords.tokenizer import ProgressCallback
 
 _BYTES_PER_PLACE = 40  # a place is a byte of a distinct pretoken, or its end; 38 to 39 bytes were measured
 
 
-class PretokenCounts(NativeCounts[ByteBPEWordCounter]):
+class PretokenCounts(TextCounts[ByteBPEWordCounter]):
     """Distinct pretokens of a text and how often each occurs."""
 
     unit = "words"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, ClassVar
 
-from nmt_prep.columns import Lines
 from nmt_prep.config.vocab import SentencePieceVocab
-from nmt_prep.subwords.dialect import Dialect, TextCounts, Training
+from nmt_prep.subwords.dialect import Dialect, TextCounts, Training, TrainingText
 from nmt_prep.subwords.sentencepiece.native_training import library_reason
 from nmt_prep.subwords.sentencepiece.options import training_arguments
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
@@ -43,7 +42,7 @@ class SentencePieceDialect(Dialect[SentencePieceVocab]):
             f"the sentencepiece library trains the vocabulary, more slowly and with more memory, since it is {reason}"
         )
 
-    def train(self, text: TextCounts | Lines, options: SentencePieceVocab, run: Training) -> SentencePieceTokenizer:
+    def train(self, text: TrainingText, options: SentencePieceVocab, run: Training) -> SentencePieceTokenizer:
         assert not isinstance(text, TextCounts)
         return SentencePieceTokenizer.trained(text, _arguments(options), run.progress, run.memory)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from nmt_prep.columns import Lines
 from nmt_prep.config.vocab import T2TVocab
-from nmt_prep.subwords.dialect import Dialect, TextCounts, Training
+from nmt_prep.subwords.dialect import Dialect, Training, TrainingText
 from nmt_prep.subwords.t2t.tokenizer import T2TTokenizer
 from nmt_prep.subwords.t2t.training import TokenCounts
 from nmt_prep.subwords.tokenizer import IdLayout
@@ -23,7 +22,7 @@ class T2TDialect(Dialect[T2TVocab]):
     def new_counts(self, options: T2TVocab) -> TokenCounts:
         return TokenCounts()
 
-    def train(self, text: TextCounts | Lines, options: T2TVocab, run: Training) -> T2TTokenizer:
+    def train(self, text: TrainingText, options: T2TVocab, run: Training) -> T2TTokenizer:
         assert isinstance(text, TokenCounts)
         return T2TTokenizer.train(
             text,

@@ -13,7 +13,7 @@ from _nmt_prep_core import T2TCandidate, T2TTokenCounter, T2TTrainer
 from nmt_prep.columns import Lines, TextColumn, text_columns
 from nmt_prep.errors import InvalidTextError, TrainingError
 from nmt_prep.runtime import available_cores
-from nmt_prep.subwords.dialect import NativeCounts
+from nmt_prep.subwords.dialect import TextCounts
 from nmt_prep.subwords.tokenizer import ProgressCallback
 
 PAD = "<pad>"
@@ -25,7 +25,7 @@ _BYTES_PER_CHARACTER = 48  # per character of the distinct tokens plus one per t
 _ALPHABET_ONLY = 1  # with this max_subtoken_length, no piece is added to the alphabet
 
 
-class TokenCounts(NativeCounts[T2TTokenCounter]):
+class TokenCounts(TextCounts[T2TTokenCounter]):
     """Distinct tokens of a text and how often each occurs.
 
     A line is split as in ``tensor2tensor.data_generators.tokenizer.encode``: into runs of letters and numbers, and runs

@@ -141,7 +141,7 @@ def draw(config: Config, run: Run, number: int, asked: Mapping[str, Collection[i
         looker = Looker(config, lock_of(config), Stop(), BEGINNING)
         drawn = []
         for place, of in enumerate(corpora):
-            rows = asked.get(f"{of.split}/{of.corpus.name}", ())
+            rows = np.array(sorted(asked.get(f"{of.split}/{of.corpus.name}", ())), np.int64)
             pool = _Pool(share, config.seed, of.corpus.name, rows)
             if run.compiled:
                 pool.add(compiled_pairs(run.outputs, of.split, of.corpus.name))
@@ -158,39 +158,35 @@ class _Pool:
     share: int
     seed: int
     corpus: str
-    asked: Collection[int]
+    asked: Rows
     seen: int = 0
     held: list[PairBatch] = field(default_factory=list)
 
     def add(self, batches: Iterable[PairBatch]) -> None:
         """Adds batches of pairs with their rows."""
-        asked = np.array(sorted(self.asked), np.int64)
         limit = np.uint64(2**64 - 1)
         for batch in batches:
-            assert batch.rows is not None
             self.seen += len(batch)
-            keep = self._keys(batch.rows) <= limit
-            if len(asked):
-                keep |= np.isin(batch.rows, asked)
+            keep = self._chosen(_rows(batch), limit)
             if keep.any():
                 self.held.append(batch if keep.all() else batch.filter(keep))
-            if sum(map(len, self.held)) > 4 * self.share + len(asked):
-                keys = np.concatenate([self._keys(held.rows) for held in self.held if held.rows is not None])
+            if sum(map(len, self.held)) > 4 * self.share + len(self.asked):
+                keys = np.concatenate([self._keys(_rows(held)) for held in self.held])
                 limit = np.partition(keys, self.share - 1)[self.share - 1]
-                self.held = [self._least(held, limit, asked) for held in self.held]
+                self.held = [held.filter(self._chosen(_rows(held), limit)) for held in self.held]
 
     def drawn(self, of: CleanedCorpus, *, note: str = "") -> Drawn:
         """Returns the pairs of a corpus that a run would compile, in the order of their rows."""
         if not self.held:
             raise CorpusError(f"{of.name}: no pair could be read; check its format and options in the config")
-        rows = np.concatenate([batch.rows for batch in self.held if batch.rows is not None])
+        rows = np.concatenate([_rows(batch) for batch in self.held])
         keys = self._keys(rows)
         limit = np.sort(keys)[min(self.share, len(keys)) - 1]
         sound = np.concatenate([kept_rows(batch) for batch in self.held])
         sampled = int(np.count_nonzero(keys <= limit))
         good = int(np.count_nonzero(np.isin(rows[keys <= limit], sound)))
         size = None if note else round(self.seen * good / sampled)
-        wanted = np.isin(rows, sound) & ((keys <= limit) | np.isin(rows, np.array(sorted(self.asked), np.int64)))
+        wanted = np.isin(rows, sound) & self._chosen(rows, limit)
         chosen = pa.array(np.flatnonzero(wanted))
         source, target = (pa.concat_arrays([batch.side(side) for batch in self.held]).take(chosen) for side in SIDES)
         scores = {
@@ -203,9 +199,14 @@ class _Pool:
     def _keys(self, rows: Rows) -> npt.NDArray[np.uint64]:
         return sample_keys(rows, self.seed, self.corpus)
 
-    def _least(self, batch: PairBatch, limit: np.uint64, asked: Rows) -> PairBatch:
-        assert batch.rows is not None
-        return batch.filter((self._keys(batch.rows) <= limit) | np.isin(batch.rows, asked))
+    def _chosen(self, rows: Rows, limit: np.uint64) -> npt.NDArray[np.bool_]:
+        """Returns true for rows with small keys, and for rows that were asked for."""
+        return np.asarray((self._keys(rows) <= limit) | np.isin(rows, self.asked))
+
+
+def _rows(batch: PairBatch) -> Rows:
+    assert batch.rows is not None
+    return batch.rows
 
 
 def _numbers(scores: pa.Array) -> Values:
@@ -215,7 +216,8 @@ def _numbers(scores: pa.Array) -> Values:
 def _from_files(of: CleanedCorpus, pool: _Pool, config: Config, looker: Looker, directory: Path) -> Drawn:
     """Returns pairs of the files of a corpus; the first pairs of files that are not here."""
     files = _Files(of, config, looker, directory)
-    paths = {part: files.paths(wanted) for part, wanted in files.wanted.items()}
+    wanted = {file.key.rpartition("/")[2]: file for file in wanted_by(of.split, of.corpus)}
+    paths = {part: files.paths(part, file) for part, file in wanted.items()}
     parts = parts_of(of.corpus)
     groups = [dict(zip(parts, group, strict=True)) for group in zip(*(paths[part] for part in parts), strict=True)]
     columns = [ColumnLines(key, paths[key][0]) for key in paths if key.startswith(SCORES)]
@@ -250,19 +252,13 @@ class _Files:
     shown: dict[str, str] = field(default_factory=dict)
     cut: str = ""
 
-    @property
-    def wanted(self) -> dict[str, Wanted]:
-        """The files by part."""
-        return {wanted.key.rpartition("/")[2]: wanted for wanted in wanted_by(self.of.split, self.of.corpus)}
-
-    def paths(self, wanted: Wanted) -> list[Path]:
+    def paths(self, part: str, wanted: Wanted) -> list[Path]:
         """Returns the files of a part, extracted if they are not plain.
 
         Raises:
             CorpusError: only its beginning could be read, which is not enough.
             NmtPrepError: it cannot be read.
         """
-        part = wanted.key.rpartition("/")[2]
         directory = self.directory / part
         directory.mkdir(parents=True)
         looked = self.looker.look(wanted.container, [wanted.member], directory)

@@ -93,12 +93,7 @@ class ComparedPart:
     @property
     def file(self) -> PairFile:
         """The part."""
-        return self.task.files.part
-
-    @property
-    def stem(self) -> str:
-        """Split and name of the part, for names of tasks."""
-        return f"{self.task.files.kept.parent.name}-{self.file.path.stem}"
+        return self.task.part
 
     @property
     def hashed(self) -> tuple[Side, Side]:

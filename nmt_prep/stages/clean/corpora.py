@@ -27,7 +27,7 @@ from nmt_prep.errors import OutputError
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
 from nmt_prep.sides import SIDES, Side
-from nmt_prep.stages.clean.parts import REJECTED, CorpusTask, PartFiles, PartResult, PartTask
+from nmt_prep.stages.clean.parts import REJECTED, CorpusTask, PartResult, PartTask
 
 FIRST_PAIRS = 1_000_000
 """Number of pairs after which it is an error if all pairs of the corpus were dropped."""
@@ -276,28 +276,21 @@ class CorpusWork:
         """Number of pairs that are left."""
         return sum(part.pairs for part, _ in self.parts)
 
-    def tasks(self, job: Job, this: str, prefix: str = "") -> list[PartTask]:
-        """Returns a task of a pass for each part of which pairs are left.
-
-        Args:
-            job: the job.
-            this: the pass.
-            prefix: start of the names of the tasks.
-        """
+    def tasks(self, job: Job, this: str) -> list[PartTask]:
+        """Returns a task of a pass for each part of which pairs are left."""
         following = self.passes[self.passes.index(this) + 1 :][:1]
         compared = self.comparisons.get(following[0], ()) if following else ()
         directory = self._directory(job, this) / self.split
         rejected = job.beside(REJECTED) if self.of.rejects == "all" else job.scratch / REJECTED
+        prefix = "" if this == self.passes[0] else f"{this}-"
         return [
             PartTask(
                 f"{prefix}{self.split}-{part.path.stem}",
                 self.of,
-                PartFiles(
-                    part,
-                    directory / part.path.with_suffix(".parquet").name,
-                    rejected / self.split / f"{part.path.stem}-{this}.parquet",
-                    replace(spill, comparisons=compared) if spill is not None and compared else None,
-                ),
+                part,
+                directory / part.path.with_suffix(".parquet").name,
+                rejected / self.split / f"{part.path.stem}-{this}.parquet",
+                replace(spill, comparisons=compared) if spill is not None and compared else None,
             )
             for part, spill in self.parts
         ]

@@ -145,15 +145,15 @@ def drop_pairs(task: DropTask, tick: Tick) -> PartResult:
         CorpusError: the part cannot be read.
         OutputError: a file cannot be read or written.
     """
-    part, corpora = task.files.part, pa.array(task.corpora, pa.string())
+    part, corpora = task.part, pa.array(task.corpora, pa.string())
     drops = PartDrops(task.dropped, task.number, len(task.corpora))
     counts = np.zeros(len(drops.reasons), np.int64)
     names = pa.array(drops.reasons, pa.string())
     if not len(drops):
-        with atomic_write(task.files.kept) as beside:
+        with atomic_write(task.kept) as beside:
             link_or_copy(part.path, beside)
         tick(part.pairs)
-        kept = replace(part, file=f"{task.files.kept.parent.name}/{task.files.kept.name}")
+        kept = replace(part, file=f"{task.kept.parent.name}/{task.kept.name}")
         return PartResult(dropped_counts(dict.fromkeys(drops.reasons, 0)), kept, None)
     with PartOutput(task) as output:
         for batch in iter_pairs(part.path):
@@ -304,9 +304,14 @@ def deduplicate(
     tasks: dict[str, list[DropTask]] = {work.name: [] for work in corpora if this in work.passes}
     for split in splits:
         for part in split.parts:
-            base = part.task
-            tasks[base.of.name].append(
-                DropTask(base.key, base.of, base.files, part.number, split.dropped, split.corpora, documents)
+            tasks[part.task.of.name].append(
+                DropTask(
+                    **vars(part.task),
+                    number=part.number,
+                    dropped=split.dropped,
+                    corpora=split.corpora,
+                    documents=documents,
+                )
             )
     results = yield from DROP[this].run_groups(tasks, sum(split.pairs for split in splits))
     for work in corpora:
@@ -322,7 +327,7 @@ def _split(job: Job, name: str, bits: int, corpora: Sequence[CorpusWork], this: 
         ComparedPart(task, spill.part)
         for work in works
         if this in work.passes
-        for (_, spill), task in zip(work.parts, work.tasks(job, this, f"{this}-"), strict=True)
+        for (_, spill), task in zip(work.parts, work.tasks(job, this), strict=True)
         if spill is not None
     ]
     return ComparedSplit(name, spill_directory(job, name), names, parts, bits)
@@ -361,7 +366,7 @@ def _mark(which: Round[MarkTask, int], comparison: str, splits: Sequence[Compare
     """Yields the round that marks the pairs that are dropped up to and including a comparison."""
     tasks = [
         MarkTask(
-            f"{which.name}-{part.stem}",
+            f"{which.name}-{part.task.stem}",
             part.number,
             len(split.corpora),
             dict(split.dropped),

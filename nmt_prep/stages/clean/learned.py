@@ -256,15 +256,16 @@ class LearnedRule(CorpusRule):
             of = facts[work.name]
             lowest = of.threshold if self.options(work.corpus).action == "drop" else None
             self._note(work, of, lowest)
-            for task in work.tasks(job, self.this, f"{self.this}-"):
+            for task in work.tasks(job, self.this):
                 scores = None if of.compared is None else scores_file(job, self.name, task)
-                given = (self.name, self.name, lowest, "pair", SCORE_EDGES)
                 tasks[work.name].append(
                     DropBelowTask(
-                        task.key,
-                        task.of,
-                        task.files,
-                        *given,
+                        **vars(task),
+                        rule=self.name,
+                        score=self.name,
+                        threshold=lowest,
+                        column="pair",
+                        edges=SCORE_EDGES,
                         unscored=True,
                         computed=scores,
                         unanswered=unanswered_file(scores) if scores is not None and self.tells_unanswered else None,
@@ -340,8 +341,8 @@ def scored_parts(
     tasks = {
         work.name: [
             ScoreTask(
-                f"{rule}-scores-{task.key}" if rule != TRANSLATION else f"scores-{task.key}",
-                task.files.part.path,
+                f"{rule}-scores-{task.stem}" if rule != TRANSLATION else f"scores-{task.stem}",
+                task.part.path,
                 path,
                 text.sample.shards if text.learned else (),
                 scores_file(job, rule, task),
@@ -356,8 +357,7 @@ def scored_parts(
 
 def scores_file(job: Job, rule: str, task: PartTask) -> Path:
     """Returns the file for the scores of a part."""
-    part = task.files.part.path
-    return job.scratch / rule / f"scores-{task.files.kept.parent.name}-{part.stem}.npy"
+    return job.scratch / rule / f"scores-{task.stem}.npy"
 
 
 def unanswered_file(scores: Path) -> Path:

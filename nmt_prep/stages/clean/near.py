@@ -349,7 +349,7 @@ def _part_tasks(
     return {
         split.name: [
             NearTask(
-                f"{which}-{part.stem}",
+                f"{which}-{part.task.stem}",
                 common[split.name],
                 part.number,
                 part.file,

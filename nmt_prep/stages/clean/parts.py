@@ -62,35 +62,29 @@ class CorpusTask:
 
 
 @dataclass(frozen=True)
-class PartFiles:
-    """The files of a task. The files for pairs are written only if there are any.
-
-    Attributes:
-        part: file to read.
-        kept: output file for kept pairs.
-        rejected: output file for rejected pairs.
-        spill: output files for the keys of kept pairs; None if the pairs are not compared with others.
-    """
-
-    part: PairFile
-    kept: Path
-    rejected: Path
-    spill: SpillFiles | None = None
-
-
-@dataclass(frozen=True)
 class PartTask:
     """A part that a pass writes anew. All passes but the pass of the rules add fields.
 
     Attributes:
         key: name of the task.
         of: the settings that all tasks of the corpus share.
-        files: the part, and the files to write.
+        part: file to read.
+        kept: output file for kept pairs, written if there are any.
+        rejected: output file for rejected pairs, written if there are any.
+        spill: output files for the keys of kept pairs; None if the pairs are not compared with others.
     """
 
     key: str
     of: CorpusTask
-    files: PartFiles
+    part: PairFile
+    kept: Path
+    rejected: Path
+    spill: SpillFiles | None
+
+    @property
+    def stem(self) -> str:
+        """Split and name of the part, for names of tasks and files."""
+        return f"{self.kept.parent.name}-{self.part.path.stem}"
 
 
 @dataclass(frozen=True)
@@ -122,11 +116,11 @@ def part_round(name: str, work: Callable[[T, Tick], PartResult], words: str) -> 
 
 def _made_files(task: PartTask, result: PartResult) -> Iterator[Path]:
     if result.kept is not None:
-        yield task.files.kept
+        yield task.kept
     if result.rejected is not None:
-        yield task.files.rejected
-    if task.files.spill is not None:
-        yield from task.files.spill.paths
+        yield task.rejected
+    if task.spill is not None:
+        yield from task.spill.paths
 
 
 class PartOutput(ExitStack):
@@ -134,11 +128,11 @@ class PartOutput(ExitStack):
 
     def __init__(self, task: PartTask) -> None:
         super().__init__()
-        self._of, files = task.of, task.files
-        self._kept, self._rejected = BatchFile(files.kept), BatchFile(files.rejected)
+        self._of = task.of
+        self._kept, self._rejected = BatchFile(task.kept), BatchFile(task.rejected)
         self._sample = RejectSample(task.of.seed, task.of.corpus) if task.of.rejects == "sample" else None
         self._bytes = dict.fromkeys(SIDES, 0)
-        self._spill = None if files.spill is None else SpillWriter(files.spill)
+        self._spill = None if task.spill is None else SpillWriter(task.spill)
         self._notes = RejectNotes()
 
     def __enter__(self) -> PartOutput:
@@ -225,7 +219,7 @@ class DropBelowTask(PartTask):
             with writing(self.computed):
                 scores = np.load(self.computed)
         name = score_column(self.score)
-        for batch in iter_pairs(self.files.part.path):
+        for batch in iter_pairs(self.part.path):
             if name in batch.schema.names:
                 yield batch
                 continue

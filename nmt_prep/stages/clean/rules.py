@@ -54,7 +54,7 @@ def clean_part(task: PartTask, tick: Tick) -> PartResult:
     cleaner = Cleaner(task.of.cleaning, task.of.context, task.of.name)
     finder = None if task.of.against is None else LeakFinder.of(task.of.against)
     with PartOutput(task) as output:
-        for batch in iter_pairs(task.files.part.path):
+        for batch in iter_pairs(task.part.path):
             rows = batch.column("row").to_numpy()
             text = {side: batch.column(side) for side in task.of.context.sides}
             judged = cleaner.clean(text, scores_of(batch), partial(_pair_number, rows))

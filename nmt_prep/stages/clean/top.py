@@ -91,8 +91,10 @@ class Top(CorpusRule):
             low = None if lowest is None or math.isinf(lowest) else lowest
             work.bounds[TOP] = {score: RuleBounds(low)}
             tasks[work.name] = [
-                DropBelowTask(task.key, task.of, task.files, TOP, score, lowest, score, EDGES, unscored=False)
-                for task in work.tasks(job, self.this, f"{self.this}-")
+                DropBelowTask(
+                    **vars(task), rule=TOP, score=score, threshold=lowest, column=score, edges=EDGES, unscored=False
+                )
+                for task in work.tasks(job, self.this)
             ]
         results = yield from self._keep.run_groups(tasks, sum(work.pairs for work in corpora))
         for work in corpora:

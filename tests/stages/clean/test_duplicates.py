@@ -172,7 +172,7 @@ def test_parts_that_lose_no_pair_are_not_written_again(tmp_path: Path, monkeypat
     written: list[Path] = []
 
     def noted(task: PartTask) -> PartOutput:
-        written.append(task.files.part.path)
+        written.append(task.part.path)
         return PartOutput(task)
 
     monkeypatch.setattr(duplicates, "PartOutput", noted)

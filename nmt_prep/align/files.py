@@ -36,7 +36,7 @@ def write_arrays(path: Path, kind: str, facts: Mapping[str, Any], arrays: Arrays
 
     Args:
         path: the file.
-        kind: what it holds, for example ``model``.
+        kind: name of its content, for example ``model``.
         facts: values that JSON can hold.
         arrays: one-dimensional arrays by name.
 
@@ -58,7 +58,7 @@ def read_arrays(path: Path, kind: str, dtypes: Mapping[str, str]) -> tuple[dict[
 
     Args:
         path: the file.
-        kind: what it must hold.
+        kind: name of the content that it must have.
         dtypes: by the name of an array its type, for example ``<i8``. The file need not have all of them.
 
     Raises:
@@ -98,7 +98,7 @@ def _dtype(array: npt.NDArray[Any]) -> str:
 
 
 def _parts(arrays: Arrays, at: int) -> Iterator[memoryview]:
-    """Yields the bytes of arrays, and before each those that align it, from a place in the file."""
+    """Yields the bytes of arrays, each after the bytes that align it, from a place in the file."""
     for array in arrays.values():
         data = np.ascontiguousarray(array, _dtype(array)).view(np.uint8).data
         yield memoryview(bytes(-at % _ALIGNED))

@@ -89,7 +89,7 @@ PRESET_DEDUP: Mapping[Preset, PairDedup] = MappingProxyType(
 
 
 def effective_dedup(settings: CleanSettings) -> DedupSettings:
-    """Returns what the config says about duplicates, with what the preset says where the config says nothing."""
+    """Returns the settings for duplicates: those of the config, completed by the preset."""
     dedup = settings.dedup
     return dedup if dedup.pair else dedup.model_copy(update={"pair": PRESET_DEDUP[settings.preset]})
 
@@ -101,7 +101,7 @@ PRESET_AGAINST: Mapping[Preset, tuple[str, ...]] = MappingProxyType(
 
 
 def effective_decontamination(settings: CleanSettings, splits: Collection[str]) -> DecontaminateSettings:
-    """Returns what the config says about evaluation sets, with what the preset says where the config says nothing.
+    """Returns the settings for evaluation sets: those of the config, completed by the preset.
 
     Args:
         settings: the section ``clean``.

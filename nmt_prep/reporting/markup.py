@@ -114,7 +114,7 @@ def table_row(
     corpus: str | None = None,
     **attributes: str | bool | None,
 ) -> Markup:
-    """Returns a row of a table; ``corpus`` lets the script filter it, and ``attributes`` are those of the element."""
+    """Returns a row of a table; ``corpus`` lets the script filter it, and ``attributes`` belong to the element."""
     return el(
         "tr",
         (
@@ -165,7 +165,7 @@ def legend(*entries: tuple[str, str]) -> Markup:
 
 
 def behind(summary: Content, content: Content, **attributes: str | bool | None) -> Markup:
-    """Returns content that is folded away, such as the table behind a plot; ``attributes`` are those of the element."""
+    """Returns content that is folded away, such as the table behind a plot; ``attributes`` belong to the element."""
     return el("details", el("summary", summary), content, **attributes)
 
 

@@ -65,7 +65,7 @@ def describe_vocabulary(
         tokenizer: the loaded vocabulary.
         file: name of its file in the stage's directory.
         id_layout: id layout of a SentencePiece model; None for other dialects.
-        named: the pieces that the config names; those that are not single pieces are skipped.
+        named: the pieces that the config names; texts that are not single pieces are skipped.
     """
     facts = VocabularyFacts(
         file=file,

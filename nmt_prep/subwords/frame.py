@@ -90,7 +90,7 @@ class Frame:
 
 
 def frame_sizes(text: str | None, tag: str | None) -> tuple[int, int]:
-    """Returns the numbers of ids before and after those of a row, for a frame as :meth:`Frame.parse` takes it."""
+    """Returns how many ids a frame, as :meth:`Frame.parse` takes it, adds before and after the ids of a row."""
     words = ["{tag}", "{ids}", "</s>"] if text is None else text.split()
     words = [word for word in words if word != "{tag}" or tag is not None]
     place = words.index("{ids}")

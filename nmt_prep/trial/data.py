@@ -61,7 +61,7 @@ def trial_data(config: Config, number: int, asked: Mapping[str, Collection[int]]
 
 
 class _Trial:
-    """The sample, fixed, and what is known of it."""
+    """The fixed sample, and the known facts about it."""
 
     def __init__(self, config: Config, run: Run, drawn: Sequence[Drawn]) -> None:
         self._config, self._clean, self._run, self._drawn = config, section_of(config), run, drawn
@@ -148,7 +148,7 @@ class _Trial:
         ]
 
     def _remarks(self) -> Iterator[str]:
-        """Yields what a reader must know about the sample."""
+        """Yields remarks about the sample for the reader of the page."""
         for corpus in self._drawn:
             if corpus.note:
                 yield f"{corpus.name}: {corpus.note}."

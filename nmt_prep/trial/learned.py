@@ -58,7 +58,7 @@ class Known:
 
 
 def known_from(run: Run, drawn: Drawn) -> Known:
-    """Returns what a run that has cleaned says of the pairs of a corpus.
+    """Returns the facts of a run with cleaned pairs about the pairs of a corpus.
 
     Raises:
         CorpusError: a file of the run cannot be read.

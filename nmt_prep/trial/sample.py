@@ -153,7 +153,7 @@ def draw(config: Config, run: Run, number: int, asked: Mapping[str, Collection[i
 
 @dataclass
 class _Pool:
-    """The pairs with the smallest keys among those that were added, and the pairs that were asked for."""
+    """The added pairs with the smallest keys, and the pairs that were asked for."""
 
     share: int
     seed: int

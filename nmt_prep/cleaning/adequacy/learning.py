@@ -66,7 +66,7 @@ _DOUBTFUL, _MOST_DOUBTFUL = 2, 0.25
 pairs among them, and at most this share."""
 
 _DEFECTIVE = 0.95
-"""Share of the defective pairs with log-odds below those of good pairs that are not doubtful."""
+"""Share of the defective pairs whose log-odds are lower than the log-odds of any good pair that is not doubtful."""
 
 _EDGES = [round(number / 50 - 12, 2) for number in range(1201)]
 """Edges of histograms of log-odds."""
@@ -270,7 +270,7 @@ class _Half:
         return cls(every.pairs, every.kinds, np.concatenate([known, corpus.features(made)]))
 
     def without_doubtful(self, odds: Floats, share: float) -> _Half:
-        """Returns the pairs without the good ones that look defective, which are the share with the lowest log-odds."""
+        """Returns the pairs without a share of the good ones, which have the lowest log-odds and so look defective."""
         good = self.kinds < 0
         limits = (np.sort(odds[of])[int(most * of.sum())] for of, most in ((good, share), (~good, _DEFECTIVE)))
         kept = np.flatnonzero(~good | (odds >= min(limits)))

@@ -47,7 +47,7 @@ Shares: TypeAlias = "npt.NDArray[np.float64]"
 
 @dataclass(frozen=True)
 class AutoThreshold:
-    """A threshold and what is expected of it.
+    """A threshold, and estimates of its effect.
 
     Attributes:
         score: the lowest score that passes.
@@ -79,8 +79,8 @@ def auto_threshold(
         edges: ascending edges of the bins of both histograms, all of the same width.
         real: number of pairs of the corpus in each bin.
         repaired: number of re-paired pairs in each bin; at least one pair.
-        certain: how many scores of misaligned pairs vouch for the mean and the deviation of those of re-paired pairs;
-            their number by default.
+        certain: weight of the mean and the deviation of the re-paired pairs, as a number of scores; their number by
+            default.
         score: a given threshold, for which the estimates are, by whole bins; None to find it.
     """
     mixture = _Mixture(edges, real, repaired, certain)
@@ -218,7 +218,7 @@ def _step(curvature: Shares, gradient: Shares) -> Shares:
 
 
 def _smoothed(shares: Shares, deviation: float) -> Shares:
-    """Returns shares smoothed by a Gaussian kernel; what it moves beyond the ends is put into the last bins."""
+    """Returns shares smoothed by a Gaussian kernel; the first and the last bin get the shares beyond the ends."""
     reach = int(4 * deviation)
     kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / max(deviation, 1e-9)) ** 2)
     wide = np.convolve(shares, kernel / kernel.sum())

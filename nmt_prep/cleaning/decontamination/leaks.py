@@ -144,7 +144,7 @@ class LeakFinder:
 
     @classmethod
     def of(cls, against: Against) -> LeakFinder:
-        """Returns a finder for what a corpus is compared with.
+        """Returns a finder of the evaluation segments with which a corpus is compared.
 
         Raises:
             CorpusError: the file with the segments cannot be read.
@@ -200,7 +200,7 @@ class LeakFinder:
         if not (self._drop and lost.any()):
             return Verdict(judged.kept, *_by_rules(judged))
         kept = judged.kept & ~leaked
-        own = lost[~kept]  # of the dropped pairs, those that are dropped as leaks
+        own = lost[~kept]  # true for dropped pairs that are leaks
         reasons = np.where(lost, len(judged.names) + sets, judged.reasons)[~kept]
         values, thresholds = np.full((2, len(own)), np.nan)
         values[~own], thresholds[~own] = judged.values, judged.thresholds

@@ -1,4 +1,4 @@
-"""Compares two files of pairs: what they have in common, in both directions."""
+"""Compares two files of pairs in both directions: which pairs they have in common."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class Signatures:
 
     @classmethod
     def of(cls, settings: DedupSettings) -> Signatures:
-        """Returns the contents of the records for what a config says about duplicates."""
+        """Returns the contents of the records for the settings of a config."""
         known = (score for score in settings.keep[:-1] if score not in COMPUTED_SCORES)  # these are computed later
         return cls(Bands.of(settings.near.similarity), tuple(known))
 
@@ -240,7 +240,7 @@ def verified_edges(pairs: pa.RecordBatch, places: Records, texts: Texts, edges: 
         pairs: pairs with the columns ``source`` and ``target``.
         places: places of these pairs, ascending.
         texts: some of the better pairs; edges to others are left out.
-        edges: edges in ascending order; those from other pairs are left out.
+        edges: edges in ascending order; edges from other pairs are left out.
         similarity: the smallest similarity of each side.
 
     Raises:

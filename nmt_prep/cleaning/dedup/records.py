@@ -291,7 +291,7 @@ def slices_of(path: Path, group: int, groups: int, width: int) -> list[Slice]:
 
 
 def cut_off(path: Path) -> OutputError:
-    """Returns the error for a file that does not hold what it should."""
+    """Returns the error for a file that is shorter than its table says."""
     return OutputError(f"{path} is cut off; run the stage again with --force clean")
 
 

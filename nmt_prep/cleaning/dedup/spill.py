@@ -67,7 +67,7 @@ class SpillFiles:
         part: number of the part in its split.
         comparisons: the contents of the records, for each file.
         bits: number of leading bits of a key that are the number of its range.
-        group: the pairs that those of the part are compared with.
+        group: the pairs with which the pairs of the part are compared.
     """
 
     directory: Path
@@ -199,7 +199,7 @@ def decide_range(found: SpilledRange, corpora: Corpora, memory: int, output: Dro
     """Writes the pairs of a range of keys that are not among the best of their key.
 
     If the records take more than the given memory, which happens if many pairs have the same key, they are read twice:
-    first to find the best of each key, while no others are held, then to find those that are not among them.
+    first to find the best of each key, then to find the others.
 
     Args:
         found: the records.

@@ -1,4 +1,4 @@
-"""The rules, one module each, which has the name of its rule. Nothing else lists them."""
+"""The rules. Each has a module with its name, and nothing else lists them."""
 
 from __future__ import annotations
 

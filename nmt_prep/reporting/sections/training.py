@@ -27,7 +27,7 @@ def training_facts(config: Config, sizes: Mapping[str, int], text: Json) -> Json
     Args:
         config: the config.
         sizes: number of pairs of each corpus of the split train.
-        text: what is known of the text of the split train, by corpus.
+        text: the profile of the text of the split train, by corpus.
     """
     training = config.training
     if not (training.stages or training.modifiers):

@@ -172,7 +172,7 @@ class RuleBounds:
 
 @dataclass(frozen=True)
 class Compared:
-    """Histograms with common edges, by what they show."""
+    """Histograms with common edges, by the name of their values."""
 
     edges: tuple[float, ...]
     series: dict[str, tuple[int, ...]]

@@ -178,7 +178,7 @@ class Step:
 
     @classmethod
     def of(cls, name: str, reason: str, words: str) -> Step:
-        """Returns a step whose rounds have the given name, and compare what the words say."""
+        """Returns a step: the name of its rounds, the reason for dropping pairs, and the texts that it compares."""
         made = Round(name, decide, Decided, made=lambda task, _: [task.output], words=f"comparing {words}")
         return cls(reason, made, _mark_round(name, words))
 

@@ -120,7 +120,7 @@ def _learned_keys(shards: Sequence[Path]) -> npt.NDArray[np.uint64]:
 
 @dataclass
 class Text:
-    """The corpora that share a model. The rounds add to it what they find.
+    """The corpora that share a model. The rounds add their results.
 
     Attributes:
         name: its name, for names of tasks.
@@ -172,9 +172,9 @@ class Text:
 
         Args:
             real: numbers of scores of the pairs of the parts.
-            bad: what the pairs are that were made to be bad, and the numbers of their scores in fine bins.
+            bad: name of the pairs that were made to be bad, and the numbers of their scores in fine bins.
             lowest: the lowest score that passes, as the config has it; None to find it.
-            estimate: returns the threshold and what is expected of it, given the numbers of scores of all pairs.
+            estimate: returns the threshold with estimates, given the numbers of scores of all pairs.
             without: why there are no such pairs, for a threshold that cannot be found without them.
         """
         kind, made = bad

@@ -119,7 +119,7 @@ class NearTask:
         part: the part; None for ranges and shares.
         hashed: the two sides of the part that are hashed; the same one twice for a part of a corpus of one side.
         shares: number of shares of the clusters.
-        group: the pairs that those of the part are compared with.
+        group: the pairs with which the pairs of the part are compared.
     """
 
     key: str
@@ -305,7 +305,7 @@ def find_near(
 
     Args:
         splits: the splits.
-        settings: what the config says about duplicates.
+        settings: the settings for duplicates.
         plans: how the work on each split is divided.
     """
     common = {split.name: _near_split(split, settings, plans[split.name]) for split in splits}

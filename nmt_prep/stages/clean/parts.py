@@ -110,7 +110,7 @@ T = TypeVar("T", bound=PartTask)
 
 
 def part_round(name: str, work: Callable[[T, Tick], PartResult], words: str) -> Round[T, PartResult]:
-    """Returns the round of a pass: its name, the function that computes the result of a task, and what it does."""
+    """Returns the round of a pass, given its name, its function, and its description for the progress."""
     return Round(name, work, PartResult, made=_made_files, words=words)
 
 

@@ -308,7 +308,7 @@ def _sample_rejects(job: Job, corpora: list[CorpusWork]) -> Rounds[None]:
 
 
 def _observed(job: Job, made: Cleaned) -> CleanObserved:
-    """Returns what the report shows besides the counts."""
+    """Returns the facts for the report."""
     leaks = leaks_of(made.corpora)
     losses = loss_warnings(made.corpora, made.explained)
     warnings = (*left_out(job, made.corpora), *losses, *leak_warnings(leaks), *made.remaining)

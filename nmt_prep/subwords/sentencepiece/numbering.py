@@ -112,7 +112,7 @@ class NumberedModel:
         return Ragged(values, rows.offsets)
 
     def _name_unknown(self, column: TextColumn, rows: Ragged, line: int, values: npt.NDArray[np.int32]) -> None:
-        """Sets the ids of unknown texts of a line to those of the numbering's pieces with these texts."""
+        """Gives unknown texts of a line the ids that the numbering has for pieces with these texts."""
         begin, end = int(rows.offsets[line]), int(rows.offsets[line + 1])
         offsets = np.array([0, column.offsets[line + 1] - column.offsets[line]], np.int64)
         data = column.data[column.offsets[line] : column.offsets[line + 1]]

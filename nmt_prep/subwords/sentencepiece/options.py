@@ -105,7 +105,7 @@ def typed_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_defaults(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the typed options, completed by the library's defaults of those that native training reads."""
+    """Returns the typed options, completed by the library's defaults as far as native training reads them."""
     defaults = {name: option.default for name, option in _OPTIONS.items() if option.default is not None}
     return defaults | typed_options(arguments)
 

@@ -31,7 +31,7 @@ from nmt_prep.align.settings import Settings
 from nmt_prep.align.training import count, updated
 from nmt_prep.cleaning.adequacy import learning
 from nmt_prep.cleaning.adequacy.classifier import SCORE, Classifier, features, halves_of, length_classes
-from nmt_prep.cleaning.adequacy.words import MarkedPairs, Words
+from nmt_prep.cleaning.adequacy.pairs import MarkedPairs, Words
 from nmt_prep.cleaning.corpus_rules.adequacy import incomplete_threshold
 from nmt_prep.columns import TextColumn
 from nmt_prep.runtime import available_cores

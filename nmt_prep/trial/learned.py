@@ -14,8 +14,7 @@ import pyarrow.compute as pc
 from nmt_prep.align.model import Model
 from nmt_prep.align.training import count, updated
 from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES, CORPUS_RULES
-from nmt_prep.cleaning.corpus_rules.threshold import auto_threshold
-from nmt_prep.cleaning.corpus_rules.translation import other_targets
+from nmt_prep.cleaning.corpus_rules.translation import auto_threshold, other_targets
 from nmt_prep.cleaning.dedup.records import keys_of
 from nmt_prep.cleaning.rejects import sample_keys
 from nmt_prep.cleaning.rule import Values

@@ -1,7 +1,7 @@
 """A classifier of pairs in which a side lacks something, or has something that the other side lacks.
 
 A corpus teaches it: its good pairs, and pairs made of them by cutting, omitting, appending and exchanging words
-(:mod:`~nmt_prep.cleaning.adequacy.defects`). It judges features of the links between the words of a pair
+(:mod:`~nmt_prep.cleaning.adequacy.pairs`). It judges features of the links between the words of a pair
 (:mod:`~nmt_prep.cleaning.adequacy.classifier`), for which it needs the model of word alignment of the corpus
 (:mod:`nmt_prep.align`).
 """

@@ -12,7 +12,7 @@ from _nmt_prep_core import ADEQUACY_FEATURES, NumberedPairs, Trees, adequacy_fea
 
 from nmt_prep.align.model import SCORE_OPTIONS, Model
 from nmt_prep.align.vocabulary import words_of
-from nmt_prep.cleaning.adequacy.words import Integers, MarkedPairs
+from nmt_prep.cleaning.adequacy.pairs import Integers, MarkedPairs
 from nmt_prep.cleaning.dedup.records import keys_of_pairs
 from nmt_prep.columns import TextColumn
 from nmt_prep.sides import SIDES

@@ -33,8 +33,17 @@ from nmt_prep.cleaning.adequacy.classifier import (
     length_classes,
     no_words,
 )
-from nmt_prep.cleaning.adequacy.defects import KINDS, Draws, Made, defective, exchanged, good, joined
-from nmt_prep.cleaning.adequacy.words import Integers, MarkedPairs
+from nmt_prep.cleaning.adequacy.pairs import (
+    KINDS,
+    Draws,
+    Integers,
+    Made,
+    MarkedPairs,
+    defective,
+    exchanged,
+    good,
+    joined,
+)
 from nmt_prep.cleaning.corpus_rules.adequacy import incomplete_threshold
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import AlignmentModelError
@@ -169,7 +178,7 @@ def defective_values(
         threads: number of threads; it does not change the result.
 
     Returns:
-        The values of each of the :data:`~nmt_prep.cleaning.adequacy.defects.KINDS` but the first: float64.
+        The values of each of the :data:`~nmt_prep.cleaning.adequacy.pairs.KINDS` but the first: float64.
 
     Raises:
         InvalidTextError: a line is not UTF-8.

@@ -8,8 +8,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from nmt_prep.cleaning.corpus_rules.threshold import AutoThreshold, Shares, Tail, shares_below
-from nmt_prep.cleaning.corpus_rules.translation import TranslationOptions
+from nmt_prep.cleaning.corpus_rules.translation import AutoThreshold, Shares, Tail, TranslationOptions, shares_below
 
 ADEQUACY = "adequacy"
 """The name of the rule, and of its score."""
@@ -49,10 +48,10 @@ def incomplete_threshold(
 ) -> AutoThreshold:
     """Returns the highest threshold below which pairs are incomplete rather than complete, with estimates.
 
-    The values of a corpus are a mixture: of the values of complete pairs, whose lower tail is that of
-    :class:`~nmt_prep.cleaning.corpus_rules.threshold.Tail`, and for each defect of values like those of the pairs that
-    were made with it. Expectation maximization finds the shares and the tail that make the lower half of the values
-    most likely.
+    The values of a corpus are a mixture: of the values of complete pairs, whose lower tail is a
+    :class:`~nmt_prep.cleaning.corpus_rules.translation.Tail`, and for each defect of values like those of the pairs
+    that were made with it. Expectation maximization finds the shares and the tail that make the lower half of the
+    values most likely.
 
     Args:
         edges: ascending edges of the bins of all histograms, all of the same width; 5 bins are fitted as one.

@@ -1,8 +1,18 @@
-"""Rule ``translation``: its options, and the pairs with exchanged targets that show how misaligned pairs score."""
+"""Rule ``translation``: its options, its threshold, and the pairs with exchanged targets from which that follows.
+
+The scores of a corpus are a mixture: a share of its pairs is misaligned, and scores like pairs whose targets were
+exchanged at random ("re-paired"); the others are clean. What a threshold loses is the lower tail of the clean scores,
+which is mostly hidden below the misaligned pairs. So the tail is a model: its logarithm is a parabola that opens
+downwards, or a line. It is fitted, by maximum likelihood, to the numbers of scores that few misaligned pairs reach, and
+continued to lower scores. What is left of the pairs there is the share of noise. The mean and the deviation of the
+misaligned scores are estimated at the same time, from the scores of the corpus and of re-paired pairs.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
@@ -100,3 +110,229 @@ def other_targets(lengths: Numbers, order: Keys, sources: Keys, targets: Keys) -
         chosen[missing[fits]] = near[fits]
     found = np.flatnonzero(chosen >= 0)
     return places[found], places[chosen[found]]
+
+
+THRESHOLD_VERSION = 2
+"""To be increased if the same scores would give another threshold."""
+
+FOUND = 0.98
+"""Share of the misaligned pairs that the threshold finds, unless it would lose too many clean pairs."""
+
+LOST = 0.005
+"""Greatest share of the clean pairs that the threshold may lose, by estimate."""
+
+_LOST_FOR_MORE = LOST / 4
+"""Greatest share of the clean pairs that it may lose in order to find more than :data:`FOUND`."""
+
+_BELOW_FIT = 0.9
+"""This share of the misaligned pairs has scores below the ones that the tail is fitted to."""
+
+_TAIL = 0.5
+"""Share of the clean pairs that belong to the tail, about."""
+
+_SMOOTHED = 0.2
+"""Standard deviation of the kernel that smooths the scores of re-paired pairs, which are fewer than others."""
+
+_ITERATIONS = 40
+_LONGEST_STEP = 1.0
+_LEAST_FITTED_BINS = 3
+
+Shares: TypeAlias = "npt.NDArray[np.float64]"
+
+
+@dataclass(frozen=True)
+class AutoThreshold:
+    """A threshold, and estimates of its effect.
+
+    Attributes:
+        score: the lowest score that passes.
+        noise: estimated share of misaligned pairs in the corpus.
+        found: estimated share of the misaligned pairs that have lower scores.
+        lost: estimated share of the clean pairs that have lower scores.
+    """
+
+    score: float
+    noise: float
+    found: float
+    lost: float
+
+
+def auto_threshold(
+    edges: Sequence[float],
+    real: Sequence[int],
+    repaired: Sequence[int],
+    certain: int | None = None,
+    score: float | None = None,
+) -> AutoThreshold:
+    """Returns the threshold that separates the misaligned pairs of a corpus from the others, with estimates.
+
+    It is the lowest edge below which :data:`FOUND` of the re-paired pairs are. It is lower if it would lose more than
+    :data:`LOST` of the clean pairs. It is higher if that finds more misaligned pairs than it loses clean ones, and
+    hardly any clean ones are lost.
+
+    Args:
+        edges: ascending edges of the bins of both histograms, all of the same width.
+        real: number of pairs of the corpus in each bin.
+        repaired: number of re-paired pairs in each bin; at least one pair.
+        certain: weight of the mean and the deviation of the re-paired pairs, as a number of scores; their number by
+            default.
+        score: a given threshold, for which the estimates are, by whole bins; None to find it.
+    """
+    mixture = _Mixture(edges, real, repaired, certain)
+    noise, noisy, lost = mixture.noise, mixture.noisy, mixture.lost
+    if score is not None:
+        return mixture.at(score, min(int(np.searchsorted(np.asarray(edges), score)), len(edges) - 1))
+    wanted = int(np.argmax(noisy >= FOUND))
+    chosen = min(wanted, _last(lost <= LOST))
+    if chosen == wanted:
+        highest = max(wanted, _last(lost <= _LOST_FOR_MORE))
+        gain = noise * noisy - (1 - noise) * lost  # misaligned pairs found less clean pairs lost, as shares of all
+        chosen += int(np.argmax(np.round(gain[wanted : highest + 1], 6)))
+    return mixture.at(float(edges[chosen]), chosen)
+
+
+class _Mixture:
+    """The estimated parts of a corpus.
+
+    Attributes:
+        noise: the share of misaligned pairs.
+        noisy: the share of the misaligned pairs below each edge.
+        lost: the share of the clean pairs below each edge.
+    """
+
+    def __init__(
+        self, edges: Sequence[float], real: Sequence[int], repaired: Sequence[int], certain: int | None
+    ) -> None:
+        width = (edges[-1] - edges[0]) / (len(edges) - 1)
+        counts, shape = np.asarray(real, np.float64), np.asarray(repaired, np.float64)
+        misaligned = _Misaligned(_smoothed(shape, _SMOOTHED / width), sum(repaired) if certain is None else certain)
+        pairs, below = max(float(counts.sum()), 1.0), shares_below(counts)
+        middle = int(np.argmax(misaligned.below >= 0.5))
+        noise = min(below[middle] / misaligned.below[middle], 1.0)
+        end = min(int(np.searchsorted(below, noise + (1 - noise) * _TAIL)) + 1, len(counts))
+        end = max(end, _LEAST_FITTED_BINS)
+        tail = Tail(width * np.arange(1 - end, 1, dtype=np.float64), max((1 - noise) * pairs * _TAIL * width, 1e-9))
+        for _ in range(_ITERATIONS):
+            begin = min(int(np.searchsorted(misaligned.below, _BELOW_FIT)), end - _LEAST_FITTED_BINS)
+            noisy = noise * pairs * misaligned.density
+            tail.improve(counts[:end], noisy[:end], begin)
+            clean = tail.expected
+            rest = below[begin] - clean[:begin].sum() / pairs
+            noise = float(np.clip(rest / max(misaligned.below[begin], 1e-9), 0, 1))
+            noisy = noise * pairs * misaligned.density
+            noisy[:end] *= counts[:end] / (clean + noisy[:end] + 1e-12)
+            misaligned.refit(noisy)
+        lost = (below - noise * misaligned.below) / max(1 - noise, 1 / pairs)
+        lost[: end + 1] = _sums(clean) / max((1 - noise) * pairs, 1.0)
+        self.noise, self.noisy = noise, misaligned.below
+        self.lost = np.minimum(np.maximum.accumulate(lost), 1.0)  # never falls from one edge to the next
+
+    def at(self, score: float, place: int) -> AutoThreshold:
+        """Returns the estimates for a score and its place among the edges."""
+        noise, found, lost = (round(float(each), 6) for each in (self.noise, self.noisy[place], self.lost[place]))
+        return AutoThreshold(score, noise, found, lost)
+
+
+class _Misaligned:
+    """The distribution of the scores of misaligned pairs: the scores of re-paired pairs, moved and stretched.
+
+    Attributes:
+        density: the share of the pairs in each bin.
+        below: the share of the pairs below each edge.
+    """
+
+    def __init__(self, shape: Shares, certain: int) -> None:
+        self._places = np.arange(len(shape), dtype=np.float64)
+        self._shape = shape / max(float(shape.sum()), 1e-9)
+        self._mean, self._variance = self._moments(self._shape)
+        self._certain = certain
+        self.density, self.below = self._shape, shares_below(self._shape)
+
+    def refit(self, counts: Shares) -> None:
+        """Moves and stretches the distribution.
+
+        Args:
+            counts: misaligned pairs of the corpus in each bin, by estimate.
+        """
+        total = float(counts.sum()) + self._certain
+        if total <= 0:
+            return
+        mean, variance = self._moments(counts)
+        own, known = counts.sum() / total, self._certain / total
+        center = own * mean + known * self._mean
+        spread = own * (variance + (mean - center) ** 2) + known * (self._variance + (self._mean - center) ** 2)
+        stretched = np.sqrt(max(self._variance, 1e-9) / max(spread, 1e-9))
+        edges = np.arange(len(self._shape) + 1) - 0.5
+        at = (edges - center) * stretched + self._mean
+        self.below = np.interp(at, edges, shares_below(self._shape), left=0.0, right=1.0)
+        self.below[0], self.below[-1] = 0.0, 1.0
+        self.density = np.diff(self.below)
+
+    def _moments(self, counts: Shares) -> tuple[float, float]:
+        """Returns mean and variance of the bins of counts."""
+        total = max(float(counts.sum()), 1e-9)
+        mean = float((counts * self._places).sum()) / total
+        return mean, float((counts * (self._places - mean) ** 2).sum()) / total
+
+
+class Tail:
+    """The numbers of clean pairs in the lower bins: exp(a + b x + c x²), where c is not positive."""
+
+    def __init__(self, scores: Shares, highest: float) -> None:
+        self._terms = np.stack([np.ones_like(scores), scores, scores * scores], axis=1)
+        self._weights = np.array([np.log(highest), 1.0, 0.0])
+
+    @property
+    def expected(self) -> Shares:
+        """The expected number of clean pairs in each bin."""
+        expected: Shares = np.exp(np.clip(self._terms @ self._weights, -50, 50))
+        return expected
+
+    def improve(self, counts: Shares, noise: Shares, begin: int) -> None:
+        """Makes the likelihood of counts higher: one step of expectation maximization, and in it one of Newton.
+
+        Args:
+            counts: pairs in each bin.
+            noise: expected number of misaligned pairs in each bin.
+            begin: first of the bins that count.
+        """
+        clean = self.expected
+        clean_counts = counts * clean / (clean + noise + 1e-12)
+        terms, seen = self._terms[begin:], clean[begin:]
+        gradient = terms.T @ (clean_counts[begin:] - seen)
+        curvature = (terms.T * seen) @ terms + 1e-9 * np.eye(3)
+        step = _step(curvature, gradient)
+        if self._weights[2] + step[2] > 0:
+            step = np.append(_step(curvature[:2, :2], gradient[:2]), -self._weights[2])
+        self._weights = self._weights + step
+
+
+def _step(curvature: Shares, gradient: Shares) -> Shares:
+    solved = np.linalg.solve(curvature, gradient).astype(np.float64)
+    return np.clip(solved, -_LONGEST_STEP, _LONGEST_STEP)
+
+
+def _smoothed(shares: Shares, deviation: float) -> Shares:
+    """Returns shares smoothed by a Gaussian kernel; the first and the last bin get the shares beyond the ends."""
+    reach = int(4 * deviation)
+    kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / max(deviation, 1e-9)) ** 2)
+    wide = np.convolve(shares, kernel / kernel.sum())
+    inner: Shares = wide[reach : reach + len(shares)]
+    inner[0] += wide[:reach].sum()
+    inner[-1] += wide[reach + len(shares) :].sum()
+    return inner
+
+
+def shares_below(counts: Shares) -> Shares:
+    """Returns the share of the counts below each edge."""
+    sums = _sums(counts)
+    return sums / max(float(sums[-1]), 1e-9)
+
+
+def _sums(counts: Shares) -> Shares:
+    return np.concatenate([[0.0], np.cumsum(counts)])
+
+
+def _last(true: npt.NDArray[np.bool_]) -> int:
+    """Returns the number of values up to the last true one of a falling sequence. The first is true."""
+    return int(np.flatnonzero(true)[-1])

@@ -20,8 +20,7 @@ import numpy.typing as npt
 from nmt_prep.align.model import Model, check_known
 from nmt_prep.align.vocabulary import Integers
 from nmt_prep.artefacts import atomic_write, writing
-from nmt_prep.cleaning.corpus_rules.threshold import AutoThreshold
-from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES, TRANSLATION, TranslationOptions
+from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES, TRANSLATION, AutoThreshold, TranslationOptions
 from nmt_prep.cleaning.counts import CleanCounts
 from nmt_prep.cleaning.dedup.records import keys_of
 from nmt_prep.cleaning.rule import Values

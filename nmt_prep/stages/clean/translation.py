@@ -11,8 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nmt_prep.align.model import shared_model
-from nmt_prep.cleaning.corpus_rules.threshold import THRESHOLD_VERSION, auto_threshold
-from nmt_prep.cleaning.corpus_rules.translation import TRANSLATION, TranslationOptions
+from nmt_prep.cleaning.corpus_rules.translation import (
+    THRESHOLD_VERSION,
+    TRANSLATION,
+    TranslationOptions,
+    auto_threshold,
+)
 from nmt_prep.cleaning.rule import checked_options
 from nmt_prep.config import Config
 from nmt_prep.engines import Tick

@@ -7,8 +7,8 @@ import pytest
 
 from nmt_prep.cleaning.adequacy import files
 from nmt_prep.cleaning.adequacy.classifier import Classifier
-from nmt_prep.cleaning.adequacy.defects import KINDS
 from nmt_prep.cleaning.adequacy.learning import defective_values, learn
+from nmt_prep.cleaning.adequacy.pairs import KINDS
 from nmt_prep.errors import AlignmentModelError
 from tests.align.corpus import column
 from tests.cleaning.adequacy.corpus import PAIRS, corpus, learned, line, model

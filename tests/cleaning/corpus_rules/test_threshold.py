@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nmt_prep.cleaning.corpus_rules.threshold import auto_threshold
+from nmt_prep.cleaning.corpus_rules.translation import auto_threshold
 
 EDGES = (0.0, 1.0, 2.0, 3.0, 4.0, 5.0)
 

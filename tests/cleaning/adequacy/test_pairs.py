@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_prep.cleaning.adequacy.defects import KINDS, Draws, defective, exchanged, good, joined
-from nmt_prep.cleaning.adequacy.words import MarkedPairs, Words
+from nmt_prep.cleaning.adequacy.pairs import KINDS, Draws, MarkedPairs, Words, defective, exchanged, good, joined
 
 WORD, STOP, QUOTE = 1 << 4, 2 | 1 << 4, 7 | 1 << 4
 

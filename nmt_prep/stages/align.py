@@ -242,19 +242,19 @@ class Align(Stage[AlignOutput, Aligned]):
     def work(self, job: Job) -> Rounds[Aligned]:
         settings = section_of(job.config)
         parts = {split: listed for split, listed in pair_files(job).items() if split in aligned_splits(job.config)}
-        one_sided = {
-            (split, corpus.name) for split in parts for corpus in job.config.splits[split] if corpus.role != "parallel"
-        }
         stored = {split: [part for part in listed if not part.reversed] for split, listed in parts.items()}
         pair_of = {
-            (split, corpus.name): str(corpus.pair or "") for split in parts for corpus in job.config.splits[split]
+            (split, corpus.name): str(corpus.pair or "")
+            for split in parts
+            for corpus in job.config.splits[split]
+            if corpus.role == "parallel"
         }
         models: dict[str, Path | None] = dict.fromkeys(pair_of.values(), _given(job.config))
         if settings.learns:
             texts: dict[str, list[PairFile]] = {pair: [] for pair in models}
             for split, listed in stored.items():
                 for part in listed:
-                    if (split, part.corpus) not in one_sided:
+                    if (split, part.corpus) in pair_of:
                         texts[pair_of[split, part.corpus]].append(replace(part, corpus=f"{split}.{part.corpus}"))
             models = yield from _learned(job, settings, texts, models)
         tasks = {
@@ -262,7 +262,7 @@ class Align(Stage[AlignOutput, Aligned]):
                 LinkTask(
                     f"links-{split}-{part.path.stem}",
                     part.path,
-                    None if (split, part.corpus) in one_sided else models[pair_of[split, part.corpus]],
+                    models[pair_of[split, part.corpus]] if (split, part.corpus) in pair_of else None,
                     not settings.learns,
                     settings.symmetrize,
                     job.directory / split / f"{part.path.stem}.parquet",

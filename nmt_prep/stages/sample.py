@@ -351,20 +351,17 @@ def affordable(batches: Iterator[pa.Array], budget: int, unit: Unit = "character
 
 def sampled_lines(
     files: Sequence[Path], stride: int, budget: int, steps: Mapping[Path, StepRange] = MappingProxyType({})
-) -> Iterator[tuple[memoryview, int]]:
-    r"""Yields every n-th line of UTF-8 files, stripped, until the lines use up a budget of characters.
+) -> Iterator[Text]:
+    """Yields every n-th line of UTF-8 files, stripped, until the lines use up a budget of characters.
 
     Takes the lines ``stride``, ``2 * stride`` and so on, counted from 1 through all files. Byte order marks are
-    removed. Lines that are not taken are not checked.
+    removed. Lines that are not taken are not checked. The next step overwrites the bytes of the lines.
 
     Args:
         files: the files, in order.
         stride: n, 1 or more.
         budget: characters, 1 or more; the line that uses up the budget is taken too.
         steps: all steps of a file, for files whose bytes are to be checked.
-
-    Yields:
-        Lines, each followed by ``\n``, and their number. The next step overwrites the bytes of the lines.
 
     Raises:
         CorpusError: a file cannot be read, has changed, or is no longer UTF-8.

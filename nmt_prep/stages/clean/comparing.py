@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from nmt_prep.cleaning.dedup import spill
 from nmt_prep.cleaning.dedup.drops import ClusterSizes
-from nmt_prep.cleaning.dedup.records import Comparison
+from nmt_prep.cleaning.dedup.records import Comparison, KeyKind
 from nmt_prep.cleaning.dedup.spill import MOST_BITS, Corpora, range_bits
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.errors import CleaningError
@@ -131,6 +131,21 @@ class NearFound:
     numbers: NearDuplicates
 
 
+@dataclass(frozen=True)
+class Duplicates:
+    """The duplicates of a split.
+
+    Attributes:
+        clusters: number of clusters by size, for ``exact`` or ``normalized``, and for ``near``. A cluster is a pair
+            together with the pairs that were dropped in favour of it. Sizes above 8 are in bins, which begin at 9, 17,
+            33 and so on.
+        near: the near duplicates; None if they are not searched for.
+    """
+
+    clusters: dict[str, ClusterSizes]
+    near: NearDuplicates | None
+
+
 @dataclass
 class ComparedSplit:
     """A split whose pairs are compared with one another.
@@ -161,6 +176,12 @@ class ComparedSplit:
     def pairs(self) -> int:
         """Number of pairs that are left."""
         return sum(part.file.pairs for part in self.parts)
+
+    def duplicates(self, kind: KeyKind) -> Duplicates:
+        """Returns its duplicates, given the kind of keys that pairs are compared by."""
+        if self.near is None:
+            return Duplicates({kind: self.clusters}, None)
+        return Duplicates({kind: self.clusters, "near": self.near.clusters}, self.near.numbers)
 
     def compared(self, comparison: Comparison) -> list[ComparedPart]:
         """Returns the parts to compare. Limits do not apply to monolingual corpora."""

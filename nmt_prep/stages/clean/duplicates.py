@@ -33,7 +33,7 @@ from nmt_prep.cleaning.dedup.drops import (
     write_marks,
 )
 from nmt_prep.cleaning.dedup.near import Signatures
-from nmt_prep.cleaning.dedup.records import Compared, Comparison, KeyKind, comparisons_of, parts_of, places_of, rows_of
+from nmt_prep.cleaning.dedup.records import Compared, Comparison, comparisons_of, parts_of, places_of, rows_of
 from nmt_prep.cleaning.dedup.repeated import with_repeated
 from nmt_prep.cleaning.dedup.spill import Corpora, SpilledRange, decide_range, range_bytes
 from nmt_prep.cleaning.presets import effective_dedup
@@ -48,7 +48,6 @@ from nmt_prep.stages.clean.comparing import (
     PLAN,
     ComparedPart,
     ComparedSplit,
-    NearDuplicates,
     PlanTask,
     Ranges,
 )
@@ -376,33 +375,3 @@ def _mark(which: Round[MarkTask, int], comparison: str, splits: Sequence[Compare
         for part in split.parts
     ]
     yield from which.run(tasks, len(tasks))
-
-
-@dataclass(frozen=True)
-class Duplicates:
-    """The duplicates of a split.
-
-    Attributes:
-        clusters: number of clusters by size, for ``exact`` or ``normalized``, and for ``near``. A cluster is a pair
-            together with the pairs that were dropped in favour of it. Sizes above 8 are in bins, which begin at 9, 17,
-            33 and so on.
-        near: the near duplicates; None if they are not searched for.
-    """
-
-    clusters: dict[str, ClusterSizes]
-    near: NearDuplicates | None
-
-
-def observed_duplicates(splits: Sequence[ComparedSplit], kind: KeyKind) -> dict[str, Duplicates]:
-    """Returns the duplicates by split, given the kind of keys that pairs are compared by."""
-    observed = {}
-    for split in splits:
-        if split.overlap is None:
-            continue
-        clusters: dict[str, ClusterSizes] = {kind: split.clusters}
-        near = None
-        if split.near is not None:
-            clusters["near"] = split.near.clusters
-            near = split.near.numbers
-        observed[split.name] = Duplicates(clusters, near)
-    return observed

@@ -26,7 +26,7 @@ from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
-from nmt_prep.stages.clean.comparing import PLAN, ComparedSplit, Overlap
+from nmt_prep.stages.clean.comparing import PLAN, ComparedSplit, Duplicates, Overlap
 from nmt_prep.stages.clean.corpora import (
     CorpusWork,
     LearnedFacts,
@@ -38,10 +38,8 @@ from nmt_prep.stages.clean.corpora import (
 from nmt_prep.stages.clean.duplicates import (
     DEDUP_ROUNDS,
     DROP,
-    Duplicates,
     dedup_rounds,
     deduplicate,
-    observed_duplicates,
     plan_splits,
 )
 from nmt_prep.stages.clean.health import HEALTH_ROUNDS, look_again, mended
@@ -312,6 +310,7 @@ def _observed(job: Job, made: Cleaned) -> CleanObserved:
     leaks = leaks_of(made.corpora)
     losses = loss_warnings(made.corpora, made.explained)
     warnings = (*left_out(job, made.corpora), *losses, *leak_warnings(leaks), *made.remaining)
+    keys = effective_dedup(section_of(job.config)).keys
     return CleanObserved(
         warnings,
         _by_split(made.corpora, lambda work: work.facts.get("translation")),
@@ -319,7 +318,7 @@ def _observed(job: Job, made: Cleaned) -> CleanObserved:
         leaks,
         _by_split(made.corpora, lambda work: work.notes),
         _by_split(made.corpora, lambda work: _rule_facts(build_cleaner(job.config, work.corpus), work)),
-        observed_duplicates(made.deduplicated, effective_dedup(section_of(job.config)).keys),
+        {split.name: split.duplicates(keys) for split in made.deduplicated if split.overlap is not None},
         mended(job, made.remaining),
     )
 

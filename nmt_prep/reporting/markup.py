@@ -67,11 +67,11 @@ def join(content: Content) -> Markup:
     return Markup("".join(map(join, content)))
 
 
-def corpus_text(text: str, language: str, *, tag: str = "td", class_: str | None = None) -> Markup:
-    """Returns an element with text of a corpus, and the language and direction of the text; a long text is cut."""
+def corpus_text(text: str, language: str) -> Markup:
+    """Returns a cell with text of a corpus, and the language and direction of the text; a long text is cut."""
     if len(text) > _LONGEST:
         text = f"{text[:_LONGEST]} …"
-    return el(tag, text, lang=language, dir="auto", class_=class_)
+    return el("td", text, lang=language, dir="auto")
 
 
 def table(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from nmt_prep.align.links import LexicalCounts, Links, pharaoh_text, piece_links, pieces_of, write_shortlist
@@ -123,19 +124,17 @@ def _count(counts: LexicalCounts, text: pa.RecordBatch, links: Links, tokenizers
         rows.append(encoded)
         fits &= whole
     linked = piece_links(links, (words[0], words[1]), (places[0], places[1]))
-    counts.add(_chosen(linked, fits), *(_rows(side, fits) for side in rows))
+    chosen = Links(*_kept(linked.links, linked.offsets, fits), 0)
+    counts.add(chosen, *(Ragged(*_kept(side.values, side.offsets, fits)) for side in rows))
     return int((~fits).sum())
 
 
-def _chosen(links: Links, kept: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Links:
-    lengths = np.diff(links.offsets)
-    offsets = np.concatenate([[0], np.cumsum(lengths[kept])]).astype(np.int64)
-    return Links(links.links[np.repeat(kept, lengths)], offsets, 0)
-
-
-def _rows(rows: Ragged, kept: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Ragged:
-    offsets = np.concatenate([[0], np.cumsum(rows.lengths[kept])]).astype(np.int64)
-    return Ragged(rows.values[np.repeat(kept, rows.lengths)], offsets)
+def _kept(
+    values: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64], kept: npt.NDArray[np.bool_]
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    """Returns values and offsets of the rows that are kept."""
+    lengths = np.diff(offsets)
+    return values[np.repeat(kept, lengths)], np.append(0, np.cumsum(lengths[kept]))
 
 
 def _aligned(outputs: Outputs, split: str, hint: str) -> tuple[AlignedPart, ...]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -232,9 +232,9 @@ class Rule(ABC, Generic[O]):
     :data:`NOT_FOUND`. A rule without columns does not apply to its corpus.
 
     Attributes:
-        name: the name of the rule.
-        key: the key below ``rules`` in the config: the name, or the name and a label. Counts and rejects use it.
-        options: the type of the options, validated from the YAML below the key.
+        key: the key below ``rules`` in the config: the name of its module, or this and a label. Counts and rejects use
+            it.
+        options: the type of the options, validated from the YAML below the key: the type parameter of the class.
         compares: true if the rule compares the sides; corpora of one side are then cleaned without it.
         edges: edges of the histogram of the values, ascending, first and last edge included. Values outside are counted
             in the first or last bin.
@@ -244,7 +244,6 @@ class Rule(ABC, Generic[O]):
         files: local files whose content the values depend on, by their names in the config.
     """
 
-    name: ClassVar[str]
     options: ClassVar[type[Section]]
     compares: ClassVar[bool] = False
     edges: tuple[float, ...]
@@ -253,6 +252,13 @@ class Rule(ABC, Generic[O]):
     scores: tuple[str, ...] = ()
     files: Mapping[str, Path] = MappingProxyType({})
     key: str
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for base in vars(cls).get("__orig_bases__", ()):
+            for kind in get_args(base):
+                if not isinstance(kind, TypeVar):
+                    cls.options = kind
 
     @abstractmethod
     def __init__(self, options: O, context: Context) -> None:

@@ -127,7 +127,7 @@ def test_without_rules_all_pairs_are_kept(tmp_path: Path) -> None:
 
 def test_corpora_of_one_side_are_cleaned_by_the_rules_of_one_side(tmp_path: Path) -> None:
     made = cleaner(tmp_path, OWN, sides=("target",))
-    assert [rule.name for rule in made.rules] == ["length"]
+    assert [rule.key for rule in made.rules] == ["length"]
     judged = clean(made, ("<mono>", "a b c"), ("<mono>", "a"), ("", "a"))
     assert judged.reasons.tolist() == [1, -1, -1]
     assert list(judged.text) == ["target"]

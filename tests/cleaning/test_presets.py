@@ -18,7 +18,7 @@ from nmt_prep.config import CleanSettings, DedupSettings, Languages
 def test_rules_of_all_presets_can_be_built(preset: Preset, languages: tuple[str, str]) -> None:
     specs = {name: spec for name, spec in PRESETS[preset].items() if name not in ("language", *CORPUS_RULES)}
     context = Context(Languages(source=languages[0], target=languages[1]), ("source", "target"), Path())
-    assert [rule.name for rule in make_rules(specs, context)] == list(specs)
+    assert [rule.key for rule in make_rules(specs, context)] == list(specs)
 
 
 def test_presets_with_rules_that_learn() -> None:

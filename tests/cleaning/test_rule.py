@@ -97,13 +97,13 @@ def test_all_problems_are_listed() -> None:
 
 def test_rules_that_are_off_are_left_out() -> None:
     rules = make_rules({"html": True, "length": False, "copy": "off", "noise": None}, CONTEXT)
-    assert [rule.name for rule in rules] == ["html", "noise"]
+    assert [rule.key for rule in rules] == ["html", "noise"]
 
 
 def test_rules_that_compare_need_both_sides() -> None:
     one = Context(Languages(source="en", target="de"), ("target",), Path())
     rules = make_rules({"length": True, "copy": True, "brackets": True}, one)
-    assert [(rule.name, rule.columns) for rule in rules] == [("length", ("target",)), ("brackets", ("target",))]
+    assert [(rule.key, rule.columns) for rule in rules] == [("length", ("target",)), ("brackets", ("target",))]
 
 
 def needs_more(rule: type[Rule[Any]]) -> bool:

@@ -22,8 +22,9 @@ class _Rules(Mapping[str, type[Rule[Any]]]):
     def __getitem__(self, name: str) -> type[Rule[Any]]:
         if name not in self._names:
             raise KeyError(name)
-        members = vars(import_module(f"{__name__}.{name}")).values()
-        (rule,) = (kind for kind in members if isinstance(kind, type) and vars(kind).get("name") == name)
+        module = import_module(f"{__name__}.{name}")
+        kinds = (kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, Rule))
+        (rule,) = (kind for kind in kinds if kind.__module__ == module.__name__)
         return rule
 
     def __iter__(self) -> Iterator[str]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from nmt_prep.cleaning.adequacy.files import shared_classifier
-from nmt_prep.cleaning.corpus_rules.adequacy import ADEQUACY, AdequacyOptions
+from nmt_prep.cleaning.corpus_rules.adequacy import AdequacyOptions
 from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES
 from nmt_prep.cleaning.rule import Context, PairRule, Pairs, Values
 
@@ -21,8 +21,6 @@ from nmt_prep.cleaning.rule import Context, PairRule, Pairs, Values
 class AdequacyRule(PairRule[AdequacyOptions]):
     """Judges pairs by a given model, for streams."""
 
-    name = ADEQUACY
-    options = AdequacyOptions
     edges = SCORE_EDGES
 
     def __init__(self, options: AdequacyOptions, context: Context) -> None:

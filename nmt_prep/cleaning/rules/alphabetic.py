@@ -35,8 +35,6 @@ class AlphabeticOptions(Section):
 class AlphabeticRule(SideRule[AlphabeticOptions]):
     """The share of letters of each side."""
 
-    name = "alphabetic"
-    options = AlphabeticOptions
     edges = SHARES
 
     def line_values(self, pairs: Pairs, side: Side) -> Values:

@@ -31,8 +31,6 @@ class AverageWordLengthOptions(Section):
 class AverageWordLengthRule(SideRule[AverageWordLengthOptions]):
     """The average length of a word of each side."""
 
-    name = "average_word_length"
-    options = AverageWordLengthOptions
     edges = (0, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 5.5, 6, 7, 8, 9, 10, 12, 15, 20, 30, 50)
 
     def line_values(self, pairs: Pairs, side: Side) -> Values:

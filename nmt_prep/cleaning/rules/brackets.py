@@ -26,8 +26,6 @@ class BracketsOptions(Section):
 class BracketsRule(Rule[BracketsOptions]):
     """The unbalanced brackets of a pair, or of a line."""
 
-    name = "brackets"
-    options = BracketsOptions
     edges = (0, 1, 2, 3, 4, 5, 10, 20, 50)
 
     def __init__(self, options: BracketsOptions, context: Context) -> None:

@@ -44,8 +44,6 @@ class CopyOptions(Section):
 class CopyRule(PairRule[CopyOptions]):
     """The similarity of the sides."""
 
-    name = "copy"
-    options = CopyOptions
     edges = SHARES
     below = True
 

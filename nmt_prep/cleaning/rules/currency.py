@@ -28,8 +28,6 @@ class CurrencyOptions(Section):
 class CurrencyRule(PairRule[CurrencyOptions]):
     """The similarity of the currencies of the sides."""
 
-    name = "currency"
-    options = CurrencyOptions
     edges = SHARES
 
     def pair_values(self, pairs: Pairs) -> Values:

@@ -37,8 +37,6 @@ _ENTITY = re.compile("&(#[0-9]{1,7};|#[xX][0-9A-Fa-f]{1,6};|[A-Za-z][A-Za-z0-9]{
 class HtmlRule(SideRule[HtmlOptions]):
     """Tags and entities in either side."""
 
-    name = "html"
-    options = HtmlOptions
     edges = YES_OR_NO
 
     def line_values(self, pairs: Pairs, side: Side) -> Values:

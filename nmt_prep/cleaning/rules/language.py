@@ -71,8 +71,6 @@ class LanguageOptions(Section):
 class LanguageRule(SideRule[LanguageOptions]):
     """Compares the expected language of each side with its rivals, by their probabilities."""
 
-    name = "language"
-    options = LanguageOptions
     edges = tuple(round(number / 10, 1) for number in range(-10, 11))
 
     def __init__(self, options: LanguageOptions, context: Context) -> None:

@@ -29,8 +29,6 @@ class LengthOptions(Section):
 class LengthRule(SideRule[LengthOptions]):
     """The length of each side."""
 
-    name = "length"
-    options = LengthOptions
     edges = LENGTHS
 
     def line_values(self, pairs: Pairs, side: Side) -> Values:

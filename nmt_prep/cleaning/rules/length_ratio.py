@@ -49,8 +49,6 @@ class LengthRatioOptions(Section):
 class LengthRatioRule(PairRule[LengthRatioOptions]):
     """The ratio of the lengths of the sides."""
 
-    name = "length_ratio"
-    options = LengthRatioOptions
     edges = (0, 0.2, 0.4, 0.6, 0.8, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.8, 2, 2.25, 2.5, 3, 3.5, 4, 5, 6, 8, 10, 15, 20)
 
     def __init__(self, options: LengthRatioOptions, context: Context) -> None:

@@ -33,8 +33,6 @@ class LongestWordOptions(Section):
 class LongestWordRule(SideRule[LongestWordOptions]):
     """The longest word of each side."""
 
-    name = "longest_word"
-    options = LongestWordOptions
     edges = (0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 25, 30, 35, 40, 50, 60, 80, 100, 150, 200, 500, 1000)
     below = True
 

@@ -52,8 +52,6 @@ class NoiseOptions(Section):
 class NoiseRule(SideRule[NoiseOptions]):
     """The kinds of noise of each side."""
 
-    name = "noise"
-    options = NoiseOptions
     edges = (0, 1, 2, 3, 4, 5, 6)
 
     def line_values(self, pairs: Pairs, side: Side) -> Values:

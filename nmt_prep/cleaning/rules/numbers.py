@@ -37,8 +37,6 @@ class NumbersOptions(Section):
 class NumbersRule(PairRule[NumbersOptions]):
     """The similarity of the numbers of the sides."""
 
-    name = "numbers"
-    options = NumbersOptions
     edges = SHARES
 
     def pair_values(self, pairs: Pairs) -> Values:

@@ -24,8 +24,6 @@ class NumeralsOptions(Section):
 class NumeralsRule(PairRule[NumeralsOptions]):
     """The similarity of the digits of the sides."""
 
-    name = "numerals"
-    options = NumeralsOptions
     edges = SHARES
 
     def pair_values(self, pairs: Pairs) -> Values:

@@ -23,8 +23,6 @@ class OnlyDigitsOptions(Section):
 class OnlyDigitsRule(SideRule[OnlyDigitsOptions]):
     """The share of numbers of each side."""
 
-    name = "only_digits"
-    options = OnlyDigitsOptions
     edges = SHARES
     below = True
 

@@ -23,8 +23,6 @@ class OnlySymbolsOptions(Section):
 class OnlySymbolsRule(SideRule[OnlySymbolsOptions]):
     """The share of letters and numbers of each side."""
 
-    name = "only_symbols"
-    options = OnlySymbolsOptions
     edges = SHARES
 
     def line_values(self, pairs: Pairs, side: Side) -> Values:

@@ -56,8 +56,6 @@ class ProgramOptions(OwnBounds):
 class ProgramRule(Rule[ProgramOptions]):
     """An external program."""
 
-    name = "program"
-    options = ProgramOptions
     columns = ("pair",)
 
     def __init__(self, options: ProgramOptions, context: Context) -> None:

@@ -57,9 +57,6 @@ class PythonOptions(OwnBounds):
 class PythonRule(Rule[PythonOptions]):
     """A custom Python function."""
 
-    name = "python"
-    options = PythonOptions
-
     def __init__(self, options: PythonOptions, context: Context) -> None:
         self._name = options.function
         self._numbers = options.numbers

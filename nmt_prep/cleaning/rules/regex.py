@@ -69,8 +69,6 @@ class RegexOptions(Section):
 class RegexRule(Rule[RegexOptions]):
     """Matches of patterns."""
 
-    name = "regex"
-    options = RegexOptions
     edges = YES_OR_NO
 
     def __init__(self, options: RegexOptions, context: Context) -> None:

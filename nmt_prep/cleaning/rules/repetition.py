@@ -38,8 +38,6 @@ class RepetitionOptions(Section):
 class RepetitionRule(SideRule[RepetitionOptions]):
     """The repetitions of each side."""
 
-    name = "repetition"
-    options = RepetitionOptions
     edges = (0, 1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 50, 100)
 
     def __init__(self, options: RepetitionOptions, context: Context) -> None:

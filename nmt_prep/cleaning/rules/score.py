@@ -45,9 +45,6 @@ class ScoreOptions(Section):
 class ScoreRule(Rule[ScoreOptions]):
     """Scores that come with a corpus."""
 
-    name = "score"
-    options = ScoreOptions
-
     def __init__(self, options: ScoreOptions, context: Context) -> None:
         self.scores = tuple(options.limits)
         self.columns = self.scores

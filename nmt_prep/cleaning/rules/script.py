@@ -31,8 +31,6 @@ class ScriptOptions(Section):
 class ScriptRule(SideRule[ScriptOptions]):
     """The share of letters of the right script, of each side."""
 
-    name = "script"
-    options = ScriptOptions
     edges = SHARES
 
     def __init__(self, options: ScriptOptions, context: Context) -> None:

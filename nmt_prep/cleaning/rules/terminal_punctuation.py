@@ -23,8 +23,6 @@ class TerminalPunctuationOptions(Section):
 class TerminalPunctuationRule(PairRule[TerminalPunctuationOptions]):
     """The penalty for terminal punctuation marks."""
 
-    name = "terminal_punctuation"
-    options = TerminalPunctuationOptions
     edges = (-5, -4, -3.5, -3, -2.75, -2.5, -2.25, -2, -1.75, -1.5, -1.25, -1, -0.75, -0.5, -0.25, 0.25)
 
     def pair_values(self, pairs: Pairs) -> Values:

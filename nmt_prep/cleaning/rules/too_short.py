@@ -25,8 +25,6 @@ class TooShortOptions(Section):
 class TooShortRule(SideRule[TooShortOptions]):
     """The least length of each side."""
 
-    name = "too_short"
-    options = TooShortOptions
     edges = LENGTHS
 
     def line_values(self, pairs: Pairs, side: Side) -> Values:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from nmt_prep.cleaning.corpus_rules.top import TOP, TopOptions
+from nmt_prep.cleaning.corpus_rules.top import TopOptions
 from nmt_prep.cleaning.rule import Context, PairRule, Pairs, Values
 
 
 class TopRule(PairRule[TopOptions]):
     """The rule in a stream of pairs, where it cannot be applied."""
-
-    name = TOP
-    options = TopOptions
 
     def __init__(self, options: TopOptions, context: Context) -> None:
         raise ValueError("needs the whole corpus, which a stream does not have; remove it")

@@ -15,15 +15,13 @@ from __future__ import annotations
 import numpy as np
 
 from nmt_prep.align.model import shared_model
-from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES, TRANSLATION, TranslationOptions
+from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES, TranslationOptions
 from nmt_prep.cleaning.rule import Context, PairRule, Pairs, Values
 
 
 class TranslationRule(PairRule[TranslationOptions]):
     """Scores pairs by a given model, for streams."""
 
-    name = TRANSLATION
-    options = TranslationOptions
     edges = SCORE_EDGES
 
     def __init__(self, options: TranslationOptions, context: Context) -> None:

@@ -32,8 +32,6 @@ class TruncatedOptions(Section):
 class TruncatedRule(PairRule[TruncatedOptions]):
     """The ratio of the lengths, if one side breaks off."""
 
-    name = "truncated"
-    options = TruncatedOptions
     edges = (0, 1, 1.2, 1.4, 1.6, 1.8, 2, 2.25, 2.5, 3, 3.5, 4, 5, 6, 8, 10, 15, 20)
     below = True
 

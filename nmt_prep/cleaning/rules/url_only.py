@@ -28,8 +28,6 @@ class UrlOnlyOptions(Section):
 class UrlOnlyRule(SideRule[UrlOnlyOptions]):
     """The share of addresses of each side."""
 
-    name = "url_only"
-    options = UrlOnlyOptions
     edges = SHARES
     below = True
 

@@ -23,8 +23,6 @@ class UrlsOptions(Section):
 class UrlsRule(PairRule[UrlsOptions]):
     """The similarity of the URLs of the sides."""
 
-    name = "urls"
-    options = UrlsOptions
     edges = SHARES
 
     def pair_values(self, pairs: Pairs) -> Values:

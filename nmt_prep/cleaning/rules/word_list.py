@@ -36,8 +36,6 @@ class WordListOptions(Section):
 class WordListRule(PairRule[WordListOptions]):
     """The difference between the numbers of words of the lists."""
 
-    name = "word_list"
-    options = WordListOptions
     edges = (0, 1, 2, 3, 4, 5, 10, 20)
 
     def __init__(self, options: WordListOptions, context: Context) -> None:

@@ -91,7 +91,7 @@ class TaskNotes:
                 result = parse_json_as(pending.round.result, parse_json(note.read_bytes()))
             except ValueError:  # from an older version of this stage, or damaged: run the task again
                 continue
-            made = () if pending.round.made is None else pending.round.made(task, result)
+            made = pending.round.files(task, result)
             if all(path.exists() for path in made) and not (check and pending.valid and not pending.valid(result)):
                 results[task.key] = result
         return results

@@ -31,7 +31,8 @@ class Round(Generic[T, R]):
             is a callback for progress in ``unit``; if ``here`` is set, it is the round's meter.
         result: the type of the results, a dataclass or a plain type that can be stored as JSON.
         unit: unit of the progress that tasks report.
-        made: returns the files that a task wrote. If one is missing, the task is run again.
+        made: returns the files that a task wrote, by default its ``output`` if it has one. If one is missing, the task
+            is run again.
         here: True if the tasks run one after another in the calling thread, with any engine, and cannot be shared.
         by_all: True if each process that needs the results runs the tasks itself unless their results are noted; they
             must be quick and idempotent. If ``valid`` is not given, they must be pure functions of the task; of several
@@ -69,6 +70,12 @@ class Round(Generic[T, R]):
         """Yields the tasks of several groups to the driver, and returns the results of each group; see :meth:`run`."""
         results = iter((yield from self.run((task for tasks in groups.values() for task in tasks), total)))
         return {name: [next(results) for _ in tasks] for name, tasks in groups.items()}
+
+    def files(self, task: T, result: R) -> Iterable[Path]:
+        """Returns the files that a task wrote."""
+        if self.made is not None:
+            return self.made(task, result)
+        return [task.output] if hasattr(task, "output") else []
 
     @property
     def shareable(self) -> bool:

@@ -180,7 +180,7 @@ def links_of(batch: pa.RecordBatch) -> Links:
 
 
 SAMPLE, LEARN = SampleRounds("align"), LearningRounds("align", SETTINGS)
-LINK = Round("align", link_part, Linked, made=lambda task, _: [task.output], words="linking words")
+LINK = Round("align", link_part, Linked, words="linking words")
 
 
 Aligned: TypeAlias = "tuple[dict[str, list[tuple[PairFile, LinkTask, Linked]]], dict[str, Path | None]]"

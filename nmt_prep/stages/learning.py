@@ -169,10 +169,6 @@ def update_model(task: UpdateTask, tick: Tick) -> int:
     return model.rounds_done
 
 
-def _output(task: StartTask | CountTask | UpdateTask, _: int) -> list[Path]:
-    return [task.output]
-
-
 class LearningRounds:
     """The rounds that learn models, named after the stage's purpose."""
 
@@ -180,13 +176,13 @@ class LearningRounds:
         self._prefix = prefix
         self._settings = settings
         words = "beginning to learn alignment"
-        self._start = Round(f"{prefix}-start", start_model, int, unit="models", made=_output, words=words)
+        self._start = Round(f"{prefix}-start", start_model, int, unit="models", words=words)
         self._passes: dict[str, tuple[Round[CountTask, int], Round[UpdateTask, int]]] = {}
         for number, name in enumerate(rounds(settings), 1):
             words = f"learning alignment, pass {number}"
             self._passes[name] = (
-                Round(f"{prefix}-{name}", count_shard, int, made=_output, words=words),
-                Round(f"{prefix}-{name}-model", update_model, int, unit="files", made=_output, words=words),
+                Round(f"{prefix}-{name}", count_shard, int, words=words),
+                Round(f"{prefix}-{name}-model", update_model, int, unit="files", words=words),
             )
         self.rounds: tuple[Round[Any, int], ...] = sum(self._passes.values(), (self._start,))
 

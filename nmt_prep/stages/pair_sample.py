@@ -177,7 +177,7 @@ class SampleRounds:
         self._prefix = prefix
         choosing, shuffling = "choosing pairs to learn from", "shuffling pairs to learn from"
         self._select = Round(f"{prefix}-select", select_pairs, Selected, made=_selected_file, words=choosing)
-        self._join = Round(f"{prefix}-shards", join_shard, int, made=lambda task, _: [task.output], words=shuffling)
+        self._join = Round(f"{prefix}-shards", join_shard, int, words=shuffling)
         self.rounds: tuple[Round[Any, Any], ...] = (self._select, self._join)
 
     def draw(

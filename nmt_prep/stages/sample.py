@@ -172,9 +172,7 @@ def sample_corpus(task: SampleTask, tick: Tick) -> SampleSize:
     return SampleSize(lines, size)
 
 
-SAMPLE = Round(
-    "sample", sample_corpus, SampleSize, unit="lines", made=lambda task, _: [task.output], words="sampling lines"
-)
+SAMPLE = Round("sample", sample_corpus, SampleSize, unit="lines", words="sampling lines")
 
 
 @dataclass(frozen=True)

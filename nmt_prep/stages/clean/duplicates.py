@@ -178,19 +178,12 @@ class Step:
     @classmethod
     def of(cls, name: str, reason: str, words: str) -> Step:
         """Returns a step: the name of its rounds, the reason for dropping pairs, and the texts that it compares."""
-        made = Round(name, decide, Decided, made=lambda task, _: [task.output], words=f"comparing {words}")
+        made = Round(name, decide, Decided, words=f"comparing {words}")
         return cls(reason, made, _mark_round(name, words))
 
 
 def _mark_round(name: str, words: str) -> Round[MarkTask, int]:
-    return Round(
-        f"{name}-dropped",
-        mark_part,
-        int,
-        unit="parts",
-        made=lambda task, _: [task.output],
-        words=f"marking equal {words}",
-    )
+    return Round(f"{name}-dropped", mark_part, int, unit="parts", words=f"marking equal {words}")
 
 
 STEPS: Mapping[Compared, Step] = {

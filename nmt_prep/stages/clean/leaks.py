@@ -118,7 +118,6 @@ SEGMENTS = Round(
     gather_segments,
     GatheredSegments,
     unit="segments",
-    made=lambda task, _: [task.output],
     words="gathering evaluation sets",
 )
 

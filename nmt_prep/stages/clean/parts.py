@@ -305,6 +305,4 @@ def sample_rejects(task: RejectsTask, tick: Tick) -> PairFile:
     return written
 
 
-REJECTS = Round(
-    "clean-rejects", sample_rejects, PairFile, made=lambda task, _: [task.output], words="sampling dropped pairs"
-)
+REJECTS = Round("clean-rejects", sample_rejects, PairFile, words="sampling dropped pairs")

@@ -70,9 +70,7 @@ def _repaired_files(task: RepairTask, result: Repaired) -> list[Path]:
 SAMPLE, LEARN = SampleRounds(TRANSLATION), LearningRounds(TRANSLATION, SCORE_SETTINGS)
 REPAIR = Round("translation-repair", exchange_targets, Repaired, made=_repaired_files, words="exchanging targets")
 NULL = Round("translation-repaired", score_repaired, NullScores, words="scoring exchanged targets")
-SCORE = Round(
-    "translation-scores", score_part, Scored, made=lambda task, _: [task.output], words="scoring translations"
-)
+SCORE = Round("translation-scores", score_part, Scored, words="scoring translations")
 DROP = part_round("translation", drop_below, "dropping misaligned pairs")
 
 

@@ -271,10 +271,8 @@ def _group(path: Path, number: int) -> pa.Table:
         raise OutputError(f"cannot read {path}: {error}; run again with --force compile") from error
 
 
-DIVIDE = Round(
-    "divide", divide_part, Rows, made=lambda task, _: [task.output], words="reading lines of a pivot language"
-)
-JOIN = Round("join", join_range, Rows, made=lambda task, _: [task.output], words="joining corpora by a pivot language")
+DIVIDE = Round("divide", divide_part, Rows, words="reading lines of a pivot language")
+JOIN = Round("join", join_range, Rows, words="joining corpora by a pivot language")
 WRITE = Round("joined", write_joined, CompiledSlice, unit="bytes", made=made_by, words="writing joined pairs")
 JOIN_ROUNDS = (DIVIDE, JOIN, WRITE)
 

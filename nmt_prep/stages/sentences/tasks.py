@@ -201,7 +201,7 @@ def cap_prior(task: CapTask, tick: Tick) -> str:
     return task.output.name
 
 
-CAP = Round("sentences-prior", cap_prior, str, unit="models", made=lambda task, _: [task.output])
+CAP = Round("sentences-prior", cap_prior, str, unit="models")
 
 
 @dataclass(frozen=True)

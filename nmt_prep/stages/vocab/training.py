@@ -87,7 +87,7 @@ def count_slice(task: CountTask, tick: Tick) -> int:
     return len(columns.counts)
 
 
-COUNT = Round("count", count_slice, int, unit="bytes", made=lambda task, _: [task.output], words="counting words")
+COUNT = Round("count", count_slice, int, unit="bytes", words="counting words")
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,6 @@ TRAIN = Round(
     build_vocabulary,
     DescribedVocabulary,
     unit="steps",
-    made=lambda task, _: [task.output],
     here=True,
     words="training the vocabulary",
 )

@@ -151,7 +151,7 @@ _WORD_WEIGHT = 0.25
 """Weight of the log probabilities of words: words of a sentence are not independent of each other."""
 
 _FREE = -5.0
-"""Log probability that a bead is a free translation, whose words tell nothing."""
+"""Least value of the words of a bead: that of a free translation, whose words tell nothing."""
 
 WIDTH = 40
 """Sentences on each side of the path before that a path may pass. It exceeds most gaps."""

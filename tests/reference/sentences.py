@@ -109,7 +109,7 @@ def bead_value(model: Model, source: Side, target: Side, known: Words | None, be
     given_target = [(known.target_beads[j], target.words[j]) for j in range(c, d)]
     words = word_value(model, known, target, c, d, given_source, forward=True)
     words += word_value(model, known, source, a, b, given_target, forward=False)
-    return value + math.log(math.exp(model.weight * words) + math.exp(model.free))
+    return value + max(model.weight * words, model.free)
 
 
 def path_value(model: Model, source: Side, target: Side, known: Words | None, beads: Sequence[Bead]) -> float:

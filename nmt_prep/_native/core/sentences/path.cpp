@@ -1,12 +1,9 @@
 #include "sentences/path.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <utility>
-
-#include "text/exp_log.h"
 
 namespace nmt_prep::sentences {
 namespace {
@@ -21,9 +18,6 @@ constexpr std::uint8_t kTargetAlone = 0x40;  // that sentence is one of the targ
 constexpr std::uint8_t kExtended = 0x80;     // the sentence before has no counterpart either
 
 std::size_t size_of(std::int64_t value) { return static_cast<std::size_t>(value); }
-
-// log(exp(a) + exp(b))
-double log_sum(double a, double b) { return std::max(a, b) + log(1 + exp(-std::abs(a - b))); }
 
 // The most sentences of a side of a bead.
 std::size_t most_of(std::span<const Kind> kinds) {
@@ -146,8 +140,9 @@ class Search {
 
     double value_of(std::size_t i, std::size_t j, Kind kind) const {
         const double lengths = lengths_.of(i, j, kind);
-        return target_values_ != nullptr ? lengths + log_sum(scoring_.word_weight * words_of(i, j, kind), scoring_.free)
-                                         : lengths;
+        return target_values_ != nullptr
+                   ? lengths + std::max(scoring_.word_weight * words_of(i, j, kind), scoring_.free)
+                   : lengths;
     }
 
     double words_of(std::size_t i, std::size_t j, Kind kind) const {

@@ -21,7 +21,7 @@ struct Scoring {
     const WordModel* target_words = nullptr;  // given the source; null to compare lengths alone
     const WordModel* source_words = nullptr;  // given the target
     double word_weight;
-    double free;  // log probability of a free translation, whose words tell nothing
+    double free;  // least value of the words of a bead: that of a free translation, whose words tell nothing
 };
 
 struct Path {

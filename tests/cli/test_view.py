@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
+from nmt_prep.cli.view import _table
 from tests.cli.program import nmt_prep
 
 CONFIG = """
@@ -200,3 +201,10 @@ def test_mistakes(config: Path, options: list[str], status: int, message: str) -
     result = nmt_prep("view", config, *options)
     assert result.returncode == status
     assert message in " ".join(result.stderr.replace("│", " ").split())
+
+
+def test_scores_are_columns_of_the_table() -> None:
+    pair = {"row": 3, "source": "a", "target": "b"}
+    table = _table([{"corpus": "one", **pair, "score:q": 0.070000001}, {"corpus": "two", **pair}])
+    assert [column.header for column in table.columns] == ["corpus", "row", "q", "source", "target"]
+    assert [*table.columns[2].cells] == ["0.07", ""]

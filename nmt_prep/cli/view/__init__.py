@@ -120,28 +120,38 @@ def _print_trace(config: Config, split: str, where: str, *, pieces: bool, as_jso
 
 
 _NUMBERS = ("record", "packed", "corpus", "row", "pair", "document", "continues", "weight")
-"""The columns before the sides. ``continues`` is 1 for a pair that follows the one before it in its document."""
+"""The columns before the sides, and scores. ``continues`` is 1 for a pair that follows the one before it in its
+document."""
+
+_SCORE = "score:"
+"""Start of the names of scores."""
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
     """Returns rows as a table: numbers, then the sides next to each other, with their pieces below."""
-    numbers = [name for name in rows[0] if name in _NUMBERS]
+    names = dict.fromkeys(name for row in rows for name in row)
+    numbers = [name for name in names if name in _NUMBERS or name.startswith(_SCORE)]
     if len({row["corpus"] for row in rows}) == 1 and len(rows) > 1:
         numbers.remove("corpus")
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for name in numbers:
         named = name in ("corpus", "document")
-        table.add_column(name, no_wrap=not named, overflow="fold", justify="left" if named else "right")
+        table.add_column(
+            name.removeprefix(_SCORE), no_wrap=not named, overflow="fold", justify="left" if named else "right"
+        )
     for side in SIDES:
         table.add_column(side, ratio=1, overflow="fold")
     for row in rows:
-        table.add_row(
-            *("" if row[name] is None else str(row[name]) for name in numbers), *(_text(row[side]) for side in SIDES)
-        )
+        table.add_row(*(_number(row.get(name)) for name in numbers), *(_text(row[side]) for side in SIDES))
         if "source_pieces" in row:
             texts = (_text(row[f"{side}_pieces"]) for side in SIDES)
             table.add_row(*("" for _ in numbers), *texts, style="dim")
     return table
+
+
+def _number(value: object) -> str:
+    """Returns a number or name for a cell of a table; nothing for None."""
+    return f"{value:.6g}" if isinstance(value, float) else "" if value is None else str(value)
 
 
 def _text(text: str | list[str]) -> str:

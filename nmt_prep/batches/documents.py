@@ -9,6 +9,7 @@ duplicate, is context only.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -150,42 +151,25 @@ class Joining:
             epoch: number of the epoch.
         """
         pairs, repeated = segments.entries, segments.repeated
-        count = len(pairs)
+        places = np.arange(len(pairs))
         starts = segments.continues == 0
         starts[segments.breaks] = True
-        document = np.cumsum(starts) - 1
-        begins = np.flatnonzero(starts)
-        ends = np.append(begins[1:], count)[document]
-        joined, longest = self._draws(segments.places[begins], epoch)
-        places = np.arange(count)
-        corpora = pairs[:, 2].astype(np.int64)
-        sums: dict[Side, Int64s] = {}
-        shared: dict[Side, Int64s] = {}
-        for side, lengths in zip(SIDES, pairs[:, :2].T.astype(np.int64), strict=True):
-            between = int(self.separator(side) is not None)
-            shared[side] = self.before[side][corpora] + self.after[side][corpora] - between
-            sums[side] = np.concatenate([[0], np.cumsum(lengths - shared[side])])
+        document, begins = np.cumsum(starts) - 1, np.flatnonzero(starts)
+        of_documents, longest = self._draws(segments.places[begins], epoch)
+        joined, sums, shared = of_documents[document], *self._sums(pairs)
         if self.info.context is None:
-            in_windows = joined[document]
-            (inside,) = in_windows.nonzero()
-            most = np.full(count, self.info.max_segments)
+            most = np.full(len(pairs), self.info.max_segments)
             most[begins] = longest
-            reach = np.minimum(inside + most[inside], ends[inside])
-            for side in SIDES:
-                reach = np.minimum(reach, self._reach(sums[side], shared[side], inside))
-            reach = np.maximum(reach, inside + 1)
-            end, begins_at = places + 1, ~in_windows
-            end[inside] = reach
-            begins_at[inside[_walk(np.append(0, np.cumsum(in_windows))[reach])]] = True
-            (target,) = begins_at.nonzero()
-            end, heads = end[target], dict.fromkeys(SIDES, target)
+            ends = np.append(begins[1:], len(pairs))[document]
+            target, end = self._windows(joined, np.minimum(places + most, ends), sums, shared)
+            heads = dict.fromkeys(SIDES, target)
         else:
             target, end, heads = places, places + 1, {}
             for side, before in zip(SIDES, self.info.context, strict=True):
                 head = np.maximum(places - before, begins[document])
                 least = sums[side][1:] + shared[side] - self.info.max_tokens
                 head = np.maximum(head, np.searchsorted(sums[side], least, side="left"))
-                heads[side] = np.where(joined[document], np.minimum(head, places), places)
+                heads[side] = np.where(joined, np.minimum(head, places), places)
         targets = end - target
         if repeated is not None:
             once = np.concatenate([[0], np.cumsum(~repeated)])
@@ -197,6 +181,46 @@ class Joining:
         lengths = {side: sums[side][end] - sums[side][heads[side]] + shared[side][target] for side in SIDES}
         return Examples(heads, target, end, targets, lengths)
 
+    def _sums(self, pairs: npt.NDArray[np.uint16]) -> tuple[dict[Side, Int64s], dict[Side, Int64s]]:
+        """Returns the sums of the ids before each segment, without frames, and what each row has in addition.
+
+        A segment counts with the separator after it, so a row has one separator less than the sum.
+        """
+        corpora = pairs[:, 2].astype(np.int64)
+        sums: dict[Side, Int64s] = {}
+        shared: dict[Side, Int64s] = {}
+        for side, lengths in zip(SIDES, pairs[:, :2].T.astype(np.int64), strict=True):
+            between = int(self.separator(side) is not None)
+            shared[side] = self.before[side][corpora] + self.after[side][corpora] - between
+            sums[side] = np.concatenate([[0], np.cumsum(lengths - shared[side])])
+        return sums, shared
+
+    def _windows(
+        self,
+        joined: npt.NDArray[np.bool_],
+        limits: Int64s,
+        sums: Mapping[Side, Int64s],
+        shared: Mapping[Side, Int64s],
+    ) -> tuple[Int64s, Int64s]:
+        """Returns the first segments and the ends of windows, and of the other segments.
+
+        Args:
+            joined: True for each segment in a joined document.
+            limits: for each segment, the end of a window from there on that ``max_tokens`` does not limit.
+            sums: as of :meth:`_sums`.
+            shared: as of :meth:`_sums`.
+        """
+        (inside,) = joined.nonzero()
+        reach = limits[inside]
+        for side in SIDES:  # the longest window with at most max_tokens ids
+            most = sums[side][inside] + self.info.max_tokens - shared[side][inside]
+            reach = np.minimum(reach, np.searchsorted(sums[side], most, side="right") - 1)
+        end, begins = np.arange(1, len(joined) + 1), ~joined
+        end[inside] = np.maximum(reach, inside + 1)
+        begins[inside[_walk(np.append(0, np.cumsum(joined))[end[inside]])]] = True
+        (target,) = begins.nonzero()
+        return target, end[target]
+
     def _draws(self, places: Int64s, epoch: int) -> tuple[npt.NDArray[np.bool_], Int64s]:
         """Returns whether documents are joined, and the most segments of their first windows."""
         if not self.drawn:
@@ -206,11 +230,6 @@ class Joining:
         chance = (bits >> np.uint64(32)).astype(np.float64) / 2**32
         size = (bits & np.uint64(0xFFFFFFFF)) * np.uint64(self.info.max_segments) >> np.uint64(32)
         return chance < self.info.share, size.astype(np.int64) + 1
-
-    def _reach(self, sums: Int64s, shared: Int64s, places: Int64s) -> Int64s:
-        """Returns the end of the longest window from each segment on that has at most ``max_tokens`` ids."""
-        most = sums[places] + self.info.max_tokens - shared[places]
-        return np.searchsorted(sums, most, side="right") - 1
 
     def joined(self, source: Ragged, target: Ragged, examples: Examples, segments: Segments) -> PairColumns:
         """Returns the ids of examples.

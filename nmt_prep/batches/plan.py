@@ -73,6 +73,7 @@ class BatchPlan:
             else None.
         language_pairs: int64, shape ``[corpora]``: number of the pair of languages of each corpus among
             ``language_pairs`` of the split in ``dataset.json``; None in a run with one pair.
+        joining: how the segments of documents are joined; None for single segments.
     """
 
     info: DatasetInfo

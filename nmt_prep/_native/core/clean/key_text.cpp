@@ -77,11 +77,11 @@ void KeyText::normalize_line(const TextView& text, std::size_t line) {
         }
         const std::size_t needed = size_ + 4 * points.size() + static_cast<std::size_t>(end - at) + kReadable;
         if (bytes_.size() < needed) bytes_.resize(2 * needed);
-        for (const char32_t point : points) {
-            const std::uint8_t combining = normalization_kind(point).combining_class;
+        for (const char32_t written : points) {
+            const std::uint8_t combining = normalization_kind(written).combining_class;
             if (combining != 0 && combining < last_class) return normalize_points<kWords>(begin, end);
             last_class = combining;
-            size_ += write_utf8(bytes_.data() + size_, point);
+            size_ += write_utf8(bytes_.data() + size_, written);
         }
         in_word = 1;
     }

@@ -29,12 +29,12 @@ std::uint64_t exclusive_or_places(std::uint64_t word, std::uint32_t mask) {
 
 // Returns the numbers of the pieces in ascending order of the pieces; equal pieces are in the order of their numbers.
 std::vector<std::size_t> ascending(const std::vector<Symbols>& pieces, std::uint32_t symbols) {
-    struct Item {
+    struct Keyed {
         std::uint64_t key;  // the first symbols; few pieces have the same
         std::size_t number;
     };
     const auto bits = static_cast<std::size_t>(std::bit_width(symbols));
-    std::vector<Item> items;
+    std::vector<Keyed> items;
     items.reserve(pieces.size());
     for (const Symbols& piece : pieces) {
         std::uint64_t key = 0;
@@ -42,14 +42,14 @@ std::vector<std::size_t> ascending(const std::vector<Symbols>& pieces, std::uint
         for (std::size_t i = 0; i < packed; ++i) key = key << bits | (i < piece.size() ? piece[i] : 0);
         items.push_back({key, items.size()});
     }
-    std::ranges::sort(items, [&](const Item& a, const Item& b) {
+    std::ranges::sort(items, [&](const Keyed& a, const Keyed& b) {
         if (a.key != b.key) return a.key < b.key;
         const Symbols &first = pieces[a.number], &second = pieces[b.number];
         return first != second ? first < second : a.number < b.number;
     });
     std::vector<std::size_t> numbers;
     numbers.reserve(items.size());
-    for (const Item& item : items) numbers.push_back(item.number);
+    for (const Keyed& item : items) numbers.push_back(item.number);
     return numbers;
 }
 

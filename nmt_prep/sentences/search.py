@@ -157,6 +157,9 @@ WIDTH = 40
 """Sentences on each side of the path before that a path may pass. It exceeds most gaps."""
 
 _WIDEST = 1000
+_REACH = 10
+"""Widths of the band before and after the places of a path at its edge, within which it is widened."""
+
 _MOST_CELLS = 250_000_000
 """Most cells of a widened band: the search takes a byte for each."""
 
@@ -292,8 +295,9 @@ def _widened(widths: Integers, beads: Beads, band: tuple[Integers, Integers]) ->
     at_high = (targets == high[places]) & (targets < high[-1]) & (places > 0)
     touched = places[at_low | at_high]
     changes = np.zeros(len(widths) + 1, np.int64)
-    np.add.at(changes, np.maximum(touched - 2 * widths[touched], 0), 1)
-    np.add.at(changes, np.minimum(touched + 2 * widths[touched] + 1, len(widths)), -1)
+    reach = _REACH * widths[touched]
+    np.add.at(changes, np.maximum(touched - reach, 0), 1)
+    np.add.at(changes, np.minimum(touched + reach + 1, len(widths)), -1)
     return np.where(np.cumsum(changes[:-1]) > 0, np.minimum(2 * widths, np.maximum(widths, _WIDEST)), widths)
 
 

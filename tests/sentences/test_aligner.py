@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from nmt_prep.sentences.aligner import Aligner, Level, Lexicon, align_documents, capped
-from nmt_prep.sentences.search import BeadTotals, Priors
+from nmt_prep.sentences.search import BeadTotals, Priors, Sentences, path_near
 from tests.sentences.documents import Lines, shuffled_document
 
 
@@ -71,6 +71,18 @@ def test_beads_score_above_those_with_other_targets_if_documents_translate_each_
     ]
     _, found = align_documents([(pa.array(sides[0], pa.large_string()), pa.array(sides[1], pa.large_string()))])
     assert (found.beads, found.others, found.unrelated) == (3, 3, False)
+
+
+def test_a_band_widens_where_the_path_touches_its_edge() -> None:
+    draw = random.Random(1)
+    lengths = [float(draw.randint(5, 200)) for _ in range(600)]
+    longer = [*lengths[:300], *[30.0] * 40, *lengths[300:]]
+    document = Sentences.without_words(np.array(lengths)), Sentences.without_words(np.array(longer))
+    gap = [[400, 400, i, i + 1] for i in range(400, 440)]
+    before = [[i, i + 1, i, i + 1] for i in range(400)] + gap + [[i, i + 1, i + 40, i + 41] for i in range(400, 600)]
+    beads = path_near(document, np.array(before), width=10)
+    right = {(i, i + 1, j, j + 1) for i, j in zip(range(600), [*range(300), *range(340, 640)], strict=True)}
+    assert len(right & set(map(tuple, beads.tolist()))) >= 595
 
 
 def test_short_documents() -> None:

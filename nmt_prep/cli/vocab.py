@@ -98,21 +98,27 @@ def decode(
             return pa.array(tokenizer.decode_batch(rows), pa.large_string())
         segments, counts = rows.divided(separator)
         texts = iter(tokenizer.decode_batch(segments))
-        joined = ("\n".join(text.replace("\n", " ") for text in islice(texts, count)) for count in counts.tolist())
+        # In text, spaces stand around the piece.
+        lines_of = (text.replace("\n", " ").strip(" ") for text in texts)
+        joined = ("\n".join(islice(lines_of, count)) for count in counts.tolist())
         return pa.array(joined, pa.large_string())
 
     word = str(separator)
     if form == "pieces" and separator is not None:
         word = piece_text.PieceText(tokenizer).words()[separator]
     models = None if like is None else (line for lines in input_lines(like) for line in lines.text.to_pylist())
+    number = 1
     for lines in input_lines():
         windows = convert(decoded, lines, word=_PIECE if form == "pieces" else _ID)
+        number += len(windows)
         if models is not None:
             counts = [line.split(" ").count(word) + 1 for line in islice(models, len(windows))]
             if len(counts) < len(windows):
                 raise CorpusError(f"{like}: it ends before line {lines.first + len(counts)} of {lines.name}")
             windows = pa.array(map(_with_segments, windows.to_pylist(), counts), pa.large_string())
         write_lines(windows)
+    if models is not None and next(models, None) is not None:
+        raise CorpusError(f"standard input ends before line {number} of {like}")
 
 
 def _with_segments(window: str, count: int) -> str:

@@ -62,17 +62,23 @@ def test_decode_gives_a_line_for_each_segment(vocabulary: Path, form: str, tmp_p
     lines = PLAIN[:3]
     encoded = filtered("".join(f"{line}\n" for line in lines), "encode", "--vocab", str(vocabulary), "--as", form)
     first, second, third = encoded.splitlines()
+    spaced = filtered(f"{lines[0]} \n {lines[2]}\n", "encode", "--vocab", str(vocabulary), "--as", form).splitlines()
     tagged = filtered("\n", "encode", "--vocab", str(vocabulary), "--as", form, "--tag", "<2de>")
     separator = tagged.split()[0]
     windows = f"{first} {separator} {second}\n{third}\n"
     command = ("decode", "--vocab", str(vocabulary), "--as", form, "--documents", "<2de>")
     assert filtered(windows, *command).splitlines() == lines
+    # A trainer that splits text into pieces has the spaces around the separator.
+    assert filtered(f"{spaced[0]} {separator} {spaced[1]}\n", *command).split("\n") == [lines[0], lines[2], ""]
     (tmp_path / "like").write_text(f"{first}\n{first} {separator} {first} {separator} {first}\n")
     decoded = filtered(windows, *command, "--like", str(tmp_path / "like"))
     assert decoded.split("\n") == [f"{lines[0]} {lines[1]}", lines[2], "", "", ""]
     (tmp_path / "like").write_text(f"{first}\n")
     message = refused(windows.encode(), *command, "--like", str(tmp_path / "like"))
     assert message == f"{tmp_path / 'like'}: it ends before line 2 of standard input\n"
+    (tmp_path / "like").write_text(f"{first}\n" * 3)
+    message = refused(windows.encode(), *command, "--like", str(tmp_path / "like"))
+    assert message == f"standard input ends before line 3 of {tmp_path / 'like'}\n"
     assert refused(b"", *command[:-1], "<x>").startswith(f"--documents: {vocabulary}: ")
 
 

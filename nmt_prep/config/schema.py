@@ -151,7 +151,7 @@ class WeightSettings(Section):
 
     origin: str = Field(alias="from", pattern=r"^score:.+$")
     """score:NAME, where NAME is a score of a corpus, or one that a rule of cleaning computes: numbers of at least 0"""
-    default: float = Field(1.0, ge=0, allow_inf_nan=False)
+    default: float = Field(1.0, ge=0, le=3.4e38, allow_inf_nan=False)  # float32
     """a number of at least 0: the weight of pairs without this score"""
 
 

@@ -136,12 +136,12 @@ def checked_weights(batches: Iterator[PairBatch], key: str, place: RowPlace) -> 
         place: of the scores.
 
     Raises:
-        CorpusError: a score is negative or not finite.
+        CorpusError: a score is negative, or not finite in float32.
     """
     row = 0
     for batch in batches:
         scores = batch.columns[key].to_numpy(zero_copy_only=False)
-        wrong = np.flatnonzero((scores < 0) | np.isinf(scores))
+        wrong = no_weights(scores)
         if len(wrong):
             raise CorpusError(
                 f"{place.at(row + int(wrong[0]))}: {key}: found {scores[wrong[0]]:g}, and weight.from names this "
@@ -149,6 +149,12 @@ def checked_weights(batches: Iterator[PairBatch], key: str, place: RowPlace) -> 
             )
         yield batch
         row += len(batch)
+
+
+def no_weights(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Returns the places of scores that cannot be weights, as they are negative or not finite in float32: int64."""
+    with np.errstate(over="ignore"):
+        return np.flatnonzero((scores < 0) | np.isinf(scores.astype(np.float32)))
 
 
 def document_starts(documents: pa.DictionaryArray) -> npt.NDArray[np.int64]:

@@ -25,6 +25,7 @@ from nmt_prep.config.schema import WeightSettings
 from nmt_prep.corpora import strip_lines
 from nmt_prep.corpora.parts import BEFORE, PairFile
 from nmt_prep.corpora.reader import DOCUMENT
+from nmt_prep.corpora.scores import no_weights
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError
 from nmt_prep.pipeline.rounds import Round
@@ -250,12 +251,12 @@ def weights_of(batch: pa.RecordBatch, weight: WeightSettings) -> npt.NDArray[np.
     """Returns the weights of the pairs of a part: float32, shape ``[pairs]``.
 
     Raises:
-        CorpusError: a weight is negative or not finite.
+        CorpusError: a weight is negative, or not finite in float32.
     """
     if weight.origin not in batch.schema.names:
         return np.full(len(batch), weight.default, np.float32)
     scores = batch.column(weight.origin).to_numpy(zero_copy_only=False)
-    wrong = np.flatnonzero((scores < 0) | np.isinf(scores))
+    wrong = no_weights(scores)
     if len(wrong):
         corpus, row = (batch.column(name)[int(wrong[0])].as_py() for name in ("corpus", "row"))
         raise CorpusError(

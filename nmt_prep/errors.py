@@ -25,11 +25,6 @@ A message says what is wrong, where (file, line, config key), and what to do abo
     └── OutputError            the output directory cannot be written, or is in use
 """
 
-from __future__ import annotations
-
-import difflib
-from collections.abc import Iterable
-
 
 class NmtPrepError(Exception):
     """Root of the tree: catch this to catch everything that nmt_prep raises on purpose.
@@ -119,9 +114,3 @@ class RecordsError(NmtPrepError):
 
 class OutputError(NmtPrepError):
     """The output directory cannot be written, or another process is using it."""
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Returns "; did you mean 'x'?" with the most similar of some names, for messages; empty if none is similar."""
-    near = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""

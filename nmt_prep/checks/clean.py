@@ -22,8 +22,8 @@ from nmt_prep.config import CleanSettings, Config, CorpusCleaning, Decontaminate
 from nmt_prep.config.file import as_tuples, read_file
 from nmt_prep.config.languages import ConfigLanguages
 from nmt_prep.config.pairs import are_languages, splits_of
-from nmt_prep.config.problems import KeyPath, Problem, located, problems_of, refusal, worded
-from nmt_prep.errors import ConfigError, did_you_mean
+from nmt_prep.config.problems import KeyPath, Problem, did_you_mean, located, problems_of, refusal, worded
+from nmt_prep.errors import ConfigError
 
 
 def clean_problems(config: Config, settings: CleanSettings) -> Iterator[Problem]:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from _nmt_prep_core import NORMALIZATION_UNICODE_VERSION, TextFixer
 
 from nmt_prep.columns import TextColumn
-from nmt_prep.errors import did_you_mean
+from nmt_prep.config.problems import did_you_mean
 
 FixSpec: TypeAlias = str | Mapping[str, str]
 """A fix as in a config: its name, or a mapping from its name to its mode, such as ``{punctuation: moses}``."""

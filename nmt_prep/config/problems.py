@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from nmt_prep.config.section import descriptions
-from nmt_prep.errors import ConfigError, did_you_mean
+from nmt_prep.errors import ConfigError
 
 KeyPath = tuple[str | int, ...]
 """The keys and indexes that lead to a value."""
@@ -134,6 +134,12 @@ def _strip(annotation: Any) -> Any:
         kinds = [kind for kind in get_args(annotation) if kind is not type(None)]
         return _strip(kinds[0]) if len(kinds) == 1 else annotation
     return annotation
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Returns "; did you mean 'x'?" with the most similar of some names, for messages; empty if none is similar."""
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def _suggest(key: str, section: type[BaseModel]) -> str:

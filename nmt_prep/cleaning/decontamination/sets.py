@@ -11,7 +11,8 @@ from pathlib import Path
 
 from nmt_prep.cleaning.presets import effective_decontamination
 from nmt_prep.config import Config, Corpus, DecontaminateSettings, Languages
-from nmt_prep.errors import ConfigError, did_you_mean
+from nmt_prep.config.problems import did_you_mean
+from nmt_prep.errors import ConfigError
 from nmt_prep.sources.catalogues import describe_sacrebleu, sacrebleu_pairs
 
 SACREBLEU = "sacrebleu:"

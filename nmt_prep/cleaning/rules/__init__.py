@@ -10,7 +10,8 @@ from typing import Any
 from nmt_prep.cleaning.presets import is_off
 from nmt_prep.cleaning.rule import Context, Rule, checked_options
 from nmt_prep.config import Section
-from nmt_prep.errors import CleaningError, did_you_mean
+from nmt_prep.config.problems import did_you_mean
+from nmt_prep.errors import CleaningError
 
 
 class _Rules(Mapping[str, type[Rule[Any]]]):

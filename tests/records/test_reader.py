@@ -169,6 +169,15 @@ def test_damaged_examples_in_valid_frames_read_like_the_reference(
     compare(new_directory() / "shard", frame(bytes(content)))
 
 
+def test_a_number_of_ten_bytes_without_end_is_too_long(tmp_path: Path) -> None:
+    content = bytearray(serialize_example([-1], [1]))
+    end = content.index(b"\xff" * 9 + b"\x01") + 9
+    content[end] = 0x80  # the last byte of the number, and of the list
+    compare(tmp_path / "shard", frame(bytes(content)))
+    with pytest.raises(RecordsError, match="a number is longer than ten bytes"):
+        read(tmp_path / "shard")
+
+
 def compare(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     assert outcome(lambda: read(path)) == outcome(lambda: reference.parse_shard(content), path)

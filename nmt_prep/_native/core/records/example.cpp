@@ -85,8 +85,8 @@ const char* append_packed(Bytes data, std::vector<std::int32_t>& ids) {
             value &= 0x7f;
             int shift = 7;
             for (;; shift += 7) {
-                if (at == end) return "a number is cut off";
                 if (shift == 70) return "a number is longer than ten bytes";
+                if (at == end) return "a number is cut off";
                 const std::uint8_t byte = *at++;
                 value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
                 if (byte < 0x80) break;

@@ -291,11 +291,15 @@ def leaks_of(corpora: Sequence[CorpusWork]) -> dict[str, tuple[Leak, ...]]:
 
 
 def leak_warnings(leaks: Mapping[str, Sequence[Leak]]) -> Iterator[HealthWarning]:
-    """Yields a warning for each corpus that contains a large share of an evaluation set."""
+    """Yields a warning for each corpus that contains a large share of an evaluation set.
+
+    There is none for a set whose segments in the corpus are also in sets before it, such as the English side of a test
+    set of several languages, which comes with each of them.
+    """
     for split, contained in leaks.items():
         for leak in contained:
             share = leak.segments / leak.size
-            if share > LARGE_SHARE:
+            if share > LARGE_SHARE and leak.pairs:
                 text = (
                     f"the corpus contains {leak.segments:,} of the {leak.size:,} segments ({share:.1%}) of the test "
                     f"set {leak.set}; {leak.dropped:,} pairs were dropped for it"

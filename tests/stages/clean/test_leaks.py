@@ -88,6 +88,22 @@ def test_a_corpus_with_much_of_a_set_is_warned_about(tmp_path: Path) -> None:
     )
 
 
+def test_a_set_whose_segments_are_in_a_set_before_it_is_not_warned_about_again(tmp_path: Path) -> None:
+    dev = [(f"segment number {word} of the set", f"Segment {word}") for word in ("one", "two", "three", "four")]
+    other = [(source, f"segment {target}") for source, target in dev]
+    splits = {"dev": [write(tmp_path, "first", dev), write(tmp_path, "second", other)]}
+    news = write(tmp_path, "news", [("a", "b"), (dev[0][0], "Segment eins")])
+    config = config_of(tmp_path, news, splits=splits, clean={**NONE, "decontaminate": {"against": ["dev"]}})
+    run(config)
+    observed = manifest(config, "clean").observed
+    assert [(leak["set"], leak["pairs"], leak["segments"]) for leak in observed["leaks"]["train"]] == [
+        ("dev/first", 1, 1),
+        ("dev/second", 0, 1),
+    ]
+    (warning,) = observed["warnings"]
+    assert warning["text"].endswith("of the test set dev/first; 1 pairs were dropped for it")
+
+
 def test_with_the_action_report_all_pairs_stay(tmp_path: Path) -> None:
     config = leaky(tmp_path, action="report")
     run(config)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nmt_prep.cleaning.lengths import expansion
@@ -23,6 +23,7 @@ _TRAIN_SHARE = 0.001
 _LOST_SHARE = 0.5
 _TOKEN_RATIO = 3.0
 _LONG_SHARE = 0.01
+_ALONE_SHARE = 0.1
 _SHOWN_LINES = 3
 _SHOWN_CHARACTERS = 60
 
@@ -173,12 +174,13 @@ def quoted(text: str) -> str:
     return f"“{text if len(text) <= _SHOWN_CHARACTERS else f'{text[: _SHOWN_CHARACTERS - 1]}…'}”"
 
 
-def encoded_warnings(info: DatasetInfo, max_length: int) -> Iterator[HealthWarning]:
+def encoded_warnings(info: DatasetInfo, max_length: int, documented: Collection[str] = ()) -> Iterator[HealthWarning]:
     """Yields the warnings about the splits of a dataset.
 
     Args:
         info: content of ``dataset.json``.
         max_length: ``input.max_length`` of the config; replaced by the length of a row in layout ``packed``.
+        documented: names of the splits with documents.
     """
     limit, key = (
         (max_length, "input.max_length") if info.row_length is None else (info.row_length, "records.row_length")
@@ -202,3 +204,13 @@ def encoded_warnings(info: DatasetInfo, max_length: int) -> Iterator[HealthWarni
                 f"more than {limit} tokens ({key}); raise it, or use a larger vocabulary"
             )
             yield HealthWarning("max_length_drops", text, None, name, None, dropped, share)
+        if info.documents is None or name not in documented:
+            continue
+        alone = sum(count for length, count in split.max_lengths if length > info.documents.max_tokens)
+        if alone >= max(_LEAST_COUNT, _ALONE_SHARE * split.pairs):
+            share = alone / split.pairs
+            text = (
+                f"{alone:,} of {split.pairs:,} segments of {name} ({share:.1%}) are joined with no others, because a "
+                f"side has more than {info.documents.max_tokens} tokens (documents.max_tokens); raise it"
+            )
+            yield HealthWarning("segments_alone", text, None, name, None, alone, share)

@@ -9,9 +9,10 @@ from nmt_prep.health.judging import encoded_warnings
 from nmt_prep.records.dataset_json import DatasetInfo
 
 
-def info(row_length: int | None = None, **splits: dict[str, Any]) -> DatasetInfo:
+def info(row_length: int | None = None, max_tokens: int | None = None, **splits: dict[str, Any]) -> DatasetInfo:
     described = {name: SimpleNamespace(**split) for name, split in splits.items()}
-    return cast("DatasetInfo", SimpleNamespace(row_length=row_length, splits=described))
+    documents = None if max_tokens is None else SimpleNamespace(max_tokens=max_tokens)
+    return cast("DatasetInfo", SimpleNamespace(row_length=row_length, documents=documents, splits=described))
 
 
 def split(pairs: int, source: int, target: int, *longest: tuple[int, int]) -> dict[str, Any]:
@@ -19,7 +20,10 @@ def split(pairs: int, source: int, target: int, *longest: tuple[int, int]) -> di
 
 
 def told(described: DatasetInfo, max_length: int = 100) -> list[tuple[str, str | None, float | None, float | None]]:
-    return [(each.code, each.split, each.value, each.share) for each in encoded_warnings(described, max_length)]
+    return [
+        (each.code, each.split, each.value, each.share)
+        for each in encoded_warnings(described, max_length, {"train", "dev"})
+    ]
 
 
 def test_pairs_that_are_too_long_for_training() -> None:
@@ -37,6 +41,16 @@ def test_the_message_says_what_to_change() -> None:
     assert str(warning) == (
         "training leaves out 20 of 1,000 pairs of train (2.0%), because a side has more than 256 tokens "
         "(input.max_length); raise it, or use a larger vocabulary"
+    )
+
+
+def test_segments_that_no_window_holds() -> None:
+    train, dev = split(1000, 9, 9, (20, 899), (21, 100), (30, 1)), split(1000, 9, 9, (20, 901), (21, 99))
+    assert told(info(max_tokens=20, train=train, dev=dev)) == [("segments_alone", "train", 101, 0.101)]
+    (warning,) = encoded_warnings(info(max_tokens=20, train=train, dev=train), 100, ["train"])
+    assert str(warning) == (
+        "101 of 1,000 segments of train (10.1%) are joined with no others, because a side has more than 20 tokens "
+        "(documents.max_tokens); raise it"
     )
 
 

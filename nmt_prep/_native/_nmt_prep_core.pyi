@@ -847,7 +847,7 @@ def align_sentences(
     background: float,
     word_weight: float,
     free: float,
-) -> tuple[npt.NDArray[np.int64], bool]: ...
+) -> npt.NDArray[np.int64]: ...
 
 # modify.cpp
 TYPOS: tuple[str, ...]

@@ -280,8 +280,8 @@ def path_near(
     widths = np.full(len(document[0]) + 1, width)
     while True:
         band = _band(document, before, widths)
-        beads, at_edge = _searched(document, band, before, known, priors=priors)
-        wider = _widened(widths, beads, band) if at_edge else widths
+        beads = _searched(document, band, before, known, priors=priors)
+        wider = _widened(widths, beads, band)
         if (wider == widths).all() or 2 * int(wider.sum()) > _MOST_CELLS:
             return beads
         widths = wider
@@ -308,12 +308,12 @@ def _searched(
     known: KnownWords | None = None,
     kinds: _Kinds = KINDS,
     priors: Priors = USUAL,
-) -> tuple[Beads, bool]:
+) -> Beads:
     ratio, variance, source_gamma, target_gamma = calibrated(document, before)
     source_links, target_links, bead_counts = (
         (None, None, None) if known is None else (known.source, known.target, known.bead_counts)
     )
-    beads, at_edge = align_sentences(
+    beads = align_sentences(
         document[0].native(),
         document[1].native(),
         *band,
@@ -335,7 +335,7 @@ def _searched(
         _WORD_WEIGHT,
         _FREE,
     )
-    return beads.reshape(-1, 4), at_edge
+    return beads.reshape(-1, 4)
 
 
 def _band(document: Document, path: Beads, width: Integers | int) -> tuple[Integers, Integers]:
@@ -362,7 +362,7 @@ def _first_path(document: Document) -> Beads:
         units = document if size == 1 else (document[0].merged(size), document[1].merged(size))
         band = whole if path is None else _band(units, path, 2 * WIDTH)
         if size == 1:
-            return _searched(units, band, None, kinds=_COARSE_KINDS)[0]
-        path, _ = _searched(units, band, None, kinds=_COARSE_KINDS, priors=Priors(_COARSE_DELETION))
+            return _searched(units, band, None, kinds=_COARSE_KINDS)
+        path = _searched(units, band, None, kinds=_COARSE_KINDS, priors=Priors(_COARSE_DELETION))
         size //= _COARSER
         path = np.minimum(path * _COARSER, [-(-n // size)] * 2 + [-(-m // size)] * 2)

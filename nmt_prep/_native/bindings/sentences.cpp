@@ -137,7 +137,7 @@ void check_band(const Int64Array& low, const Int64Array& high, std::size_t sourc
     }
 }
 
-// Returns the beads as rows of four numbers, and whether the path passes an edge of the band.
+// Returns the beads as rows of four numbers.
 auto align_sentences(const HeldSide& source, const HeldSide& target, const Int64Array& low, const Int64Array& high,
                      const KindArray& kinds, const DoubleArray& priors, double deletion, double extension, double ratio,
                      double variance, std::pair<double, double> source_gamma, std::pair<double, double> target_gamma,
@@ -182,17 +182,17 @@ auto align_sentences(const HeldSide& source, const HeldSide& target, const Int64
         scoring.target_words = &*given_source;
         scoring.source_words = &*given_target;
     }
-    sentences::Path path;
+    std::vector<sentences::Bead> path;
     SignalPoll poll;
     {
         const nb::gil_scoped_release unlocked;
         path = sentences::best_path(document, {span_of(low), span_of(high)}, scoring, poll);
     }
     std::vector<std::int64_t> beads;
-    for (const sentences::Bead& bead : path.beads)
+    for (const sentences::Bead& bead : path)
         for (const std::int64_t bound : {bead.source, bead.source_end, bead.target, bead.target_end})
             beads.push_back(bound);
-    return std::tuple(own_by_numpy(std::move(beads)), path.at_edge);
+    return own_by_numpy(std::move(beads));
 }
 
 }  // namespace

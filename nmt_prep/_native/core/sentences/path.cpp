@@ -47,7 +47,7 @@ class Search {
                                                       first_target_, last_target_, most_targets_);
     }
 
-    Path find(const Poll& poll) {
+    std::vector<Bead> find(const Poll& poll) {
         std::vector<std::size_t> row_at(n_ + 2);
         for (std::size_t i = 0; i <= n_; ++i) row_at[i + 1] = row_at[i] + size_of(band_.high[i] - band_.low[i]) + 1;
         back_.resize(row_at[n_ + 1]);
@@ -156,15 +156,13 @@ class Search {
         return sum;
     }
 
-    Path traced(const std::vector<std::size_t>& row_at) {
-        Path path;
+    std::vector<Bead> traced(const std::vector<std::size_t>& row_at) {
+        std::vector<Bead> path;
         std::size_t i = n_;
         std::size_t j = m_;
         bool alone = false;
         while (i > 0 || j > 0) {
             const std::size_t low = size_of(band_.low[i]);
-            const std::size_t high = size_of(band_.high[i]);
-            path.at_edge |= (j == low && low > 0 && i < n_) || (j == high && high < m_ && i > 0);
             const std::uint8_t arrival = back_[row_at[i] + j - low];
             alone |= (arrival & kKindBits) == kAlone;
             Kind kind{};
@@ -176,12 +174,12 @@ class Search {
             }
             const std::size_t source = i - size_of(kind.sources);
             const std::size_t target = j - size_of(kind.targets);
-            path.beads.push_back({static_cast<std::int64_t>(source), static_cast<std::int64_t>(i),
+            path.push_back({static_cast<std::int64_t>(source), static_cast<std::int64_t>(i),
                                   static_cast<std::int64_t>(target), static_cast<std::int64_t>(j)});
             i = source;
             j = target;
         }
-        std::ranges::reverse(path.beads);
+        std::ranges::reverse(path);
         return path;
     }
 
@@ -200,7 +198,7 @@ class Search {
 
 }  // namespace
 
-Path best_path(const Document& document, const Band& band, const Scoring& scoring, const Poll& poll) {
+std::vector<Bead> best_path(const Document& document, const Band& band, const Scoring& scoring, const Poll& poll) {
     return Search(document, band, scoring).find(poll);
 }
 

@@ -24,13 +24,8 @@ struct Scoring {
     double free;  // least value of the words of a bead: that of a free translation, whose words tell nothing
 };
 
-struct Path {
-    std::vector<Bead> beads;
-    bool at_edge = false;  // it passes an edge of the band that is not one of the document
-};
-
 // Finds the path of the highest value from (0, 0) to the end of both sides. Memory is that of the words of some hundred
 // sentences, and a byte for each cell of the band.
-Path best_path(const Document& document, const Band& band, const Scoring& scoring, const Poll& poll);
+std::vector<Bead> best_path(const Document& document, const Band& band, const Scoring& scoring, const Poll& poll);
 
 }  // namespace nmt_prep::sentences

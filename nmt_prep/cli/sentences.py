@@ -59,6 +59,8 @@ def sentences(
         raise typer.BadParameter("the results of directories need --output, a directory for them")
     if source.is_file() and output is not None:
         raise typer.BadParameter("--output is for directories; the result of two files goes to standard output")
+    if output is not None and output.exists() and any(output.samefile(side) for side in (source, target)):
+        raise typer.BadParameter(f"--output: {output} holds the documents; name another directory")
     if source.is_dir() and gold is not None:
         raise typer.BadParameter("--gold compares one document: name two files")
     try:
@@ -75,7 +77,7 @@ def sentences(
             (document,) = aligned
             text_stream.write_lines(pa.array(document.lines(form), pa.large_string()))
             if gold is not None:
-                console.print(files.compared(document))
+                console.print(files.compared(document), soft_wrap=True)
             return
         for document in aligned:
             files.write_document(document, form, output)

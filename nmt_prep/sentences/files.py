@@ -25,7 +25,8 @@ Listed: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 """The numbers of the sentences of both sides of a bead, from 0."""
 
 _NUMBER = re.compile(r"[0-9]+")
-_LINE = re.compile(r"\[([0-9, ]*)\]:\[([0-9, ]*)\](:.*)?")
+_SIDE = r"\[([, ]*(?:[0-9]{1,9}(?![0-9])[, ]*)*)\]"
+_LINE = re.compile(f"{_SIDE}:{_SIDE}(:.*)?")
 
 
 @dataclass(frozen=True)

@@ -50,8 +50,8 @@ def test_gold_beads(files: tuple[Path, Path], tmp_path: Path) -> None:
     gold = tmp_path / "gold"
     gold.write_text("[0]:[0]\n[1, 2]:[1, 2]\n")
     done = nmt_prep("sentences", *files, "--languages", "en-de", "--gold", gold)
-    assert " ".join(done.stderr.split()) == (
-        "strict: precision 0.3333, recall 0.5000, F1 0.4000; lax: precision 1.0000, recall 1.0000, F1 1.0000"
+    assert done.stderr == (
+        "strict: precision 0.3333, recall 0.5000, F1 0.4000; lax: precision 1.0000, recall 1.0000, F1 1.0000\n"
     )
 
 
@@ -70,6 +70,9 @@ def test_directories_are_learned_together(tmp_path: Path) -> None:
         done = nmt_prep("sentences", *reversed(sides), "--languages", "en-de", "--output", tmp_path / "out")
         assert done.returncode == 0
         assert "warning: 0: 100% of the first source lines look like de, not en; the sides may be the" in done.stderr
+    done = nmt_prep("sentences", *sides, "--languages", "en-de", "--output", tmp_path / "en")
+    assert (done.returncode, len(list((tmp_path / "en").iterdir()))) == (2, 3)
+    assert "holds the documents; name another directory" in " ".join(done.stderr.replace("│", " ").split())
     (tmp_path / "de" / "2.txt").unlink()
     done = nmt_prep("sentences", *sides, "--languages", "en-de", "--output", tmp_path / "out")
     assert done.returncode == 1

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
+from pathlib import Path
 
-from nmt_prep.sentences.files import Agreement, agreement, bead_lines, ladder_lines, listed
+import numpy as np
+import pytest
+
+from nmt_prep.errors import CorpusError
+from nmt_prep.sentences.files import Agreement, agreement, bead_lines, ladder_lines, listed, read_gold
 
 BEADS = np.array([[0, 2, 0, 1], [2, 3, 1, 1], [3, 4, 1, 3]])
 
@@ -12,6 +16,15 @@ BEADS = np.array([[0, 2, 0, 1], [2, 3, 1, 1], [3, 4, 1, 3]])
 def test_formats() -> None:
     assert bead_lines(BEADS) == ["[0, 1]:[0]", "[2]:[]", "[3]:[1, 2]"]
     assert ladder_lines(BEADS) == ["0\t0", "2\t1", "3\t1", "4\t3"]
+
+
+def test_gold_beads_are_read(tmp_path: Path) -> None:
+    gold = tmp_path / "gold"
+    gold.write_text("[0, 1]:[0]\n\n [2]:[]:0.25 \n[ 3 ]:[1,2]\n")
+    assert read_gold(gold, (4, 3)) == [((0, 1), (0,)), ((2,), ()), ((3,), (1, 2))]
+    gold.write_text(f"[0]:[0]\n[{'9' * 5000}]:[1]\n")
+    with pytest.raises(CorpusError, match=r"gold: line 2 is not a bead such as \[0, 1\]:\[0\]"):
+        read_gold(gold, (2, 2))
 
 
 def test_agreement_counts_as_vecalign_does() -> None:

@@ -333,7 +333,8 @@ def dataset_card(run: RunFacts, pairs: Mapping[str, int], columns: Mapping[str, 
     source, target = run.languages["source"], run.languages["target"]
     tags = dict.fromkeys(tag for pairs in run.pairs.values() for pair in pairs for tag in pair)
     lines = card_head([*tags] or (source, target), sum(pairs.values()), {}, {"configs": configs})
-    lines += [f"# {run.name}", "", f"Sentence pairs, {source} to {target}.", ""]
+    directions = dict.fromkeys(f"{pair.source} to {pair.target}" for pairs in run.pairs.values() for pair in pairs)
+    lines += [f"# {run.name}", "", f"Sentence pairs, {', '.join(directions) or f'{source} to {target}'}.", ""]
     lines += ["| split | pairs | corpora |", "|---|---|---|"]
     lines += [f"| {split} | {count:,} | {', '.join(run.corpora[split])} |" for split, count in pairs.items()]
     lines += ["", "| column | content |", "|---|---|"]

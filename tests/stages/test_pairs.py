@@ -197,7 +197,12 @@ def test_fairseq_gets_files_for_each_pair(tmp_path: Path) -> None:
         ]
         assert [*map(len, rows)] == [size, size]
     assert len(list(directory.glob("*.bin"))) == 6 * 2 * 3
-    rows = pq.read_table(tmp_path / "run" / "outputs" / "huggingface" / "train-00000-of-00002.parquet").to_pylist()
+    published = tmp_path / "run" / "outputs" / "huggingface"
+    assert (
+        "\nSentence pairs, en to de, de to en, en to cs, cs to en, de to cs, cs to de.\n"
+        in (published / "README.md").read_text()
+    )
+    rows = pq.read_table(published / "train-00000-of-00002.parquet").to_pylist()
     names = {"en": "English", "de": "German", "cs": "Czech"}
     for row in rows:
         prompt, answer = (message["content"] for message in row["messages"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Literal, NamedTuple, Self, TypeAlias
 
 from pydantic import AfterValidator, Discriminator, Field, Tag
@@ -84,6 +84,10 @@ class EnglishCentric(Section):
 
     others: Annotated[tuple[CheckedTag, ...], Field(min_length=1)] = Field(alias="english-centric")
     """a list of language tags: the languages that are paired with English"""
+
+    def _problems(self) -> Iterator[str]:
+        if "en" in self.others:
+            yield "english-centric lists the languages that are paired with English; leave en out"
 
 
 _Listed = Annotated[tuple[Annotated[str, AfterValidator(_checked)], ...], Field(min_length=1)]

@@ -122,6 +122,7 @@ def test_places_are_what_the_format_has() -> None:
             {},
             "1 problem\n  pairs.english-centric.0: found the text 'xx', which is",
         ),
+        ({"english-centric": ["de", "en"]}, [BOOKS], {}, "pairs: english-centric lists the languages that are paired"),
         (
             3,
             [BOOKS],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -60,7 +61,8 @@ def _problem(detail: ErrorDetails, root: type[BaseModel], lines: Mapping[KeyPath
         return f"{where}: this key is required: {allowed}"
     whole = detail["type"] == "value_error" and isinstance(detail["input"], Mapping | BaseModel)
     if whole or detail["type"] == UNKNOWN_NAME:
-        return f"{where}: {detail['ctx']['error'] if whole else detail['msg']}"
+        text = str(detail["ctx"]["error"] if whole else detail["msg"])
+        return f"{where if path else _whole_config(text, lines)}: {text}"
     if detail["input"] is None and detail["type"] in ("model_type", "model_attributes_type"):
         return f"{where}: found an empty section; give it keys, or leave it out"
     if allowed is None and detail["type"] == "model_type":
@@ -70,8 +72,19 @@ def _problem(detail: ErrorDetails, root: type[BaseModel], lines: Mapping[KeyPath
 
 def located(path: KeyPath, lines: Mapping[KeyPath, int]) -> str:
     """Returns a key with dots between its parts, and the line that it or the nearest key above it is in, if known."""
+    return (_dotted(path) or "config") + _line(path, lines)
+
+
+def _line(path: KeyPath, lines: Mapping[KeyPath, int]) -> str:
+    """Returns the line that a key or the nearest key above it is in, as `` (line 3)``; empty if it is not known."""
     line = next((lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in lines), None)
-    return (_dotted(path) or "config") + (f" (line {line})" if line else "")
+    return f" (line {line})" if line else ""
+
+
+def _whole_config(problem: str, lines: Mapping[KeyPath, int]) -> str:
+    """Returns the place of a problem between sections, with the line of the key that its text begins with."""
+    named = re.match(r"[\w.]*", problem)
+    return "config" + _line(tuple(named[0].split(".")) if named else (), lines)
 
 
 def worded(problems: Iterable[Problem], lines: Mapping[KeyPath, int]) -> Iterator[str]:

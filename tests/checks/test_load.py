@@ -142,7 +142,10 @@ records: {shards: {train: 0}}
         (MINIMAL + "seed: 2\n", "c.yaml:11: the key seed is given twice"),
         (MINIMAL.replace("train:", "dev:"), "splits has no train"),
         (MINIMAL.replace("name: toy", "name: a/b"), "name (line 1): found the text 'a/b'"),
-        (MINIMAL + "records: {shards: {test: 2}}\n", "records.shards names 'test'; the splits are train"),
+        (
+            MINIMAL + "records: {shards: {test: 2}}\n",
+            "config (line 11): records.shards names 'test'; the splits are train",
+        ),
         (MINIMAL + "    - {name: a, url: y, source: s, target: t}\n", "names the corpus 'a' twice"),
         (
             MINIMAL.replace("      target: s.zh\n", ""),

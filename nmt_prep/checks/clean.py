@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from nmt_prep.cleaning.corpus_rules import CORPUS_RULES
+from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES, CORPUS_RULES
 from nmt_prep.cleaning.decontamination.sets import against_problems
 from nmt_prep.cleaning.fixes import parse_fixes
 from nmt_prep.cleaning.opusfilter import opusfilter_rules
@@ -61,10 +61,10 @@ def _evaluation_problems(settings: CleanSettings, config: Config) -> Iterator[Pr
 
 
 def _weight_problems(config: Config, settings: CleanSettings) -> Iterator[Problem]:
-    """Yields the problem of weights from a score that no rule computes and no corpus has."""
+    """Yields the problem of weights from a score that rules compute, but none of the config, and no corpus has."""
     name = "" if config.weight is None else config.weight.origin.removeprefix("score:")
     corpora = [corpus for listed in config.splits.values() for corpus in listed]
-    if not name or any(name in corpus.scores for corpus in corpora):
+    if name not in COMPUTED_SCORES or any(name in corpus.scores for corpus in corpora):
         return
     layers = [{}, *(overrides.rules for overrides in settings.overrides.values())]
     if not any(name in effective_rules(settings.preset, settings.rules, layer) for layer in layers):

@@ -130,6 +130,12 @@ def test_places_are_what_the_format_has() -> None:
             "1 problem\n  pairs: found the number 3; allowed: a list of pairs such as en-de, {english-centr",
         ),
         (["en-de"], [{**BOOKS, "languages": None}], {}, "splits.train.0: in a config with pairs, give languages"),
+        (
+            ["en-de"],
+            [{**BOOKS, "languages": None, "scores": {"q": "b.q"}}],
+            {"clean": {"preset": "light"}, "weight": {"from": "score:q"}},
+            "1 problem\n  splits.train.0: in a config with pairs, give languages",
+        ),
         (["en-de"], [BOOKS], {"languages": {"source": "en", "target": "de"}}, "give either languages (one pair) or"),
         ("all", [{**NEWS, "texts": ["en", "de"]}], {}, "texts of format tsv must be a mapping from languages to"),
         ("all", [{"name": "p", "url": "a.po", "texts": ["en", "de"]}], {}, "format po has no places for several"),

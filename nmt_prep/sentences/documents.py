@@ -20,6 +20,7 @@ from nmt_prep.config.documents import Documents, Splitting
 from nmt_prep.errors import CorpusError, InvalidTextError
 from nmt_prep.lines.blocks import blank_lines
 from nmt_prep.runtime import needed_extra
+from nmt_prep.sentences.search import Beads
 from nmt_prep.sides import SIDES
 
 Files: TypeAlias = Mapping[str, Path]
@@ -33,6 +34,9 @@ Raw: TypeAlias = tuple[str, str, str]
 
 _WITHOUT_SPACES = frozenset({"zh", "yue", "ja", "th", "lo", "km", "my", "bo"})
 """Languages whose sentences are joined without a space."""
+
+MOST_TIMES = 10
+"""Sides whose sizes differ by this factor are no translations of each other."""
 
 _EXTRA = "documents"
 
@@ -249,3 +253,11 @@ def sentences_of(text: str, split: Splitting, language: str) -> pa.Array:
     tag = language.split("-", maxsplit=1)[0].lower()
     parts = (part.strip() for line in text.split("\n") for part in segment(tag, line))
     return pa.array(filter(None, parts), pa.large_string())
+
+
+def joined(sides: tuple[pa.Array, pa.Array], beads: Beads, languages: tuple[str, str]) -> Iterator[pa.Array]:
+    """Yields the text of beads, for each side: a ``large_string`` array."""
+    for side, language, column in zip(sides, languages, (0, 2), strict=True):
+        lines, joint = side.to_pylist(), joint_of(language)
+        bounds = beads[:, column : column + 2].tolist()
+        yield pa.array([joint.join(lines[begin:end]) for begin, end in bounds], pa.large_string())

@@ -17,7 +17,7 @@ from nmt_prep.config import Languages
 from nmt_prep.config.documents import Splitting
 from nmt_prep.errors import CorpusError
 from nmt_prep.sentences.aligner import Level, align_documents
-from nmt_prep.sentences.documents import files_of_directories, joint_of, read_text, sentences_of
+from nmt_prep.sentences.documents import MOST_TIMES, files_of_directories, joined, read_text, sentences_of
 from nmt_prep.sentences.search import Beads
 from nmt_prep.sides import SIDES
 
@@ -126,9 +126,6 @@ def _mean(first: float, second: float) -> float:
 
 Format: TypeAlias = Literal["tsv", "beads", "ladder"]
 
-_MOST_TIMES = 10
-"""Sides whose numbers of sentences differ by this factor are no translations of each other."""
-
 
 @dataclass(frozen=True)
 class AlignedDocument:
@@ -158,16 +155,10 @@ class AlignedDocument:
             yield from self._pairs()
 
     def _pairs(self) -> Iterator[str]:
-        texts = [side.to_pylist() for side in self.sides]
-        joints = joint_of(self.languages.source), joint_of(self.languages.target)
-        for source, source_end, target, target_end in self.beads.tolist():
-            if source < source_end and target < target_end:
-                bounds = ((source, source_end), (target, target_end))
-                joined = (
-                    joint.join(text[start:end]).replace("\t", " ")
-                    for text, joint, (start, end) in zip(texts, joints, bounds, strict=True)
-                )
-                yield "\t".join(joined)
+        beads = self.beads[(self.beads[:, 0] < self.beads[:, 1]) & (self.beads[:, 2] < self.beads[:, 3])]
+        sides = joined(self.sides, beads, (self.languages.source, self.languages.target))
+        for pair in zip(*(side.to_pylist() for side in sides), strict=True):
+            yield "\t".join(text.replace("\t", " ") for text in pair)
 
 
 def align_files(
@@ -271,7 +262,7 @@ def _document(source: Path, target: Path, languages: Languages, split: Splitting
         if not len(sides[-1]):
             raise CorpusError(f"{path} is empty; the {side} side needs sentences")
     sizes = len(sides[0]), len(sides[1])
-    if max(sizes) >= _MOST_TIMES * min(sizes) and max(sizes) > _MOST_TIMES:
+    if max(sizes) >= MOST_TIMES * min(sizes) and max(sizes) > MOST_TIMES:
         raise CorpusError(
             f"{source} has {sizes[0]:,} sentences and {target} has {sizes[1]:,}: they do not translate each other, or "
             "one of them does not have a sentence a line"

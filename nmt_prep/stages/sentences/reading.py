@@ -13,14 +13,11 @@ from nmt_prep.config.documents import Documents
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError
 from nmt_prep.pipeline.rounds import Round
-from nmt_prep.sentences.documents import Raw, read_documents
+from nmt_prep.sentences.documents import MOST_TIMES, Raw, read_documents
 from nmt_prep.stages.sentences.shards import write_table
 
 SHARD_BYTES = 2 << 20
 """Bytes of text of a shard, both sides together; a longer document is alone in its shard."""
-
-MOST_TIMES = 10
-"""Sides whose lengths differ by this factor are no translations of each other."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.sentences.aligner import Level, Texts
-from nmt_prep.sentences.documents import joint_of
+from nmt_prep.sentences.documents import joined
 from nmt_prep.sentences.search import Beads, BeadTotals
 from nmt_prep.sides import SIDES
 
@@ -63,14 +63,6 @@ def write_shard(
     columns = [pa.chunked_array(side) for side in zip(*text, strict=True)]
     write_table(pairs, pa.table(columns, list(SIDES)))
     return Shard(file, beads, pairs, sum(map(len, paths)), sum(len(sides[0]) for sides in texts), BeadTotals.of(paths))
-
-
-def joined(sides: Texts, beads: Beads, languages: tuple[str, str]) -> Iterator[pa.Array]:
-    """Yields the text of beads, for each side."""
-    for side, language, column in zip(sides, languages, (0, 2), strict=True):
-        lines, joint = side.to_pylist(), joint_of(language)
-        bounds = beads[:, column : column + 2].tolist()
-        yield pa.array([joint.join(lines[begin:end]) for begin, end in bounds], pa.large_string())
 
 
 def lists_of(columns: Sequence[pa.Array]) -> pa.Array:

@@ -31,11 +31,11 @@ from nmt_prep.errors import AlignmentModelError, CorpusError
 from nmt_prep.health.languages import document_warnings
 from nmt_prep.pipeline.rounds import Round
 from nmt_prep.sentences.aligner import Aligner, Level, Lexicon, Texts, capped
-from nmt_prep.sentences.documents import lines_of_html, sentences_of
+from nmt_prep.sentences.documents import joined, lines_of_html, sentences_of
 from nmt_prep.sentences.search import Beads, Priors, lengths_of, path_by_lengths
 from nmt_prep.sides import SIDES
 from nmt_prep.stages.sentences.observed import DocumentNote, note_of
-from nmt_prep.stages.sentences.shards import Shard, joined, lists_of, read_shard, rows_of, write_shard, write_table
+from nmt_prep.stages.sentences.shards import Shard, lists_of, read_shard, rows_of, write_shard, write_table
 
 LONGEST_PIECE = 5_000
 """Number of source sentences from which on a document is divided into pieces."""

@@ -74,9 +74,9 @@ class TrainingSettings(Section):
                 yield f"stages.{number} ({stage.name}) never ends, but another stage follows; give it until"
             if stage.name in names[:number]:
                 yield f"two stages are named {stage.name!r}; rename one"
-            unended = next((name for name, members in self.groups.items() if len(set(members)) < len(members)), None)
-            if unended is not None:
-                yield f"groups.{unended} names a corpus twice; name it once"
+        for group, members in self.groups.items():
+            if len(set(members)) < len(members):
+                yield f"groups.{group} names a corpus twice; name it once"
 
     @property
     def is_plain(self) -> bool:

@@ -124,3 +124,8 @@ def test_wrong_stages(stages: list[dict[str, Any]], message: str) -> None:
 def test_wrong_settings(stages: list[dict[str, Any]], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         plan(*({"name": "s", **stage} for stage in stages))
+
+
+def test_a_group_names_a_corpus_once_also_without_stages() -> None:
+    with pytest.raises(ValueError, match=r"groups\.g names a corpus twice; name it once"):
+        TrainingSettings(groups={"g": ("clean", "clean")})

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from nmt_prep.batches.text_stream import WINDOW
 from nmt_prep.columns import TextColumn, check_utf8
+from nmt_prep.digests import check_regular
 from nmt_prep.errors import CorpusError, InvalidTextError
 from nmt_prep.lines.blocks import spans
 from nmt_prep.modifiers.block import Units
@@ -53,6 +54,7 @@ class FilePairs:
 
 def _read_tsv(path: Path, fields: int | None) -> pa.RecordBatch:
     try:
+        check_regular(path)
         content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     except (OSError, EOFError, zlib.error) as error:
         raise CorpusError(f"{path}: cannot be read: {error}") from error
@@ -79,7 +81,7 @@ def _read_tsv(path: Path, fields: int | None) -> pa.RecordBatch:
     read = pa.RecordBatch.from_pydict({name: spans(data, begins[good, at], marks[good, at]) for at, name in named})
     if count > 2 and (wrong := first_wrong(read.column(LINKS))) is not None:
         raise CorpusError(
-            f"{path}: {str(read.column(LINKS)[wrong])!r} in the third column are no links of words such as "
-            "0-0 1-2; correct them, or leave the column out with num_fields: 2"
+            f"{path}, line {np.flatnonzero(good)[wrong] + 1}: {str(read.column(LINKS)[wrong])!r} in the third column "
+            "are no links of words such as 0-0 1-2; correct them, or leave the column out with num_fields: 2"
         )
     return read

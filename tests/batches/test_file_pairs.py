@@ -42,7 +42,7 @@ def test_number_of_columns(tmp_path: Path, fields: int | None, expected: object)
         (b"", "no line has 2 columns with text"),
         (b"\n", "no line has 2 columns with text"),
         (b"a\tb\nc\t\xff\n", "line 2 is not UTF-8"),
-        (b"a\tb\t0-0\nc\td\t1\n", "'1' in the third column are no links"),
+        (b"a\tb\t0-0\nskipped\nc\td\t1\n", "line 3: '1' in the third column are no links"),
     ],
 )
 def test_damaged_files(tmp_path: Path, content: bytes, message: str) -> None:

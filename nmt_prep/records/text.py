@@ -181,6 +181,8 @@ class TextEncoder:
             )
             for side in SIDES
         }
+        if not isinstance(subwords, Mapping | None):
+            raise ArgumentError(f"subwords is {subwords!r}; give a mapping such as {{'source': {{'alpha': 0.5}}}}")
         encoder = cls(vocabularies, frames, subwords or {}, seed)
         for side, options in encoder.subwords.items():
             encoder.check(side, options)

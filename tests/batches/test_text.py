@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pytest
@@ -105,6 +105,11 @@ def test_batches_of_a_number_of_pairs_are_skipped_without_encoding(
     assert rows(runs["text"], skip_batches=100, **options) == whole[100:]
     monkeypatch.setattr(TextEncoder, "pairs", lambda *_: pytest.fail("it encodes"))
     assert rows(runs["text"], skip_batches=len(whole), **options) == []
+
+
+def test_subwords_are_a_mapping(runs: dict[str, Path]) -> None:
+    with pytest.raises(ArgumentError, match="subwords is 3; give a mapping such as"):
+        BatchSource(runs["text"], "train", subwords=cast("Any", 3))
 
 
 def test_a_state_keeps_the_subwords(runs: dict[str, Path]) -> None:

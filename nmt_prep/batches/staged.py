@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from nmt_prep.batches.epoch import EpochOrder, Window
 from nmt_prep.batches.text_stream import TextStream
 from nmt_prep.batches.vectors import Int64s
+from nmt_prep.config.problems import first_problem
 from nmt_prep.config.training import TRAINING_FILE, TrainingSettings
 from nmt_prep.curriculum import BLOCK_ROWS
 from nmt_prep.errors import ArgumentError, RecordsError
@@ -51,8 +52,7 @@ def training_of(run_dir: Path, given: object) -> tuple[TrainingSettings, Path]:
         base_dir = run_dir / data.pop("base_dir")
         return TrainingSettings.model_validate_json(json.dumps(data)), base_dir
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        told = error.errors()[0] if isinstance(error, ValidationError) else None
-        what = f"{'.'.join(map(str, told['loc']))}: {told['msg']}" if told else str(error)
+        what = first_problem(error) if isinstance(error, ValidationError) else str(error)
         if given != "config":
             raise ArgumentError(f"training: {what}") from error
         raise RecordsError(f"{path}: {what}; run the config again") from error

@@ -39,6 +39,13 @@ def problems_of(error: ValidationError, root: type[BaseModel], lines: Mapping[Ke
     return {_problem(detail, root, lines) for detail in details}
 
 
+def first_problem(error: ValidationError) -> str:
+    """Returns the first problem with its key, for settings that are in no config."""
+    detail = error.errors()[0]
+    where = _dotted(tuple(part for part in detail["loc"] if part != "[key]"))
+    return (f"{where}: " if where else "") + detail["msg"].removeprefix("Value error, ")
+
+
 def wrong_keys(error: ValidationError, root: type[BaseModel]) -> set[KeyPath]:
     """Returns the keys of the values in which pydantic found a problem; the empty path stands for the whole."""
     return {_locate(detail["loc"], root)[0] for detail in error.errors()}

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from nmt_prep.config.file import read_file
+from nmt_prep.config.problems import first_problem
 from nmt_prep.config.training import StageSettings, TrainingSettings
 from nmt_prep.errors import ConfigError
 
@@ -66,14 +67,14 @@ def read_opustrainer(path: Path) -> OpusTrainerFile:
             own = None if not isinstance(stage, dict) or "modifiers" not in stage else tuple(_flat(stage["modifiers"]))
             stages.append(StageSettings(name=name, mix=mix, until=until, modifiers=own))
         except ValidationError as error:
-            raise wrong(name, str(error.errors()[0]["msg"])) from None
+            raise wrong(name, first_problem(error)) from None
         except ValueError as error:
             raise wrong(name, str(error)) from None
     try:
         training = TrainingSettings(stages=tuple(stages), modifiers=tuple(_flat(data.get("modifiers", []))))
         seed, fields = int(data["seed"]), data.get("num_fields") and int(data["num_fields"])
     except ValidationError as error:
-        raise ConfigError(f"{path}: {error.errors()[0]['msg']}") from None
+        raise ConfigError(f"{path}: {first_problem(error)}") from None
     except (TypeError, ValueError) as error:
         raise ConfigError(f"{path}: seed and num_fields must be whole numbers, modifiers a list: {error}") from None
     try:

@@ -60,8 +60,9 @@ def test_a_file(tmp_path: Path) -> None:
         ("clean 0.8", "clean x", "start: 'clean x' is not DATASET WEIGHT"),
         ("  - until clean 2", "", "start: its last line must be until DATASET EPOCHS"),
         ("until clean 2", "until clean", "start: 'until clean' is not until DATASET EPOCHS"),
-        ("clean 0.8", "clean 0", "start: Value error, until names 'clean', which the stage does not read"),
-        ("until clean 2", "until clean inf", "Value error, stages.0 (start) never ends"),
+        ("clean 0.8", "clean -1", "start: mix.clean: Input should be greater than or equal to 0"),
+        ("clean 0.8", "clean 0", "start: until names 'clean', which the stage does not read"),
+        ("until clean 2", "until clean inf", "stages.0 (start) never ends"),
         (
             "  - Typos: 0.05\n    char_swap: 0.1",
             "  - Typos",

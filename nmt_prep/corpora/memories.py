@@ -74,7 +74,7 @@ class _Tmx(Document):
         if self._fits and not self._seen:
             raise CorpusError(
                 f"{self.path} has no unit in both {self.languages.source} and {self.languages.target}, only in "
-                f"{', '.join(sorted(self._fits))}; set languages of the corpus in the config to the tags in the file"
+                f"{', '.join(sorted(self._fits))}; set languages, or texts, of the corpus to the tags in the file"
             )
 
     def _fit_of(self, tag: str) -> tuple[int, int]:

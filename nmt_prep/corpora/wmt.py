@@ -248,7 +248,7 @@ class _WmtXml(Document):
         if not self._seen:
             raise CorpusError(
                 f"{self.path} has no document from {self.languages.source} to {self.languages.target}, only "
-                f"{', '.join(sorted(self._sections)) or 'none at all'}; set languages of the corpus in the config"
+                f"{', '.join(sorted(self._sections)) or 'none at all'}; set languages, or texts, of the corpus"
             )
 
     def _section(self, name: str, attributes: dict[str, str]) -> _Segments | None:

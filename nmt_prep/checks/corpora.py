@@ -100,7 +100,8 @@ def _file_problems(corpus: Corpus) -> Iterator[str]:
 def _option_problems(corpus: Corpus) -> Iterator[str]:
     kind = format_of(corpus)
     reader = reader_of(kind)
-    for option in sorted(option_keys() & corpus.model_fields_set - reader.options):
+    of_documents = {"encoding"} if corpus.documents is not None else set()  # that of their files
+    for option in sorted(option_keys() & corpus.model_fields_set - reader.options - of_documents):
         yield f"{option} does not belong to format {kind}, which takes {', '.join(sorted(reader.options))}"
     if "fields" in reader.options and corpus.fields is None and corpus.url.hub_id is None:
         yield f"format {kind} needs fields, such as {{source: translation.en, target: translation.zh}}"

@@ -91,11 +91,17 @@ def _one_side(path: Path, options: Documents, encoding: str) -> Iterator[Named]:
         for name, group in groupby(rows, lambda row: row[0]):
             yield name, "\n".join(row[1] for row in group)
         return
-    divider, number = re.compile(options.divider), 0
+    divider, number, divided = re.compile(options.divider), 0, False
     for divides, lines in groupby(_lines(path, encoding), lambda line: divider.fullmatch(line) is not None):
         if not divides and (text := "\n".join(lines)).strip():
             yield f"{number}", text
             number += 1
+        divided |= divides
+    if not divided:
+        raise CorpusError(
+            f"{path}: no line matches documents.divider ({options.divider}); correct it, or leave it out if the file is "
+            "one document"
+        )
 
 
 def read_text(path: Path, encoding: str) -> str:

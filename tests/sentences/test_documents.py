@@ -44,6 +44,8 @@ def test_lines_divide_a_long_text(tmp_path: Path) -> None:
     )
     assert documents(files, divider="</?doc.*>") == [("0", "A.\nB.", "X."), ("1", "C.", "Y.")]
     files["target"].write_text("<doc 1>\nX.\n</doc>\n")
+    with pytest.raises(CorpusError, match=r"s: no line matches documents.divider \(#\+\); correct it, or leave it out if"):
+        documents(files, divider="#+")
     with pytest.raises(
         CorpusError, match=r"document 2 is '1' in .*s, but no document in .*t; both files need the same"
     ):

@@ -109,11 +109,15 @@ def test_all_forms_give_the_same_pairs(tmp_path: Path, books: list[tuple[str, st
     for side, at in (("en", 0), ("de", 1)):
         rows_ = "".join(f"{n}\t{line}\n" for n, text in enumerate(books) for line in text[at].splitlines())
         (tmp_path / f"rows.{side}").write_text(rows_, encoding="utf-8")
+        (tmp_path / f"{side}16").mkdir()
+        for number, text in enumerate(books):
+            (tmp_path / f"{side}16" / f"{number}.txt").write_text(text[at], encoding="utf-16")
     forms: list[tuple[Any, dict[str, Any], dict[str, Any]]] = [
         ("books.tar", {}, {"source": "en/*.txt", "target": "de/*.txt"}),
         ("books.tar", {"divider": "#"}, {"source": "long.en", "target": "long.de"}),
         ("list.tsv", {"format": "list"}, {}),
         ({"source": "rows.en", "target": "rows.de"}, {"format": "tsv", "id": 0, "text": 1}, {}),
+        ({"source": "en16/", "target": "de16/"}, {}, {"encoding": "utf-16"}),
         ({"source": "de/", "target": "en/"}, {}, {"swap": True}),
     ]
     for url, documents, more in forms:
@@ -205,7 +209,7 @@ def test_sides_in_other_languages_are_named(tmp_path: Path, books: list[tuple[st
     (warning,) = notes(made).warnings
     assert (warning.code, warning.value, warning.share) == ("strange_documents", 4, 1.0)
     assert str(warning).startswith(
-        "train/books: 4 documents seem to be in other languages: 0.txt, 1.txt, 2.txt, 3.txt; 0.txt: 100% of the first "
+        "train/books: 4 documents seem to be in other languages, and are kept: 0.txt, 1.txt, 2.txt, 3.txt; 0.txt: 100% of the first "
         "source lines look like de, not en; the sides may be the wrong way round"
     )
 

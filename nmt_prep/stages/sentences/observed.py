@@ -202,7 +202,7 @@ def doubts_of(
         unrelated: True if the documents together do not seem to translate each other.
     """
     if strange:
-        what = f"{len(strange):,} documents seem to be in other languages: {_named([name for name, _ in strange])}"
+        what = f"{len(strange):,} documents seem to be in other languages, and are kept: {_named([name for name, _ in strange])}"
         text = f"{what}; {strange[0][0]}: {strange[0][1]}"
         share = len(strange) / max(documents, 1)
         yield HealthWarning("strange_documents", text, corpus, split, value=len(strange), share=share)

@@ -99,8 +99,8 @@ def _one_side(path: Path, options: Documents, encoding: str) -> Iterator[Named]:
         divided |= divides
     if not divided:
         raise CorpusError(
-            f"{path}: no line matches documents.divider ({options.divider}); correct it, or leave it out if the file is "
-            "one document"
+            f"{path}: no line matches documents.divider ({options.divider}); correct it, or leave it out if the file "
+            "is one document"
         )
 
 
@@ -207,6 +207,7 @@ def files_of_directories(source: Path, target: Path) -> dict[str, tuple[Path, Pa
 
     Raises:
         CorpusError: there are none, a file has no counterpart, or a directory cannot be read.
+        InvalidTextError: the name of a file is not UTF-8.
     """
     try:
         names = [{path.name for path in directory.iterdir() if path.is_file()} for directory in (source, target)]
@@ -217,6 +218,11 @@ def files_of_directories(source: Path, target: Path) -> dict[str, tuple[Path, Pa
             raise CorpusError(
                 f"{directory / min(lacking)} has no counterpart of the same name in {other}; add or remove it"
             )
+    for name in sorted(names[0]):
+        try:
+            name.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidTextError(f"the name of {str(source / name)!r} is not UTF-8; rename the file") from error
     if not names[0]:
         raise CorpusError(f"{source} has no files; name directories with a document a file")
     return {name: (source / name, target / name) for name in sorted(names[0])}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def test_lines_divide_a_long_text(tmp_path: Path) -> None:
     )
     assert documents(files, divider="</?doc.*>") == [("0", "A.\nB.", "X."), ("1", "C.", "Y.")]
     files["target"].write_text("<doc 1>\nX.\n</doc>\n")
-    with pytest.raises(CorpusError, match=r"s: no line matches documents.divider \(#\+\); correct it, or leave it out if"):
+    with pytest.raises(CorpusError, match=r"s: no line matches documents.divider \(#\+\); correct it, or leave it"):
         documents(files, divider="#+")
     with pytest.raises(
         CorpusError, match=r"document 2 is '1' in .*s, but no document in .*t; both files need the same"
@@ -92,6 +93,12 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "text").write_text('{"a": "A.", "b": "B \\ud800"}\n')
     with pytest.raises(InvalidTextError, match=r"text:1: 'b' holds a lone surrogate, which is not text; fix the row"):
         documents({"both": tmp_path / "text"}, format="jsonl", source="a", target="b")
+
+
+def test_names_of_files_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"\xff.txt")).write_text("A.\n")
+    with pytest.raises(InvalidTextError, match=r"the name of '.*\\udcff.txt' is not UTF-8; rename the file"):
+        files_of_directories(tmp_path, tmp_path)
 
 
 def test_lists_and_directories(tmp_path: Path) -> None:

@@ -197,12 +197,13 @@ def doubts_of(
     Args:
         split: the split of the corpus.
         corpus: its name.
-        strange: documents that seem to be in other languages, each with a warning.
+        strange: documents that are kept and seem to be in other languages, each with a warning.
         documents: number of documents.
         unrelated: True if the documents together do not seem to translate each other.
     """
     if strange:
-        what = f"{len(strange):,} documents seem to be in other languages, and are kept: {_named([name for name, _ in strange])}"
+        names = _named([name for name, _ in strange])
+        what = f"{len(strange):,} documents seem to be in other languages, and are kept: {names}"
         text = f"{what}; {strange[0][0]}: {strange[0][1]}"
         share = len(strange) / max(documents, 1)
         yield HealthWarning("strange_documents", text, corpus, split, value=len(strange), share=share)

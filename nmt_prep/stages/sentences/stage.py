@@ -203,8 +203,10 @@ class Sentences(Stage[SentencesOutput, dict[str, Aligned]]):
             documents = list(joined_notes(note for _, result in aligned.written for note in result.notes))
             pairs, weak = (sum(getattr(result, what) for _, result in aligned.written) for what in ("pairs", "weak"))
             empty = ((document, "empty") for result in aligned.first for document in result.empty)
-            strange = [each for result in aligned.first for each in result.strange]
             refused = (*aligned.read.refused, *empty)
+            left_out = {note.name for note in documents if not note.translated}
+            found = (each for result in aligned.first for each in result.strange)
+            strange = [each for each in found if each[0] not in left_out]
             notes.setdefault(split, {})[corpus] = corpus_note(documents, pairs, weak, refused)
             doubts += doubts_of(split, corpus, strange, len(documents), unrelated=aligned.unrelated)
         digests = {str(file.file): file.sha256 for listed in files.values() for file in listed}

@@ -104,11 +104,11 @@ def align_first(task: FirstTask, tick: Tick) -> FirstShards:
         except CorpusError as error:
             raise CorpusError(f"{task.where}: document {name}: {error}") from error
         tick(sum(len(text.encode()) for text in raw))
-        sides = dict(zip(SIDES, texts, strict=True))
-        strange += document_warnings([(name, sides)], languages)
         if not all(map(len, texts)):
             empty.append(name)
-        elif len(texts[0]) <= LONGEST_PIECE:
+            continue
+        strange += document_warnings([(name, dict(zip(SIDES, texts, strict=True)))], languages)
+        if len(texts[0]) <= LONGEST_PIECE:
             held.append((name, (texts[0], texts[1])))
         else:
             groups += [[(name, piece)] for piece in _pieces((texts[0], texts[1]))]

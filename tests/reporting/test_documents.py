@@ -24,3 +24,14 @@ def test_paths_of_more_documents_are_folded() -> None:
     assert before.count("path of ") == 12
     assert "path of 12.txt" in folded
     assert "<table" not in folded
+
+
+def test_the_page_lists_a_thousand_documents_left_out() -> None:
+    refused = [[f"{number}.txt", "empty"] for number in range(1002)]
+    note = {"documents": 1, "sentences": [3, 4], "kinds": {"1-1": 2}, "alone": 1, "pairs": 2, "weak": 0}
+    summary = {"documents": {"train": {"books": {**note, "refused": refused, "worst": [document(0)]}}}}
+    page = str(join(section(summary)))
+    assert page.count(">empty<") == 1000
+    assert "999.txt" in page
+    assert "1000.txt" not in page
+    assert "summary.json names 2 more." in page

@@ -12,6 +12,9 @@ from nmt_prep.reporting.tables import document_table, segment_table, weight_tabl
 _SHOWN = 12
 """Number of documents whose paths are in sight; others are folded."""
 
+_LISTED = 1000
+"""Most documents left out that the page lists."""
+
 
 def section(summary: Json) -> Iterator[Content]:
     """Yields the content of the section; empty for a run without documents and weights."""
@@ -28,13 +31,15 @@ def section(summary: Json) -> Iterator[Content]:
         yield el("h3", f"Beads of {name}")
         yield table(["source-target", "beads", "share"], rows, caption=f"Kinds of beads of {name}")
         if note["refused"]:
-            refused = ([visible(document), reason] for document, reason in note["refused"])
+            refused = ([visible(document), reason] for document, reason in note["refused"][:_LISTED])
             yield table(["document", "left out"], refused, caption=f"Documents of {name} left out", left=(0, 1))
+            if (more := len(note["refused"]) - _LISTED) > 0:
+                yield el("p", f"summary.json names {more:,} more.")
         yield el("h3", f"Documents of {name} with the most sentences without counterpart")
         yield grid(_path(document, name) for document in note["worst"][:_SHOWN])
-        if more := note["worst"][_SHOWN:]:
-            plots = grid(_path(document, name, numbers=False) for document in more)
-            yield behind(f"Paths of the next {len(more)} documents", plots)
+        if others := note["worst"][_SHOWN:]:
+            plots = grid(_path(document, name, numbers=False) for document in others)
+            yield behind(f"Paths of the next {len(others)} documents", plots)
 
 
 def _path(document: Json, corpus: str, *, numbers: bool = True) -> Markup:

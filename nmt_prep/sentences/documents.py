@@ -181,12 +181,7 @@ def _value(row: Any, place: str, where: str) -> str:
         row = row.get(name) if isinstance(row, dict) else None
     if isinstance(row, bool) or not isinstance(row, str | int):
         raise CorpusError(f"{where}: no text at {place!r}; fix the row, or correct the place in the config")
-    text = str(row)
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidTextError(f"{where}: {place!r} holds a lone surrogate, which is not text; fix the row") from error
-    return text
+    return str(row)
 
 
 def pairs_of_list(path: Path) -> list[tuple[Path, Path]]:

@@ -90,9 +90,6 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("{\n")
     with pytest.raises(CorpusError, match=r"text:1: not JSON"):
         documents({"both": tmp_path / "text"}, format="jsonl", source="a", target="b")
-    (tmp_path / "text").write_text('{"a": "A.", "b": "B \\ud800"}\n')
-    with pytest.raises(InvalidTextError, match=r"text:1: 'b' holds a lone surrogate, which is not text; fix the row"):
-        documents({"both": tmp_path / "text"}, format="jsonl", source="a", target="b")
 
 
 def test_names_of_files_that_are_no_text_are_refused(tmp_path: Path) -> None:

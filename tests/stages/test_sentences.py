@@ -17,7 +17,7 @@ import nmt_prep
 from nmt_prep.checks import check_config
 from nmt_prep.config import Config
 from nmt_prep.engines import LocalEngine
-from nmt_prep.errors import AlignmentError, ConfigError, CorpusError, NmtPrepError
+from nmt_prep.errors import AlignmentError, ConfigError, CorpusError, InvalidTextError, NmtPrepError
 from nmt_prep.pipeline.pipeline import Pipeline
 from nmt_prep.pipeline.stage import observed_in
 from nmt_prep.progress import Progress
@@ -271,6 +271,9 @@ def test_wrong_files(tmp_path: Path, books: list[tuple[str, str]]) -> None:
     fails(CorpusError, r"splits.train.books: no document can be aligned \(empty\)")
     (tmp_path / "de" / "0.txt").write_bytes(b"\xff")
     fails(CorpusError, r"splits.train.books: .*de/0.txt:1: not UTF-8 at byte 0")
+    (tmp_path / "x.jsonl").write_text('{"a": "A.", "b": "B \\ud800"}\n')
+    message = r"splits.train.books: document '0' holds a lone surrogate, which is not text; correct it"
+    fails(InvalidTextError, message, "x.jsonl", {"format": "jsonl", "source": "a", "target": "b"})
 
 
 def test_a_whole_run_traces_pairs(tmp_path: Path, books: list[tuple[str, str]]) -> None:

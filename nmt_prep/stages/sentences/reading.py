@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from nmt_prep.config.documents import Documents
 from nmt_prep.engines import Tick
-from nmt_prep.errors import CorpusError
+from nmt_prep.errors import CorpusError, InvalidTextError
 from nmt_prep.pipeline.rounds import Round
 from nmt_prep.sentences.documents import MOST_TIMES, Raw, read_documents
 from nmt_prep.stages.sentences.shards import write_table
@@ -83,8 +83,13 @@ def read_shards(task: ReadTask, tick: Tick) -> ReadDocuments:
         for name, files in task.files:
             for document in read_documents(name, files, task.options, task.encoding):
                 tick(1)
-                encoded = document[1].encode(), document[2].encode()
-                if (reason := _fault(*encoded, seen)) is not None:
+                try:
+                    _, *encoded = (text.encode() for text in document)
+                except UnicodeEncodeError as error:
+                    raise InvalidTextError(
+                        f"document {document[0]!r} holds a lone surrogate, which is not text; correct it"
+                    ) from error
+                if (reason := _fault(encoded[0], encoded[1], seen)) is not None:
                     refused.append((document[0], reason))
                     continue
                 length = sum(map(len, encoded))

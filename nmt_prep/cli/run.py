@@ -276,7 +276,8 @@ def batch_preview(config: Config) -> str:
     Raises:
         NmtPrepError: the records are damaged.
     """
-    batch = next(batches.read_records(config.run_dir, "train", **config.input.model_dump(), packed=False), None)
+    options = config.input.model_dump() | {"documents": config.training.is_plain}  # stages and modifiers refuse them
+    batch = next(batches.read_records(config.run_dir, "train", **options, packed=False), None)
     if batch is None:
         return f"no pair of train is within input.max_length = {config.input.max_length}; there is no batch to show"
     shapes = [[len(side), int(side.lengths.max())] for side in batch]

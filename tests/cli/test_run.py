@@ -50,6 +50,23 @@ def test_a_run_that_writes_records_ends_with_a_decoded_batch(config: Path) -> No
     assert "a batch" not in nmt_prep("run", config).stdout
 
 
+def test_the_preview_with_modifiers_has_single_segments(tmp_path: Path) -> None:
+    (tmp_path / "train.tsv").write_text("one cat\tune chat\tbook\ntwo cats\tdeux chats\tbook\n" * 20)
+    (tmp_path / "config.yaml").write_text(
+        "name: small\nseed: 1\noutput_dir: run\nlanguages: {source: en, target: fr}\nsplits: {train: [{name: books, "
+        "url: train.tsv, format: tsv, columns: {source: 0, target: 1}, document: 2}]}\n"
+        "vocab: {kind: byte_bpe, size: 300, shared: true, reserved: [<sep>]}\n"
+        "documents: {separator: <sep>}\nrecords: {layout: text, shards: {train: 1}}\n"
+        "training: {modifiers: [UpperCase: 1]}\n"
+    )
+    made = nmt_prep("run", tmp_path / "config.yaml")
+    assert (made.returncode, made.stderr) == (0, "")
+    assert made.stdout.count("  source:     ") == 3
+    assert {"  source:     ONE CAT", "  source:     TWO CATS"} >= {
+        line for line in made.stdout.splitlines() if line.startswith("  source:     ")
+    }
+
+
 def test_a_run_on_a_directory_that_is_in_use(config: Path) -> None:
     with run_lock(Workspace(config.parent / "run"), wait=False, waiting=lambda holder: None):
         quiet = nmt_prep("run", config, "--quiet", "--max-wait", "0.5")

@@ -187,14 +187,24 @@ def _value(row: Any, place: str, where: str) -> str:
 def pairs_of_list(path: Path) -> list[tuple[Path, Path]]:
     """Returns the pairs of paths in a table of two columns; relative ones are relative to its directory.
 
+    The source names the document, so it is in the table once.
+
     Raises:
-        CorpusError: a line does not have two columns, or the table cannot be read.
+        CorpusError: a line does not have two columns, a source is named twice, or the table cannot be read.
     """
-    rows = [line.split("\t") for line in _lines(path, "utf-8") if line.strip()]
-    for number, row in enumerate(rows, 1):
-        if len(row) != 2 or not all(row):
+    pairs: dict[str, str] = {}
+    for number, line in enumerate(_lines(path, "utf-8"), 1):
+        row = line.split("\t")
+        if line.strip() and (len(row) != 2 or not all(row)):
             raise CorpusError(f"{path}:{number}: expected two paths with a tab between")
-    return [(path.parent / first, path.parent / second) for first, second in rows]
+        if row[0] in pairs:
+            raise CorpusError(
+                f"{path}:{number}: the source {row[0]} is in an earlier line too; put its second target into the list "
+                "of another corpus"
+            )
+        if line.strip():
+            pairs[row[0]] = row[1]
+    return [(path.parent / source, path.parent / target) for source, target in pairs.items()]
 
 
 def files_of_directories(source: Path, target: Path) -> dict[str, tuple[Path, Path]]:

@@ -104,8 +104,11 @@ def test_lists_and_directories(tmp_path: Path) -> None:
         (tmp_path / "a" / "1.txt", tmp_path / "b" / "1.txt"),
         (Path("/x"), tmp_path / "y"),
     ]
-    (tmp_path / "list").write_text("a/1.txt\n")
-    with pytest.raises(CorpusError, match=r"list:1: expected two paths with a tab between"):
+    (tmp_path / "list").write_text("a\tb\nc\td\na\te\n")
+    with pytest.raises(CorpusError, match=r"list:3: the source a is in an earlier line too; put its second target"):
+        pairs_of_list(tmp_path / "list")
+    (tmp_path / "list").write_text("\na/1.txt\n")
+    with pytest.raises(CorpusError, match=r"list:2: expected two paths with a tab between"):
         pairs_of_list(tmp_path / "list")
     with pytest.raises(CorpusError, match=r"cannot read the directory .*none"):
         files_of_directories(tmp_path, tmp_path / "none")

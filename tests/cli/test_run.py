@@ -53,7 +53,8 @@ def test_a_run_that_writes_records_ends_with_a_decoded_batch(config: Path) -> No
 def test_the_preview_with_modifiers_has_single_segments(tmp_path: Path) -> None:
     (tmp_path / "train.tsv").write_text("one cat\tune chat\tbook\ntwo cats\tdeux chats\tbook\n" * 20)
     (tmp_path / "config.yaml").write_text(
-        "name: small\nseed: 1\noutput_dir: run\nlanguages: {source: en, target: fr}\nsplits: {train: [{name: books, "
+        f"output_dir: {tmp_path}/run\n"
+        "name: small\nseed: 1\nlanguages: {source: en, target: fr}\nsplits: {train: [{name: books, "
         "url: train.tsv, format: tsv, columns: {source: 0, target: 1}, document: 2}]}\n"
         "vocab: {kind: byte_bpe, size: 300, shared: true, reserved: [<sep>]}\n"
         "documents: {separator: <sep>}\nrecords: {layout: text, shards: {train: 1}}\n"

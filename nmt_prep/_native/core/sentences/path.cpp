@@ -175,7 +175,7 @@ class Search {
             const std::size_t source = i - size_of(kind.sources);
             const std::size_t target = j - size_of(kind.targets);
             path.push_back({static_cast<std::int64_t>(source), static_cast<std::int64_t>(i),
-                                  static_cast<std::int64_t>(target), static_cast<std::int64_t>(j)});
+                            static_cast<std::int64_t>(target), static_cast<std::int64_t>(j)});
             i = source;
             j = target;
         }

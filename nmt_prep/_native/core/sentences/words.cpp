@@ -46,7 +46,7 @@ void SpanValues::find_shares() {
         const auto words = static_cast<double>(predicted_.offsets[to] - predicted_.offsets[from]);
         for (auto at = size_of(predicted_.offsets[j]); at < size_of(predicted_.offsets[j + 1]); ++at) {
             const auto word = size_of(predicted_.words[at]);
-            const double share = static_cast<double>(model_.shares[word]);
+            const auto share = static_cast<double>(model_.shares[word]);
             nearby_[at] =
                 static_cast<float>((static_cast<double>(dense_[word]) + background * share) / (words + background));
         }

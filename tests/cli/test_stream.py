@@ -232,7 +232,7 @@ def test_opustrainer_reads_files_and_corpora(place: Path, tmp_path: Path) -> Non
     )
     assert 9800 < len(streamed) < 10_200
     for last, problem in (
-        ("x\ty\tz\n", "a.tsv: 'z' in the third column are no links of words such as 0-0 1-2; correct them"),
+        ("x\ty\tz\n", "a.tsv, line 1: 'z' in the third column are no links of words such as 0-0 1-2; correct them"),
         ("\t\t\n", "a.tsv: no line has 3 columns with text"),
     ):
         (tmp_path / "three").mkdir(exist_ok=True)

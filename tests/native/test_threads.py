@@ -120,7 +120,7 @@ def of_bucket() -> Calls:
 
 
 def of_chunk_writer() -> Calls:
-    records, writer = bucket(200_000), ChunkWriter(256, 0)
+    records, writer = bucket(600_000), ChunkWriter(256, 0)
     return lambda: writer.add(records), writer.take
 
 

@@ -1,4 +1,4 @@
-"""The pairs in TSV files, as those of OpusTrainer, for the stream of a plan of stages."""
+"""Pairs from TSV files, such as the data sets of OpusTrainer, for a stream of lines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from nmt_prep.records.text import LINKS
 
 
 class FilePairs:
-    """The pairs in TSV files, which are held in memory: source, target, and perhaps links.
+    """The pairs of TSV files, held in memory: source, target, and optional links.
 
     Args:
         files: the files, in the order of the corpora; ``.gz`` is decompressed.

@@ -37,7 +37,7 @@ WINDOW = 65_536
 _WINDOWS_KEPT = 8
 _FIRST_ROWS = 256
 _TURNS = 4
-"""Turns of each reader in an epoch, at least, unless there are fewer pairs."""
+"""Minimum number of turns of each reader in an epoch, where there are enough pairs."""
 
 
 class Pairs(Protocol):

@@ -64,7 +64,7 @@ def only_with_pairs(config: Config) -> Iterator[Problem]:
 
 
 def _with_joined_languages(config: Config, problems: list[Problem]) -> Config:
-    """Returns a config whose corpora with a pivot have the languages that they join, if they can."""
+    """Returns the config with the languages of each pivot corpus filled in, where they follow from its two corpora."""
     splits: dict[str, tuple[Corpus, ...]] = {}
     for split, corpora in config.splits.items():
         made = [*corpora]

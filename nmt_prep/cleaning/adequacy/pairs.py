@@ -1,4 +1,4 @@
-"""Pairs as numbers and marks of words, and pairs with defects that are made of them, from which a classifier learns.
+"""Pairs as numbered words, and artificial defects in them, which are the training data of the classifier.
 
 A defect changes the words of one side between its opening and its closing punctuation, which stay: otherwise the
 classifier would learn that lines without a full stop are cut. Pairs of two joined pairs are good, too, so that it does
@@ -46,7 +46,7 @@ class Words:
         return (self.marks & 15) <= 1
 
     def joined(self, begins: Integers, ends: Integers) -> Words:
-        """Returns lines that consist of stretches of the words.
+        """Returns lines made of stretches of these words.
 
         Args:
             begins: first word of each stretch: int64, shape ``[lines, stretches]``.
@@ -99,7 +99,7 @@ class MarkedPairs:
 
     @classmethod
     def concatenated(cls, several: list[MarkedPairs]) -> MarkedPairs:
-        """Returns all pairs of several, in order."""
+        """Returns the pairs of several objects as one, in their order."""
         return cls(
             _concatenated([pairs.source for pairs in several]), _concatenated([pairs.target for pairs in several])
         )

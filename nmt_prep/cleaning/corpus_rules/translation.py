@@ -1,4 +1,4 @@
-"""Rule ``translation``: its options, its threshold, and the pairs with exchanged targets from which that follows.
+"""Rule ``translation``: its options, and its threshold, which is estimated from pairs with exchanged targets.
 
 The scores of a corpus are a mixture: a share of its pairs is misaligned, and scores like pairs whose targets were
 exchanged at random ("re-paired"); the others are clean. What a threshold loses is the lower tail of the clean scores,
@@ -289,7 +289,7 @@ class Tail:
         return expected
 
     def improve(self, counts: Shares, noise: Shares, begin: int) -> None:
-        """Makes the likelihood of counts higher: one step of expectation maximization, and in it one of Newton.
+        """Improves the fit to the counts by one step of expectation maximization, which contains one Newton step.
 
         Args:
             counts: pairs in each bin.

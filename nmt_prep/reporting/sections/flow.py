@@ -11,7 +11,7 @@ from nmt_prep.reporting.svg import Series, Tick, bar_figure
 from nmt_prep.reporting.tables import corpora_table, fix_table, pair_table
 
 _GROUP_NAMES = {"reading": "unusable", "rules": "rejects", "duplicates": "duplicates", "test sets": "test sets"}
-"""The groups of reasons for which pairs are dropped, in order, with a name for the dropped pairs."""
+"""Groups of reasons to drop a pair, in the order of the figure, with the label of their dropped pairs."""
 
 _OF_DUPLICATES = {"duplicate_pair", "near_duplicate", "too_many_targets", "too_many_sources"}
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from _nmt_prep_core import find_invalid_utf8
+from _nmt_prep_core import find_invalid_utf8, select_rows
 
 from nmt_prep.errors import InvalidTextError
 
@@ -79,6 +79,10 @@ class Ragged:
         left_out = np.searchsorted(cuts, ends)
         counts = np.diff(np.searchsorted(cuts, self.offsets - self.offsets[0])) + 1
         return Ragged(np.delete(values, cuts), np.concatenate([[0], ends - left_out])), counts
+
+    def taken(self, rows: npt.NDArray[np.int64], longest: int | None = None) -> Ragged:
+        """Returns a copy of some rows, by their numbers, cut to ``longest`` ids; None cuts none."""
+        return Ragged(*select_rows(*self.contiguous(), rows, (1 << 63) - 1 if longest is None else longest))
 
     def contiguous(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
         """Returns values and offsets in the form that the native core takes."""

@@ -15,18 +15,20 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from _nmt_prep_core import select_rows
 
-from nmt_prep.batches.vectors import Int64s, spans
+from nmt_prep.batches.cutting import PlannedWindow
+from nmt_prep.batches.epoch import EpochOrder, SplitIndex, Window
+from nmt_prep.batches.options import Options
+from nmt_prep.batches.rules import BatchRule
+from nmt_prep.batches.vectors import Int64s, spans, sums_before
 from nmt_prep.columns import Ragged
-from nmt_prep.records.dataset_json import CorpusInfo, DatasetInfo, DocumentsInfo
+from nmt_prep.errors import ArgumentError
+from nmt_prep.records.dataset_json import CorpusInfo, DatasetInfo, DocumentsInfo, Histogram
 from nmt_prep.records.index import SATURATED
 from nmt_prep.records.reader import PairColumns
 from nmt_prep.records.repeated import Repeated
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.subwords.frame import frame_sizes
-
-_NO_LIMIT = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
@@ -61,11 +63,6 @@ class Examples:
         means: npt.NDArray[np.float32] = ((sums[self.end] - sums[self.target]) / self.targets).astype("f4")
         return means
 
-    def with_targets(self, start: int, stop: int) -> slice:
-        """Returns the examples whose first target is in a range of segments."""
-        first, last = np.searchsorted(self.target, (start, stop)).tolist()
-        return slice(first, last)
-
 
 class Segments(NamedTuple):
     """Consecutive segments of a split, among them repeated ones.
@@ -76,6 +73,7 @@ class Segments(NamedTuple):
         places: int64, numbers of the segments in the split; a repeated one has that of the segment after it.
         breaks: int64, segments at which an example begins.
         repeated: bool, True for segments that are context only; None for none.
+        found: the repeated segments, numbered by the pairs; None for none.
     """
 
     entries: npt.NDArray[np.uint16]
@@ -83,6 +81,24 @@ class Segments(NamedTuple):
     places: Int64s
     breaks: Int64s
     repeated: npt.NDArray[np.bool_] | None = None
+    found: Repeated | None = None
+
+    @classmethod
+    def read(cls, index: SplitIndex, runs: Int64s, entries: npt.NDArray[np.uint16]) -> Segments:
+        """Reads the segments of some runs.
+
+        Args:
+            index: indexes of the split.
+            runs: the runs.
+            entries: lengths and corpora of their pairs in the epoch, as in the index.
+
+        Raises:
+            RecordsError: a file of the records cannot be read.
+        """
+        starts, pairs = index.starts_of(runs), index.runs.pairs[runs]
+        segments = cls(entries, index.column_of("document", runs), spans(starts, pairs), sums_before(pairs))
+        found = index.repeated_of(runs)
+        return segments if found is None else segments.with_repeated(found)
 
     def merged(self, values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """Returns values of the pairs as values of the segments, 0 for repeated ones."""
@@ -107,6 +123,7 @@ class Segments(NamedTuple):
             np.insert(self.places, at, self.places[at]),
             self.breaks + np.searchsorted(at, self.breaks),
             np.insert(np.zeros(len(self.entries), np.bool_), at, True),
+            found,
         )
 
 
@@ -142,6 +159,59 @@ class Joining:
     def separator(self, side: Side) -> int | None:
         """Returns the id between two segments of a side; None for none."""
         return self.info.source_separator if side == "source" else self.info.target_separator
+
+    def check(self, options: Options, rule: BatchRule) -> None:
+        """Checks the options of a loader.
+
+        Raises:
+            ArgumentError: an option conflicts with joined segments.
+        """
+        if (options.weights, options.temperature, options.language_pairs) != (None, None, None):
+            raise ArgumentError("corpora of records with documents cannot be mixed or chosen; set documents to False")
+        if rule.max_length is not None and rule.max_length < self.info.max_tokens and rule.too_long == "drop":
+            raise ArgumentError(
+                f"max_length {rule.max_length} would leave out windows, which have up to {self.info.max_tokens} ids; "
+                "raise it, lower documents.max_tokens in the config, or set documents to False"
+            )
+        if rule.row_length is not None and self.info.context is not None:
+            raise ArgumentError("segments with context are not packed; set packed to False")
+
+    def lengths(self, index: SplitIndex) -> Histogram:
+        """Returns a histogram of the lengths of the examples of a sample, up to the longest that can occur.
+
+        Raises:
+            RecordsError: a file of the records cannot be read.
+        """
+        if not len(index.runs.pairs):
+            return ()
+        longest = max([self.info.max_tokens, *(int(shard.pairs[:, :2].max(initial=0)) for shard in index.shards)])
+        _, examples = self.first_examples(index)
+        longer = np.append(np.maximum(*examples.lengths.values()), longest)
+        return tuple(zip(*(column.tolist() for column in np.unique(longer, return_counts=True)), strict=True))
+
+    def first_examples(self, index: SplitIndex) -> tuple[Segments, Examples]:
+        """Returns the segments of the first 16,384 pairs or more, or of all, and their examples in epoch 0.
+
+        Raises:
+            RecordsError: a file of the records cannot be read.
+        """
+        window = next(EpochOrder(index, None).windows())
+        segments = Segments.read(index, window.runs, index.pairs_of(window.runs))
+        return segments, self.examples_of(window, segments, 0)
+
+    def examples_of(self, window: Window | PlannedWindow, segments: Segments, epoch: int) -> Examples:
+        """Returns the examples whose targets are in a window.
+
+        Args:
+            window: the window.
+            segments: the segments of its runs.
+            epoch: number of the epoch.
+        """
+        bounds = np.array([window.skip, window.skip + window.take])
+        if segments.repeated is not None:  # a pair goes with the repeated segments before it
+            bounds = np.append(0, np.flatnonzero(~segments.repeated) + 1)[bounds]
+        examples = self.examples(segments, epoch)
+        return examples[slice(*np.searchsorted(examples.target, bounds).tolist())]
 
     def examples(self, segments: Segments, epoch: int) -> Examples:
         """Returns the examples of segments, none of which crosses a break, and none of which ends in a repeated one.
@@ -252,7 +322,8 @@ class Joining:
             offsets = segments.offsets[first[0] : examples.end[-1] + 1]
             values, offsets = segments.values[offsets[0] : offsets[-1]].copy(), offsets - offsets[0]
         else:
-            values, offsets = select_rows(segments.values, segments.offsets, spans(first, sizes), _NO_LIMIT)
+            copied = segments.taken(spans(first, sizes))
+            values, offsets = copied.values, copied.offsets
         lasts = np.cumsum(sizes) - 1
         inner = np.ones(int(sizes.sum()), np.bool_)
         inner[lasts] = False

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from _nmt_prep_core import pack_rounds
 
 from nmt_prep.batches import vectors
 from nmt_prep.batches.cutting import WHOLE, PlannedWindow, Split, sizes_of_batches, split_into
-from nmt_prep.batches.documents import Examples, Joining, Segments
+from nmt_prep.batches.documents import Joining, Segments
 from nmt_prep.batches.epoch import (
     WINDOW_PAIRS,
     CorpusMix,
@@ -38,19 +38,11 @@ from nmt_prep.batches.vectors import Int64s
 from nmt_prep.config.training import TrainingSettings
 from nmt_prep.errors import ArgumentError, RecordsError
 from nmt_prep.records.check import check_records
-from nmt_prep.records.dataset_json import DatasetInfo, Histogram, records_in
+from nmt_prep.records.dataset_json import DatasetInfo, records_in
 from nmt_prep.records.index import SATURATED
 from nmt_prep.records.reader import PairColumns, read_span
-from nmt_prep.records.repeated import Repeated
 from nmt_prep.records.text import TextEncoder, read_text
 from nmt_prep.sides import SIDES
-
-
-class Place(NamedTuple):
-    """Resume position: the number of a window, and the number of its batches that were delivered before."""
-
-    window: int
-    done: int
 
 
 @dataclass(frozen=True)
@@ -139,35 +131,6 @@ class BatchPlan:
                 parts.append(self.encoder.pairs(text, index.pairs_before[shard] + first, epoch))
         return PairColumns.joined(parts)
 
-    def segments(self, runs: Int64s, entries: npt.NDArray[np.uint16], found: Repeated | None) -> Segments:
-        """Returns the segments of some runs of records with documents.
-
-        Args:
-            runs: the runs.
-            entries: lengths and corpora of their pairs in the epoch, as in the index.
-            found: the repeated segments; None for none.
-        """
-        index = self.order.index
-        starts, pairs = index.starts_of(runs), index.runs.pairs[runs]
-        continues, breaks = index.column_of("document", runs), vectors.sums_before(pairs)
-        segments = Segments(entries, continues, vectors.spans(starts, pairs), breaks)
-        return segments if found is None else segments.with_repeated(found)
-
-    def examples(self, window: Window | PlannedWindow, segments: Segments, epoch: int) -> Examples:
-        """Returns the examples of a window of records with documents.
-
-        Args:
-            window: the window.
-            segments: the segments of its runs.
-            epoch: number of the epoch.
-        """
-        assert self.joining is not None
-        bounds = np.array([window.skip, window.skip + window.take])
-        if segments.repeated is not None:  # a pair goes with the repeated segments before it
-            bounds = np.append(0, np.flatnonzero(~segments.repeated) + 1)[bounds]
-        examples = self.joining.examples(segments, epoch)
-        return examples[examples.with_targets(*bounds.tolist())]
-
     def batches(self) -> Iterator[int]:
         """Returns the number of batches of each window; reads the indexes, about a second for 100 million pairs.
 
@@ -249,8 +212,10 @@ class BatchPlan:
         return None if self.batches_of_all is None else self.batches_of_all - self.skip_batches
 
     @cached_property
-    def start(self) -> Place:
-        """Position from which the epoch starts or resumes; after the last window if all batches are skipped.
+    def start(self) -> tuple[int, int]:
+        """The window with which the epoch starts or resumes, and the number of its batches that are skipped.
+
+        It is the number after the last window if all batches are skipped.
 
         Raises:
             ArgumentError: the epoch has fewer batches than ``skip_batches``.
@@ -259,14 +224,14 @@ class BatchPlan:
             raise self._too_many(self.batches_of_all)
         left = self.skip_batches
         if not left:
-            return Place(0, 0)
+            return 0, 0
         for number, count in enumerate(self.batches()):
             if left < count:
-                return Place(number, left)
+                return number, left
             left -= count
         if left:
             raise self._too_many(self.skip_batches - left)
-        return Place(len(self.windows), 0)
+        return len(self.windows), 0
 
     def _too_many(self, batches: int) -> ArgumentError:
         return ArgumentError(
@@ -278,13 +243,13 @@ class BatchPlan:
         return len(sizes_of_batches(self._lengths(window), self.rule))
 
     def _lengths(self, window: Window) -> Int64s:
-        """Returns the number of pairs of each length in a window; rows, if packed, all count as of length 0.
+        """Returns the number of pairs of each length in a window: int64, shape ``[groups, lengths]``.
 
-        If a batch has one pair of languages, the result has a row for each of these: shape ``[groups, lengths]``.
+        There is one group, or one for each pair of languages if a batch has only one. Packed rows count as of length 0.
         """
         index = self.order.index
         if index.packed:
-            return np.array([window.take])
+            return np.array([[window.take]])
         mine = slice(None) if self.staged else slice(window.skip, window.skip + window.take)
         if self._lengths_matter or self.staged:
             pairs = self.entries(window.runs)
@@ -298,8 +263,8 @@ class BatchPlan:
             corpora = pairs[mine, 2]
             source, target = (np.ascontiguousarray(side) for side in pairs[mine, :2].T)
         else:
-            segments = self.segments(window.runs, pairs, index.repeated_of(window.runs))
-            examples = self.examples(window, segments, self.order.epoch)
+            segments = Segments.read(index, window.runs, pairs)
+            examples = self.joining.examples_of(window, segments, self.order.epoch)
             corpora = segments.entries[examples.target, 2]
             source, target = (np.minimum(examples.lengths[side], SATURATED) for side in SIDES)
         longer = np.maximum(source, target)
@@ -308,15 +273,13 @@ class BatchPlan:
                 f"a pair is longer than {SATURATED - 1:,} ids, the limit of an index, so batches cannot be counted; "
                 "set max_length"
             )
-        if self.rule.row_length is None:
-            if self.groups is None:
-                return self.rule.admitted(longer, copies)
-            groups, lengths = self.groups[corpora], int(longer.max(initial=0)) + 1
-            numbers = groups * lengths + longer
-            count = (int(self.groups.max()) + 1) * lengths
-            table = np.bincount(numbers, copies, minlength=count).astype(np.int64).reshape(-1, lengths)
-            return np.array([self.rule.limited(row) for row in table])
-        return np.array([self._packed_rows(source, target, longer, copies)])
+        if self.rule.row_length is not None:
+            return np.array([[self._packed_rows(source, target, longer, copies)]])
+        group = np.zeros(len(longer), np.int64) if self.groups is None else self.groups[corpora]
+        groups = 1 if self.groups is None else int(self.groups.max()) + 1
+        width = int(longer.max(initial=0)) + 1
+        counts = np.bincount(group * width + longer, copies, minlength=groups * width)
+        return self.rule.limited(counts.astype(np.int64).reshape(-1, width))
 
     def entries(self, runs: Int64s, pairs: PairColumns | None = None) -> npt.NDArray[np.uint16]:
         """Returns the lengths and corpora of the pairs of some runs in the epoch, as in the index.
@@ -366,12 +329,11 @@ def plan_batches(
     if options.packed is False:
         index = replace(index, packed=False)
     joining = Joining.of(info, split, options.seed) if options.documents else None
-    rule = BatchRule.of(
-        info, split, options, None if joining is None else partial(joined_lengths, info, index, joining)
-    )
-    _check_joining(options, rule, joining)
+    rule = BatchRule.of(info, split, options, None if joining is None else partial(joining.lengths, index))
+    if joining is not None:
+        joining.check(options, rule)
     seed = options.seed if options.shuffle else None
-    training, base_dir = _training(Path(run_dir), split, options)
+    training, base_dir = training_of(Path(run_dir), split, options)
     plan = BatchPlan(
         info,
         EpochOrder(index, seed, options.epoch, options.rank, options.world_size, WINDOW_PAIRS),
@@ -386,70 +348,6 @@ def plan_batches(
         language_pairs=pair_numbers(info, split),
     )
     return _of_text(plan, records_dir, split, base_dir)
-
-
-def first_examples(info: DatasetInfo, index: SplitIndex, joining: Joining) -> tuple[Segments, Examples]:
-    """Returns the segments of the first 16,384 pairs or more, or of all, and their examples in epoch 0.
-
-    Raises:
-        RecordsError: a file of the records cannot be read.
-    """
-    plan = BatchPlan(info, EpochOrder(index, None), BatchRule(1), joining=joining)
-    window = next(plan.planned_windows())
-    segments = plan.segments(window.runs, plan.entries(window.runs), index.repeated_of(window.runs))
-    return segments, plan.examples(window, segments, 0)
-
-
-def joined_lengths(info: DatasetInfo, index: SplitIndex, joining: Joining) -> Histogram:
-    """Returns a histogram of the lengths of joined segments of a sample, up to the longest that can occur.
-
-    Raises:
-        RecordsError: a file of the records cannot be read.
-    """
-    longest = max([joining.info.max_tokens, *(int(shard.pairs[:, :2].max(initial=0)) for shard in index.shards)])
-    if not len(index.runs.pairs):
-        return ()
-    _, examples = first_examples(info, index, joining)
-    longer = np.append(np.maximum(*examples.lengths.values()), longest)
-    return tuple(zip(*(column.tolist() for column in np.unique(longer, return_counts=True)), strict=True))
-
-
-def _check_joining(options: Options, rule: BatchRule, joining: Joining | None) -> None:
-    """Checks the options of a loader that joins segments.
-
-    Raises:
-        ArgumentError: an option conflicts with joined segments.
-    """
-    if joining is None:
-        return
-    if (options.weights, options.temperature, options.language_pairs) != (None, None, None):
-        raise ArgumentError("corpora of records with documents cannot be mixed or chosen; set documents to False")
-    if rule.max_length is not None and rule.max_length < joining.info.max_tokens and rule.too_long == "drop":
-        raise ArgumentError(
-            f"max_length {rule.max_length} would leave out windows, which have up to {joining.info.max_tokens} ids; "
-            "raise it, lower documents.max_tokens in the config, or set documents to False"
-        )
-    if rule.row_length is not None and joining.info.context is not None:
-        raise ArgumentError("segments with context are not packed; set packed to False")
-
-
-def _training(run_dir: Path, split: str, options: Options) -> tuple[TrainingSettings, Path]:
-    """Returns the settings of training with the subwords of the options, and the directory of their paths.
-
-    Raises:
-        ArgumentError: they do not fit the other options, or the split.
-    """
-    if split != "train":
-        for name, given in (("subwords", options.subwords), ("training", options.training)):
-            if given and given != "config":
-                raise ArgumentError(f"{name} is for split train, not for split {split}")
-        return TrainingSettings(), run_dir
-    training, base_dir = training_of(run_dir, options.training)
-    if training.stages and (options.weights is not None or options.temperature is not None):
-        name = "temperature" if options.weights is None else "weights"
-        raise ArgumentError(f"the stages of training mix the corpora, so {name} cannot; pass training=None with {name}")
-    subwords = training.subwords if options.subwords == "config" else options.subwords or {}
-    return training.model_copy(update={"subwords": subwords}), base_dir
 
 
 def _of_text(plan: BatchPlan, records_dir: Path, split: str, base_dir: Path) -> BatchPlan:

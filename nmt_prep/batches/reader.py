@@ -13,17 +13,17 @@ from typing import Generic, Literal, NamedTuple, TypeVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
-from _nmt_prep_core import pad_rows, select_rows
+from _nmt_prep_core import pad_rows
 
 from nmt_prep.batches import vectors
 from nmt_prep.batches.cutting import PlannedWindow, WindowPairs, cut_window
+from nmt_prep.batches.documents import Segments
 from nmt_prep.batches.options import Keywords, Options
 from nmt_prep.batches.plan import BatchPlan, plan_batches
 from nmt_prep.batches.vectors import Int64s
 from nmt_prep.columns import Ragged
 from nmt_prep.records.reader import PairColumns
 
-_NO_LIMIT = (1 << 63) - 1
 _WINDOWS_AHEAD = 1
 
 
@@ -153,12 +153,11 @@ def read_window(plan: BatchPlan, window: PlannedWindow) -> WindowContent:
     weights = plan.order.index.column_of("weight", window.runs) if "weight" in plan.info.columns else None
     if plan.joining is None:
         return WindowContent(pairs, int(window.skip), int(window.take), weights)
-    repeated = plan.order.index.repeated_of(window.runs)
-    segments = plan.segments(window.runs, plan.entries(window.runs, pairs), repeated)
+    segments = Segments.read(plan.order.index, window.runs, plan.entries(window.runs, pairs))
     source, target = pairs.inputs, pairs.targets
-    if repeated is not None:
-        source, target = repeated.among(source, target)
-    examples = plan.examples(window, segments, int(window.epoch))
+    if segments.found is not None:
+        source, target = segments.found.among(source, target)
+    examples = plan.joining.examples_of(window, segments, int(window.epoch))
     return WindowContent(
         plan.joining.joined(source, target, examples, segments),
         0,
@@ -185,15 +184,15 @@ class _Batch(NamedTuple):
         """Copies the ids."""
         (pairs, _, _, weights, segments, context, ignored), rows = self.window, self.rows
         return IdBatch(
-            _rows(pairs.inputs, rows, self.max_length),
-            _rows(pairs.targets, rows, self.max_length),
+            pairs.inputs.taken(rows, self.max_length),
+            pairs.targets.taken(rows, self.max_length),
             self.row_pairs,
             self.width,
             None if self.corpora is None else self.corpora[rows],
             None if weights is None else weights[rows],
             None if segments is None else segments[rows],
             None if context is None else context[rows],
-            None if ignored is None else _rows(ignored, rows, None),
+            None if ignored is None else ignored.taken(rows),
             None if self.language_pairs is None else self.language_pairs[rows],
         )
 
@@ -219,10 +218,6 @@ def _batches_of_window(plan: BatchPlan, window: PlannedWindow, corpus_ids: bool)
         width = plan.rule.row_length if cut.widths is None else int(cut.widths[batch])
         columns = corpora if corpus_ids else None, language_pairs
         yield _Batch(content, chosen, rows, width, plan.rule.max_length, *columns)
-
-
-def _rows(side: Ragged, rows: Int64s, max_length: int | None) -> Ragged:
-    return Ragged(*select_rows(side.values, side.offsets, rows, _NO_LIMIT if max_length is None else max_length))
 
 
 class Cells(IntEnum):

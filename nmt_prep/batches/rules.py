@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from nmt_prep.batches.options import Options, TooLong
 from nmt_prep.batches.vectors import Int64s
@@ -80,22 +79,13 @@ class BatchRule(NamedTuple):
             raise ArgumentError("drop_remainder needs batch_size, pad_to or buckets: only then is there a full batch")
         return cls(tokens, options.batch_size, buckets, options.drop_remainder, longest, options.too_long)
 
-    def admitted(self, longer: npt.NDArray[np.integer[Any]], copies: Int64s | None = None) -> Int64s:
-        """Returns the number of pairs of each length, from 0 on, after longer ones were dropped or truncated.
-
-        Args:
-            longer: lengths of pairs.
-            copies: number of copies of each pair in the epoch; None for one.
-        """
-        return self.limited(np.bincount(longer, copies).astype(np.int64))
-
-    def limited(self, histogram: Int64s) -> Int64s:
-        """Returns a histogram of lengths after longer pairs were dropped or truncated."""
-        if self.max_length is None or len(histogram) <= self.max_length + 1:
-            return histogram
-        admitted, too_long = np.split(histogram, [self.max_length + 1])
+    def limited(self, histograms: Int64s) -> Int64s:
+        """Drops or truncates longer pairs in histograms of lengths: int64, shape ``[..., lengths]``."""
+        if self.max_length is None or histograms.shape[-1] <= self.max_length + 1:
+            return histograms
+        admitted, too_long = np.split(histograms, [self.max_length + 1], axis=-1)
         if self.too_long == "truncate":
-            admitted[-1] += too_long.sum()
+            admitted[..., -1] += too_long.sum(axis=-1)
         return admitted
 
 

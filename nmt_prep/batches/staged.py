@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from pydantic import ValidationError
 
 from nmt_prep.batches.epoch import EpochOrder, Window
+from nmt_prep.batches.options import Options
 from nmt_prep.batches.text_stream import TextStream
 from nmt_prep.batches.vectors import Int64s
 from nmt_prep.config.problems import first_problem
@@ -28,7 +29,27 @@ from nmt_prep.runtime import available_cores
 from nmt_prep.sides import SIDES
 
 
-def training_of(run_dir: Path, given: object) -> tuple[TrainingSettings, Path]:
+def training_of(run_dir: Path, split: str, options: Options) -> tuple[TrainingSettings, Path]:
+    """Returns the settings of training with the subwords of the options, and the directory of their paths.
+
+    Raises:
+        ArgumentError: they are wrong, or do not fit the other options or the split.
+        RecordsError: the file of the run is damaged.
+    """
+    if split != "train":
+        for name, given in (("subwords", options.subwords), ("training", options.training)):
+            if given and given != "config":
+                raise ArgumentError(f"{name} is for split train, not for split {split}")
+        return TrainingSettings(), run_dir
+    training, base_dir = _settings_of(run_dir, options.training)
+    if training.stages and (options.weights is not None or options.temperature is not None):
+        name = "temperature" if options.weights is None else "weights"
+        raise ArgumentError(f"the stages of training mix the corpora, so {name} cannot; pass training=None with {name}")
+    subwords = training.subwords if options.subwords == "config" else options.subwords or {}
+    return training.model_copy(update={"subwords": subwords}), base_dir
+
+
+def _settings_of(run_dir: Path, given: object) -> tuple[TrainingSettings, Path]:
     """Returns the settings of training and the directory of their paths.
 
     Args:

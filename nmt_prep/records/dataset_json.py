@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -90,6 +90,13 @@ Histogram = tuple[tuple[NonNegativeInt, NonNegativeInt], ...]
 
 class _Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
+    _omitted: ClassVar[tuple[str, ...]] = ()
+    """Fields that the file omits if they are empty."""
+
+    @model_serializer(mode="wrap")
+    def _without_empty_values(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        values: dict[str, Any] = fields(self)
+        return {key: value for key, value in values.items() if key not in self._omitted or value}
 
 
 class LanguageCodes(_Model):
@@ -118,6 +125,7 @@ class VocabularyInfo(_Model):
             for the tag, the ids and the eos id.
     """
 
+    _omitted = ("frame",)
     file: str
     kind: str
     size: NonNegativeInt
@@ -130,11 +138,6 @@ class VocabularyInfo(_Model):
     id_layout: Literal["sentencepiece", "fairseq"] | None = None
     unicode_version: str | None = None
     frame: str | None = None
-
-    @model_serializer(mode="wrap")
-    def _without_usual_frame(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        values: dict[str, Any] = fields(self)
-        return {key: value for key, value in values.items() if key != "frame" or value is not None}
 
     @property
     def padding_id(self) -> int:
@@ -165,16 +168,12 @@ class CorpusInfo(_Model):
         language_pair: such as ``en-de``, in a run with several pairs of languages; else omitted from the file.
     """
 
+    _omitted = ("tag", "licence", "language_pair")
     name: str
     pairs: NonNegativeInt
     tag: dict[Literal["source", "target"], str] = {}
     licence: str | None = None
     language_pair: str = ""
-
-    @model_serializer(mode="wrap")
-    def _without_empty_values(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        values: dict[str, Any] = fields(self)
-        return {key: value for key, value in values.items() if key not in ("tag", "licence", "language_pair") or value}
 
 
 class IndexInfo(_Model):
@@ -200,6 +199,7 @@ class ShardInfo(_Model):
         columns: size and digest of the file of each column, see :mod:`nmt_prep.records.columns`; omitted if empty.
     """
 
+    _omitted = ("columns",)
     file: FileName
     records: NonNegativeInt
     pairs: NonNegativeInt
@@ -210,11 +210,6 @@ class ShardInfo(_Model):
     sha256: Sha256
     index: IndexInfo
     columns: dict[str, IndexInfo] = {}
-
-    @model_serializer(mode="wrap")
-    def _without_no_columns(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        values: dict[str, Any] = fields(self)
-        return {key: value for key, value in values.items() if key != "columns" or value}
 
 
 _COUNTS = ("pairs", "source_tokens", "target_tokens")
@@ -227,6 +222,7 @@ class SplitInfo(_Model):
     ``language_pairs`` counts the pairs of each pair of languages, if the run has several; else the file omits it.
     """
 
+    _omitted = ("language_pairs",)
     pairs: NonNegativeInt
     source_tokens: NonNegativeInt
     target_tokens: NonNegativeInt
@@ -235,11 +231,6 @@ class SplitInfo(_Model):
     max_lengths: Histogram
     language_pairs: dict[str, NonNegativeInt] = {}
     shards: tuple[ShardInfo, ...]
-
-    @model_serializer(mode="wrap")
-    def _without_empty_values(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        values: dict[str, Any] = fields(self)
-        return {key: value for key, value in values.items() if key != "language_pairs" or value}
 
     def with_pairs(self, corpora: Sequence[CorpusInfo]) -> Self:
         """Returns the split with the number of pairs of each pair of languages, given its corpora."""
@@ -322,6 +313,7 @@ class DatasetInfo(_Model):
         documents: how segments of documents are joined; omitted from the file if they are not.
     """
 
+    _omitted = ("columns", "documents")
     format: Literal[1] = 1
     name: FileName
     config_fingerprint: str
@@ -335,11 +327,6 @@ class DatasetInfo(_Model):
     splits: dict[str, SplitInfo]
     columns: tuple[str, ...] = ()
     documents: DocumentsInfo | None = None
-
-    @model_serializer(mode="wrap")
-    def _without_no_columns(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        values: dict[str, Any] = fields(self)
-        return {key: value for key, value in values.items() if key not in ("columns", "documents") or value}
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from _nmt_prep_core import select_rows
 
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import Ragged
@@ -23,8 +22,6 @@ from nmt_prep.records.dataset_json import IndexInfo
 from nmt_prep.records.plan import ShardPlan
 
 Int64s: TypeAlias = "npt.NDArray[np.int64]"
-
-_NO_LIMIT = (1 << 63) - 1
 
 
 class Repeated(NamedTuple):
@@ -53,13 +50,13 @@ class Repeated(NamedTuple):
     def ordered(self, before: int) -> Repeated:
         """Returns the segments in the order of their pairs, given the number of pairs before these."""
         order = np.argsort(self.pairs, kind="stable")
-        return Repeated(self.pairs[order] + before, _taken(self.source, order), _taken(self.target, order))
+        return Repeated(self.pairs[order] + before, self.source.taken(order), self.target.taken(order))
 
     def among(self, source: Ragged, target: Ragged) -> tuple[Ragged, Ragged]:
         """Returns the ids of both sides of pairs and of the segments before them, in order."""
         order = np.argsort(np.concatenate([self.pairs, np.arange(len(source))]), kind="stable")
         merged = (Ragged.joined(sides) for sides in ((self.source, source), (self.target, target)))
-        first, second = (_taken(side, order) for side in merged)
+        first, second = (side.taken(order) for side in merged)
         return first, second
 
     def columns(self, source_ids: int = 0, target_ids: int = 0) -> dict[str, npt.NDArray[Any]]:
@@ -161,8 +158,4 @@ def _rows(ids: npt.NDArray[np.int32], ends: Int64s, numbers: Int64s) -> Ragged:
     first, last = int(starts[0]), int(ends[numbers[-1]])
     # Rows at odd places are those that are read, those between them are not.
     offsets = np.concatenate([[0], np.column_stack([starts, ends[numbers]]).ravel() - first])
-    return _taken(Ragged(ids[first:last], offsets), 2 * np.arange(len(numbers)) + 1)
-
-
-def _taken(rows: Ragged, order: Int64s) -> Ragged:
-    return Ragged(*select_rows(*rows.contiguous(), order, _NO_LIMIT))
+    return Ragged(ids[first:last], offsets).taken(2 * np.arange(len(numbers)) + 1)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from _nmt_prep_core import Bucket, select_rows
+from _nmt_prep_core import Bucket
 
 from nmt_prep.columns import Ragged
 from nmt_prep.errors import ArgumentError, EncodeError, RecordsError
@@ -245,6 +245,6 @@ def _framed(rows: Ragged, frames: Sequence[Frame], corpora: npt.NDArray[np.int32
     parts, places = [], []
     for frame in dict.fromkeys(frames):
         mine = np.flatnonzero(np.isin(corpora, [number for number, other in enumerate(frames) if other == frame]))
-        parts.append(frame.around(Ragged(*select_rows(*rows.contiguous(), mine, (1 << 63) - 1))))
+        parts.append(frame.around(rows.taken(mine)))
         places.append(mine)
-    return Ragged(*select_rows(*Ragged.joined(parts).contiguous(), np.argsort(np.concatenate(places)), (1 << 63) - 1))
+    return Ragged.joined(parts).taken(np.argsort(np.concatenate(places)))

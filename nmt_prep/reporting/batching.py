@@ -14,9 +14,8 @@ import numpy as np
 
 from nmt_prep.batches import BatchPlan, Options, cut_window, vectors
 from nmt_prep.batches.cutting import PlannedWindow, WindowPairs
-from nmt_prep.batches.documents import Joining
+from nmt_prep.batches.documents import Joining, Segments
 from nmt_prep.batches.epoch import EpochOrder, SplitIndex
-from nmt_prep.batches.plan import joined_lengths
 from nmt_prep.batches.rules import BatchRule
 from nmt_prep.batches.vectors import Int64s
 from nmt_prep.records.dataset_json import DatasetInfo, SplitInfo
@@ -87,7 +86,7 @@ def estimate_batches(records_dir: Path, info: DatasetInfo, split: str) -> list[B
     order = EpochOrder(index, 0, window_pairs=SAMPLE_PAIRS)
     joining = Joining.of(info, split, 0)
     windows = list(_windows(BatchPlan(info, order, BatchRule(1), joining=joining)))
-    lengths = None if joining is None else partial(joined_lengths, info, index, joining)
+    lengths = None if joining is None else partial(joining.lengths, index)
     estimates = [_packed(index, info, split)] if info.layout == "packed" else []
 
     def estimate(setting: Setting) -> BatchEstimate:
@@ -137,8 +136,8 @@ def _windows(plan: BatchPlan) -> Iterator[_Sampled]:
         source, target = pairs[:, :2].T.astype(np.int64)
         rows = window
         if plan.joining is not None:
-            segments = plan.segments(window.runs, pairs, plan.order.index.repeated_of(window.runs))
-            examples = plan.examples(window, segments, 0)
+            segments = Segments.read(plan.order.index, window.runs, pairs)
+            examples = plan.joining.examples_of(window, segments, 0)
             source, target = (examples.lengths[side] for side in SIDES)
             rows = window._replace(skip=0, take=len(examples))
         yield _Sampled(rows, WindowPairs(source, target, None, np.empty(0, np.int64)), len(pairs))

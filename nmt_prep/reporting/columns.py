@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from nmt_prep.batches.documents import Joining
-from nmt_prep.batches.plan import first_examples
 from nmt_prep.records.dataset_json import DatasetInfo
 from nmt_prep.records.documents import document_sizes
 from nmt_prep.reporting.batching import first_shards
@@ -42,7 +41,7 @@ def _segments(records_dir: Path, info: DatasetInfo, split: str) -> Json:
     assert index is not None
     joining = Joining.of(info, split, 0)
     assert joining is not None
-    segments, examples = first_examples(info, index, joining)
+    segments, examples = joining.first_examples(index)
     repeated = 0 if segments.repeated is None else int(segments.repeated.sum())
     return {
         "documents": sum(sizes.values()),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nmt_prep.batches import vectors
 from nmt_prep.batches.epoch import CorpusMix, EpochOrder, SplitIndex, tempered_draws, weighted_draws
-from nmt_prep.batches.plan import BatchPlan, Place
+from nmt_prep.batches.plan import BatchPlan
 from nmt_prep.batches.rules import BatchRule
 from nmt_prep.batches.vectors import Int64s
 from nmt_prep.errors import ArgumentError, ConfigError
@@ -86,17 +86,17 @@ def test_epochs_differ_and_no_seed_keeps_the_order() -> None:
 def test_resume_position_is_found_by_counting() -> None:
     order = EpochOrder(split_index([9000]), 1, window_pairs=2000)
 
-    def start(skip: int) -> Place:
+    def start(skip: int) -> tuple[int, int]:
         return BatchPlan(INFO, order, BatchRule(1000), skip_batches=skip).start
 
     counts = list(BatchPlan(INFO, order, BatchRule(1000)).batches())
     assert len(counts) == 6
     assert counts[0] < counts[1] / 2
-    assert start(0) == Place(0, 0)
-    assert start(counts[0] - 1) == Place(0, counts[0] - 1)
-    assert start(counts[0]) == Place(1, 0)
-    assert start(sum(counts) - 1) == Place(5, counts[5] - 1)
-    assert start(sum(counts)) == Place(6, 0)
+    assert start(0) == (0, 0)
+    assert start(counts[0] - 1) == (0, counts[0] - 1)
+    assert start(counts[0]) == (1, 0)
+    assert start(sum(counts) - 1) == (5, counts[5] - 1)
+    assert start(sum(counts)) == (6, 0)
     with pytest.raises(ArgumentError, match=f"skip_batches is 10000, but this epoch has {sum(counts)} batches"):
         start(10_000)
 

@@ -8,26 +8,28 @@ from typing import Any
 from nmt_prep.config import Corpus, Languages
 from nmt_prep.corpora import Reader, open_corpus
 
-URL_OF = {
+FILES_OF_SIDES = {
     "plain": {"source": "a.en", "target": "a.zh"},
     "sgm": {"source": "a-src.sgm", "target": "a-ref.sgm"},
-    **{
-        kind: {"both": f"a.{kind}"}
-        for kind in ("tsv", "csv", "tmx", "xliff", "jsonl", "parquet", "po", "mo", "wmt_xml")
-    },
 }
+"""Names of the files of formats with a file for each side."""
 
 LANGUAGES = Languages(source="en", target="zh")
 
 
+def names_of(kind: str) -> dict[str, str]:
+    """Returns the names of the files of a corpus, by part."""
+    return FILES_OF_SIDES.get(kind, {"both": f"a.{kind}"})
+
+
 def corpus(kind: str, **options: Any) -> Corpus:
     options = {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
-    url = {part: (name,) for part, name in URL_OF[kind].items()}
+    url = {part: (name,) for part, name in names_of(kind).items()}
     return Corpus.model_validate({"name": "c", "url": url, "format": kind, **options})
 
 
 def write(directory: Path, kind: str, *contents: bytes) -> dict[str, Path]:
-    files = {part: directory / name for part, name in URL_OF[kind].items()}
+    files = {part: directory / name for part, name in names_of(kind).items()}
     for path, content in zip(files.values(), contents, strict=True):
         path.write_bytes(content)
     return files

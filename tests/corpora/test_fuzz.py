@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nmt_prep.corpora.registry import BUILT_IN
 from tests.conftest import examples
 from tests.corpora.builders import faults_of, reader
 from tests.corpora.fuzzing import mutated, survives
@@ -59,6 +60,10 @@ SAMPLES: dict[str, tuple[list[bytes], dict[str, Any], list[bytes]]] = {
     "mo": ([mo("<", *ENTRIES)], {}, [b"\xff\xff\xff\xff", b"\0\0\0\0", b"\x04", b"charset=gbk"]),
 }
 KIND = {"utf-16": "plain", "csv with names": "csv", "xliff 1.2": "xliff", "xliff 2.0": "xliff"}
+
+
+def test_every_reader_has_a_sample() -> None:
+    assert {KIND.get(sample, sample) for sample in SAMPLES} == BUILT_IN.keys() - {"parquet"}
 
 
 def check(directory: Path, sample: str, seed: int) -> None:

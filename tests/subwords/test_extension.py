@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -28,6 +29,7 @@ PAD, EOS, UNK = "<pad>", "<eos>", "<unk>"
 
 class CharacterTokenizer(Tokenizer):
     dialect = "characters"
+    _special_ids = MappingProxyType({"pad": 0, "eos": 1, "unk": 2})
 
     def __init__(self, pieces: Sequence[str]) -> None:
         self._pieces = tuple(pieces)
@@ -41,7 +43,7 @@ class CharacterTokenizer(Tokenizer):
         Path(path).write_text(json.dumps({"characters": self._pieces}), "utf-8")
 
     def encode(self, text: str) -> list[int]:
-        return [self._ids.get(character, self.unk_id) for character in text]
+        return [self._ids.get(character, 2) for character in text]
 
     def decode(self, ids: Iterable[int]) -> str:
         return "".join(self._pieces[number] for number in ids if number > 2)
@@ -58,6 +60,9 @@ class CharacterTokenizer(Tokenizer):
         ends = np.cumsum(sizes, dtype=np.int32) - np.repeat(lines.offsets[:-1], np.diff(rows.offsets)).astype(np.int32)
         return PieceSpans(ends - np.array(sizes, np.int32), ends, np.ones(len(lines), np.bool_))
 
+    def uncovered(self, characters: Sequence[str]) -> list[str]:
+        return [character for character in characters if character not in self._ids]
+
     def words(self) -> list[str]:
         return [piece.replace(" ", "␠") for piece in self._pieces]
 
@@ -66,28 +71,16 @@ class CharacterTokenizer(Tokenizer):
         return self._pieces
 
     @property
-    def pad_id(self) -> int:
-        return 0
-
-    @property
-    def eos_id(self) -> int:
-        return 1
-
-    @property
-    def bos_id(self) -> None:
-        return None
-
-    @property
-    def unk_id(self) -> int:
-        return 2
-
-    @property
     def fingerprint(self) -> str:
         return hashlib.sha256("\n".join(self._pieces).encode()).hexdigest()
 
 
 class CharacterVocab(VocabOptions):
     kind: Literal["characters"] = "characters"
+
+    @property
+    def special_pieces(self) -> tuple[str, ...]:
+        return (PAD, EOS, UNK)
 
 
 class CharacterDialect(Dialect[CharacterVocab]):
@@ -109,7 +102,7 @@ class CharacterDialect(Dialect[CharacterVocab]):
     def recognises(self, path: Path, head: bytes) -> bool:
         return head.startswith(b'{"characters"')
 
-    def load(self, path: Path, *, id_layout: IdLayout | None = None) -> CharacterTokenizer:
+    def load(self, path: Path, *, id_layout: IdLayout | None = None, merges: Path | None = None) -> CharacterTokenizer:
         return CharacterTokenizer.load(path)
 
 

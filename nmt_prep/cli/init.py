@@ -25,6 +25,7 @@ from nmt_prep.cli.options import STANDARD_OUTPUT, check_outputs
 from nmt_prep.cli.terminal import open_console, print_remark, printable
 from nmt_prep.config import Languages
 from nmt_prep.config.file import parse_yaml
+from nmt_prep.config.vocab import DialectName
 from nmt_prep.errors import ArgumentError, ConfigError, OutputError
 from nmt_prep.sides import SIDES
 
@@ -37,7 +38,6 @@ with delayed_imports():
     from nmt_prep.stages import needed_files
 
 _T = TypeVar("_T")
-_Dialect = Literal["t2t", "byte_bpe", "sentencepiece"]
 _Preset = Literal["none", "light", "standard", "strict"]
 _PACKED = r"(\.(gz|bz2|xz|zst))?"
 _CORPUS = "an id (opus:…, mtdata:…, sacrebleu:…, hf:…), a file, SOURCE,TARGET for two files, or ARCHIVE::SOURCE,TARGET"
@@ -65,7 +65,7 @@ def init(
     dev: Annotated[list[str] | None, typer.Option(metavar="CORPUS", help="A development set, like --train.")] = None,
     test: Annotated[list[str] | None, typer.Option(metavar="CORPUS", help="A test set, like --train.")] = None,
     recipe: Annotated[str | None, typer.Option(metavar="NAME", help="A recipe of mtdata that names corpora.")] = None,
-    vocab: Annotated[_Dialect | None, typer.Option(help="Dialect of the vocabularies; by default, t2t.")] = None,
+    vocab: Annotated[DialectName | None, typer.Option(help="Dialect of the vocabularies; by default, t2t.")] = None,
     size: Annotated[int | None, typer.Option(min=1, help="Pieces of each vocabulary; by default, 32000.")] = None,
     shared: Annotated[bool, typer.Option("--shared", help="One vocabulary for both sides.")] = False,
     clean: Annotated[_Preset | None, typer.Option(help="Drop bad pairs by the rules of this preset.")] = None,
@@ -91,7 +91,7 @@ def init(
             if taken is not None:
                 corpora.add_recipe(taken)
             corpora.add_given({"train": trained, "dev": dev or [], "test": test or []}, ask=ask)
-            vocab = vocab or (_ask_choice("Vocabularies", _Dialect, "t2t") if ask else "t2t")
+            vocab = vocab or (_ask_choice("Vocabularies", DialectName, "t2t") if ask else "t2t")
             size = size or (_ask("Pieces of each vocabulary", "32000", _number) if ask else 32_000)
             clean = clean or (_ask_choice("Cleaning", _Preset, "standard") if ask else "none")
             name = name or _safe(file.stem) or "data"

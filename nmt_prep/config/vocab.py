@@ -13,6 +13,11 @@ from pydantic import Tag as PydanticTag
 from nmt_prep.config.section import Count, Mirrors, Section, default_kind, is_hub_id, per_side
 from nmt_prep.sides import SIDES, Side
 
+DialectName: TypeAlias = Literal["t2t", "byte_bpe", "sentencepiece"]
+"""The dialects of which vocabularies can be trained."""
+
+_KIND = "t2t, byte_bpe or sentencepiece: the dialect"
+
 IDS, TAG = "{ids}", "{tag}"
 
 
@@ -86,8 +91,7 @@ _FilesOfSides = Annotated[VocabFiles, BeforeValidator(per_side, json_schema_inpu
 class ExistingVocab(Section):
     """Vocabularies that exist already, in files of any dialect."""
 
-    kind: str | None = None
-    """t2t, byte_bpe or sentencepiece: the dialect, which the files must have"""
+    kind: str | None = Field(None, description=f"{_KIND}, which the files must have")
     files: _FilesOfSides = Field(alias="from")
     """a path relative to the config file, a URL, an id of a model (hf:owner/name), a list of mirrors, or {source: …,
     target: …}: existing vocabulary files, used instead of training"""
@@ -175,8 +179,7 @@ class VocabOptions(Section):
 class T2TVocab(VocabOptions):
     """A Tensor2Tensor vocabulary of subtokens."""
 
-    kind: Literal["t2t"] = "t2t"
-    """t2t, byte_bpe or sentencepiece: the dialect"""
+    kind: Literal["t2t"] = Field("t2t", description=_KIND)
     max_subtoken_length: int | None = Field(200, ge=1)
     """an integer >= 1, or null for no limit: pieces have fewer characters than this"""
 
@@ -197,8 +200,7 @@ class T2TVocab(VocabOptions):
 class ByteBPEVocab(VocabOptions):
     """A byte-level BPE vocabulary like that of GPT-2."""
 
-    kind: Literal["byte_bpe"]
-    """t2t, byte_bpe or sentencepiece: the dialect"""
+    kind: Literal["byte_bpe"] = Field(description=_KIND)
     min_frequency: int = Field(0, ge=0)
     """an integer >= 0: pairs that occur less often are not merged"""
     pattern: Text | None = None
@@ -228,8 +230,7 @@ class ByteBPEVocab(VocabOptions):
 class SentencePieceVocab(VocabOptions):
     """A SentencePiece model."""
 
-    kind: Literal["sentencepiece"]
-    """t2t, byte_bpe or sentencepiece: the dialect"""
+    kind: Literal["sentencepiece"] = Field(description=_KIND)
     model_type: Literal["unigram", "bpe"] = "unigram"
     """unigram or bpe: the kind of model"""
     character_coverage: float = Field(0.9995, ge=0.98, le=1)

@@ -236,7 +236,7 @@ void bind_align(nb::module_& module) {
         .def("reduced", reduced, nb::arg("counts"), nb::arg("least"), nb::arg("others"), nb::arg("threads"))
         .def("reestimated", reestimated, nb::rv_policy::take_ownership, nb::arg("counts"), nb::arg("threads"));
     nb::class_<HeldEvidence>(module, "LinkEvidence")
-        .def(nb::init<const align::Table&, Int64Array>(), nb::arg("table"), nb::arg("counts"));
+        .def(nb::init<const align::Table&, const Int64Array&>(), nb::arg("table"), nb::arg("counts"));
     nb::class_<Aligner>(module, "NativeAligner")
         .def(nb::init<const align::Table&, const FloatArray&, const FloatArray&, const FloatArray&, const FloatArray&,
                       float, float, double>(),

@@ -84,7 +84,7 @@ class Aligner {
     // Makes the filter of the cells when it is first called, without the GIL.
     const align::Parameters& parameters(std::size_t threads) const {
         std::call_once(filtered_, [&] {
-            filter_ = std::make_unique<const align::CellFilter>(*parameters_.table, nullptr, threads);
+            filter_ = std::make_unique<const align::CellFilter>(*parameters_.table, threads);
             parameters_.filter = filter_.get();
         });
         return parameters_;
@@ -117,24 +117,29 @@ class Aligner {
     mutable align::Parameters parameters_{};
 };
 
-// Counts of the slots of a table, and their totals.
-struct HeldEvidence {
-    HeldEvidence(const align::Table& table, Int64Array of_slots) : counts(std::move(of_slots)) {
+// The cells of a table that have counts, close together in memory, and the totals of the counts.
+class HeldEvidence {
+   public:
+    HeldEvidence(const align::Table& table, const Int64Array& counts) : slots_(counts.size()) {
+        const align::Counts checked = slot_counts(table, counts);
         const nanobind::gil_scoped_release unlocked;
-        totals = align::totals_of(table, slot_counts(table, counts).data());
-        filter = std::make_unique<align::CellFilter>(table, counts.data());
+        counted_ = std::make_unique<const align::Table::Reduced>(table.reduced(checked, 1, checked, 1));
+        totals_ = align::totals_of(counted_->table, counted_->others.data());
+        filter_ = std::make_unique<const align::CellFilter>(counted_->table);
     }
     void check(const Aligner& aligner) const {
-        require(counts.size() == aligner.slots() && totals.columns.size() == aligner.columns(),
+        require(slots_ == aligner.slots() && totals_.columns.size() == aligner.columns(),
                 "the counts are those of another table");
     }
     align::Evidence evidence(float pseudo, double mix, double floor) const {
-        return {counts.data(), filter.get(), &totals, pseudo, mix, floor};
+        return {&counted_->table, counted_->others.data(), filter_.get(), &totals_, pseudo, mix, floor};
     }
 
-    Int64Array counts;
-    std::unique_ptr<const align::CellFilter> filter;
-    align::Totals totals;
+   private:
+    std::size_t slots_;  // of the table
+    std::unique_ptr<const align::Table::Reduced> counted_;
+    std::unique_ptr<const align::CellFilter> filter_;
+    align::Totals totals_;
 };
 
 // Maximum number of pairs that equal a scored pair, so that sums of their counts stay below 2^63.

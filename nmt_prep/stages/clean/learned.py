@@ -94,8 +94,9 @@ def write_scores(
         source, target = (TextColumn.from_arrow(batch.column(side)) for side in SIDES)
         if not learned.size and not any(map(len, scores)):
             check_known(model, task.part, source, target)
-        copies = np.isin(keys_of(batch, ["pair"], "normalized")["pair"][:, 0], learned).astype(np.int64)
-        scores.append(score(source, target, copies))
+        keys = keys_of(batch, ["pair"], "normalized")["pair"][:, 0]
+        copies = np.searchsorted(learned, keys, "right") > np.searchsorted(learned, keys)
+        scores.append(score(source, target, copies.astype(np.int64)))
         tick(len(batch))
     values = np.concatenate(scores)
     save_array(task.output, values)
@@ -114,7 +115,7 @@ def save_array(path: Path, array: npt.NDArray[Any]) -> None:
 
 def _learned_keys(shards: Sequence[Path]) -> npt.NDArray[np.uint64]:
     keys = [column_of(batch, KEY) for path in shards for batch in iter_pairs(path, columns=[KEY])]
-    return np.concatenate([np.zeros(0, np.uint64), *keys])
+    return np.sort(np.concatenate([np.zeros(0, np.uint64), *keys]))
 
 
 @dataclass

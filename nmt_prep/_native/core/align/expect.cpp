@@ -13,10 +13,13 @@ namespace {
 constexpr std::size_t kRunPairs = 256;
 constexpr std::size_t kRunGroups = 8;
 
-void add(std::int64_t* cells, std::int64_t slot, float agreed) {
+// Adds to the count of a slot. `alone` is true if no other thread does: an atomic addition waits for all reads.
+void add(std::int64_t* cells, std::int64_t slot, float agreed, bool alone) {
     if (agreed < kLeastCounted) return;
-    // A built-in function of g++ and clang++, since older releases of libc++ lack std::atomic_ref.
-    __atomic_fetch_add(&cells[slot], counted(agreed), __ATOMIC_RELAXED);
+    if (alone)
+        cells[slot] += counted(agreed);
+    else  // a built-in function of g++ and clang++, since older releases of libc++ lack std::atomic_ref
+        __atomic_fetch_add(&cells[slot], counted(agreed), __ATOMIC_RELAXED);
 }
 
 void expect_near_diagonal(const Pairs& pairs, const Parameters& parameters, Expected& expected, std::size_t threads,
@@ -28,7 +31,8 @@ void expect_near_diagonal(const Pairs& pairs, const Parameters& parameters, Expe
         for (std::size_t at = run * kRunPairs; at < std::min((run + 1) * kRunPairs, pairs.size); ++at) {
             const Pair pair = pairs[at];
             if (pair.empty() || pair.too_long()) continue;
-            for (const AgreedCell& cell : links[thread].of(pair)) add(expected.cells, cell.slot, cell.agreed);
+            for (const AgreedCell& cell : links[thread].of(pair))
+                add(expected.cells, cell.slot, cell.agreed, threads == 1);
         }
     });
 }
@@ -49,7 +53,8 @@ void expect_by_jumps(const Pairs& pairs, const Parameters& parameters, Expected&
             state.lattice.look_up(pairs, groups[at]);
             state.lattice.solve_forward(state.forward.data());
             state.lattice.solve_backward(state.backward.data());
-            state.lattice.for_each_agreed([&](std::int64_t slot, float agreed) { add(expected.cells, slot, agreed); });
+            state.lattice.for_each_agreed(
+                [&](std::int64_t slot, float agreed) { add(expected.cells, slot, agreed, threads == 1); });
         }
     });
     for (const Thread& state : states) {

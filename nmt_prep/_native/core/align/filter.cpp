@@ -14,11 +14,11 @@ constexpr std::uint64_t kMostBits = std::uint64_t{1} << 31;
 
 }  // namespace
 
-CellFilter::CellFilter(const Table& table, const std::int64_t* counts, std::size_t threads) : rows_(table.rows()) {
+CellFilter::CellFilter(const Table& table, std::size_t threads) : rows_(table.rows()) {
     const auto for_each_cell = [&](std::size_t row, auto&& body) {
         for (std::int64_t at = table.first()[row]; at < table.first()[row + 1]; ++at) {
             const std::int32_t target = table.slots()[static_cast<std::size_t>(at)].target;
-            if (target != kFree && (counts == nullptr || counts[at] > 0)) body(target);
+            if (target != kFree) body(target);
         }
     };
     for_each_row(table.first(), threads, [&](std::size_t row, std::size_t) {

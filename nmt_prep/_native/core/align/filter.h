@@ -12,8 +12,7 @@ namespace nmt_prep::align {
 // A few bits for each row; every cell sets one of them.
 class CellFilter {
    public:
-    // Takes the cells of a table; given counts of the slots, only cells with positive counts.
-    explicit CellFilter(const Table& table, const std::int64_t* counts = nullptr, std::size_t threads = 1);
+    explicit CellFilter(const Table& table, std::size_t threads = 1);
 
     // Writes the places of the words that may have a cell in a row, in ascending order; returns their number.
     // `mixed` are the words, from mix(); `places` has room for all.

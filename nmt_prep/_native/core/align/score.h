@@ -12,8 +12,9 @@ namespace nmt_prep::align {
 
 // The parameters of scores, besides those of posteriors.
 struct Evidence {
-    const std::int64_t* counts;  // of slots: expected numbers of agreed links, near the diagonal
-    const CellFilter* filter;    // of the cells with counts
+    const Table* table;          // of the cells with counts
+    const std::int64_t* counts;  // of its slots: expected numbers of agreed links, near the diagonal
+    const CellFilter* filter;
     const Totals* totals;
     float pseudo;  // count that is added to each word, spread over the words of the other side by their shares
     double mix;    // least probability of a word, as a multiple of its share in the text

@@ -41,9 +41,9 @@ void Support::judge(const Pair& pair, std::span<const Origin> origins) {
     const std::size_t m = pair.sources;
     const std::size_t n = pair.targets;
     cells_.clear();
-    finder_.find(*parameters_.table, *evidence_.filter, pair.source, m, pair.target, n,
+    finder_.find(*evidence_.table, *evidence_.filter, pair.source, m, pair.target, n,
                  [&](std::uint32_t i, std::uint32_t j, std::int64_t slot) {
-                     if (evidence_.counts[slot] > 0) cells_.push_back({i, j, evidence_.counts[slot], 0, 0});
+                     cells_.push_back({i, j, evidence_.counts[slot], 0, 0});
                  });
     leave_out(pair, origins);
     source_inverse_.resize(m);

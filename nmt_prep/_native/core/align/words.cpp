@@ -1,6 +1,7 @@
 #include "align/words.h"
 
 #include <array>
+#include <cstring>
 #include <string_view>
 
 #include "clean/keys.h"
@@ -136,11 +137,32 @@ void find_words(const std::uint8_t* begin, const std::uint8_t* end, bool spaces,
 const std::vector<Word>& WordSplitter::split(const std::uint8_t* begin, const std::uint8_t* end) {
     find_words(begin, end, rule_.spaces, places_);
     words_.clear();
-    for (const Place& place : places_) add(begin, begin + place.begin, begin + place.end);
+    for (const Place& place : places_) {
+        const Hashes found = hashes(begin + place.begin, begin + place.end, end);
+        words_.push_back({place.begin, place.end, found.whole, found.stem});
+    }
     return words_;
 }
 
-void WordSplitter::add(const std::uint8_t* line, const std::uint8_t* begin, const std::uint8_t* end) {
+WordSplitter::Hashes WordSplitter::hashes(const std::uint8_t* begin, const std::uint8_t* end,
+                                          const std::uint8_t* line_end) {
+    constexpr std::size_t kIds = sizeof(Hashes) / sizeof(std::int32_t);
+    const auto size = static_cast<std::size_t>(end - begin);
+    if (size > IdCache::kMaxBytes) return computed(begin, end);
+    const IdCache::Key key = IdCache::key(begin, size, static_cast<std::size_t>(line_end - begin));
+    std::int32_t ids[IdCache::kMaxIds];
+    Hashes found{};
+    if (known_.find(key, ids) > 0) {
+        std::memcpy(&found, ids, sizeof found);
+    } else {
+        found = computed(begin, end);
+        std::memcpy(ids, &found, sizeof found);
+        known_.put(key, ids, kIds);
+    }
+    return found;
+}
+
+WordSplitter::Hashes WordSplitter::computed(const std::uint8_t* begin, const std::uint8_t* end) {
     folded_.clear();
     std::size_t size = 0;  // size of the folded word, in characters of stems
     std::size_t first = 0;
@@ -166,7 +188,7 @@ void WordSplitter::add(const std::uint8_t* line, const std::uint8_t* begin, cons
     std::uint64_t stem = whole;
     if (rule_.stem > 0 && !digits && (cut > 0 || first > 0))
         stem = clean::hash_key(bytes + first, (cut > 0 ? cut : folded_.size()) - first).high;
-    words_.push_back({static_cast<std::uint32_t>(begin - line), static_cast<std::uint32_t>(end - line), whole, ~stem});
+    return {whole, ~stem};
 }
 
 }  // namespace nmt_prep::align

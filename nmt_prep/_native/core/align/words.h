@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "text/id_cache.h"
+
 namespace nmt_prep::align {
 
 // The division of lines into words, and of words into stems.
@@ -32,7 +34,7 @@ struct Place {
 // separated by ASCII white space.
 void find_words(const std::uint8_t* begin, const std::uint8_t* end, bool spaces, std::vector<Place>& places);
 
-// Splits lines; reuses its memory from line to line.
+// Splits lines; reuses its memory from line to line, and knows the hashes of words that came lately.
 class WordSplitter {
    public:
     explicit WordSplitter(WordRule rule) : rule_(rule) {}
@@ -41,9 +43,18 @@ class WordSplitter {
     const std::vector<Word>& split(const std::uint8_t* begin, const std::uint8_t* end);
 
    private:
-    void add(const std::uint8_t* line, const std::uint8_t* begin, const std::uint8_t* end);
+    struct Hashes {
+        std::uint64_t whole;
+        std::uint64_t stem;
+    };
+    static constexpr std::size_t kCacheBits = 12;  // 256 KiB
+
+    // The hashes of a word. `line_end` is the end of its line.
+    Hashes hashes(const std::uint8_t* begin, const std::uint8_t* end, const std::uint8_t* line_end);
+    Hashes computed(const std::uint8_t* begin, const std::uint8_t* end);
 
     WordRule rule_;
+    IdCache known_{kCacheBits};
     std::vector<Place> places_;
     std::vector<Word> words_;
     std::string folded_;

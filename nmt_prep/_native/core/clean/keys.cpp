@@ -5,6 +5,8 @@
 #include <cstring>
 #include <span>
 
+#include "text/byte_hash.h"
+
 namespace nmt_prep::clean {
 namespace {
 
@@ -35,7 +37,12 @@ Key hash_key(const std::uint8_t* data, std::size_t size) {
         second = second * 5 + 0x38495AB5;
     }
     std::uint64_t rest[2] = {0, 0};
-    std::memcpy(rest, data, size);
+    if (size < 8) {
+        rest[0] = last_bytes(data, size, length);
+    } else {
+        std::memcpy(rest, data, 8);
+        rest[1] = last_bytes(data + 8, size - 8, length);
+    }
     second ^= spread_second(rest[1]);
     first ^= spread_first(rest[0]);
     first ^= length;

@@ -15,8 +15,7 @@ from nmt_prep.columns import TextColumn, check_utf8
 from nmt_prep.digests import check_regular
 from nmt_prep.errors import CorpusError, InvalidTextError
 from nmt_prep.lines.blocks import spans
-from nmt_prep.modifiers.block import Units
-from nmt_prep.modifiers.links import first_wrong
+from nmt_prep.modifiers.block import Units, first_wrong
 from nmt_prep.records.plan import GlobalShuffle
 from nmt_prep.records.text import LINKS
 

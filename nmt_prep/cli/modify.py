@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,7 +21,7 @@ with delayed_imports():
     from nmt_prep import curriculum
     from nmt_prep.cli import text_stream
     from nmt_prep.config import file as config_file
-    from nmt_prep.modifiers import block, draws, evaluation, links, registry
+    from nmt_prep.modifiers import block, draws, registry
 
 if TYPE_CHECKING:
     from nmt_prep.modifiers.block import Block
@@ -30,6 +30,18 @@ _KIND = "aug-upper, aug-lower, aug-title, aug-punct, aug-typos, aug-noise, aug-i
 _MODIFIER = "A modifier with its probability and options in YAML, such as 'Typos: 0.1', instead of KIND; repeatable."
 _SEED = "Decides what is changed, and how."
 _SPACED = "Links count the words between spaces, as those of other aligners, not those of nmt-prep align."
+
+_EVALUATION: dict[str, tuple[dict[str, Any], ...]] = {
+    "aug-upper": ({"UpperCase": 1},),
+    "aug-lower": ({"LowerCase": 1},),
+    "aug-title": ({"TitleCase": 1},),
+    "aug-punct": ({"RemoveEndPunct": 1},),
+    "aug-typos": ({"Typos": 1, **dict.fromkeys(("char_swap", "missing_char", "extra_char", "nearby_char"), 0.5)},),
+    "aug-noise": ({"Noise": 1},),
+    "aug-inline-noise": ({"Tags": 0.1, "augment": 1, "tag": 0},),
+    "aug-mix": ({"UpperCase": 0.1}, {"TitleCase": 0.1}, {"RemoveEndPunct": 0.1}, {"Typos": 0.3}, {"Noise": 0.05}),
+}
+"""The modifiers of each kind of evaluation set, by its name."""
 
 
 def modify(
@@ -45,9 +57,9 @@ def modify(
     """
     if (kind is None) == (not modifier):
         raise typer.BadParameter("give a kind of evaluation set, or modifiers with --modifier")
-    if kind is not None and kind not in evaluation.EVALUATION:
-        raise typer.BadParameter(f"no kind is named {kind!r}; the kinds are {', '.join(evaluation.EVALUATION)}")
-    entries = list(evaluation.EVALUATION[kind]) if kind else [_entry(text) for text in modifier or ()]
+    if kind is not None and kind not in _EVALUATION:
+        raise typer.BadParameter(f"no kind is named {kind!r}; the kinds are {', '.join(_EVALUATION)}")
+    entries = list(_EVALUATION[kind]) if kind else [_entry(text) for text in modifier or ()]
     modifiers = registry.read_modifiers(entries, "--modifier", Path())
     with interruptible("interrupted"):
         for pairs in _blocks(seed, pretokenized):
@@ -90,7 +102,7 @@ def _blocks(seed: int, pretokenized: bool) -> Iterator[Block]:
                 )
             cells = pc.list_flatten(pc.split_pattern(lines, "\t"))
             sides = [cells.take(pa.array(np.arange(side, len(cells), columns))) for side in range(columns)]
-            if columns == 3 and (unread := links.first_wrong(sides[2])) is not None:
+            if columns == 3 and (unread := block.first_wrong(sides[2])) is not None:
                 raise CorpusError(
                     f"standard input, line {first + unread + 1}: {str(sides[2][unread])!r} in the third column are no "
                     "links of words such as 0-0 1-2"

@@ -6,8 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from nmt_prep.columns import TextColumn
-from nmt_prep.modifiers.block import Block, LineModifier, Rows, check_range
-from nmt_prep.modifiers.links import lines_of, numbers_of
+from nmt_prep.modifiers.block import Block, LineModifier, Rows, check_range, lines_of, numbers_of
 
 
 class Merge(LineModifier):

@@ -7,8 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nmt_prep.modifiers.block import Block, LineModifier
-from nmt_prep.modifiers.links import lines_of, numbers_of
+from nmt_prep.modifiers.block import Block, LineModifier, lines_of, numbers_of
 
 _MARKS = {
     "period": ".．｡。﹒︒।॥۔။።։",

@@ -14,8 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from nmt_prep.columns import TextColumn
-from nmt_prep.modifiers.block import Block, Spans, check_text, spans_of
-from nmt_prep.modifiers.links import lines_of, numbers_of
+from nmt_prep.modifiers.block import Block, Spans, check_text, lines_of, numbers_of, spans_of
 from nmt_prep.subwords import Tokenizer, load_tokenizer
 
 

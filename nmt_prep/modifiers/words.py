@@ -12,9 +12,8 @@ import pyarrow.compute as pc
 from _nmt_prep_core import rewrite_pairs
 
 from nmt_prep.columns import TextColumn
-from nmt_prep.modifiers.block import Block, LineModifier, Rows, spans_of
+from nmt_prep.modifiers.block import Block, LineModifier, Rows, lines_of, numbers_of, spans_of
 from nmt_prep.modifiers.draws import Draws
-from nmt_prep.modifiers.links import lines_of, numbers_of
 
 Places: TypeAlias = list[tuple[int, int]]
 Pairs: TypeAlias = list[tuple[int, int]]

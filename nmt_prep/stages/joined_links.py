@@ -19,7 +19,7 @@ from nmt_prep.align.links import Links, pharaoh, piece_links, pieces_of
 from nmt_prep.align.vocabulary import Words, words_of
 from nmt_prep.batches.vectors import Int64s, spans
 from nmt_prep.columns import Ragged, TextColumn
-from nmt_prep.modifiers.links import numbers_of
+from nmt_prep.modifiers.block import numbers_of
 from nmt_prep.outputs.lines import pieces_of as piece_lines_of
 from nmt_prep.outputs.pairs import IdBatch, IdPairs, TextBatch
 from nmt_prep.sides import SIDES, Side

@@ -55,8 +55,7 @@ def configured_corpora(config: Config, lock: LockFile) -> list[CorpusSize]:
     Raises:
         ConfigError: the size of a file is not known.
     """
-    corpora = [(split, corpus) for split, listed in config.splits.items() for corpus in listed]
-    wanted = [list(wanted_by(split, corpus)) for split, corpus in corpora]
+    wanted = [list(wanted_by(split, corpus)) for split, corpus in config.corpora]
     members = Counter(
         mirrors for mirrors, _ in {(file.container.mirrors, file.member) for files in wanted for file in files}
     )
@@ -80,7 +79,7 @@ def configured_corpora(config: Config, lock: LockFile) -> list[CorpusSize]:
         return size or 0, (size or 0) * ratio
 
     sizes_of_corpora = []
-    for (split, _), files in zip(corpora, wanted, strict=True):
+    for (split, _), files in zip(config.corpora, wanted, strict=True):
         known = {file.container: sizes(file.container) for file in files}
         text = sum(known[file.container][1] / members[file.container.mirrors] for file in files)
         fetched = sum(size for file, (size, _) in known.items() if not file.local(config.base_dir))

@@ -60,7 +60,7 @@ def check(
 
 def _lines(facts: Inspection, config: Config) -> Iterator[str | Table]:
     """Yields a paragraph for each corpus, the problems and warnings of several corpora again, and their numbers."""
-    spoken = {(split, each.name): config.languages_of(each) for split in config.splits for each in config.splits[split]}
+    spoken = {(split, each.name): config.languages_of(each) for split, each in config.corpora}
     for corpus in facts.corpora:
         yield from _corpus_lines(corpus, spoken[corpus.split, corpus.name])
         yield ""

@@ -260,7 +260,7 @@ class Config(Section):
     def _document_problems(self) -> Iterator[str]:
         if self.documents is None:
             return
-        if not any(corpus.document is not None for corpora in self.splits.values() for corpus in corpora):
+        if not any(corpus.document is not None for _, corpus in self.corpora):
             yield "documents: no corpus has documents; give the key document to one"
         if self.records.layout == "packed":
             yield "documents: records of layout packed hold no documents; set records.layout to chunk"
@@ -287,7 +287,7 @@ class Config(Section):
         if self.weight is None:
             return
         name = self.weight.origin.removeprefix("score:")
-        known = {score for corpora in self.splits.values() for corpus in corpora for score in corpus.scores}
+        known = {score for _, corpus in self.corpora for score in corpus.scores}
         if self.clean is not None:
             known |= {"translation", "adequacy"}
         if name not in known:
@@ -308,8 +308,10 @@ class Config(Section):
     def _frame_problems(self) -> Iterator[str]:
         """Yields the problems of tags and frames, whose pieces are known unless the vocabularies are files."""
         own = None if isinstance(self.vocab, ExistingVocab) else self.vocab.own_pieces
-        corpora = [(f"splits.{split}.{corpus.name}", corpus) for split in self.splits for corpus in self.splits[split]]
-        for where, side, tag in ((where, *item) for where, corpus in corpora for item in corpus.tags.items()):
+        tags = (
+            (f"splits.{split}.{corpus.name}", *item) for split, corpus in self.corpora for item in corpus.tags.items()
+        )
+        for where, side, tag in tags:
             if self.vocab.frame.lacks_tag(side):
                 yield f"{where}.tag.{side}: vocab.frame.{side} has no place for it; put {{tag}} into the frame"
             if own is not None and tag not in own and not (self.pairs and "{" in tag):
@@ -350,6 +352,11 @@ class Config(Section):
     def languages_of(self, corpus: Corpus) -> Languages:
         """Returns the languages of the two sides of a corpus."""
         return corpus.pair.languages if corpus.pair else self.languages
+
+    @property
+    def corpora(self) -> list[tuple[str, Corpus]]:
+        """All corpora with their splits, in order."""
+        return [(split, corpus) for split, corpora in self.splits.items() for corpus in corpora]
 
     def directed(self, split: str) -> tuple[Corpus, ...]:
         """Returns the corpora of a split, each followed by its other direction if both directions are used."""

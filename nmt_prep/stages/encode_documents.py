@@ -212,12 +212,7 @@ def tables_of(job: Job, splits: Iterable[str]) -> tuple[dict[str, str], dict[str
 
 def document_settings(config: Config) -> dict[str, object]:
     """Returns the places of documents, as a setting of a stage that orders pairs by documents."""
-    return {
-        f"{split}.{corpus.name}": True
-        for split, corpora in config.splits.items()
-        for corpus in corpora
-        if corpus.document is not None
-    }
+    return {f"{split}.{corpus.name}": True for split, corpus in config.corpora if corpus.document is not None}
 
 
 def documents_info(job: Job) -> DocumentsInfo | None:

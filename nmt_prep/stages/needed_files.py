@@ -23,11 +23,8 @@ SACREBLEU = "sacrebleu:"
 
 def fetched_corpora(config: Config) -> Iterator[tuple[str, Corpus]]:
     """Yields all corpora whose files are needed, with their splits: those of the splits, then evaluation sets by id."""
-    for split, corpora in config.splits.items():
-        for corpus in corpora:
-            yield split, corpus
-    for corpus in evaluation_corpora(config):
-        yield SACREBLEU, corpus
+    yield from config.corpora
+    yield from ((SACREBLEU, corpus) for corpus in evaluation_corpora(config))
 
 
 def needed_files(config: Config) -> Iterator[Needed]:

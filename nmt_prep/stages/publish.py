@@ -111,7 +111,7 @@ def _head(
         for name in _parquet_outputs(config, stages)
     ]
     files: dict[str, object] = {"configs": configs} if configs else {"viewer": False}
-    used = {config.languages_of(corpus) for split in config.splits for corpus in config.splits[split]}
+    used = {config.languages_of(corpus) for _, corpus in config.corpora}
     languages = sorted({tag for pair in used for tag in (pair.source, pair.target)})
     return card_head(languages, sum(split.pairs for split in info.splits.values()), licence, files)
 
@@ -142,9 +142,8 @@ def _licences(job: Job) -> dict[tuple[str, str], str]:
             entry = entries[needed.key]
             licence = read_listing(directory / entry.sha256 / entry.name).licence
             licences |= {(split, rest.partition("/")[0]): licence} if licence is not None else {}
-    for split, corpora in job.config.splits.items():
-        licences |= {(split, corpus.name): corpus.licence for corpus in corpora if corpus.licence is not None}
-    return licences
+    stated = {(split, corpus.name): corpus.licence for split, corpus in job.config.corpora}
+    return licences | {corpus: licence for corpus, licence in stated.items() if licence is not None}
 
 
 def _use(config: Config, hub: HubAddress, stages: Sequence[type[AnyStage]]) -> Iterator[str]:

@@ -54,8 +54,7 @@ class Report(Stage[NoOutput, None]):
 
     def finish(self, job: Job, made: None) -> Result[NoOutput]:
         info = load_dataset_info(job.directory_of(Encode))
-        splits = job.config.splits.items()
-        documented = {split for split, corpora in splits if any(corpus.document is not None for corpus in corpora)}
+        documented = {split for split, corpus in job.config.corpora if corpus.document is not None}
         warnings = tuple(encoded_warnings(info, job.config.input.max_length, documented))
         observed = observed_warnings(job, self.inputs(job.config))
         summary = summarise(job, info, [*observed, *((self.name, warning) for warning in warnings)])

@@ -114,8 +114,7 @@ class Compile(Stage[CompileOutput, Compiled]):
         ]
         steps = {
             path: known
-            for split, corpora in job.config.splits.items()
-            for corpus in corpora
+            for split, corpus in job.config.corpora
             for path, known in file_steps(job, split, corpus).items()
         }
         sliced = yield from slice_corpora(sources, job.config.languages, steps)
@@ -197,9 +196,7 @@ def _is_written(config: Config, split: str, corpus: Corpus) -> bool:
 
 def _keys_file(job: Job, source: CorpusFiles, number: int) -> Path | None:
     """Returns the file for the keys of a slice; None if no split can share pairs with another."""
-    pairs = [
-        split for split, corpora in job.config.splits.items() if any(corpus.role == "parallel" for corpus in corpora)
-    ]
+    pairs = {split for split, corpus in job.config.corpora if corpus.role == "parallel"}
     if len(pairs) < 2 or source.corpus.role != "parallel":
         return None
     return job.scratch / f"keys-{source.split}-{source.index:03d}-{number:05d}"
@@ -241,8 +238,8 @@ def _same_files(job: Job) -> Iterator[tuple[str, str]]:
     """Yields pairs of config keys: a corpus outside of train, and one in train with the same files."""
     extracted = job.read(Extract).files
     train: dict[object, str] = {}
-    for split, corpora in sorted(job.config.splits.items(), key=lambda item: item[0] != "train"):
-        for corpus in (corpus for corpus in corpora if not corpus.is_made):
+    for split, corpus in sorted(job.config.corpora, key=lambda item: item[0] != "train"):
+        if not corpus.is_made:
             parts = (extracted[f"{split}/{corpus.name}/{part}"] for part in parts_of(corpus))
             digests = tuple(tuple(stored.sha256 for stored in files) for files in parts)
             where = f"splits.{split}.{corpus.name}"

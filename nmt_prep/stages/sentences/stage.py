@@ -226,10 +226,9 @@ def documents_stages(config: Config) -> tuple[type[AnyStage], ...]:
 
 def corpora_of_documents(config: Config) -> Iterator[Entry]:
     """Yields the corpora of documents with their splits."""
-    for split, corpora in config.splits.items():
-        for corpus in corpora:
-            if corpus.documents is not None:
-                yield split, corpus, corpus.documents
+    for split, corpus in config.corpora:
+        if corpus.documents is not None:
+            yield split, corpus, corpus.documents
 
 
 def _where(split: str, corpus: Corpus) -> str:

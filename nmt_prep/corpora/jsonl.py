@@ -75,38 +75,34 @@ class JsonlReader(Reader):
             raise CorpusError(f"{where}: not a JSON object with a name for each field; fix the line")
         return row
 
-    def _text(self, row: dict[str, Any], place: list[str], line: int) -> str | None:
-        """Returns the text at a place, given by the names of nested fields; None for null."""
+    def _at(self, row: dict[str, Any], place: list[str], line: int, key: str = "fields") -> Any:
+        """Returns the value at a place, given by the names of nested fields; None for null.
+
+        Only a column beside the texts may lack the field, which is None then too.
+        """
         value: Any = row
         for done, name in enumerate(place):
-            if not isinstance(value, dict):
-                raise self._no_text(place[:done], "not an object", line)
-            if name not in value:
-                listed = ", ".join(map(repr, [*value][:10]))
-                raise self._no_text(place[: done + 1], f"missing (there is {listed})", line)
-            value = value[name]
             if value is None:
                 return None
-        if not isinstance(value, str):
-            raise self._no_text(place, "not text", line)
+            if not isinstance(value, dict):
+                raise self._wrong(place[:done], "not an object", line, key)
+            if name not in value and key == "fields":
+                listed = ", ".join(map(repr, [*value][:10]))
+                raise self._wrong(place[: done + 1], f"missing (there is {listed})", line, key)
+            value = value.get(name)
+        return value
+
+    def _text(self, row: dict[str, Any], place: list[str], line: int) -> str | None:
+        value = self._at(row, place, line)
+        if not isinstance(value, str | None):
+            raise self._wrong(place, "not text", line, "fields")
         return value
 
     def _value(self, row: dict[str, Any], place: list[str], key: str, line: int) -> Value:
-        """Returns the value of a column at a place; None for null, and for a missing field."""
-        value: Any = row
-        for done, part in enumerate(place):
-            if value is None:
-                return None
-            if not isinstance(value, dict):
-                raise CorpusError(
-                    f"{self.files['both']}:{line}: {key}: the field {'.'.join(place[:done])} is not an object; "
-                    f"fix the line, or correct {key} in the config"
-                )
-            value = value.get(part)
-        return value_of(value, key, f"{self.files['both']}:{line}")
+        return value_of(self._at(row, place, line, key), key, f"{self.files['both']}:{line}")
 
-    def _no_text(self, place: list[str], what: str, line: int) -> CorpusError:
+    def _wrong(self, place: list[str], what: str, line: int, key: str) -> CorpusError:
+        where = f"{self.files['both']}:{line}: " + ("" if key == "fields" else f"{key}: ")
         return CorpusError(
-            f"{self.files['both']}:{line}: the field {'.'.join(place)} is {what}; fix the line, or correct fields in "
-            "the config"
+            f"{where}the field {'.'.join(place)} is {what}; fix the line, or correct {key} in the config"
         )

@@ -75,6 +75,12 @@ class PairBatch:
         """Returns the column of a side."""
         return self.source if side == "source" else self.target
 
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """Returns the UTF-8 bytes of each pair: int64, shape ``[pairs]``."""
+        lengths = [pc.binary_length(side).to_numpy(zero_copy_only=False) for side in (self.source, self.target)]
+        sizes: npt.NDArray[np.int64] = np.sum(lengths, axis=0, dtype=np.int64)
+        return sizes
+
     def sound(self) -> PairBatch:
         """Returns the pairs without fault."""
         return self if self.faults is None else replace(self, faults=None).filter(self.faults == 0)

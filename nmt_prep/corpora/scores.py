@@ -62,15 +62,32 @@ def column_of(values: pa.Array, key: str, where: Callable[[int], str]) -> pa.Arr
     Raises:
         CorpusError: a value is not a number, or cannot be the name of a document.
     """
-    if key != DOCUMENT:
-        return score_column(values, key.removeprefix("scores."), where)
+    column = _documents_of(values) if key == DOCUMENT else _scores_of(values)
+    if column is None:  # Arrow does not say which value is wrong, and refuses some numbers that Python takes
+        named = [value_of(value, key, where(index)) for index, value in enumerate(values.to_pylist())]
+        column = pa.array(named, column_type(key))
+    return column
+
+
+def _documents_of(values: pa.Array) -> pa.Array | None:
+    """Returns the names of documents; None if one is too long."""
     names = pc.replace_substring_regex(values.cast(pa.string()), r"[\t\n]", " ")
     names = pc.utf8_trim(names, characters=_WHITE_SPACE)
-    too_long = pc.fill_null(pc.greater(pc.utf8_length(names), _LONGEST_NAME), fill_value=False)
-    if too_long.true_count:
-        index = pc.index(too_long, value=True).as_py()
-        raise _no_document(names[index].as_py(), where(index))
+    if (pc.max(pc.utf8_length(names)).as_py() or 0) > _LONGEST_NAME:
+        return None
     return pc.if_else(pc.equal(names, ""), pa.scalar(None, names.type), names).dictionary_encode()
+
+
+def _scores_of(values: pa.Array) -> pa.Array | None:
+    """Returns scores as numbers; None if Arrow finds one that is not a number."""
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        texts = pc.utf8_trim(values, characters=_WHITE_SPACE)
+        values = pc.if_else(pc.equal(pc.binary_length(texts), 0), pa.scalar(None, texts.type), texts)
+    try:
+        numbers = values.cast(pa.float64(), safe=False)
+    except pa.ArrowInvalid:
+        return None
+    return None if pc.is_nan(numbers).true_count else numbers
 
 
 def _no_document(value: object, where: str) -> CorpusError:
@@ -195,40 +212,6 @@ def score_of(value: object, name: str, where: str) -> float | None:
             "score, or name the right place of the scores"
         )
     return number
-
-
-def score_column(values: pa.Array, name: str, where: Callable[[int], str]) -> pa.Array:
-    """Returns scores as numbers: ``float64``, null for null and for text of white space only.
-
-    Args:
-        values: an Arrow array of strings or numbers.
-        name: name of the score.
-        where: returns file and line of a value by its index, for messages.
-
-    Raises:
-        CorpusError: a value is not a number.
-    """
-    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
-        return _without_nan(values.cast(pa.float64(), safe=False), name, where)
-    texts = pc.utf8_trim(values, characters=_WHITE_SPACE)
-    texts = pc.if_else(pc.equal(pc.binary_length(texts), 0), pa.scalar(None, texts.type), texts)
-    try:
-        return _without_nan(texts.cast(pa.float64()), name, where)
-    except pa.ArrowInvalid:  # Arrow does not say which value, and refuses some that Python takes
-        numbers = [score_of(text, name, where(index)) for index, text in enumerate(texts.to_pylist())]
-        return pa.array(numbers, pa.float64())
-
-
-def _without_nan(numbers: pa.Array, name: str, where: Callable[[int], str]) -> pa.Array:
-    """Returns the numbers.
-
-    Raises:
-        CorpusError: a number is NaN.
-    """
-    is_nan = pc.fill_null(pc.is_nan(numbers), fill_value=False)
-    if is_nan.true_count:
-        score_of(math.nan, name, where(pc.index(is_nan, value=True).as_py()))
-    return numbers
 
 
 class ColumnLines:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nmt_prep.corpora import PairBatch, Reader
 from nmt_prep.corpora.registry import column_files
-from nmt_prep.corpora.scores import ColumnLines, score_column, score_of, with_columns
+from nmt_prep.corpora.scores import ColumnLines, column_of, score_of, with_columns
 from nmt_prep.corpora.slices import LineStart
 from nmt_prep.errors import AlignmentError, CorpusError, InvalidTextError
 from tests.corpora.builders import corpus, reader
@@ -103,7 +103,7 @@ TSV = b"a\tb\t1\nc\td\t0,5\n"
     ("kind", "content", "options", "message"),
     [
         ("tsv", TSV, {"at": 2}, r"a\.tsv:2: scores\.s: found '0,5', which is not a number; fix it, leave it empty"),
-        ("tsv", b"a\tb\tNaN\n", {"at": 2}, r"a\.tsv:1: scores\.s: found nan, which is not a number"),
+        ("tsv", b"a\tb\tNaN\n", {"at": 2}, r"a\.tsv:1: scores\.s: found 'NaN', which is not a number"),
         ("tsv", b"a\tb\t1\nc\td\n", {"at": 2}, r"a\.tsv:2: 2 columns, but column 2 \(counted from 0\) is needed"),
         ("tsv", b"x\ty\tz\n", {"at": "zz"}, r"a\.tsv:1: no column named 'zz' \(it has 'z'\); correct scores\.s in the"),
         ("csv", b'a,b,"x"\n', {"at": 2}, r"a\.csv:1: scores\.s: found 'x', which is not a number"),
@@ -154,7 +154,7 @@ def test_what_is_no_number(tmp_path: Path, kind: str, content: bytes, options: d
 def test_numbers(text: str, number: float | None) -> None:
     assert score_of(text, "s", "f:1") == number
     for others in ([], ["+1"]):  # Arrow parses the column, or Python
-        assert score_column(pa.array([text, *others]), "s", str)[:1].to_pylist() == [number]
+        assert column_of(pa.array([text, *others]), "scores.s", str)[:1].to_pylist() == [number]
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_no_numbers(text: str) -> None:
         score_of(text, "s", "f:1")
     for others in ([], ["+1"]):
         with pytest.raises(CorpusError, match=r"^0: scores\.s: found "):
-            score_column(pa.array([text, *others]), "s", str)
+            column_of(pa.array([text, *others]), "scores.s", str)
 
 
 @settings(deadline=None)
@@ -173,7 +173,7 @@ def test_no_numbers(text: str) -> None:
 def test_both_parsers_give_the_same_bits(number: float) -> None:
     text = repr(number)
     assert repr(score_of(text, "s", "")) == repr(number)
-    assert repr(score_column(pa.array([text]), "s", str).to_pylist()) == repr([number])
+    assert repr(column_of(pa.array([text]), "scores.s", str).to_pylist()) == repr([number])
 
 
 @pytest.mark.parametrize("value", [10**400, 2**1023])

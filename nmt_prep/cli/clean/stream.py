@@ -44,7 +44,7 @@ from nmt_prep.cli.text_stream import InputLines, carriage_return_hint, input_lin
 from nmt_prep.columns import TextColumn, joined_lines
 from nmt_prep.config import Corpus, DownloadSettings, ExtractSettings, Languages
 from nmt_prep.corpora import PairBatch, open_corpus
-from nmt_prep.corpora.scores import score_column
+from nmt_prep.corpora.scores import column_of
 from nmt_prep.digests import DigestCache
 from nmt_prep.errors import CleaningError, CorpusError
 from nmt_prep.lines.blocks import spans
@@ -217,7 +217,7 @@ def _split(lines: InputLines, scores: Mapping[str, int]) -> tuple[dict[Side, pa.
 
     def numbers(name: str, number: int) -> Values:
         where = f"column {number} of {lines.name}, line"
-        scored = score_column(spans(data, *field(number)), name, lambda line: f"{where} {lines.first + line}")
+        scored = column_of(spans(data, *field(number)), f"scores.{name}", lambda line: f"{where} {lines.first + line}")
         return np.asarray(scored.to_numpy(zero_copy_only=False), np.float64)
 
     text: dict[Side, pa.Array] = {side: spans(data, *field(number)) for number, side in enumerate(SIDES)}

@@ -121,7 +121,7 @@ def test_a_number_that_is_none_is_placed_in_its_file_though_it_is_read_in_slices
     sides, numbers = text("ab", times=60), text("1", times=47) + b"nan\n" + text("1", times=12)
     (tmp_path / "s.txt").write_bytes(numbers)
     config = config_of(tmp_path, {**plain(tmp_path, "c", sides, sides), "scores": {"s": "s.txt"}})
-    message = r"^splits\.train\.c: s\.txt:48: scores\.s: found nan, which is not a number; fix it, leave it empty for"
+    message = r"^splits\.train\.c: s\.txt:48: scores\.s: found 'nan', which is not a number; fix it, leave it empty for"
     with pytest.raises(CorpusError, match=message):
         scored(config)
     with small_slices(), pytest.raises(CorpusError, match=message):

@@ -20,6 +20,7 @@ import pyarrow as pa
 from _nmt_prep_core import split_lines
 
 from nmt_prep.artefacts import as_json, parse_json, parse_json_as, write_bytes
+from nmt_prep.corpora.reader import PairBatch
 from nmt_prep.digests import StepRange
 from nmt_prep.lines.chunks import raw_chunks
 from nmt_prep.sides import Side
@@ -160,3 +161,32 @@ class LinePart:
                 buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
                 text[side] = pa.Array.from_buffers(pa.string(), group.pairs, buffers)
             yield group, text
+
+
+LARGEST_GROUP = 16 << 20
+"""Most bytes of the lines of a row group in a file, lines that are no pairs included; a single pair may have more."""
+
+
+def groups_of(held: list[PairBatch]) -> Iterator[tuple[LineGroup, int]]:
+    """Yields a row group without its text, and the UTF-8 bytes of both sides.
+
+    A group is divided if it has more than :data:`LARGEST_GROUP` bytes of a file, with lines that are no pairs.
+    """
+    rows = np.concatenate([pairs.rows for pairs in held if pairs.rows is not None])
+    places = np.concatenate([pairs.places for pairs in held if pairs.places is not None])
+    sizes = np.concatenate([pairs.sizes() for pairs in held])
+    first = 0
+    while first < len(rows):
+        begin = places[first, [0, 2]]
+        too_far = np.flatnonzero((places[first + 1 :, [1, 3]] - begin > LARGEST_GROUP).any(axis=1))
+        last = first + 1 + int(too_far[0]) if len(too_far) else len(rows)
+        here, end = rows[first:last], places[last - 1, [1, 3]]
+        gaps = np.diff(here)
+        before = np.flatnonzero(gaps > 1)
+        left_out = np.stack([here[before] + 1 - here[0], gaps[before] - 1], axis=1).ravel()
+        source, target = zip(begin.tolist(), end.tolist(), strict=True)
+        yield (
+            LineGroup(last - first, int(here[0]), source, target, tuple(left_out.tolist())),
+            int(sizes[first:last].sum()),
+        )
+        first = last

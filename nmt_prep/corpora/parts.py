@@ -10,16 +10,14 @@ boundaries depend only on the pairs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import model_serializer
 
@@ -36,9 +34,6 @@ from nmt_prep.sides import SIDES, Side
 
 ROW_GROUP_BYTES = 4 << 20
 PART_BYTES = 64 << 20
-
-LARGEST_GROUP = 16 << 20
-"""Most bytes of the lines of a row group in a file, lines that are no pairs included; a single pair may have more."""
 
 LARGEST_COLUMN = 2**31 - 1
 """Most bytes of a column of a batch: Arrow's ``string`` has offsets of 32 bits."""
@@ -214,7 +209,7 @@ def write_line_parts(
         pairs, digest = sum(group.pairs for group in groups), part.save(directory / name)
         written.append(PairFile(name, pairs, corpus, size, sha256=digest))
 
-    for group, text in (pair for held in _row_groups(batches, corpus) for pair in _line_groups(held)):
+    for group, text in (pair for held in _row_groups(batches, corpus) for pair in line_parts.groups_of(held)):
         groups.append(group)
         size += text
         if size >= PART_BYTES:
@@ -225,7 +220,7 @@ def write_line_parts(
     return written
 
 
-class BatchFile:
+class BatchFile(ExitStack):
     """A Parquet file of kept or rejected pairs, with a row group for each batch that is not empty.
 
     The first batch creates the file, so that there are no empty files.
@@ -237,18 +232,10 @@ class BatchFile:
 
     def __init__(self, path: Path) -> None:
         """Stores the path; creates nothing."""
+        super().__init__()
         self.path = path
         self.pairs = 0
-        self._stack = ExitStack()
         self._writer: pq.ParquetWriter | None = None
-
-    def __enter__(self) -> BatchFile:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.__exit__(kind, error, trace)
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Adds a row group.
@@ -259,8 +246,8 @@ class BatchFile:
         if not len(batch):
             return
         if self._writer is None:
-            beside = self._stack.enter_context(atomic_write(self.path))
-            self._writer = self._stack.enter_context(part_writer(beside, batch.schema))
+            beside = self.enter_context(atomic_write(self.path))
+            self._writer = self.enter_context(part_writer(beside, batch.schema))
         self._writer.write_batch(batch, row_group_size=len(batch))
         self.pairs += len(batch)
 
@@ -284,12 +271,10 @@ def row_groups(path: Path) -> list[int]:
     Raises:
         CorpusError: the part is damaged or cannot be read.
     """
-    if path.suffix == line_parts.SUFFIX:
-        return [group.pairs for group in _line_part(path).groups]
-    try:
+    with _reading(path):
+        if path.suffix == line_parts.SUFFIX:
+            return [group.pairs for group in LinePart.load(path).groups]
         metadata = pq.read_metadata(path)
-    except (OSError, pa.ArrowException) as error:
-        raise _damaged(path, error) from error
     return [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
 
 
@@ -308,17 +293,15 @@ def iter_pairs(
     Raises:
         CorpusError: the part or a file with its lines is damaged, has changed, or cannot be read.
     """
-    if path.suffix == line_parts.SUFFIX:
-        for batch in _named_lines(path, row_groups, columns):
-            yield from (batch[at : at + LINES_PER_CHUNK] for at in range(0, len(batch), LINES_PER_CHUNK))
-        return
-    try:
+    with _reading(path):
+        if path.suffix == line_parts.SUFFIX:
+            for batch in _named_lines(path, row_groups, columns):
+                yield from (batch[at : at + LINES_PER_CHUNK] for at in range(0, len(batch), LINES_PER_CHUNK))
+            return
         with pq.ParquetFile(path) as part:
             for number in range(part.num_row_groups) if row_groups is None else row_groups:
                 table = part.read_row_group(number, columns, use_threads=False).combine_chunks()
                 yield from table.to_batches(max_chunksize=LINES_PER_CHUNK)
-    except (OSError, pa.ArrowException) as error:
-        raise _damaged(path, error) from error
 
 
 def other_columns(path: Path) -> dict[str, pa.DataType]:
@@ -331,40 +314,28 @@ def other_columns(path: Path) -> dict[str, pa.DataType]:
     """
     if path.suffix == line_parts.SUFFIX:
         return {}
-    try:
+    with _reading(path):
         schema = pq.read_schema(path)
-    except (OSError, pa.ArrowException) as error:
-        raise _damaged(path, error) from error
     others = [column for column in schema if column.name not in (*SIDES, "corpus", "row", *BEFORE.values())]
     return {
         column.name: column.type.value_type if pa.types.is_dictionary(column.type) else column.type for column in others
     }
 
 
-def _line_part(path: Path) -> LinePart:
-    try:
-        return LinePart.load(path)
-    except (OSError, ValueError) as error:
-        raise _damaged(path, error) from error
-
-
 def _named_lines(path: Path, numbers: Iterable[int] | None, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
     """Yields row groups of a part that names lines of files."""
-    part = _line_part(path)
+    part = LinePart.load(path)
     schema = part_schema(rows=part.has_rows)
     wanted = [name for name in schema.names if columns is None or name in columns]
-    try:
-        for group, text in part.read(path, numbers, [side for side in SIDES if side in wanted]):
-            arrays: dict[str, pa.Array] = dict(text.items())
-            if "corpus" in wanted:
-                zeros = np.zeros(group.pairs, np.int32)
-                arrays["corpus"] = pa.DictionaryArray.from_arrays(zeros, pa.array([part.corpus]))
-            if "row" in wanted:
-                arrays["row"] = pa.array(group.rows())
-            chosen = pa.schema([schema.field(name) for name in wanted])
-            yield pa.record_batch([arrays[name] for name in wanted], schema=chosen)
-    except (ValueError, OverflowError) as error:  # the lines are not those that the part describes
-        raise _damaged(path, error) from error
+    for group, text in part.read(path, numbers, [side for side in SIDES if side in wanted]):
+        arrays: dict[str, pa.Array] = dict(text.items())
+        if "corpus" in wanted:
+            zeros = np.zeros(group.pairs, np.int32)
+            arrays["corpus"] = pa.DictionaryArray.from_arrays(zeros, pa.array([part.corpus]))
+        if "row" in wanted:
+            arrays["row"] = pa.array(group.rows())
+        chosen = pa.schema([schema.field(name) for name in wanted])
+        yield pa.record_batch([arrays[name] for name in wanted], schema=chosen)
 
 
 def scores_of(batch: pa.RecordBatch) -> dict[str, npt.NDArray[np.float64]]:
@@ -384,7 +355,7 @@ def _row_groups(batches: Iterable[PairBatch], corpus: str) -> Iterator[list[Pair
     held: list[PairBatch] = []
     sides, size = np.zeros(2, np.int64), 0
     for batch in batches:
-        ends = np.cumsum(_sizes(batch))
+        ends = np.cumsum(batch.sizes())
         first = taken = 0
         while first < len(batch):
             last = int(np.searchsorted(ends, taken + ROW_GROUP_BYTES - size))
@@ -418,37 +389,12 @@ def _joined(held: list[PairBatch], corpus: str) -> pa.RecordBatch:
     return pa.record_batch(columns, schema=part_schema(keys, rows=bool(rows)))
 
 
-def _line_groups(held: list[PairBatch]) -> Iterator[tuple[LineGroup, int]]:
-    """Yields a row group without its text, and the UTF-8 bytes of both sides.
-
-    A group is divided if it has more than :data:`LARGEST_GROUP` bytes of a file, with lines that are no pairs.
-    """
-    rows = np.concatenate([pairs.rows for pairs in held if pairs.rows is not None])
-    places = np.concatenate([pairs.places for pairs in held if pairs.places is not None])
-    sizes = np.concatenate([_sizes(pairs) for pairs in held])
-    first = 0
-    while first < len(rows):
-        begin = places[first, [0, 2]]
-        too_far = np.flatnonzero((places[first + 1 :, [1, 3]] - begin > LARGEST_GROUP).any(axis=1))
-        last = first + 1 + int(too_far[0]) if len(too_far) else len(rows)
-        here, end = rows[first:last], places[last - 1, [1, 3]]
-        gaps = np.diff(here)
-        before = np.flatnonzero(gaps > 1)
-        left_out = np.stack([here[before] + 1 - here[0], gaps[before] - 1], axis=1).ravel()
-        source, target = zip(begin.tolist(), end.tolist(), strict=True)
-        yield (
-            LineGroup(last - first, int(here[0]), source, target, tuple(left_out.tolist())),
-            int(sizes[first:last].sum()),
-        )
-        first = last
-
-
-def _sizes(batch: PairBatch) -> npt.NDArray[np.int64]:
-    """Returns the UTF-8 bytes of each pair; int64, shape ``[pairs]``."""
-    lengths = [pc.binary_length(batch.side(side)).to_numpy(zero_copy_only=False) for side in SIDES]
-    sizes: npt.NDArray[np.int64] = np.sum(lengths, axis=0, dtype=np.int64)
-    return sizes
-
-
-def _damaged(path: Path, error: Exception) -> CorpusError:
-    return CorpusError(f"cannot read the compiled part {path}: {error}; run again with --verify to make it again")
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Converts the errors of reading a part, also that its lines are not those that it describes."""
+    try:
+        yield
+    except (OSError, ValueError, OverflowError, pa.ArrowException) as error:
+        raise CorpusError(
+            f"cannot read the compiled part {path}: {error}; run again with --verify to make it again"
+        ) from error

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_prep.artefacts import point_to
-from nmt_prep.corpora import Fault, PairBatch, iter_pairs, open_corpus, parts, row_groups
+from nmt_prep.corpora import Fault, PairBatch, iter_pairs, line_parts, open_corpus, parts, row_groups
 from nmt_prep.corpora.line_parts import LineGroup, LinePart, TextFile
 from nmt_prep.corpora.parts import PairFile, write_line_parts, write_parts
 from nmt_prep.corpora.reader import numbered
@@ -91,7 +91,7 @@ def test_parts_are_read_as_those_with_a_copy(
         patch.setattr(parts, "PART_BYTES", sizes[1])
         patch.setattr(chunks, "BLOCK_BYTES", 24)
         if sizes[2] < 1 << 20:
-            patch.setattr(parts, "LARGEST_GROUP", sizes[2])
+            patch.setattr(line_parts, "LARGEST_GROUP", sizes[2])
         named, copied = written(directory, **options)
     rows = [
         [row for part in listed for batch in iter_pairs(directory / "s" / part.file) for row in batch.to_pylist()]
@@ -135,7 +135,7 @@ def test_literal_content(tmp_path: Path) -> None:
 
 
 def test_lines_that_are_left_out_do_not_make_groups_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "LARGEST_GROUP", 100)
+    monkeypatch.setattr(line_parts, "LARGEST_GROUP", 100)
     (tmp_path / "a.en").write_bytes(b"a\n" + b"x" * 500 + b"\nb\n" + b"\n" * 300 + b"c\nd\n")
     (tmp_path / "a.zh").write_bytes(b"1\n" * 305)
     [part], _ = written(tmp_path, max_line_bytes=10)

@@ -13,11 +13,12 @@ import numpy as np
 import nmt_prep
 from nmt_prep.checks import check_config
 from nmt_prep.columns import Ragged
-from nmt_prep.records.columns import ColumnFile
+from nmt_prep.records.columns import column_file
 from nmt_prep.records.dataset_json import (
     CorpusInfo,
     DatasetInfo,
     DocumentsInfo,
+    IndexInfo,
     InputInfo,
     LanguageCodes,
     SplitInfo,
@@ -131,9 +132,9 @@ def with_documents(run: Path, share: float) -> Path:
     info = load_dataset_info(records)
     shards = []
     for shard in info.splits["train"].shards:
-        with ColumnFile(records / shard.file, "document") as file:
-            file.write((np.arange(shard.pairs) % 20 > 0).astype(np.uint8))
-        shards.append(shard.model_copy(update={"columns": {"document": file.info}}))
+        with column_file(records / shard.file, "document") as file:
+            file.write((np.arange(shard.pairs) % 20 > 0).astype(np.uint8).data)
+        shards.append(shard.model_copy(update={"columns": {"document": IndexInfo.of(file)}}))
     documents = DocumentsInfo(
         source_separator=2, target_separator=2, max_tokens=256, max_segments=10, share=share, context=None
     )

@@ -84,6 +84,11 @@ class Ragged:
         """Returns a copy of some rows, by their numbers, cut to ``longest`` ids; None cuts none."""
         return Ragged(*select_rows(*self.contiguous(), rows, (1 << 63) - 1 if longest is None else longest))
 
+    def part(self, first: int, last: int) -> Ragged:
+        """Returns the rows from ``first`` to before ``last``, without copying their ids."""
+        bounds = self.offsets[first : last + 1]
+        return Ragged(self.values[bounds[0] : bounds[-1]], bounds - bounds[0])
+
     def contiguous(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
         """Returns values and offsets in the form that the native core takes."""
         return np.ascontiguousarray(self.values, np.int32), np.ascontiguousarray(self.offsets, np.int64)

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import BinaryIO
 
 from _nmt_prep_core import block_facts, block_hash
 
@@ -48,6 +49,39 @@ def sha256_of(path: Path) -> str:
     check_regular(path)
     with path.open("rb", buffering=0) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+class HashedFile(io.RawIOBase):
+    """A file that is written from start to end, and the SHA-256 of its content.
+
+    Attributes:
+        size: number of bytes written so far.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        """Takes the file; the caller opens and closes it."""
+        super().__init__()
+        self._file = file
+        self._digest = hashlib.sha256()
+        self.size = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: bytes | memoryview, /) -> int:  # type: ignore[override]
+        """Appends bytes; returns their number."""
+        size = self._file.write(data)
+        self._digest.update(data)
+        self.size += size
+        return size
+
+    def tell(self) -> int:
+        return self.size
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the bytes written so far, in hexadecimal."""
+        return self._digest.hexdigest()
 
 
 def digest_of(value: object) -> str:

@@ -54,8 +54,7 @@ class Links:
 
 def pharaoh(links: Links) -> pa.Array:
     """Returns the links of each pair as a line such as ``0-0 1-2``, empty without links: a ``large_string`` array."""
-    data, offsets = core.link_lines(links.links.reshape(-1), links.offsets, "", 1)
-    return pa.LargeStringArray.from_buffers(len(links), pa.py_buffer(offsets), pa.py_buffer(data))
+    return TextColumn(*core.link_lines(links.links.reshape(-1), links.offsets, "", 1)).to_arrow()
 
 
 def pharaoh_text(links: Links, threads: int = 1) -> memoryview:

@@ -134,5 +134,4 @@ class Fixer:
         altered = {name: int(count) for (name, _), count in zip(self.fixes, counts, strict=True)}
         if not len(offsets):
             return Fixed(lines.cast(pa.large_string()), altered)
-        buffers = pa.py_buffer(offsets), pa.py_buffer(data)
-        return Fixed(pa.LargeStringArray.from_buffers(len(lines), *buffers), altered)
+        return Fixed(TextColumn(data, offsets).to_arrow(), altered)

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 
 import numpy as np
 import numpy.typing as npt
-from _nmt_prep_core import count_ids, select_rows
+from _nmt_prep_core import count_ids
 
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.config import Config, Vocab
@@ -93,11 +93,10 @@ class Fairseq(Output[FairseqOptions]):
                     text.check(rows.values)  # the dictionary could not spell a piece with white space
                     count_ids(count, rows.values)
                     for group, codes in enumerate(sizes):
-                        values, offsets = rows.values, rows.offsets
+                        own = rows
                         if len(sizes) > 1:
-                            own = np.flatnonzero(numbers[batch.corpora] == group)
-                            values, offsets = select_rows(values, offsets, own, 1 << 62)
-                        opened[codes, side][0].add(table.take(values), offsets)
+                            own = rows.taken(np.flatnonzero(numbers[batch.corpora] == group))
+                        opened[codes, side][0].add(table.take(own.values), own.offsets)
                 pairs += len(batch)
                 tick(len(batch))
         for _, facts in opened.values():

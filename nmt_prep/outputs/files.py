@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from nmt_prep.artefacts import atomic_write
+from nmt_prep.digests import HashedFile
 
 GROUP_ROWS = 10_000
 GROUP_BYTES = 16 << 20
@@ -35,29 +34,13 @@ class OutputFile:
     sha256: str
 
 
-class HashedFile(io.RawIOBase):
-    """A file that is written from start to end, and the SHA-256 of its content."""
+class HashedOutput(HashedFile):
+    """A file of an output while it is written."""
 
     def __init__(self, name: str, file: BinaryIO) -> None:
         """Takes the name of the file, and the file; the caller opens and closes it."""
-        super().__init__()
+        super().__init__(file)
         self._name = name
-        self._file = file
-        self._digest = hashlib.sha256()
-        self._size = 0
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: bytes | memoryview, /) -> int:  # type: ignore[override]
-        """Appends bytes; returns their number."""
-        size = self._file.write(data)
-        self._digest.update(data)
-        self._size += size
-        return size
-
-    def tell(self) -> int:
-        return self._size
 
     def read_back(self, start: int, size: int) -> bytes:
         """Returns ``size`` written bytes from offset ``start``."""
@@ -67,25 +50,25 @@ class HashedFile(io.RawIOBase):
     @property
     def facts(self) -> OutputFile:
         """Name, size and digest of the bytes written so far."""
-        return OutputFile(self._name, self._size, self._digest.hexdigest())
+        return OutputFile(self._name, self.size, self.sha256)
 
 
 @contextmanager
-def output_file(directory: Path, name: str) -> Iterator[HashedFile]:
+def output_file(directory: Path, name: str) -> Iterator[HashedOutput]:
     """Opens a file of an output for writing; the complete file appears under its name.
 
     Raises:
         OutputError: the file cannot be written.
     """
     with atomic_write(directory / name) as beside, beside.open("w+b") as file:
-        yield HashedFile(name, file)
+        yield HashedOutput(name, file)
 
 
 @dataclass
 class GroupedWriter:
     """Writes rows as row groups, the same for any division of the rows into batches."""
 
-    file: HashedFile
+    file: HashedOutput
     writer: pq.ParquetWriter
     held: list[pa.RecordBatch] = field(default_factory=list)
     rows: int = 0

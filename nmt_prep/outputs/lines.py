@@ -15,7 +15,7 @@ from _nmt_prep_core import PieceTable, piece_lines
 from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.config import Config
 from nmt_prep.outputs.output import RunFacts, ShardTask
-from nmt_prep.outputs.pairs import TextBatch, TextPairs, arrow_lines
+from nmt_prep.outputs.pairs import TextBatch, TextPairs
 from nmt_prep.sides import SIDES
 from nmt_prep.subwords import Tokenizer
 from nmt_prep.subwords.piece_text import PieceText
@@ -72,7 +72,7 @@ class Pieces:
             EncodeError: a piece of the text contains white space.
         """
         self._text.check(rows.values)
-        return arrow_lines(*self._table.lines(rows.values, rows.offsets, self._eos))
+        return TextColumn(*self._table.lines(rows.values, rows.offsets, self._eos)).to_arrow()
 
     def column(self, rows: Ragged) -> PieceColumn:
         """Returns rows for :func:`piece_rows`.

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from nmt_prep.config import ExistingVocab, Vocab
 from nmt_prep.errors import VocabularyError
-from nmt_prep.outputs.files import HashedFile, OutputFile, output_file
+from nmt_prep.outputs.files import HashedOutput, OutputFile, output_file
 
 IdType: TypeAlias = Literal["uint16", "int32", "uint32"]
 
@@ -64,7 +64,7 @@ def check_type(given: IdType | None, pieces: int, name: str, output: str) -> Non
 class SequenceFile:
     """A ``.bin`` file and its ``.idx`` file while they are written."""
 
-    def __init__(self, data: HashedFile, index: HashedFile, dtype: IdType, sequences: int) -> None:
+    def __init__(self, data: HashedOutput, index: HashedOutput, dtype: IdType, sequences: int) -> None:
         """Takes the open files, the type of the ids, and the final number of sequences."""
         self._data = data
         self._index = index

@@ -9,13 +9,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from nmt_prep.columns import Ragged
+from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.records.index import ShardIndex
 from nmt_prep.records.plan import Layout, ShardPlan
 from nmt_prep.records.reader import read_span
-from nmt_prep.records.text import TextEncoder, read_text
+from nmt_prep.records.text import TextEncoder, read_text, split_columns
 from nmt_prep.records.writer import shard_buckets
 
 _READ_BYTES = 2 << 20
@@ -106,7 +105,8 @@ class TextPairs:
         plan: plan of the spill files.
         shard: number of the shard.
         spills: the spill files of the split.
-        linked: True if the links of a pair follow its line of the target side, as :func:`with_links` joins them.
+        linked: True if each line of the target side is followed by its links, as
+            :func:`~nmt_prep.records.text.joined_columns` joins them.
     """
 
     plan: ShardPlan
@@ -124,10 +124,8 @@ class TextPairs:
             first = 0
             while first < len(bucket):
                 sources, source_offsets, targets, target_offsets, corpora = bucket.text(first, _TEXT_BYTES)
-                lines, links = arrow_lines(targets, target_offsets), None
-                if self.linked:
-                    lines, links = _without_links(lines)
-                yield TextBatch(arrow_lines(sources, source_offsets), lines, corpora, links)
+                lines, *links = split_columns(TextColumn(targets, target_offsets).to_arrow(), int(self.linked))
+                yield TextBatch(TextColumn(sources, source_offsets).to_arrow(), lines, corpora, *links)
                 first += len(corpora)
 
 
@@ -143,23 +141,6 @@ def id_pairs(
             held.append((path, pairs))
         before += pairs
     return IdPairs(layout, tuple(held), start - first, stop - start, encoder)
-
-
-def with_links(lines: pa.Array, links: pa.Array) -> pa.Array:
-    """Returns lines, each followed by its links, so that spill files keep both together."""
-    return pc.binary_join_element_wise(lines.cast(links.type), links, pa.scalar("\n", links.type))
-
-
-def _without_links(lines: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Returns the lines and the links that :func:`with_links` joined."""
-    parts = pc.list_flatten(pc.split_pattern(lines, "\n"))
-    even = pa.array(np.arange(0, 2 * len(lines), 2))
-    return parts.take(even), parts.take(pc.add(even, 1))
-
-
-def arrow_lines(data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> pa.Array:
-    """Returns lines of UTF-8 as a ``large_string`` array, without copying them."""
-    return pa.LargeStringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(data))
 
 
 def _range_of(path: Path, layout: Layout, start: int, stop: int, encoder: TextEncoder | None) -> Iterator[IdBatch]:
@@ -178,15 +159,8 @@ def _range_of(path: Path, layout: Layout, start: int, stop: int, encoder: TextEn
             columns = encoder.pairs(read_text(path, first, int(last_pairs[until - 1]) - first), 0, 0, threads=1)
         low, high = max(start - first, 0), min(stop - first, len(columns))
         yield IdBatch(
-            _rows(columns.inputs, low, high),
-            _rows(columns.targets, low, high),
+            columns.inputs.part(low, high),
+            columns.targets.part(low, high),
             index.pairs[first + low : first + high, 2].astype(np.int32),
         )
         block = until
-
-
-def _rows(rows: Ragged, low: int, high: int) -> Ragged:
-    if (low, high) == (0, len(rows)):
-        return rows
-    bounds = rows.offsets[low : high + 1]
-    return Ragged(rows.values[bounds[0] : bounds[-1]], bounds - bounds[0])

@@ -13,9 +13,8 @@ them in the order of the shuffle.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt_prep.artefacts import atomic_write, writing
+from nmt_prep.digests import HashedFile
 from nmt_prep.errors import RecordsError
 from nmt_prep.records.dataset_json import IndexInfo
 from nmt_prep.records.index import index_path
@@ -51,32 +51,15 @@ def note_path(spill: Path, column: str) -> Path:
     return spill.with_name(f"{spill.name}.{column}")
 
 
-class ColumnFile(ExitStack):
-    """The file of a column of a shard, which is written in parts."""
+@contextmanager
+def column_file(shard: Path, column: str) -> Iterator[HashedFile]:
+    """Opens the file of a column of a shard for writing; the complete file appears under its name.
 
-    def __init__(self, shard: Path, column: str) -> None:
-        """Stores the names; creates nothing."""
-        super().__init__()
-        self._shard, self._path = shard, column_path(shard, column)
-        self._digest, self._size = hashlib.sha256(), 0
-
-    def __enter__(self) -> ColumnFile:
-        beside = self.enter_context(atomic_write(self._path))
-        self.enter_context(writing(self._shard))
-        self._file = self.enter_context(beside.open("wb"))
-        return self
-
-    def write(self, values: npt.NDArray[Any]) -> None:
-        """Adds values."""
-        data = values.tobytes()
-        self._file.write(data)
-        self._digest.update(data)
-        self._size += len(data)
-
-    @property
-    def info(self) -> IndexInfo:
-        """Size and digest of what was written."""
-        return IndexInfo(bytes=self._size, sha256=self._digest.hexdigest())
+    Raises:
+        OutputError: it cannot be written.
+    """
+    with atomic_write(column_path(shard, column)) as beside, writing(shard), beside.open("wb") as file:
+        yield HashedFile(file)
 
 
 def columns_of_shard(
@@ -98,13 +81,13 @@ def columns_of_shard(
     written: dict[str, IndexInfo] = {}
     for column in plan.columns:
         if column not in REPEATED:
-            with ColumnFile(path, column) as file:
+            with column_file(path, column) as file:
                 for count, parts in rows_by_part(plan, number, first_rows):
                     values = np.empty(count, TYPES[column])
                     for part, chosen, rows in parts:
                         values[chosen] = mapped(note_path(spills[part], column), column)[rows]
-                    file.write(values)
-            written[column] = file.info
+                    file.write(values.data)
+            written[column] = IndexInfo.of(file)
     return written
 
 

@@ -23,6 +23,7 @@ from pydantic import (
 )
 
 from nmt_prep.artefacts import write_json
+from nmt_prep.digests import HashedFile
 from nmt_prep.errors import RecordsError
 from nmt_prep.records.plan import Layout
 
@@ -181,6 +182,11 @@ class IndexInfo(_Model):
 
     bytes: NonNegativeInt
     sha256: Sha256
+
+    @classmethod
+    def of(cls, file: HashedFile) -> Self:
+        """Describes a file that was written."""
+        return cls(bytes=file.size, sha256=file.sha256)
 
 
 class ShardInfo(_Model):

@@ -12,7 +12,6 @@ equally many) while reading a hundredth of the bytes. The file ``index/<shard>.i
 
 from __future__ import annotations
 
-import hashlib
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import BinaryIO, Self
 import numpy as np
 import numpy.typing as npt
 
+from nmt_prep.digests import HashedFile
 from nmt_prep.errors import RecordsError
 
 INDEX_DIRECTORY = "index"
@@ -77,32 +77,27 @@ class IndexWriter:
 
     Args:
         file: the output file.
+
+    Attributes:
+        file: the output file with its digest.
     """
 
     def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._digest = hashlib.sha256()
-        self._size = 0
+        self.file = HashedFile(file)
         self._pairs = 0
         self._blocks: list[npt.NDArray[np.int64]] = []
 
     def add_pairs(self, pairs: npt.NDArray[np.uint16]) -> None:
         """Adds pairs, an array with three values each."""
         self._pairs += len(pairs) // 3
-        self._write(pairs.astype("<u2").tobytes())
+        self.file.write(pairs.astype("<u2").tobytes())
 
     def add_blocks(self, blocks: npt.NDArray[np.int64]) -> None:
         """Adds blocks, int64, shape ``[blocks, 4]``."""
         self._blocks.append(blocks)
 
-    def finish(self) -> tuple[int, str]:
-        """Completes the index; returns its size in bytes and its SHA-256."""
+    def finish(self) -> None:
+        """Completes the index."""
         blocks = np.concatenate([np.empty((0, 4), np.int64), *self._blocks])
-        self._write(blocks.astype("<i8").tobytes())
-        self._write(_TRAILER.pack(_MAGIC, self._pairs, len(blocks)))
-        return self._size, self._digest.hexdigest()
-
-    def _write(self, data: bytes) -> None:
-        self._digest.update(data)
-        self._size += len(data)
-        self._file.write(data)
+        self.file.write(blocks.astype("<i8").tobytes())
+        self.file.write(_TRAILER.pack(_MAGIC, self._pairs, len(blocks)))

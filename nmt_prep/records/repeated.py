@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import Ragged
-from nmt_prep.records.columns import REPEATED, ColumnFile, column_path, mapped, note_path, rows_by_part
+from nmt_prep.records.columns import REPEATED, column_file, column_path, mapped, note_path, rows_by_part
 from nmt_prep.records.dataset_json import IndexInfo
 from nmt_prep.records.plan import ShardPlan
 
@@ -111,15 +111,15 @@ def repeated_of_shard(
     """
     before = source_ids = target_ids = 0
     with ExitStack() as stack:
-        files = [stack.enter_context(ColumnFile(path, column)) for column in REPEATED]
+        files = [stack.enter_context(column_file(path, column)) for column in REPEATED]
         for count, parts in rows_by_part(plan, number, first_rows):
             found = Repeated.joined([_of_rows(spills[part], places, rows) for part, places, rows in parts])
             found = found.ordered(before)
             for file, values in zip(files, found.columns(source_ids, target_ids).values(), strict=True):
-                file.write(values)
+                file.write(values.tobytes())
             before += count
             source_ids, target_ids = source_ids + len(found.source.values), target_ids + len(found.target.values)
-    return {column: file.info for column, file in zip(REPEATED, files, strict=True)}
+    return {column: IndexInfo.of(file) for column, file in zip(REPEATED, files, strict=True)}
 
 
 def _of_rows(spill: Path, places: Int64s, rows: Int64s) -> Repeated:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from _nmt_prep_core import Bucket, ChunkWriter
 
 from nmt_prep.artefacts import atomic_writes, writing
+from nmt_prep.digests import HashedFile
 from nmt_prep.records.dataset_json import IndexInfo, ShardInfo
 from nmt_prep.records.index import SATURATED, IndexWriter, index_path
 from nmt_prep.records.plan import PAIRS_PER_BLOCK, Layout, ShardPlan
@@ -102,38 +100,19 @@ def _write_all(
                     output.write_text(buckets, columns)
                 else:
                     output.write_chunks(buckets, row_length if layout == "packed" else 0)
-                output.close()
+                output.index.finish()
     return [output.info(path) for output, path in zip(outputs, paths, strict=True)]
-
-
-class _Sink(io.RawIOBase):
-    """A file that passes on what is written to it."""
-
-    def __init__(self, write: Callable[[npt.NDArray[np.uint8]], None]) -> None:
-        self._write = write
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        self._write(np.frombuffer(data, np.uint8))
-        return len(data)
 
 
 class _Output:
     """A shard and its index while they are written, and the counts for ``dataset.json``."""
 
     def __init__(self) -> None:
-        self._digest = hashlib.sha256()
-        self.records = self.pairs = self.rows = self.size = self.source_tokens = self.target_tokens = 0
+        self.records = self.pairs = self.rows = self.source_tokens = self.target_tokens = 0
 
     def open(self, file: BinaryIO, index_file: BinaryIO) -> None:
-        self._file = file
-        self._index = IndexWriter(index_file)
-
-    def close(self) -> None:
-        """Completes the index."""
-        self._index_bytes, self._index_digest = self._index.finish()
+        self._file = HashedFile(file)
+        self.index = IndexWriter(index_file)
 
     def info(self, path: Path) -> ShardInfo:
         """Returns the entry of the shard."""
@@ -144,9 +123,9 @@ class _Output:
             rows=self.rows,
             source_tokens=self.source_tokens,
             target_tokens=self.target_tokens,
-            bytes=self.size,
-            sha256=self._digest.hexdigest(),
-            index=IndexInfo(bytes=self._index_bytes, sha256=self._index_digest),
+            bytes=self._file.size,
+            sha256=self._file.sha256,
+            index=IndexInfo.of(self.index.file),
         )
 
     def write_examples(self, buckets: Iterable[Bucket]) -> None:
@@ -154,16 +133,17 @@ class _Output:
         starts = [np.empty(0, np.int64)]
         for bucket in buckets:
             sizes, pairs = bucket.index()
-            starts.append((self.size + np.cumsum(sizes) - sizes)[-self.records % PAIRS_PER_BLOCK :: PAIRS_PER_BLOCK])
-            self._index.add_pairs(pairs)
+            begins = self._file.size + np.cumsum(sizes) - sizes
+            starts.append(begins[-self.records % PAIRS_PER_BLOCK :: PAIRS_PER_BLOCK])
+            self.index.add_pairs(pairs)
             self.records += len(sizes)
             space = np.empty(max(bucket.largest, _COPY_BYTES), np.uint8)
             while copied := bucket.copy(space):
-                self._write(space[:copied])
+                self._file.write(space[:copied].data)
             self._count(bucket)
         first = np.concatenate(starts)
         pairs_of = np.minimum(PAIRS_PER_BLOCK, self.records - PAIRS_PER_BLOCK * np.arange(len(first)))
-        self._index.add_blocks(np.stack([first, pairs_of, pairs_of, np.zeros_like(first)], axis=1))
+        self.index.add_blocks(np.stack([first, pairs_of, pairs_of, np.zeros_like(first)], axis=1))
 
     def write_chunks(self, buckets: Iterable[Bucket], row_length: int) -> None:
         """Writes records of about 256 pairs, in rows unless ``row_length`` is 0; each is a block of the index."""
@@ -177,10 +157,10 @@ class _Output:
 
     def write_text(self, buckets: Iterable[Bucket], columns: Columns) -> None:
         """Writes an Arrow IPC file, whose record batches of 256 pairs are the blocks of the index."""
-        with pa.ipc.new_file(pa.PythonFile(_Sink(self._write), mode="w"), text_schema(columns)) as writer:
+        with pa.ipc.new_file(pa.PythonFile(self._file, mode="w"), text_schema(columns)) as writer:
             for block, pairs in blocks_of(buckets, columns):
-                self._index.add_pairs(np.minimum(pairs, SATURATED).astype(np.uint16).ravel())
-                self._index.add_blocks(np.array([[self.size, 1, len(block), 0]], np.int64))
+                self.index.add_pairs(np.minimum(pairs, SATURATED).astype(np.uint16).ravel())
+                self.index.add_blocks(np.array([[self._file.size, 1, len(block), 0]], np.int64))
                 writer.write_batch(block)
                 self.records += 1
                 self.pairs += len(block)
@@ -190,19 +170,14 @@ class _Output:
     def _take(self, writer: ChunkWriter) -> None:
         frames, flat, pairs = writer.take()
         sizes, pairs_of, rows_of = flat.reshape(-1, 3).T
-        first = self.size + np.cumsum(sizes) - sizes
-        self._index.add_pairs(pairs)
-        self._index.add_blocks(np.stack([first, np.ones_like(first), pairs_of, rows_of], axis=1))
+        first = self._file.size + np.cumsum(sizes) - sizes
+        self.index.add_pairs(pairs)
+        self.index.add_blocks(np.stack([first, np.ones_like(first), pairs_of, rows_of], axis=1))
         self.records += len(sizes)
         self.rows += int(rows_of.sum())
-        self._write(frames)
+        self._file.write(frames.data)
 
     def _count(self, bucket: Bucket) -> None:
         self.pairs += len(bucket)
         self.source_tokens += bucket.source_tokens
         self.target_tokens += bucket.target_tokens
-
-    def _write(self, data: npt.NDArray[np.uint8]) -> None:
-        self._digest.update(data.data)
-        self._file.write(data.data)
-        self.size += len(data)

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from _nmt_prep_core import Bucket
 
-from nmt_prep.columns import Ragged
+from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.errors import ArgumentError, EncodeError, RecordsError
 from nmt_prep.records.dataset_json import DatasetInfo, VocabularyInfo
 from nmt_prep.records.plan import PAIRS_PER_BLOCK
@@ -48,6 +48,8 @@ def joined_columns(target: pa.Array, columns: Iterable[pa.Array]) -> pa.Array:
 
 def split_columns(lines: pa.Array, count: int) -> list[pa.Array]:
     """Returns the lines and the ``count`` columns that :func:`joined_columns` joined, as text."""
+    if not count:
+        return [lines]
     parts = pc.list_flatten(pc.split_pattern(lines, "\n"))
     return [parts.take(pa.array(np.arange(first, len(parts), count + 1))) for first in range(count + 1)]
 
@@ -88,11 +90,8 @@ def _batches_of(bucket: Bucket, columns: Columns) -> Iterator[pa.RecordBatch]:
     first = 0
     while first < len(bucket):
         sources, source_offsets, targets, target_offsets, corpora = bucket.text(first, _TEXT_BYTES)
-        source, joined = (
-            pa.LargeStringArray.from_buffers(len(corpora), pa.py_buffer(offsets), pa.py_buffer(data))
-            for data, offsets in ((sources, source_offsets), (targets, target_offsets))
-        )
-        target, *others = split_columns(joined, len(_LENGTHS) + len(columns))
+        source = TextColumn(sources, source_offsets).to_arrow()
+        target, *others = split_columns(TextColumn(targets, target_offsets).to_arrow(), len(_LENGTHS) + len(columns))
         named = {"source": source.cast(pa.string()), "target": target.cast(pa.string()), "corpus": pa.array(corpora)}
         for (name, kind), column in zip((*lengths, *columns), others, strict=True):
             absent = pc.equal(column, "")

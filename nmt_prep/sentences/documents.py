@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from nmt_prep.config.documents import Documents, Splitting
 from nmt_prep.errors import CorpusError, InvalidTextError
-from nmt_prep.lines.blocks import blank_lines
+from nmt_prep.lines.blocks import TextPolicy, blank_lines, iter_blocks, read_bytes, spans
 from nmt_prep.runtime import needed_extra
 from nmt_prep.sentences.search import Beads
 from nmt_prep.sides import SIDES
@@ -111,7 +111,7 @@ def read_text(path: Path, encoding: str) -> str:
         CorpusError: the file cannot be read.
         InvalidTextError: it is not text in the encoding.
     """
-    data = _bytes(path)
+    data = read_bytes(path)
     try:
         text = data.decode("utf-8-sig" if encoding == "utf-8" else encoding)
     except UnicodeDecodeError as error:
@@ -123,27 +123,9 @@ def read_text(path: Path, encoding: str) -> str:
     return text.replace("\r\n", "\n").removesuffix("\n")
 
 
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise CorpusError(f"cannot read {path}: {error.strerror or error}") from error
-
-
 def _lines(path: Path, encoding: str) -> Iterator[str]:
-    done = 0
-    try:
-        with path.open(encoding="utf-8-sig" if encoding == "utf-8" else encoding, newline="\n") as file:
-            for line in file:
-                done += 1
-                yield line.removesuffix("\n").removesuffix("\r")
-    except UnicodeError as error:
-        raise InvalidTextError(
-            f"{path}: not {encoding.upper()} in or soon after line {done + 1} ({error}); convert the file, or give its "
-            "encoding"
-        ) from None
-    except OSError as error:
-        raise CorpusError(f"cannot read {path}: {error.strerror or error}") from error
+    for block in iter_blocks(path, TextPolicy(encoding, crlf="strip", mark="strip")):
+        yield from spans(block.data, block.starts, block.ends).to_pylist()
 
 
 def _rows(path: Path, kind: str, places: Iterable[int | str | None], encoding: str) -> Iterator[list[str]]:

@@ -19,7 +19,6 @@ from nmt_prep.cleaning.presets import effective_dedup
 from nmt_prep.config import Config, Corpus
 from nmt_prep.config.pairs import LanguagePair
 from nmt_prep.corpora.parts import PairFile, other_columns
-from nmt_prep.errors import VocabularyError
 from nmt_prep.outputs import RunFacts, kind_of, wanted_outputs
 from nmt_prep.pipeline.manifest import Counts, Manifest, differences
 from nmt_prep.pipeline.rounds import Round, Rounds
@@ -61,9 +60,7 @@ from nmt_prep.stages.encode_tasks import (
     spill_name,
 )
 from nmt_prep.stages.pair_files import pair_files, pair_stages
-from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
-from nmt_prep.subwords.facts import VocabularyFacts
-from nmt_prep.subwords.frame import Frame
+from nmt_prep.stages.vocab import Vocabulary, built_vocabularies, corpus_frames, tag_settings
 
 Parts: TypeAlias = "Mapping[str, Sequence[PairFile]]"
 """Parts of pairs by split, in order."""
@@ -271,12 +268,8 @@ def _recorded_settings(config: Config) -> dict[str, object]:
 
 def licence_settings(config: Config) -> dict[str, object]:
     """Returns the setting of a stage that records the licences of corpora; empty if no corpus states one."""
-    licences = {
-        f"{split}.{corpus.name}": corpus.licence
-        for split, corpora in config.splits.items()
-        for corpus in corpora
-        if corpus.licence is not None
-    }
+    stated = {f"{split}.{corpus.name}": corpus.licence for split, corpus in config.corpora}
+    licences = {corpus: licence for corpus, licence in stated.items() if licence is not None}
     return {"licences": licences} if licences else {}
 
 
@@ -318,73 +311,6 @@ def _corpora(corpora: Sequence[Corpus], parts: Sequence[PairFile]) -> tuple[Corp
 def _with_licences(corpora: Sequence[Corpus], listed: Sequence[CorpusInfo]) -> tuple[CorpusInfo, ...]:
     licences = {corpus.name: corpus.licence for corpus in corpora}
     return tuple(corpus.model_copy(update={"licence": licences[corpus.name]}) for corpus in listed)
-
-
-def tag_settings(config: Config) -> dict[str, object]:
-    """Returns the pairs of languages, tags and frames in the config, as settings of a stage that inserts them."""
-    frames = config.vocab.frame.model_dump(exclude_none=True)
-    pairs = {
-        f"splits.{split}.pairs": {corpus.name: str(corpus.pair) for corpus in config.directed(split)}
-        for split in (config.splits if config.pairs else ())
-    }
-    return (
-        {f"vocab.frame.{side}": text for side, text in frames.items()}
-        | pairs
-        | {
-            f"splits.{split}.{corpus.name}.tag.{side}": tag
-            for split in config.splits
-            for corpus in config.directed(split)
-            for side, tag in corpus.tags.items()
-        }
-    )
-
-
-def corpus_frames(job: Job) -> dict[str, dict[str, dict[Side, Frame]]]:
-    """Returns the frames by split, corpus and side, for a stage after vocab.
-
-    Args:
-        job: job of the stage.
-
-    Raises:
-        VocabularyError: a tag is not a piece of its side's vocabulary (the message names its config key), or the
-            vocabulary has no eos piece and the config no frame.
-    """
-    vocab = job.read(Vocabulary)
-    vocabularies = built_vocabularies(job)
-    framed = [side for side in SIDES if job.config.vocab.frame.of(side) is not None]
-    ends = {side: _end(facts) for side, facts in vocab.sides().items() if side not in framed}
-
-    def frame(split: str, corpus: Corpus, side: Side) -> Frame:
-        tag = corpus.tags.get(side)
-        text = job.config.vocab.frame.of(side)
-        if text is not None:
-            try:
-                return Frame.parse(vocabularies[side].load(), text, tag)
-            except VocabularyError as error:
-                raise VocabularyError(f"vocab.frame.{side}: {error}") from error
-        if tag is None:
-            return Frame((), ends[side])
-        if tag not in vocab.pieces[side]:
-            raise VocabularyError(
-                f"splits.{split}.{corpus.name}.tag.{side}: {tag!r} is not a piece of {vocab.sides()[side].file}; "
-                "add it to vocab.reserved"
-            )
-        return Frame((vocab.pieces[side][tag],), ends[side])
-
-    return {
-        split: {
-            corpus.name: {side: frame(split, corpus, side) for side in SIDES}
-            for corpus in job.config.directed(split)
-            if corpus.role != "vocab"
-        }
-        for split in job.config.splits
-    }
-
-
-def _end(facts: VocabularyFacts) -> tuple[int]:
-    if facts.eos_id is None:
-        raise VocabularyError(f"{facts.file} has no eos piece, which must end every row; train it with one")
-    return (facts.eos_id,)
 
 
 def _pairs_of_corpora(config: Config, corpora: Mapping[str, Sequence[str]]) -> dict[str, tuple[LanguagePair, ...]]:

@@ -96,15 +96,8 @@ def part_of_ids(batches: Sequence[IdBatch], part: slice) -> IdBatch:
     """Returns a part of several batches as one."""
     corpora = np.concatenate([batch.corpora for batch in batches])
     low, high, _ = part.indices(len(corpora))
-
-    def rows(side: Sequence[Ragged]) -> Ragged:
-        joined = Ragged.joined(side)
-        bounds = joined.offsets[low : high + 1]
-        return Ragged(joined.values[bounds[0] : bounds[-1]], bounds - bounds[0])
-
-    return IdBatch(
-        rows([batch.sources for batch in batches]), rows([batch.targets for batch in batches]), corpora[part]
-    )
+    sources, targets = (Ragged.joined([getattr(batch, side) for batch in batches]) for side in ("sources", "targets"))
+    return IdBatch(sources.part(low, high), targets.part(low, high), corpora[part])
 
 
 def part_of_text(batches: Sequence[TextBatch], part: slice) -> TextBatch:

@@ -27,11 +27,11 @@ from nmt_prep.records.text import TextEncoder
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.align import Align, aligned_splits
-from nmt_prep.stages.encode import Encode, check_outputs, licence_settings, run_facts, tag_settings
+from nmt_prep.stages.encode import Encode, check_outputs, licence_settings, run_facts
 from nmt_prep.stages.joined_pairs import DocumentLines, JoinedIds, JoinedText, Windows
 from nmt_prep.stages.pair_files import pair_files, pair_stages
 from nmt_prep.stages.shuffled_text import SPILL_TEXT, Wanted, shuffled_text
-from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
+from nmt_prep.stages.vocab import Vocabulary, built_vocabularies, tag_settings
 
 DESCRIPTION = "output.json"
 """Name of the file that describes an output."""

@@ -25,17 +25,18 @@ from nmt_prep.corpora.parts import PairFile
 from nmt_prep.engines import Tick
 from nmt_prep.outputs import Form
 from nmt_prep.outputs.lines import pieces_of as piece_lines_of
-from nmt_prep.outputs.pairs import TextPairs, with_links
+from nmt_prep.outputs.pairs import TextPairs
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
 from nmt_prep.records.documents import shuffle_of
 from nmt_prep.records.plan import ShardPlan
+from nmt_prep.records.text import joined_columns
 from nmt_prep.records.writer import SpillWriter
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.align import Align, AlignedPart
-from nmt_prep.stages.encode import Encode, corpus_frames
+from nmt_prep.stages.encode import Encode
 from nmt_prep.stages.encode_tasks import in_buckets, spill_buffer, spill_name
-from nmt_prep.stages.vocab import BuiltVocabulary, built_vocabularies
+from nmt_prep.stages.vocab import BuiltVocabulary, built_vocabularies, corpus_frames
 from nmt_prep.subwords import Tokenizer
 from nmt_prep.subwords.frame import Frame
 
@@ -220,14 +221,14 @@ class Linking:
             VocabularyError: a vocabulary cannot be read.
         """
         if self.words:
-            return text["source"], with_links(text["target"], pharaoh(links))
+            return text["source"], joined_columns(text["target"], [pharaoh(links)])
         sides = [self._side(side, text[side], tags.get(side)) for side in SIDES]
         (source, source_words, source_pieces), (target, target_words, target_pieces) = sides
         found = piece_links(links, (source_words, target_words), (source_pieces, target_pieces))
         if self.form == "linked_pieces":
             before = [len(self.frames[side].before) for side in SIDES]
             found = Links(found.links + np.array(before, np.int32), found.offsets, found.too_long)
-        return source, with_links(target, pharaoh(found))
+        return source, joined_columns(target, [pharaoh(found)])
 
     def _side(self, side: Side, text: pa.Array, tag: str | None) -> tuple[pa.Array, Words, Words]:
         """Returns the lines of a side, and the places of their words and pieces."""

@@ -191,7 +191,7 @@ def _learned_classifier(
             classifier.count_words(model, numbers, counted, sums, threads)
             keys = pair_keys.keys_of_pairs(*lines, "normalized")[:, 0]
             chosen = np.flatnonzero(keys <= limit)
-            columns = [*(_arrow(side).take(pa.array(chosen)) for side in lines), keys[chosen], counted[chosen]]
+            columns = [*(side.to_arrow().take(pa.array(chosen)) for side in lines), keys[chosen], counted[chosen]]
             sample.append(pa.record_batch(columns, names=[*SIDES, "key", "copies"]))
             first += len(numbers)
             meter.advance(len(numbers))
@@ -205,10 +205,6 @@ def _learned_classifier(
             return learning.learn(model, source, target, counted, threads=threads, sums=sums).classifier
         except AlignmentModelError as error:
             raise AlignmentModelError(f"--adequacy: {error}, or a model with a classifier (--model)") from None
-
-
-def _arrow(lines: TextColumn) -> pa.Array:
-    return pa.LargeStringArray.from_buffers(len(lines), pa.py_buffer(lines.offsets), pa.py_buffer(lines.data))
 
 
 class _Writer:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from nmt_prep.artefacts import as_json, write_json
-from nmt_prep.config import Config, ExistingVocab
+from nmt_prep.config import Config, Corpus, ExistingVocab
 from nmt_prep.config.vocab import VocabOptions
+from nmt_prep.errors import VocabularyError
 from nmt_prep.health.warning import HealthWarning, Warnings
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
@@ -19,6 +20,7 @@ from nmt_prep.stages.vocab.existing import check_local, existing_settings, insta
 from nmt_prep.stages.vocab.training import COUNT, TRAIN, SampleFile, VocabularyTask, count_tasks
 from nmt_prep.subwords import dialect_of
 from nmt_prep.subwords.facts import BuiltVocabulary, VocabularyFacts
+from nmt_prep.subwords.frame import Frame
 
 _FAR_FROM_ASKED = 10  # percent
 
@@ -160,3 +162,70 @@ def built_vocabularies(job: Outputs) -> dict[Side, BuiltVocabulary]:
     """Returns the vocabularies that the vocab stage trained, for the stages that depend on it."""
     output, directory = job.read(Vocabulary), job.directory_of(Vocabulary)
     return {side: BuiltVocabulary(directory / facts.file, facts) for side, facts in output.sides().items()}
+
+
+def tag_settings(config: Config) -> dict[str, object]:
+    """Returns the pairs of languages, tags and frames in the config, as settings of a stage that inserts them."""
+    frames = config.vocab.frame.model_dump(exclude_none=True)
+    pairs = {
+        f"splits.{split}.pairs": {corpus.name: str(corpus.pair) for corpus in config.directed(split)}
+        for split in (config.splits if config.pairs else ())
+    }
+    return (
+        {f"vocab.frame.{side}": text for side, text in frames.items()}
+        | pairs
+        | {
+            f"splits.{split}.{corpus.name}.tag.{side}": tag
+            for split in config.splits
+            for corpus in config.directed(split)
+            for side, tag in corpus.tags.items()
+        }
+    )
+
+
+def corpus_frames(job: Job) -> dict[str, dict[str, dict[Side, Frame]]]:
+    """Returns the frames by split, corpus and side, for a stage after vocab.
+
+    Args:
+        job: job of the stage.
+
+    Raises:
+        VocabularyError: a tag is not a piece of its side's vocabulary (the message names its config key), or the
+            vocabulary has no eos piece and the config no frame.
+    """
+    vocab = job.read(Vocabulary)
+    vocabularies = built_vocabularies(job)
+    framed = [side for side in SIDES if job.config.vocab.frame.of(side) is not None]
+    ends = {side: _end(facts) for side, facts in vocab.sides().items() if side not in framed}
+
+    def frame(split: str, corpus: Corpus, side: Side) -> Frame:
+        tag = corpus.tags.get(side)
+        text = job.config.vocab.frame.of(side)
+        if text is not None:
+            try:
+                return Frame.parse(vocabularies[side].load(), text, tag)
+            except VocabularyError as error:
+                raise VocabularyError(f"vocab.frame.{side}: {error}") from error
+        if tag is None:
+            return Frame((), ends[side])
+        if tag not in vocab.pieces[side]:
+            raise VocabularyError(
+                f"splits.{split}.{corpus.name}.tag.{side}: {tag!r} is not a piece of {vocab.sides()[side].file}; "
+                "add it to vocab.reserved"
+            )
+        return Frame((vocab.pieces[side][tag],), ends[side])
+
+    return {
+        split: {
+            corpus.name: {side: frame(split, corpus, side) for side in SIDES}
+            for corpus in job.config.directed(split)
+            if corpus.role != "vocab"
+        }
+        for split in job.config.splits
+    }
+
+
+def _end(facts: VocabularyFacts) -> tuple[int]:
+    if facts.eos_id is None:
+        raise VocabularyError(f"{facts.file} has no eos piece, which must end every row; train it with one")
+    return (facts.eos_id,)

@@ -191,7 +191,11 @@ def test_pieces_in_runs() -> None:
     file = model_file([UNK, *((piece, -random.uniform(1, 12) * len(piece) ** 0.5, 1) for piece in pieces)])
     # Runs end within blocks of 16 characters and between them, and characters without a piece are among them.
     lines = [text[at : at + at % 53].replace("\u2581", " ") for at in range(0, len(text), 31)] + [text[:19], "中" * 33]
-    assert SentencePieceTokenizer(file).encode_batch(lines).to_lists() == library(file).encode(lines, out_type=int)
+    trained = SentencePieceTokenizer.train([*cuts, *cuts[::3], *lines[:9]], 200, model_type="bpe").model_bytes
+    for model in (file, trained):
+        assert SentencePieceTokenizer(model).encode_batch(lines).to_lists() == library(model).encode(
+            lines, out_type=int
+        )
 
 
 def test_segments_of_sentencepiece() -> None:

@@ -77,6 +77,44 @@ def test_runs_are_encoded_as_in_the_library(file: bytes, lines: list[str]) -> No
     assert tokenizer.encode_batch(lines, threads=1).to_lists() == library(file).encode(lines, out_type=int)
 
 
+@st.composite
+def bpe_models_of_runs(draw: st.DrawFn) -> bytes:
+    """Draws BPE models whose pieces join earlier ones, as training leaves them; now and then with another piece."""
+    pieces = [*draw(st.sampled_from(["あいう", "あい▁"]))]
+    for _ in range(draw(st.integers(0, 30))):
+        pieces.append(draw(st.sampled_from(pieces)) + draw(st.sampled_from(pieces)))
+    if draw(st.integers(0, 3)) == 0:
+        pieces.insert(
+            draw(st.integers(1, len(pieces))), draw(st.text(st.sampled_from("あいう▁"), min_size=2, max_size=5))
+        )
+    unused = draw(st.sampled_from(["", "あ", "う"]))  # this character has no piece of its own
+    listed = [(piece, -float(number), NORMAL) for number, piece in enumerate(dict.fromkeys(pieces)) if piece != unused]
+    byte_fallback = draw(st.booleans())
+    return model_file([UNK, *(BYTES if byte_fallback else []), *listed], BPE, byte_fallback=byte_fallback)
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(bpe_models_of_runs(), st.lists(st.text(st.sampled_from("あいうあいう 中"), max_size=60), max_size=8))
+@example(
+    model_file(
+        [UNK, *((text, -1.0 - i, NORMAL) for i, text in enumerate(["あ", "い", "う", "いう", "あいう", "あい"]))], BPE
+    ),
+    ["あいう", "あい", "いいう"],
+)
+@example(
+    model_file(
+        [UNK, *((text, -1.0 - i, NORMAL) for i, text in enumerate(["あ", "い", "う", "あいう", "いう", "あい"]))], BPE
+    ),
+    ["あいう", "あい", "いいう"],
+)
+@example(
+    model_file([UNK, *(("あ" * 2**i, -float(i), NORMAL) for i in range(9))], BPE), ["あ" * i for i in range(0, 600, 37)]
+)
+def test_bpe_runs_are_encoded_as_in_the_library(file: bytes, lines: list[str]) -> None:
+    tokenizer = SentencePieceTokenizer(file)
+    assert tokenizer.encode_batch(lines, threads=1).to_lists() == library(file).encode(lines, out_type=int)
+
+
 NORMALIZED_RUNS = "あい，１ｱ\u3000 ▁か\u3099が㌔ﷺ\u200b𠮷한中國a e\u0301é。\t"
 NORMALIZED_LETTERS = "Aa  \u0308ÄäßŒИи\u0306йЁאؤو\u0654ไทยΣς\u00a0½"
 
@@ -90,17 +128,19 @@ NORMALIZED_LETTERS = "Aa  \u0308ÄäßŒИи\u0306йЁאؤو\u0654ไทยΣς\
         )
     ),
     st.sampled_from(["nmt_nfkc", "nmt_nfkc_cf"]),
+    st.sampled_from([UNIGRAM, BPE]),
     st.booleans(),
     st.fixed_dictionaries({name: st.booleans() for name in ("suffix", "dummy_prefix", "collapse", "escape")}),
 )
 def test_runs_are_normalized_as_in_the_library(
-    texts: tuple[list[str], list[str]], charsmap: str, byte_fallback: bool, options: dict[str, bool]
+    texts: tuple[list[str], list[str]], charsmap: str, kind: int, byte_fallback: bool, options: dict[str, bool]
 ) -> None:
     spellings, lines = texts
     pieces = [(unicodedata.normalize("NFKC", text), -1.5 - i, NORMAL) for i, text in enumerate(spellings)]
     distinct = [(text, score, kind) for text, (score, kind) in {text: rest for text, *rest in pieces if text}.items()]
     file = model_file(
         [UNK, *(BYTES if byte_fallback else []), ("あ!", -1.0, NORMAL), *distinct],
+        kind,
         byte_fallback=byte_fallback,
         charsmap=(CHARSMAPS / charsmap).read_bytes(),
         **options,

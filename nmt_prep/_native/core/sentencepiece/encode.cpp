@@ -27,15 +27,17 @@ void Model::encode_run(const TextView& text, const std::uint8_t* continued, std:
                 read_runs(text.line(i), text.size(i), line, scratch, ids);
             else
                 cut_line(text.line(i), text.size(i), continued != nullptr && continued[i] != 0, line, scratch, ids);
-        } while (++i < last && scratch.length < kGroupBytes && scratch.unigram.runs.size < kGroupSymbols &&
+        } while (++i < last && scratch.length < kGroupBytes && scratch.runs.spelling.size < kGroupSymbols &&
                  !scratch.stretches.is_full());
         encode_group(line, scratch, ids);
     }
 }
 
 // Returns true if most of a line is likely to be in a script without spaces between words, or to have characters of
-// several bytes. Looking up the words of such text, which are short, takes as long as reading all of it as one run.
-bool Model::has_runs(const TextView& text, std::size_t i) {
+// several bytes. Looking up the words of such text, which are short, takes as long as reading all of it as one run; BPE
+// takes longer if there are words.
+bool Model::has_runs(const TextView& text, std::size_t i) const {
+    const int spaces = bpe_ ? 2 : static_cast<int>(ByteClasses::kBytes);
     constexpr std::size_t kPlaces = 8;  // that are looked at
     const std::uint8_t *const line = text.line(i), *const end = text.data + text.offsets[text.lines];
     const std::size_t size = text.size(i);
@@ -43,12 +45,12 @@ bool Model::has_runs(const TextView& text, std::size_t i) {
     if (std::cmp_less(end - line, ByteClasses::kBytes)) {
         std::array<std::uint8_t, ByteClasses::kBytes> block{};
         std::copy_n(line, size, block.begin());
-        return is_run_of_text(block.data(), size);
+        return is_run_of_text(block.data(), size, spaces);
     }
-    if (size < kPlaces * ByteClasses::kBytes) return is_run_of_text(line, size);
+    if (size < kPlaces * ByteClasses::kBytes) return is_run_of_text(line, size, spaces);
     std::size_t found = 0;
     for (std::size_t place = 0; place < kPlaces; ++place)
-        found += is_run_of_text(line + size / kPlaces * place, ByteClasses::kBytes);
+        found += is_run_of_text(line + size / kPlaces * place, ByteClasses::kBytes, spaces);
     return found > kPlaces / 2;
 }
 
@@ -65,7 +67,7 @@ void Model::read_runs(const std::uint8_t* text, std::size_t size, Line& line, Sc
             return stretch = {scratch.length, 0, kind};
         }
         void make_room() {
-            if (scratch.stretches.is_full() || scratch.unigram.runs.size >= kGroupSymbols)
+            if (scratch.stretches.is_full() || scratch.runs.spelling.size >= kGroupSymbols)
                 model.encode_group(line, scratch, ids);
         }
         void known(const Lattice::Run& run) { add(Stretch::Kind::kRun).set_run(run); }
@@ -80,7 +82,7 @@ void Model::read_runs(const std::uint8_t* text, std::size_t size, Line& line, Sc
             scratch.length += bytes;
         }
     };
-    run_reader_->read(text, size, scratch.unigram.runs, Parts{*this, line, scratch, ids});
+    run_reader_->read(text, size, scratch.runs.spelling, Parts{*this, line, scratch, ids});
     scratch.stretches.add({scratch.length, 0, Stretch::Kind::kLineEnd});
 }
 
@@ -93,7 +95,7 @@ void Model::cut_line(const std::uint8_t* text, std::size_t size, bool continued,
     const std::size_t bytes = scratch.length - from;
     const bool sampled = line.samples != nullptr, as_runs = unigram_ && (!tokenizers_ || sampled);
     const auto add = [&](const std::uint8_t* at, std::size_t part, bool is_run) {
-        if (scratch.stretches.is_full() || scratch.unigram.runs.size >= kGroupStretches)
+        if (scratch.stretches.is_full() || scratch.runs.spelling.size >= kGroupStretches)
             encode_group(line, scratch, ids);
         const bool as_run = is_run && as_runs;
         if (!as_run && !sampled && part <= IdCache::kMaxBytes) [[likely]]
@@ -135,7 +137,7 @@ void Model::add_stretch(const std::uint8_t* text, std::size_t size, bool is_run,
         stretch.kind = Stretch::Kind::kCharacter;
     } else if (is_run && size <= kMaxRun) {
         stretch.kind = Stretch::Kind::kRun;
-        stretch.set_run(unigram_->add_run(text, size, scratch.unigram));
+        stretch.set_run(alphabet_->append(text, size, scratch.runs.spelling));
     } else if (sampled && size <= PhraseCache::kMaxBytes) {
         stretch.kind = Stretch::Kind::kPhrase;
         // Any hash would do, as long as words of that size always have this one.
@@ -152,8 +154,8 @@ void Model::add_stretch(const std::uint8_t* text, std::size_t size, bool is_run,
 }
 
 void Model::add_run(const std::uint8_t* text, std::size_t size, Scratch& scratch) const {
-    unigram_->add_parts_of_run(
-        text, size, scratch.unigram,
+    alphabet_->append_parts(
+        text, size, scratch.runs.spelling,
         [&](const Lattice::Run& run) {
             Stretch& stretch = scratch.stretches.add();
             stretch = {0, 0, Stretch::Kind::kRun};
@@ -168,7 +170,12 @@ void Model::add_run(const std::uint8_t* text, std::size_t size, Scratch& scratch
 
 // Encodes the segments of the group, which may begin and end within lines, and clears it.
 void Model::encode_group(Line& line, Scratch& scratch, IdBuffer& ids) const {
-    if (unigram_) unigram_->find_in_runs(scratch.unigram);
+    if (scratch.runs.spelling.size != 0) {
+        if (bpe_runs_)
+            bpe_runs_->merge(scratch.runs, scratch.bpe_runs);
+        else
+            alphabet_->find_pieces(scratch.runs.spelling, scratch.runs.lattice);
+    }
     if (line.samples != nullptr) {
         sample_group(line, scratch, ids);
     } else {
@@ -185,7 +192,7 @@ void Model::encode_group(Line& line, Scratch& scratch, IdBuffer& ids) const {
     }
     scratch.stretches.clear();
     scratch.unsolved.clear();
-    Unigram::clear_runs(scratch.unigram);
+    scratch.runs.spelling.size = 0;
 }
 
 // Appends the ids of a cached word or phrase; returns false if it is not cached.
@@ -211,8 +218,9 @@ void Model::encode_stretch(const Stretch& stretch, Line& line, Scratch& scratch,
         case Stretch::Kind::kPhrase: encode_repeated(stretch, line, scratch, ids); return;
         case Stretch::Kind::kCharacter: encode_character(stretch, line, scratch, ids); return;
         case Stretch::Kind::kRun:
+            if (bpe_runs_) return bpe_runs_->encode(stretch.run(), line.start, scratch.runs, scratch.bpe_runs, ids);
             add_scores(line, ids);
-            unigram_->encode_run(stretch.run(), line.start, line.score, scratch.unigram, ids);
+            unigram_->encode_run(stretch.run(), line.start, line.score, scratch.runs, scratch.unigram, ids);
             line.scored = ids.size();
             return;
         case Stretch::Kind::kPiece: ids.push(static_cast<std::int32_t>(stretch.key.low)); return;
@@ -245,11 +253,13 @@ void Model::end_line(const Stretch& stretch, Line& line, const IdBuffer& ids) co
     line.trusted = trusted_from(stretch.begin, 0);
 }
 
-// Appends the ids of characters that no piece has. Their scores are added together with those of pieces.
+// Appends the ids of characters that no piece has. For unigram models, their scores are added together with those of
+// pieces.
 void Model::push_strangers(const Stretch& stretch, Line& line, const Scratch& scratch, IdBuffer& ids) const {
     constexpr std::size_t kMost = 1024;
     const std::size_t before = ids.size();
     vocabulary_.push_unknown(scratch.text.data() + stretch.begin, stretch.size, line.start, ids);
+    if (bpe_) return;
     line.unknown.push_back({before, ids.size(), stretch.key.low});
     if (line.unknown.size() == kMost) add_scores(line, ids);
 }

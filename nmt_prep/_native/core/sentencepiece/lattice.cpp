@@ -54,7 +54,7 @@ float Lattice::score_places_by(const Run& run, const float* scores, float score)
             // Longer pieces come first in the list.
             for (std::int32_t i = long_ends_[end]; i >= 0; i = longs_[static_cast<std::size_t>(i)].next) {
                 const Long& piece = longs_[static_cast<std::size_t>(i)];
-                const float long_sum = best_[piece.start] + piece.score;
+                const float long_sum = best_[piece.start] + scores[piece.id + 1];
                 if (long_sum < most || (long_sum == most && last >= kLongPiece)) continue;
                 most = long_sum;
                 last = kLongPiece + i;

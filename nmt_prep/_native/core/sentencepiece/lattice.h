@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sentencepiece/trie.h"
@@ -41,10 +42,23 @@ class Lattice {
     static constexpr std::size_t kSlack = 16;
 
     // Finds all pieces in a spelling of `size` symbols, which is followed by `kSlack` readable symbols of any value.
-    // `firsts` are by symbol, `scores` by id + 1, and the first score is minus infinity. After each run comes the same
-    // symbol, which occurs in no piece.
-    void find_pieces(const Trie& trie, const std::vector<First>& firsts, const std::vector<float>& scores,
-                     const std::uint32_t* symbols, std::size_t size);
+    // `firsts` are by symbol. After each run comes the same symbol, which occurs in no piece.
+    void find_pieces(const Trie& trie, const std::vector<First>& firsts, const std::uint32_t* symbols,
+                     std::size_t size);
+
+    // A piece of several characters in a list: from the top, its id + 1 (24 bits), its length (8), its start (32).
+    using Listed = std::uint64_t;
+    static constexpr int kListedId = 40, kListedLength = 32;  // lowest bits of these parts
+    static constexpr std::uint32_t kMaxListed = UINT8_MAX;    // longest piece
+
+    // Lists the pieces of several characters, up to kMaxListed, instead. Those with the same id are in the order of the
+    // text.
+    void list_pieces(const Trie& trie, const std::vector<First>& firsts, const std::uint32_t* symbols,
+                     std::size_t size);
+    std::span<Listed> listed() { return {listed_.data(), listed_size_}; }
+    // The pieces of single characters, by position.
+    std::int32_t* singles() { return last_.data(); }
+    const std::int32_t* singles() const { return last_.data(); }
 
     // Visits the pieces that end at a position and begin in the spelling: visit(start, id), longest first.
     template <class Visit>
@@ -58,13 +72,13 @@ class Lattice {
     // Pieces of up to kShort characters have array entries, longer ones are in lists.
     static constexpr std::size_t kShort = 4;
 
-    // Returns the best segmentation of a run, valid until the next call, and adds to the score of the line. Requires
-    // finite scores. If a sum before the end is farther from zero than `limit`, returns an empty segmentation and
-    // leaves the score.
+    // Returns the best segmentation of a run, valid until the next call, and adds to the score of the line. `scores`
+    // are by id + 1, the first one is minus infinity, and the others are finite. If a sum before the end is farther
+    // from zero than `limit`, returns an empty segmentation and leaves the score.
     Path find_best(const Run& run, const std::vector<float>& scores, float& score);
     Path find_best_within(float limit, const Run& run, const std::vector<float>& scores, float& score);
 
-    // Returns the best segmentation of a segment by itself, in double. `scores` are by id + 1 as well; `error` is added
+    // Returns the best segmentation of a segment by itself, in double. `error` is added
     // to each of them.
     Path find_best_alone(const Run& run, const std::vector<double>& scores, double error);
     // Returns true if each sum of that segmentation exceeds the sums with any other last piece by more than twice the
@@ -81,22 +95,28 @@ class Lattice {
         std::uint32_t start;
         std::int32_t id;
         std::int32_t next;  // index in longs_, -1 for none
-        float score;
     };
 
     template <class Visit>
     void for_each_long(std::uint32_t end, const Visit& visit) const;
     void reserve(std::size_t size);
-    void find_scalar(const Trie& trie, const std::vector<First>& firsts, const std::vector<float>& scores,
-                     const std::uint32_t* symbols, std::size_t size);
-    // find_pieces in AVX-512, and its parts.
-    void find_avx512(const Trie& trie, const std::vector<First>& firsts, const std::vector<float>& scores,
-                     const std::uint32_t* symbols, std::size_t size);
+    template <bool kLists>
+    void find(const Trie& trie, const std::vector<First>& firsts, const std::uint32_t* symbols, std::size_t size);
+    template <bool kLists>
+    void find_scalar(const Trie& trie, const std::vector<First>& firsts, const std::uint32_t* symbols,
+                     std::size_t size);
+    // The same in AVX-512, and its parts.
+    template <bool kLists>
+    void find_avx512(const Trie& trie, const std::vector<First>& firsts, const std::uint32_t* symbols,
+                     std::size_t size);
+    template <bool kLists>
     std::size_t begin_walks(const Trie& trie, const std::vector<First>& firsts, const std::uint32_t* symbols,
                             std::size_t size);
-    std::size_t advance_walks(const Trie& trie, const std::vector<float>& scores, const std::uint32_t* symbols,
-                              std::size_t size, std::size_t length, std::size_t count);
-    void add_long(std::size_t size, std::size_t end, const Long& piece);
+    template <bool kLists>
+    std::size_t advance_walks(const Trie& trie, const std::uint32_t* symbols, std::size_t size, std::size_t length,
+                              std::size_t count);
+    void add_long(std::size_t size, std::size_t end, std::uint32_t start, std::int32_t id);
+    void reserve_listed(std::size_t more);
     using Equals = std::int32_t (*)(float, float, float, float, float);
     template <bool kKeepsSums, Equals kEquals>
     float score_places_by(const Run& run, const float* scores, float score);
@@ -108,10 +128,12 @@ class Lattice {
     std::vector<std::array<std::int32_t, kShort>> ids_;  // id + 1 of a piece of one character, of two, …; 0 for none
     std::vector<float> best_;                            // by position: sum of the best segmentation, if it is kept
     std::vector<double> sums_;                           // by position: sums of find_best_alone
-    std::vector<std::int32_t> last_;                     // by position: the last piece of the best segmentation
+    std::vector<std::int32_t> last_;  // by position: the last piece of the best segmentation; or singles()
     std::vector<Walk> walks_;
     std::vector<Long> longs_;
     std::vector<std::int32_t> long_ends_;  // by position: index of the first longer piece in longs_, -1 for none
+    std::vector<Listed> listed_;
+    std::size_t listed_size_ = 0;
     std::vector<std::int32_t> path_ids_;
     std::vector<std::uint32_t> path_starts_;
 };

@@ -48,14 +48,19 @@ Model::Model(const ModelFile& file)
     if (file.denormalizer && !file.denormalizer->charsmap.empty())
         denormalizer_.emplace(*file.denormalizer, false, std::vector<Utf8Text>());
     if (file.tokenizers) tokenizers_.emplace(*file.tokenizers);
-    if (file.kind == ModelKind::kBpe)
+    if (file.kind == ModelKind::kBpe) {
         bpe_ = std::make_unique<const Bpe>(vocabulary_, file.tokenizers ? &file.tokenizers->merges : nullptr);
-    else
-        unigram_ = std::make_unique<const Unigram>(vocabulary_,
+        if (!tokenizers_) alphabet_ = BpeRuns::alphabet_of(vocabulary_);
+        if (alphabet_) bpe_runs_ = std::make_unique<const BpeRuns>(vocabulary_, *alphabet_);
+    } else {
+        alphabet_ = std::make_unique<const Alphabet>(vocabulary_);
+        unigram_ = std::make_unique<const Unigram>(vocabulary_, *alphabet_,
                                                    file.tokenizers ? file.tokenizers->scores : std::vector<double>());
+    }
     for (const Piece& piece : pieces_) surfaces_.push_back(surface_of(*piece.text));
-    if (!unigram_ || tokenizers_) return;
-    run_reader_ = std::make_unique<const RunReader>(normalizer_, vocabulary_, joints_, *unigram_);
+    if (!alphabet_ || tokenizers_) return;
+    run_reader_ = std::make_unique<const RunReader>(normalizer_, vocabulary_, joints_, *alphabet_);
+    if (!unigram_) return;
     learn_words();
     scratch_.give_back(std::make_unique<Scratch>(known_words_));  // the first call is as fast as the next
 }

@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "sentencepiece/alphabet.h"
 #include "sentencepiece/bpe.h"
+#include "sentencepiece/bpe_runs.h"
 #include "sentencepiece/file.h"
 #include "sentencepiece/normalizer.h"
 #include "sentencepiece/run_reader.h"
@@ -112,7 +114,9 @@ class Model {
         std::vector<std::uint8_t> text;  // normalised, of a few lines
         std::size_t length = 0;          // size of the text
         Stretches stretches;
+        Runs runs;
         Bpe::Scratch bpe;
+        BpeRuns::Scratch bpe_runs;
         Unigram::Scratch unigram;
         std::vector<Unsolved> unsolved;
         std::size_t next_unsolved = 0;
@@ -163,7 +167,7 @@ class Model {
     }
     void encode_run(const TextView& text, const std::uint8_t* continued, std::size_t first, std::size_t last,
                     Samples* samples, Scratch& scratch, IdBuffer& ids, std::int64_t* ends) const;
-    static bool has_runs(const TextView& text, std::size_t i);
+    bool has_runs(const TextView& text, std::size_t i) const;
     void read_runs(const std::uint8_t* text, std::size_t size, Line& line, Scratch& scratch, IdBuffer& ids) const;
     void cut_line(const std::uint8_t* text, std::size_t size, bool continued, Line& line, Scratch& scratch,
                   IdBuffer& ids) const;
@@ -205,9 +209,11 @@ class Model {
     std::optional<Normalizer> denormalizer_;
     Vocabulary vocabulary_;
     Joints joints_;
-    std::unique_ptr<const Bpe> bpe_;  // exactly one of the two is set
+    std::unique_ptr<const Alphabet> alphabet_;  // null for a BPE model without bpe_runs_
+    std::unique_ptr<const Bpe> bpe_;            // exactly one of these two is set
     std::unique_ptr<const Unigram> unigram_;
-    std::unique_ptr<const RunReader> run_reader_;  // for a unigram model of the library
+    std::unique_ptr<const BpeRuns> bpe_runs_;      // for BPE models with regular pieces
+    std::unique_ptr<const RunReader> run_reader_;  // for a model of the library with an alphabet
     IdCache known_words_;  // pieces whose ids are known without text; the first content of a cache
     mutable ScratchPool<Scratch> scratch_;
 };

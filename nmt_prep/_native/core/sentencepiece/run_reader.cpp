@@ -5,10 +5,10 @@
 namespace nmt_prep::sentencepiece {
 
 RunReader::RunReader(const Normalizer& normalizer, const Vocabulary& vocabulary, const Joints& joints,
-                     const Unigram& unigram)
+                     const Alphabet& alphabet)
     : normalizer_(normalizer),
       joints_(joints),
-      unigram_(unigram),
+      alphabet_(alphabet),
       entries_(kBasicEnd),
       is_space_simple_(normalizer.character(' ').becomes == U' ' && !normalizer.character(' ').begins_rule) {
     for (char32_t point = 0; point < kBasicEnd; ++point) {
@@ -19,9 +19,9 @@ RunReader::RunReader(const Normalizer& normalizer, const Vocabulary& vocabulary,
             entry |= kSlow;
             continue;
         }
-        const std::uint32_t symbol = unigram.symbol_of(*character.becomes);
+        const std::uint32_t symbol = alphabet.symbol_of(*character.becomes);
         entry |= symbol;
-        if (symbol != unigram.stranger()) continue;
+        if (symbol != alphabet.stranger()) continue;
         // Text that no piece covers is copied as it stands where its bytes are encoded.
         const bool changes = vocabulary.byte_fallback && *character.becomes != point;
         entry |= changes ? kSlow : kStranger;

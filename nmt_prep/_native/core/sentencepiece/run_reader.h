@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "sentencepiece/alphabet.h"
 #include "sentencepiece/lattice.h"
 #include "sentencepiece/normalizer.h"
-#include "sentencepiece/unigram.h"
 #include "sentencepiece/vocabulary.h"
 #include "text/utf8.h"
 
@@ -19,7 +19,8 @@ namespace nmt_prep::sentencepiece {
 class RunReader {
    public:
     // The arguments must outlive the reader, which refers to them.
-    RunReader(const Normalizer& normalizer, const Vocabulary& vocabulary, const Joints& joints, const Unigram& unigram);
+    RunReader(const Normalizer& normalizer, const Vocabulary& vocabulary, const Joints& joints,
+              const Alphabet& alphabet);
 
     // Reads a line, appends its symbols to a spelling, and hands over its parts in order:
     //   parts.known(run): characters that occur in pieces, as a run of the spelling
@@ -28,7 +29,7 @@ class RunReader {
     //   parts.make_room(): before a part; may encode those so far and clear the spelling
     // Requires well-formed UTF-8.
     template <class Parts>
-    void read(const std::uint8_t* text, std::size_t size, Unigram::Spelling& spelling, Parts&& parts) const;
+    void read(const std::uint8_t* text, std::size_t size, Spelling& spelling, Parts&& parts) const;
 
    private:
     // The entry of a character in the table: its symbol and these flags.
@@ -61,7 +62,7 @@ class RunReader {
 
     const Normalizer& normalizer_;
     const Joints& joints_;
-    const Unigram& unigram_;
+    const Alphabet& alphabet_;
     std::vector<std::uint32_t> entries_;  // by character below kBasicEnd
     bool is_space_simple_;
 };
@@ -70,7 +71,7 @@ class RunReader {
 template <class Parts>
 class RunReader::Line {
    public:
-    Line(const RunReader& reader, Unigram::Spelling& spelling, Parts& parts)
+    Line(const RunReader& reader, Spelling& spelling, Parts& parts)
         : reader_(reader),
           spelling_(spelling),
           parts_(parts),
@@ -110,12 +111,12 @@ class RunReader::Line {
         const std::size_t size = spelling_.size - begin_;
         if (size == 0) return;
         const std::uint32_t first = spelling_.symbols[begin_];
-        if (size == 1 && reader_.unigram_.is_piece(first)) {
+        if (size == 1 && reader_.alphabet_.is_piece(first)) {
             spelling_.size = begin_;
-            parts_.character(reader_.unigram_.first(first).id);
+            parts_.character(reader_.alphabet_.piece_of(first));
             return;
         }
-        spelling_.symbols[spelling_.size++] = reader_.unigram_.stranger();
+        spelling_.symbols[spelling_.size++] = reader_.alphabet_.stranger();
         parts_.known(Lattice::Run{static_cast<std::uint32_t>(begin_), static_cast<std::uint32_t>(spelling_.size - 1)});
         begin_ = spelling_.size;
     }
@@ -124,8 +125,8 @@ class RunReader::Line {
     void cut() {
         std::uint32_t* const symbols = spelling_.symbols.data();
         const auto joined = [&](std::size_t i) {
-            return reader_.joints_.joined(reader_.unigram_.point_of(symbols[i - 1]),
-                                          reader_.unigram_.point_of(symbols[i]));
+            return reader_.joints_.joined(reader_.alphabet_.point_of(symbols[i - 1]),
+                                          reader_.alphabet_.point_of(symbols[i]));
         };
         std::size_t place = spelling_.size - 1;
         while (place > begin_ && joined(place)) --place;
@@ -212,8 +213,8 @@ class RunReader::Line {
     }
 
     void add(char32_t point) {
-        const std::uint32_t symbol = reader_.unigram_.symbol_of(point);
-        if (symbol == reader_.unigram_.stranger()) {
+        const std::uint32_t symbol = reader_.alphabet_.symbol_of(point);
+        if (symbol == reader_.alphabet_.stranger()) {
             close();
             open();
             std::string text;
@@ -226,7 +227,7 @@ class RunReader::Line {
     }
 
     const RunReader& reader_;
-    Unigram::Spelling& spelling_;
+    Spelling& spelling_;
     Parts& parts_;
     std::size_t begin_ = 0, limit_ = 0;  // the part, as offsets in the spelling
     std::size_t spaces_;                 // how many spaces are written before the next other character
@@ -235,7 +236,7 @@ class RunReader::Line {
 };
 
 template <class Parts>
-void RunReader::read(const std::uint8_t* text, std::size_t size, Unigram::Spelling& spelling, Parts&& parts) const {
+void RunReader::read(const std::uint8_t* text, std::size_t size, Spelling& spelling, Parts&& parts) const {
     const std::uint8_t *const end = text + size, *const at = normalizer_.skip_first_spaces(text, end);
     if (at != end) Line<Parts>(*this, spelling, parts).read(at, end);
 }

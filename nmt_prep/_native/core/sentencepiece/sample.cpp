@@ -58,7 +58,7 @@ void Model::sample_stretch(const Stretch& stretch, Line& line, Scratch& scratch,
             encode_stretch(stretch, line, scratch, ids);
             return;
         case Stretch::Kind::kRun:
-            unigram_->sample_run(stretch.run(), text, line.start, samples.random, scratch.unigram, ids);
+            unigram_->sample_run(stretch.run(), text, line.start, samples.random, scratch.runs, scratch.unigram, ids);
             return;
         case Stretch::Kind::kWord:
         case Stretch::Kind::kPhrase:

@@ -30,8 +30,8 @@ double last_place(double number) {
     return std::ldexp(static_cast<double>(mantissa & -mantissa), exponent - 53);
 }
 
-Unigram::Unigram(const Vocabulary& vocabulary, const std::vector<double>& exact_scores)
-    : vocabulary_(vocabulary), trie_(build_trie()) {
+Unigram::Unigram(const Vocabulary& vocabulary, const Alphabet& alphabet, const std::vector<double>& exact_scores)
+    : vocabulary_(vocabulary), alphabet_(alphabet) {
     std::size_t ids = static_cast<std::size_t>(vocabulary.unk_id) + 1;
     for (const Vocabulary::Entry& entry : vocabulary.entries)
         ids = std::max(ids, static_cast<std::size_t>(entry.id) + 1);
@@ -47,11 +47,6 @@ Unigram::Unigram(const Vocabulary& vocabulary, const std::vector<double>& exact_
     }
     exact_scores_.assign(scores_.begin(), scores_.end());
     if (!exact_scores.empty()) use_exact_scores(exact_scores);
-    firsts_.push_back({0, vocabulary.unk_id});
-    for (std::uint32_t symbol = 1; symbol <= stranger_; ++symbol) {
-        const Trie::Node node = trie_.step(trie_.root(), symbol);
-        firsts_.push_back({Trie::base_of(node), Trie::value(node) < 0 ? vocabulary.unk_id : Trie::value(node)});
-    }
 }
 
 void Unigram::use_exact_scores(const std::vector<double>& scores) {
@@ -70,56 +65,17 @@ void Unigram::use_exact_scores(const std::vector<double>& scores) {
     largest_exact_ = 0x1p53 * unit;
 }
 
-// Characters get their symbols in the order of the pieces, which are sorted by frequency.
-Trie Unigram::build_trie() {
-    if (vocabulary_.entries.empty()) throw NotCovered("its pieces never occur in text that it normalises");
-    std::vector<Trie::Entry> entries;
-    std::int32_t symbols = 0;
-    points_.assign(1, 0);
-    for (const Vocabulary::Entry& entry : vocabulary_.entries) {
-        std::u32string spelling;
-        const auto* at = reinterpret_cast<const std::uint8_t*>(entry.text.data());
-        for (const auto* const end = at + entry.text.size(); at != end;) {
-            const char32_t point = next_utf8(at);
-            if (symbols_[point] < 0) {
-                symbols_.set(point, ++symbols);
-                points_.push_back(point);
-            }
-            spelling.push_back(static_cast<char32_t>(symbols_[point]));
-        }
-        longest_ = std::max(longest_, static_cast<std::uint32_t>(spelling.size()));
-        entries.emplace_back(std::move(spelling), entry.id);
-    }
-    stranger_ = static_cast<std::uint32_t>(symbols) + 1;
-    symbols_.set_others(symbols + 1);
-    return {std::move(entries), stranger_};
-}
-
-void Unigram::append(const std::uint8_t* text, std::size_t size, Spelling& spelling) const {
-    spelling.reserve(size);
-    std::uint32_t* symbol = spelling.symbols.data() + spelling.size;
-    std::uint32_t* bound = spelling.bounds.data() + spelling.size;
-    const std::uint8_t* at = text;
-    for (const std::uint8_t* const end = text + size; at != end;) {
-        *bound++ = static_cast<std::uint32_t>(at - text);
-        *symbol++ = static_cast<std::uint32_t>(symbols_[next_utf8(at)]);
-    }
-    *bound = static_cast<std::uint32_t>(size);
-    *symbol++ = stranger_;
-    spelling.size = static_cast<std::size_t>(symbol - spelling.symbols.data());
-}
-
 void Unigram::spell(const std::uint8_t* text, std::size_t size, Scratch& scratch) const {
     scratch.spelling.size = 0;
-    append(text, size, scratch.spelling);
+    alphabet_.append(text, size, scratch.spelling);
     scratch.text = text;
     scratch.characters = static_cast<std::uint32_t>(scratch.spelling.size - 1);
-    scratch.matches.resize(std::size_t{longest_} + 1);
+    scratch.matches.resize(std::size_t{alphabet_.longest()} + 1);
 }
 
 // Finds the best segmentation of the segment by itself, given the error of an addition.
 Lattice::Path Unigram::solve_alone(double error, Scratch& scratch) const {
-    scratch.alone.find_pieces(trie_, firsts_, scores_, scratch.spelling.symbols.data(), scratch.spelling.size);
+    alphabet_.find_pieces(scratch.spelling, scratch.alone);
     return scratch.alone.find_best_alone({0, scratch.characters}, exact_scores_, error);
 }
 
@@ -183,21 +139,11 @@ void Unigram::encode(const std::uint8_t* text, std::size_t size, std::size_t lin
     push_path(line_start, scratch, ids);
 }
 
-Lattice::Run Unigram::add_word(const std::uint8_t* text, std::size_t size, Scratch& scratch) const {
-    const std::size_t before = scratch.words.size;
-    append(text, size, scratch.words);
-    return place_of(scratch.words, before);
-}
-
-void Unigram::find_in_words(Scratch& scratch) const {
-    scratch.of_words.find_pieces(trie_, firsts_, scores_, scratch.words.symbols.data(), scratch.words.size);
-}
-
 bool Unigram::encode_anywhere(const Lattice::Run& word, Scratch& scratch, IdBuffer& ids) const {
     static const double kError = rounding(kResetBeyond);
-    const Lattice::Path path = scratch.of_words.find_best_alone(word, exact_scores_, kError);
+    const Lattice::Path path = scratch.words.lattice.find_best_alone(word, exact_scores_, kError);
     if (std::find(path.ids, path.ids + path.size, vocabulary_.unk_id) != path.ids + path.size) return false;
-    if (!scratch.of_words.is_certain(path, word, exact_scores_, kError)) return false;
+    if (!scratch.words.lattice.is_certain(path, word, exact_scores_, kError)) return false;
     std::copy_n(path.ids, path.size, ids.room(path.size));
     ids.grow(path.size);
     return true;
@@ -210,32 +156,15 @@ void Unigram::encode_pretoken(const std::uint8_t* text, std::size_t size, std::s
     push_pieces(path, scratch.spelling.bounds.data(), scratch.characters, text, line_start, ids);
 }
 
-Lattice::Run Unigram::add_run(const std::uint8_t* text, std::size_t size, Scratch& scratch) const {
-    const std::size_t before = scratch.runs.size;
-    append(text, size, scratch.runs);
-    return place_of(scratch.runs, before);
-}
-
-void Unigram::find_in_runs(Scratch& scratch) const {
-    if (scratch.runs.size != 0)
-        scratch.together.find_pieces(trie_, firsts_, scores_, scratch.runs.symbols.data(), scratch.runs.size);
-}
-
-std::string Unigram::text_of(const std::uint32_t* symbols, std::size_t size) const {
-    std::string text;
-    for (std::size_t i = 0; i < size; ++i) append_utf8(text, points_[symbols[i]]);
-    return text;
-}
-
-void Unigram::encode_run(const Lattice::Run& run, std::size_t line_start, float& score, Scratch& scratch,
+void Unigram::encode_run(const Lattice::Run& run, std::size_t line_start, float& score, Runs& runs, Scratch& scratch,
                          IdBuffer& ids) const {
-    const std::uint32_t* const symbols = scratch.runs.symbols.data();
+    const std::uint32_t* const symbols = runs.spelling.symbols.data();
     const double largest = std::abs(static_cast<double>(score)) + static_cast<double>(run.end - run.begin) * largest_;
     const Lattice::Path path = largest <= kResetBeyond
-                                   ? scratch.together.find_best(run, scores_, score)
-                                   : scratch.together.find_best_within(kResetBeyond, run, scores_, score);
+                                   ? runs.lattice.find_best(run, scores_, score)
+                                   : runs.lattice.find_best_within(kResetBeyond, run, scores_, score);
     if (path.size == 0) {
-        const std::string text = text_of(symbols + run.begin, run.end - run.begin);
+        const std::string text = alphabet_.text_of(symbols + run.begin, run.end - run.begin);
         spell(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(), scratch);
         solve_in_line(score, scratch);
         push_path(line_start, scratch, ids);
@@ -243,7 +172,7 @@ void Unigram::encode_run(const Lattice::Run& run, std::size_t line_start, float&
     }
     push_ids(path, ids, [&](std::size_t i) {
         // The piece that is not known has one character.
-        const std::string text = text_of(symbols + path.starts[i], 1);
+        const std::string text = alphabet_.text_of(symbols + path.starts[i], 1);
         vocabulary_.push_unknown(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(), line_start, ids);
     });
 }

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "sentencepiece/alphabet.h"
 #include "sentencepiece/lattice.h"
 #include "sentencepiece/lattice_sampler.h"
 #include "sentencepiece/random.h"
@@ -49,40 +50,23 @@ class Unigram {
         double score;
     };
 
-    // Texts as the symbols of their characters; each text is followed by a symbol that matches nothing.
-    struct Spelling {
-        std::size_t size = 0;
-        std::vector<std::uint32_t> symbols;
-        std::vector<std::uint32_t> bounds;  // offset of each character in its text; after each text, its end
-
-        // Makes room for `characters` characters and the symbol after them, and for the places behind them that vector
-        // code reads and writes.
-        void reserve(std::size_t characters) {
-            if (symbols.size() > size + characters + Lattice::kSlack) return;
-            symbols.resize(2 * (size + characters + 1) + Lattice::kSlack);
-            bounds.resize(symbols.size());
-        }
-    };
-
     struct Scratch {
         const std::uint8_t* text;    // a segment
         std::uint32_t characters;    // how many characters the segment has
         Spelling spelling;           // spelling of the segment
-        Spelling runs;               // spelling of all runs in a group of lines
-        Spelling words;              // spelling of several segments that are solved by themselves
+        Runs words;                  // several segments that are solved by themselves
         std::vector<Match> matches;  // at one place
         std::vector<Arrival> arrivals;
         std::vector<std::uint32_t> path;  // where the pieces of a segment end, the last piece first
         std::vector<Edge> edges;          // by end
         std::vector<std::size_t> edge_bounds;
-        Lattice together;  // for the runs
-        Lattice of_words;  // likewise
-        Lattice alone;     // of a segment
+        Lattice alone;  // of a segment
         LatticeSampler sampler;
     };
 
     // `exact_scores`: the score of each id in double for a model of tokenizers, empty for a model of the library.
-    Unigram(const Vocabulary& vocabulary, const std::vector<double>& exact_scores);
+    // The vocabulary and the alphabet must outlive it.
+    Unigram(const Vocabulary& vocabulary, const Alphabet& alphabet, const std::vector<double>& exact_scores);
 
     // Appends the ids of a segment that no piece crosses and adds to the line's score.
     void encode(const std::uint8_t* text, std::size_t size, std::size_t line_start, float& score, Scratch& scratch,
@@ -90,9 +74,11 @@ class Unigram {
 
     // Solve several segments of up to PhraseCache::kMaxBytes bytes: they are added, then their pieces are found
     // together.
-    static void clear_words(Scratch& scratch) { scratch.words.size = 0; }
-    Lattice::Run add_word(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
-    void find_in_words(Scratch& scratch) const;
+    static void clear_words(Scratch& scratch) { scratch.words.spelling.size = 0; }
+    Lattice::Run add_word(const std::uint8_t* text, std::size_t size, Scratch& scratch) const {
+        return alphabet_.append(text, size, scratch.words.spelling);
+    }
+    void find_in_words(Scratch& scratch) const { alphabet_.find_pieces(scratch.words.spelling, scratch.words.lattice); }
 
     // Appends the ids of one of these segments if they contain no unknowns, and if they are the same wherever in a line
     // the segment occurs, as long as the library does not restart its sums there. Else appends nothing and returns
@@ -107,25 +93,8 @@ class Unigram {
     // has the same solution wherever it occurs, and can be encoded by itself.
     bool sums_are_exact(std::size_t size) const { return static_cast<double>(size) * largest_ <= largest_exact_; }
 
-    // The symbols of characters. Characters that occur in pieces have symbols from 1 on; all others share the last
-    // symbol.
-    std::uint32_t symbol_of(char32_t point) const { return static_cast<std::uint32_t>(symbols_[point]); }
-    std::uint32_t stranger() const { return stranger_; }
-    char32_t point_of(std::uint32_t symbol) const { return points_[symbol]; }
-    const Lattice::First& first(std::uint32_t symbol) const { return firsts_[symbol]; }
-    bool is_piece(std::uint32_t symbol) const { return firsts_[symbol].id != vocabulary_.unk_id; }
-
-    // Encode runs, which are long and rarely repeat: the runs of a group of lines are added, their pieces are found
-    // together, then the runs are encoded in this order.
-    static void clear_runs(Scratch& scratch) { scratch.runs.size = 0; }
-    Lattice::Run add_run(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
-    // Adds the parts of a run between characters that no piece has: known(run) for each part, strangers(begin, size,
-    // count) for the characters between them.
-    template <class Known, class Strangers>
-    void add_parts_of_run(const std::uint8_t* text, std::size_t size, Scratch& scratch, const Known& known,
-                          const Strangers& strangers) const;
-    void find_in_runs(Scratch& scratch) const;
-    void encode_run(const Lattice::Run& run, std::size_t line_start, float& score, Scratch& scratch,
+    // Appends the ids of a run, whose pieces are found, and adds to the line's score. Runs are long and rarely repeat.
+    void encode_run(const Lattice::Run& run, std::size_t line_start, float& score, Runs& runs, Scratch& scratch,
                     IdBuffer& ids) const;
 
     // Adds `count` unknown characters to the score of a line.
@@ -151,7 +120,7 @@ class Unigram {
 
     // Prepares for samples with probabilities proportional to exp(alpha * score).
     void set_alpha(double alpha, Scratch& scratch) const {
-        scratch.sampler.set_scores(scores_, largest_, longest_, alpha);
+        scratch.sampler.set_scores(scores_, largest_, alphabet_.longest(), alpha);
     }
 
     // Samples a segmentation of a segment that no piece crosses. It has at most PhraseCache::kMaxBytes bytes; `hash` is
@@ -163,7 +132,7 @@ class Unigram {
                         Scratch& scratch, IdBuffer& ids) const;
     // Samples a segmentation of a run.
     void sample_run(const Lattice::Run& run, const std::uint8_t* text, std::size_t line_start, Random& random,
-                    Scratch& scratch, IdBuffer& ids) const;
+                    const Runs& runs, Scratch& scratch, IdBuffer& ids) const;
 
     // Samples one of the `most` best segmentations, with the same relative probabilities as among all.
     void sample_best(const std::uint8_t* text, std::size_t size, std::size_t line_start, std::size_t most, double alpha,
@@ -175,12 +144,7 @@ class Unigram {
 
     float score_of(std::int32_t id) const { return scores_[static_cast<std::size_t>(std::int64_t{id} + 1)]; }
     void use_exact_scores(const std::vector<double>& scores);
-    Trie build_trie();
-    void append(const std::uint8_t* text, std::size_t size, Spelling& spelling) const;
     void spell(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
-    static Lattice::Run place_of(const Spelling& spelling, std::size_t before) {
-        return {static_cast<std::uint32_t>(before), static_cast<std::uint32_t>(spelling.size - 1)};
-    }
     template <class Begin, class Visit>
     void for_each_match(Scratch& scratch, const Begin& begin, const Visit& visit) const;
     Lattice::Path solve_alone(double error, Scratch& scratch) const;
@@ -190,7 +154,6 @@ class Unigram {
                      std::size_t line_start, IdBuffer& ids) const;
     template <class PushUnknown>
     void push_ids(const Lattice::Path& path, IdBuffer& ids, const PushUnknown& push_unknown) const;
-    std::string text_of(const std::uint32_t* symbols, std::size_t size) const;
     void push_path(std::size_t line_start, const Scratch& scratch, IdBuffer& ids) const;
     void list_edges(Scratch& scratch) const;
     void push_edges(std::size_t line_start, const Scratch& scratch, IdBuffer& ids) const;
@@ -198,55 +161,20 @@ class Unigram {
                  const Scratch& scratch, IdBuffer& ids) const;
 
     const Vocabulary& vocabulary_;
-    CharacterTable symbols_;        // from 1 on, -1 for characters that no piece has
-    std::uint32_t stranger_ = 0;    // the symbol of characters that no piece has
-    std::vector<char32_t> points_;  // characters by symbol
-    std::uint32_t longest_ = 0;     // size of the longest piece in characters
-    Trie trie_;
-    std::vector<float> scores_;           // by id + 1, the first one minus infinity
-    std::vector<double> exact_scores_;    // likewise
-    double largest_exact_ = 0;            // sums that are not larger are not rounded
-    std::vector<Lattice::First> firsts_;  // by symbol
+    const Alphabet& alphabet_;
+    std::vector<float> scores_;         // by id + 1, the first one minus infinity
+    std::vector<double> exact_scores_;  // likewise
+    double largest_exact_ = 0;          // sums that are not larger are not rounded
     float unk_score_;
     double largest_;  // largest score of all, without sign
 };
-
-template <class Known, class Strangers>
-void Unigram::add_parts_of_run(const std::uint8_t* text, std::size_t size, Scratch& scratch, const Known& known,
-                               const Strangers& strangers) const {
-    Spelling& spelling = scratch.runs;
-    spelling.reserve(size);
-    const std::uint8_t* const end = text + size;
-    for (const std::uint8_t* at = text; at != end;) {
-        const std::uint8_t* next = at;
-        std::uint32_t* const first = spelling.symbols.data() + spelling.size;
-        std::uint32_t* symbol = first;
-        for (; at != end; at = next) {
-            const auto number = static_cast<std::uint32_t>(symbols_[next_utf8(next)]);
-            if (number == stranger_) break;
-            *symbol++ = number;
-        }
-        if (symbol != first) {
-            *symbol++ = stranger_;
-            const auto before = static_cast<std::uint32_t>(spelling.size);
-            spelling.size = static_cast<std::size_t>(symbol - spelling.symbols.data());
-            known(Lattice::Run{before, static_cast<std::uint32_t>(spelling.size - 1)});
-        }
-        const std::uint8_t* const strange = at;
-        std::size_t count = 0;
-        for (; at != end; at = next, ++count) {
-            next = at;
-            if (std::cmp_not_equal(symbols_[next_utf8(next)], stranger_)) break;
-        }
-        if (count != 0) strangers(strange, static_cast<std::size_t>(at - strange), count);
-    }
-}
 
 // Visits all pieces in the text. At each position, from left to right, it calls begin(start), then visit(end, id,
 // score) for each piece that begins there, shortest first; if none of them is a single character, visit is last called
 // for the unknown piece.
 template <class Begin, class Visit>
 void Unigram::for_each_match(Scratch& scratch, const Begin& begin, const Visit& visit) const {
+    const Trie& trie = alphabet_.trie();
     const std::uint32_t* const symbols = scratch.spelling.symbols.data();
     Match* const matches = scratch.matches.data();
     const std::uint32_t size = scratch.characters;
@@ -254,9 +182,9 @@ void Unigram::for_each_match(Scratch& scratch, const Begin& begin, const Visit& 
         // Most time is spent waiting for the trie's memory. A candidate is always written, to avoid an unpredictable
         // branch.
         std::uint32_t count = 0, end = start;
-        Trie::Node node = trie_.root();
+        Trie::Node node = trie.root();
         do {
-            node = trie_.step(node, symbols[end++]);
+            node = trie.step(node, symbols[end++]);
             const std::int32_t id = Trie::value(node);
             matches[count] = {end, id};
             count += id >= 0;

@@ -31,7 +31,7 @@ void Unigram::push_edges(std::size_t line_start, const Scratch& scratch, IdBuffe
 
 LatticeSampler::Sums Unigram::sum_segment(const std::uint8_t* text, std::size_t size, Scratch& scratch) const {
     spell(text, size, scratch);
-    scratch.alone.find_pieces(trie_, firsts_, scores_, scratch.spelling.symbols.data(), scratch.spelling.size);
+    alphabet_.find_pieces(scratch.spelling, scratch.alone);
     return scratch.sampler.sum(scratch.alone, {0, scratch.characters});
 }
 
@@ -59,9 +59,9 @@ void Unigram::sample_word(const std::uint8_t* text, std::size_t size, std::uint6
 }
 
 void Unigram::sample_run(const Lattice::Run& run, const std::uint8_t* text, std::size_t line_start, Random& random,
-                         Scratch& scratch, IdBuffer& ids) const {
-    const Lattice::Path path = scratch.sampler.draw(scratch.sampler.sum(scratch.together, run), random);
-    push_pieces(path, scratch.runs.bounds.data() + run.begin, run.end - run.begin, text, line_start, ids);
+                         const Runs& runs, Scratch& scratch, IdBuffer& ids) const {
+    const Lattice::Path path = scratch.sampler.draw(scratch.sampler.sum(runs.lattice, run), random);
+    push_pieces(path, runs.spelling.bounds.data() + run.begin, run.end - run.begin, text, line_start, ids);
 }
 
 void Unigram::sample_best(const std::uint8_t* text, std::size_t bytes, std::size_t line_start, std::size_t most,

@@ -19,6 +19,11 @@ inline std::uint64_t read_word(const std::uint8_t* at) {
     return word;
 }
 
+inline void write_word(std::uint8_t* at, std::uint64_t word) {
+    if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
+    std::memcpy(at, &word, sizeof word);
+}
+
 // Calls visit(place) for each place of a byte in a text, in ascending order.
 template <class Visit>
 void for_each_byte(std::string_view text, char byte, const Visit& visit) {

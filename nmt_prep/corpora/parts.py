@@ -230,10 +230,11 @@ class BatchFile(ExitStack):
         pairs: number of pairs written so far.
     """
 
-    def __init__(self, path: Path) -> None:
-        """Stores the path; creates nothing."""
+    def __init__(self, path: Path, *, compressed: bool = True) -> None:
+        """Stores the path; creates nothing. A file that is read once and deleted need not be compressed."""
         super().__init__()
         self.path = path
+        self._compressed = compressed
         self.pairs = 0
         self._writer: pq.ParquetWriter | None = None
 
@@ -247,18 +248,18 @@ class BatchFile(ExitStack):
             return
         if self._writer is None:
             beside = self.enter_context(atomic_write(self.path))
-            self._writer = self.enter_context(part_writer(beside, batch.schema))
+            self._writer = self.enter_context(part_writer(beside, batch.schema, compressed=self._compressed))
         self._writer.write_batch(batch, row_group_size=len(batch))
         self.pairs += len(batch)
 
 
-def part_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+def part_writer(path: Path, schema: pa.Schema, *, compressed: bool = True) -> pq.ParquetWriter:
     """Returns a writer with the compression and encodings of parts."""
     return pq.ParquetWriter(
         path,
         schema,
-        compression="zstd",
-        compression_level=1,
+        compression="zstd" if compressed else "none",
+        compression_level=1 if compressed else None,
         use_dictionary=[name for name in ("corpus", "document", "rule", "kept_corpus") if name in schema.names],
         column_encoding={"row": "DELTA_BINARY_PACKED"},
         write_statistics=False,

@@ -136,6 +136,15 @@ def test_each_batch_is_a_row_group_and_empty_ones_are_left_out(tmp_path: Path) -
     assert pq.read_table(tmp_path / "below" / "x.parquet").column("source").to_pylist() == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize(("compressed", "expected"), [(True, "ZSTD"), (False, "UNCOMPRESSED")])
+def test_a_file_that_is_read_once_need_not_be_compressed(compressed: bool, expected: str, tmp_path: Path) -> None:
+    with BatchFile(tmp_path / "x.parquet", compressed=compressed) as file:
+        file.write(part_batch("a", "b"))
+    assert pq.read_metadata(tmp_path / "x.parquet").row_group(0).column(0).compression == expected
+    (batch,) = iter_pairs(tmp_path / "x.parquet")
+    assert batch == part_batch("a", "b")
+
+
 def test_without_pairs_there_is_no_file(tmp_path: Path) -> None:
     with BatchFile(tmp_path / "x.parquet") as file:
         file.write(part_batch())

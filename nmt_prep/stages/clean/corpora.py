@@ -290,6 +290,7 @@ class CorpusWork:
                 part,
                 directory / part.path.with_suffix(".parquet").name,
                 rejected / self.split / f"{part.path.stem}-{this}.parquet",
+                not following,
                 replace(spill, comparisons=compared) if spill is not None and compared else None,
             )
             for part, spill in self.parts

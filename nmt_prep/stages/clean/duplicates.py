@@ -138,7 +138,7 @@ class DropTask(PartTask):
 
 
 def drop_pairs(task: DropTask, tick: Tick) -> PartResult:
-    """Writes a part without the dropped pairs; links it if there are none. It ticks for each pair.
+    """Writes a part without the dropped pairs; links it for another pass if there are none. It ticks for each pair.
 
     Raises:
         CorpusError: the part cannot be read.
@@ -148,7 +148,7 @@ def drop_pairs(task: DropTask, tick: Tick) -> PartResult:
     drops = PartDrops(task.dropped, task.number, len(task.corpora))
     counts = np.zeros(len(drops.reasons), np.int64)
     names = pa.array(drops.reasons, pa.string())
-    if not len(drops):
+    if not len(drops) and not task.last:
         with atomic_write(task.kept) as beside:
             link_or_copy(part.path, beside)
         tick(part.pairs)
@@ -160,7 +160,8 @@ def drop_pairs(task: DropTask, tick: Tick) -> PartResult:
             nothing = np.full(len(reasons), np.nan)
             instead = corpora.take(pa.array(parts_of(survivors))), pa.array(rows_of(survivors))
             columns = pa.nulls(len(reasons), pa.string())
-            written = with_repeated(batch, passing) if task.documents and DOCUMENT in batch.schema.names else batch
+            repeats = task.documents and len(drops) and DOCUMENT in batch.schema.names
+            written = with_repeated(batch, passing) if repeats else batch
             output.write(written, Verdict(passing, names.take(pa.array(reasons)), columns, nothing, nothing, instead))
             counts += np.bincount(reasons, minlength=len(counts))
             tick(len(batch))

@@ -1,7 +1,8 @@
 """Passes over the parts of a corpus: their tasks and files, and the samples of rejected pairs.
 
 A task of a pass reads a part, and writes the kept pairs to one file and the rejected pairs to another. The kept pairs
-go to the scratch directory if another pass follows, and so do the rejected pairs if they are to be sampled.
+go to the scratch directory if another pass follows, and so do the rejected pairs if they are to be sampled. Kept pairs
+in the scratch directory are not compressed, since that would take longer than reading and writing them.
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ class PartTask:
         part: file to read.
         kept: output file for kept pairs, written if there are any.
         rejected: output file for rejected pairs, written if there are any.
+        last: true if no other pass follows.
         spill: output files for the keys of kept pairs; None if the pairs are not compared with others.
     """
 
@@ -79,6 +81,7 @@ class PartTask:
     part: PairFile
     kept: Path
     rejected: Path
+    last: bool
     spill: SpillFiles | None
 
     @property
@@ -128,8 +131,8 @@ class PartOutput(ExitStack):
 
     def __init__(self, task: PartTask) -> None:
         super().__init__()
-        self._of = task.of
-        self._kept, self._rejected = BatchFile(task.kept), BatchFile(task.rejected)
+        self._of, self._last = task.of, task.last
+        self._kept, self._rejected = BatchFile(task.kept, compressed=task.last), BatchFile(task.rejected)
         self._sample = RejectSample(task.of.seed, task.of.corpus) if task.of.rejects == "sample" else None
         self._bytes = dict.fromkeys(SIDES, 0)
         self._spill = None if task.spill is None else SpillWriter(task.spill)
@@ -170,16 +173,21 @@ class PartOutput(ExitStack):
     def result(self, counts: CleanCounts) -> PartResult:
         """Returns the result of the task. Requires that the files are closed."""
         sizes = self._bytes["source"], self._bytes["target"]
-        kept, rejected = (_written(self._kept, self._of, *sizes), _written(self._rejected, self._of))
+        kept, rejected = _written(self._kept, self._of, *sizes, last=self._last), _written(self._rejected, self._of)
         return PartResult(counts, kept, rejected, notes=self._notes)
 
 
-def _written(file: BatchFile, of: CorpusTask, source: int | None = None, target: int | None = None) -> PairFile | None:
-    """Returns a file that a task wrote, relative to the directory of cleaned or rejected pairs; None for no pairs."""
+def _written(
+    file: BatchFile, of: CorpusTask, source: int | None = None, target: int | None = None, *, last: bool = True
+) -> PairFile | None:
+    """Returns a file that a task wrote, relative to the directory of cleaned or rejected pairs; None for no pairs.
+
+    Only the last file of a part has a digest.
+    """
     if not file.pairs:
         return None
     name = f"{file.path.parent.name}/{file.path.name}"
-    return PairFile(name, file.pairs, of.corpus, None, source, target, sha256_of(file.path))
+    return PairFile(name, file.pairs, of.corpus, None, source, target, sha256_of(file.path) if last else None)
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,16 @@
-"""Opens pages in headless Chromium, without a driver: a page of our own frames them and notes what it finds."""
+"""Opens pages in one headless Chromium, without a driver: a page of our own frames them."""
 
 from __future__ import annotations
 
+import atexit
+import functools
 import json
-import re
+import os
 import shutil
-import subprocess
-from html import escape, unescape
+import signal
+import tempfile
+from contextlib import suppress
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -80,30 +84,88 @@ def _open(frames: list[tuple[str, int, bool]], probe: str, directory: Path) -> A
         f'sandbox="allow-same-origin{" allow-scripts" * script}"></iframe>'
         for page, width, script in frames
     )
-    script = f"""addEventListener("load", async () => {{
-      const all = [];
-      try {{
-        for (const frame of document.querySelectorAll("iframe")) {{
-          const view = frame.contentWindow;
-          all.push({probe});
-        }}
-        document.getElementById("found").textContent = JSON.stringify(all);
-      }} catch (error) {{ document.getElementById("found").textContent = JSON.stringify({{ failed: String(error) }}); }}
-    }});"""
     path = directory / "frames.html"
     head = '<!DOCTYPE html><html><head><meta charset="utf-8"></head>'
-    path.write_text(f'{head}<body><pre id="found"></pre><script>{script}</script>{boxes}</body></html>', "utf-8")
-    dom = _chromium(["--virtual-time-budget=20000", "--dump-dom", f"file://{path.absolute()}"], directory)
-    match = re.search(r'<pre id="found">(.*?)</pre>', dom, re.DOTALL)
-    assert match is not None, dom[:500]
-    found = json.loads(unescape(match[1]))
-    assert "failed" not in found, found
-    return found
+    path.write_text(f"{head}<body>{boxes}</body></html>", "utf-8")
+    script = f"""(async () => {{
+      const all = [];
+      for (const frame of document.querySelectorAll("iframe")) {{
+        const view = frame.contentWindow;
+        all.push({probe});
+      }}
+      return all;
+    }})()"""
+    return _chromium().value(path, script)
 
 
-def _chromium(arguments: list[str], directory: Path) -> str:
-    assert CHROMIUM is not None
-    profile = f"--user-data-dir={directory / 'profile'}"
-    fixed = ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-dev-shm-usage", profile]
-    done = subprocess.run([CHROMIUM, *fixed, *arguments], capture_output=True, check=True, timeout=120)
-    return done.stdout.decode("utf-8", "replace")
+@functools.cache
+def _chromium() -> _Chromium:
+    """Returns the browser of this process."""
+    return _Chromium()
+
+
+class _Chromium:
+    """A headless Chromium, which takes commands of the DevTools protocol from a pipe."""
+
+    def __init__(self) -> None:
+        assert CHROMIUM is not None
+        self._profile = tempfile.mkdtemp()
+        commands, self._commands = os.pipe()
+        self._answers, answers = os.pipe()
+        arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-dev-shm-usage"]
+        arguments += ["--remote-debugging-pipe", f"--user-data-dir={self._profile}", "about:blank"]
+        # Chromium reads commands from descriptor 3 and writes answers to 4.
+        free = max(commands, answers) + 1
+        moves = [(commands, free), (answers, free + 1), (free, 3), (free + 1, 4)]
+        actions: list[tuple[Any, ...]] = [(os.POSIX_SPAWN_DUP2, *move) for move in moves]
+        actions += [(os.POSIX_SPAWN_CLOSE, free), (os.POSIX_SPAWN_CLOSE, free + 1)]
+        actions += [(os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0)]
+        self._process = os.posix_spawn(CHROMIUM, [CHROMIUM, *arguments], os.environ, file_actions=actions)
+        os.close(commands)
+        os.close(answers)
+        atexit.register(self.close)
+        self._unread, self._number = b"", 0
+
+    def close(self) -> None:
+        """Ends the browser, and removes its files."""
+        with suppress(ProcessLookupError):
+            os.kill(self._process, signal.SIGTERM)
+        os.waitpid(self._process, 0)
+        shutil.rmtree(self._profile, ignore_errors=True)
+
+    def value(self, page: Path, script: str) -> Any:
+        """Loads a page, apart from what earlier pages stored, and returns the value of an expression in it."""
+        context = self._command("Target.createBrowserContext")
+        target = self._command("Target.createTarget", **context, url="about:blank")
+        session = self._command("Target.attachToTarget", **target, flatten=True)["sessionId"]
+        self._command("Page.enable", session)
+        self._command("Page.navigate", session, url=page.absolute().as_uri())
+        while self._message().get("method") != "Page.loadEventFired":
+            pass
+        found = self._command("Runtime.evaluate", session, expression=script, awaitPromise=True, returnByValue=True)
+        self._command("Target.disposeBrowserContext", **context)
+        assert "exceptionDetails" not in found, found
+        return found["result"]["value"]
+
+    def _command(self, method: str, session: str | None = None, **parameters: Any) -> dict[str, Any]:
+        """Returns the result of a command to the browser, or to a page with a session."""
+        self._number += 1
+        command = {"id": self._number, "method": method, "params": parameters}
+        if session is not None:
+            command["sessionId"] = session
+        os.write(self._commands, json.dumps(command).encode() + b"\0")
+        while (answer := self._message()).get("id") != self._number:
+            pass
+        assert "error" not in answer, answer
+        result: dict[str, Any] = answer["result"]
+        return result
+
+    def _message(self) -> dict[str, Any]:
+        """Returns the next answer or event."""
+        while b"\0" not in self._unread:
+            read = os.read(self._answers, 1 << 20)
+            assert read, "Chromium ended"
+            self._unread += read
+        message, _, self._unread = self._unread.partition(b"\0")
+        parsed: dict[str, Any] = json.loads(message)
+        return parsed

@@ -19,6 +19,7 @@ from nmt_prep.runner import run
 from tests import hub
 from tests.corpus import corpus_config, write_corpus
 from tests.hub import TOKEN, Hub
+from tests.reporting.runs import run_toy
 from tests.server import WebServer, web_server
 
 # The time that an example takes depends on the machine. Continuous integration takes the same examples each time, so
@@ -125,6 +126,12 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_corpus(place, pairs=60, dev=5)
     run(corpus_config(place / "run"))
     return place
+
+
+@pytest.fixture(scope="session")
+def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns the directory of a finished run of configs/toy-clean.yaml, which tests leave as it is."""
+    return run_toy(tmp_path_factory.mktemp("toy") / "run")
 
 
 @pytest.fixture

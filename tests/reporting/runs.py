@@ -8,9 +8,8 @@ from typing import Any
 
 import nmt_prep
 from nmt_prep.checks import load_config
-from tests.conftest import REPOSITORY
 
-CONFIGS = REPOSITORY / "configs"
+CONFIGS = Path(__file__).parents[2] / "configs"
 
 
 def run_toy(directory: Path, name: str = "toy-clean", **changes: Any) -> Path:

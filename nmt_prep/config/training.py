@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from nmt_prep.artefacts import write_json
+from nmt_prep.artefacts import write_json, writing
 from nmt_prep.config.pairs import groups_of_directions
 from nmt_prep.config.section import Name, Section
 from nmt_prep.sides import Side
@@ -125,6 +125,7 @@ def note_training(run_dir: Path, training: TrainingSettings, base_dir: Path) -> 
     """
     path = run_dir / TRAINING_FILE
     if training == TrainingSettings():
-        path.unlink(missing_ok=True)
+        with writing(path):
+            path.unlink(missing_ok=True)
     else:
         write_json(path, {"base_dir": os.path.relpath(base_dir, run_dir), **training.model_dump(mode="json")})

@@ -22,18 +22,21 @@ class Ended(NamedTuple):
     stderr: str
 
 
-def nmt_prep(*arguments: str | Path, stdin: bytes = b"", append_to: Path | None = None) -> Ended:
+def nmt_prep(*arguments: str | Path, stdin: bytes | Path = b"", append_to: Path | None = None) -> Ended:
     """Runs a command with the given standard input, and with its own standard streams and file descriptors 0 to 2.
 
-    With ``append_to``, standard output is appended to a file.
+    Standard input is a file if ``stdin`` is a path. With ``append_to``, standard output is appended to a file.
     """
     with ExitStack() as stack:
         inputs, outputs, errors = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(3))
         if append_to is not None:
             outputs = stack.enter_context(append_to.open("a+b"))
         start = outputs.seek(0, os.SEEK_END)
-        inputs.write(stdin)
-        inputs.seek(0)
+        if isinstance(stdin, Path):
+            inputs = stack.enter_context(stdin.open("rb"))
+        else:
+            inputs.write(stdin)
+            inputs.seek(0)
         with _standard_streams(inputs.fileno(), outputs.fileno(), errors.fileno()):
             with mock.patch.object(sys, "argv", ["nmt-prep", *map(str, arguments)]):
                 status = run_app()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from string import ascii_lowercase
 
 import pytest
 import typer
@@ -11,7 +12,6 @@ import typer
 from nmt_prep.cli.options import check_outputs
 from tests.align.corpus import SOURCE, TARGET
 from tests.cli.program import nmt_prep
-from tests.cli.test_streams import shell
 from tests.corpus import write_config
 
 TEXT = "".join(f"{source}\t{target}\n" for source, target in zip(SOURCE, TARGET, strict=True))
@@ -70,7 +70,7 @@ def test_outputs_that_are_written_twice(tmp_path: Path) -> None:
         ("nmt-prep init l.tsv --languages en-de --train pairs,words --force", "FILE: l.tsv is also read, as train/"),
     ],
 )
-def test_streams(tmp_path: Path, line: str, message: str) -> None:
+def test_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, message: str) -> None:
     (tmp_path / "pairs").write_text(TEXT)
     (tmp_path / "model").write_text("a model")
     (tmp_path / "words").write_text("house\n")
@@ -82,9 +82,12 @@ def test_streams(tmp_path: Path, line: str, message: str) -> None:
         "clean: {rules: {word_list: {source: words, target: words}}, decontaminate: {against: [file:dev]}}\n"
     )
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    ended = shell(line, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    arguments = [word for word in line.split()[1:] if word[0] not in "<>"]
+    streams = {word.strip(ascii_lowercase): Path(word.lstrip("<>")) for word in line.split() if word[0] in "<>"}
+    ended = nmt_prep(*arguments, stdin=streams.get("<", b""), append_to=streams.get(">", streams.get(">>")))
     assert ended.returncode == 2
-    assert message in " ".join(ended.stderr.decode().replace("\n", " ").split())
+    assert message in " ".join(ended.stderr.split())
     after = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert {name: after[name] for name in before} == before
 

@@ -53,7 +53,7 @@ def test_some_processes_get_nothing_if_there_are_more_of_them_than_pairs(encode_
 
 
 def test_static_shapes(encode_run: EncodeRun) -> None:
-    run = encode_run({"a": PAIRS * 15})
+    run = encode_run({"a": PAIRS * 3})
     dataset = make_dataset(run, "train", pad_to=[24], batch_size=16, drop_remainder=True)
     assert dataset.element_spec.source.shape == [16, 24]
     assert dataset.element_spec.target_sequence_length.shape == [16]

@@ -16,19 +16,19 @@ from nmt_prep.input import make_dataset
 
 pytestmark = pytest.mark.tensorflow
 
-COUNT = 1500
+COUNT = 600
 
 
 @pytest.fixture(autouse=True)
 def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nmt_prep.batches.plan.WINDOW_PAIRS", 600)
+    monkeypatch.setattr("nmt_prep.batches.plan.WINDOW_PAIRS", 250)
 
 
 @pytest.fixture
 def run(encode_run: Callable[..., Path]) -> Path:
     rng = random.Random(1)
     pairs = [([100 + i, *[2] * rng.randrange(20), 1], [100 + i, *[3] * rng.randrange(20), 1]) for i in range(COUNT)]
-    return encode_run({"a": pairs[:900], "b": pairs[900:]})
+    return encode_run({"a": pairs[:400], "b": pairs[400:]})
 
 
 def pass_over(batches: Any) -> list[list[int]]:

@@ -52,11 +52,11 @@ def test_a_token_of_ten_million_characters() -> None:
     there_and_back(["a" * 10_000_000], 8192)
 
 
-def test_a_hundred_thousand_escapes() -> None:
-    tokenizer = there_and_back(["_" * 100_000, "\\" * 100_000, "\n" * 100_000], 100)
-    text = "é" * 100_000 + "😀" * 100_000
+def test_thirty_thousand_escapes() -> None:
+    tokenizer = there_and_back(["_" * 30_000, "\\" * 30_000, "\n" * 30_000], 100)
+    text = "é" * 30_000 + "😀" * 30_000
     assert tokenizer.decode(tokenizer.encode(text)) == text
-    assert tokenizer.decode([tokenizer.pieces.index("\\")] * 100_000) == "\\" * 50_000
+    assert tokenizer.decode([tokenizer.pieces.index("\\")] * 30_000) == "\\" * 15_000
 
 
 def test_unfinished_escapes_are_read_once() -> None:
@@ -65,9 +65,9 @@ def test_unfinished_escapes_are_read_once() -> None:
 
 
 def test_many_tokens_of_one_character() -> None:
-    points = [point for point in range(1, 0x110000) if not 0xD800 <= point < 0xE000 and point != 10][:200_000]
+    points = [point for point in range(1, 0x110000) if not 0xD800 <= point < 0xE000 and point != 10][:70_000]
     tokenizer = there_and_back([chr(point) for point in points], 8192)
-    assert len(tokenizer) > 200_000
+    assert len(tokenizer) > 70_000
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from tests.server import WebServer, web_server
 # The time that an example takes depends on the machine. Continuous integration takes the same examples each time, so
 # that a change is judged by what it changes; other runs look for new ones. scripts/check --full takes more of them.
 settings.register_profile("full", deadline=None, derandomize="CI" in os.environ, max_examples=100)
-settings.register_profile("suite", settings.get_profile("full"), max_examples=30)
+settings.register_profile("suite", settings.get_profile("full"), max_examples=20)
 settings.load_profile("suite")
 
 REPOSITORY = Path(__file__).resolve().parent.parent

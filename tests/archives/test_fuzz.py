@@ -36,7 +36,7 @@ def check(directory: Path, sample: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
-@settings(max_examples=examples(40), deadline=None, database=None)
+@settings(max_examples=examples(40), database=None)
 @given(seed=st.integers(0, 2**32))
 def test_archives_survive(tmp_path_factory: pytest.TempPathFactory, sample: str, seed: int) -> None:
     check(tmp_path_factory.getbasetemp(), sample, seed)

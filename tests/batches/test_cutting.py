@@ -50,7 +50,6 @@ def batches(lengths: Lengths, rule: BatchRule, seed: int | None = 1, done: int =
     return [ordered[end - size : end] for end, size in zip(ends, found.sizes.tolist(), strict=True)]
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 50), max_size=80), st.integers(1, 300))
 def test_batches_are_as_large_as_the_tokens_allow(lengths: list[int], batch_tokens: int) -> None:
     lengths.sort(reverse=True)
@@ -123,7 +122,7 @@ def test_rows_packed_in_records_drop_pairs_that_are_too_long() -> None:
     assert cut(lengths, rule, None, done=1, rows=[2, 1, 1]).pairs.tolist() == [3]
 
 
-@settings(max_examples=examples(50), deadline=None)
+@settings(max_examples=examples(50))
 @given(
     st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), max_size=60),
     st.lists(st.integers(1, 29), max_size=4).map(lambda limits: (*sorted(set(limits)), 30)),

@@ -60,7 +60,7 @@ def pairs_of(order: EpochOrder) -> list[tuple[int, int]]:
     return found
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(40))
 @given(
     st.lists(st.integers(0, 1500), min_size=1, max_size=4), st.integers(1, 8), st.integers(0, 3), st.integers(200, 3000)
 )

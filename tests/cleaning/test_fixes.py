@@ -166,7 +166,7 @@ LINES = st.lists(st.lists(ODD | st.characters(exclude_categories=["Cs"], exclude
 
 @pytest.mark.skipif(unicodedata.unidata_version != UNICODE_VERSION, reason="this Python has another Unicode version")
 @given(lines=LINES)
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 def test_core_gives_the_same_as_the_python_twins(lines: list[str]) -> None:
     for name, (spec, plain) in PLAIN.items():
         result = Fixer([spec], "fr").apply(pa.array(lines, pa.large_string()))
@@ -188,7 +188,6 @@ def test_normal_form_of_every_character() -> None:
 
 # Entities are replaced once, by design: "&amp;amp;" stands for "&amp;". Moses' substitutions make each other possible.
 @given(lines=LINES)
-@settings(max_examples=examples(100), deadline=None)
 def test_fixing_twice_is_fixing_once(lines: list[str]) -> None:
     for name in FIXES.keys() - {"html_entities", "punctuation"}:
         once = fixed([name], *lines)
@@ -200,7 +199,7 @@ PIECES = [*"aZ1 .,\"'`()%:;!?<„“”–—´‘’‚…«»\u00a0º\t\r\x1c\
 
 @pytest.mark.parametrize("language", ["en", "de", "cs", "fr", "es", "ru"])
 @given(pieces=st.lists(st.lists(st.sampled_from(PIECES)).map("".join), max_size=20))
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 def test_punctuation_equals_sacremoses(language: str, pieces: list[str]) -> None:
     sacremoses = pytest.importorskip("sacremoses")
     normalizer = sacremoses.MosesPunctNormalizer(language)

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_prep.cleaning.known_lines import KnownLines, NumberedLines
 from nmt_prep.columns import TextColumn
-from tests.conftest import examples
 
 
 def numbered(known: KnownLines, *lines: str) -> NumberedLines:
@@ -39,7 +38,6 @@ def test_too_many_lines_are_forgotten() -> None:
     assert numbered(known, "a", "b", "c", "d").new.tolist() == [0, 1, 2, 3]
 
 
-@settings(max_examples=examples(100))
 @given(st.lists(st.lists(st.sampled_from([*"abcdefgh", "a" * 16, "a" * 17, "é", ""]))), st.integers(0, 12))
 def test_values_are_those_of_each_line(batches: list[list[str]], most: int) -> None:
     known = KnownLines(most)

@@ -145,7 +145,7 @@ AFTER = [
 
 
 @given(st.lists(st.tuples(*map(st.sampled_from, (BEFORE, WORDS, AFTER)))))
-@settings(max_examples=examples(400), deadline=None)
+@settings(max_examples=examples(400))
 def test_quoted_words_stay(parts: list[tuple[str, str, str]]) -> None:
     line = " ".join(map("".join, parts))
     assert fixed(line) == [line]
@@ -159,7 +159,7 @@ PIECES += [as_latin_1(text) for text in TEXTS.values()] + [as_windows_1252(text)
     lines=st.lists(st.lists(st.sampled_from(PIECES), max_size=9).map("".join), min_size=1),
     language=st.sampled_from(["en", "pt", "fr"]),
 )
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 def test_core_gives_the_same_as_the_python_twin(lines: list[str], language: str) -> None:
     once = fixed(*lines, language=language)
     assert once == [fix_mojibake(line, language) for line in lines]

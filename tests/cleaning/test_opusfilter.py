@@ -46,7 +46,7 @@ CASES: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("name", "theirs", "rule_name", "ours"), CASES)
-@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(batch=st.lists(st.tuples(lines(PARTS), lines(PARTS)), max_size=4))
 def test_scores_and_decisions(
     name: str, theirs: dict[str, Any], rule_name: str, ours: dict[str, Any], batch: list[tuple[str, str]]

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_prep.corpora import PairBatch, iter_pairs, row_groups
@@ -77,7 +77,6 @@ def test_a_row_group_of_short_lines_is_read_in_batches_of_few_pairs(
     assert [read.column("source").to_pylist() for read in iter_pairs(path)] == [list("abc"), list("def"), ["g"]]
 
 
-@settings(deadline=None)
 @given(data=st.data(), lengths=st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1, max_size=30))
 def test_bytes_do_not_depend_on_the_batches(
     new_directory: Callable[[], Path], data: st.DataObject, lengths: list[tuple[int, int]]

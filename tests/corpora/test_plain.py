@@ -4,12 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_prep.errors import AlignmentError
 from nmt_prep.lines import chunks as module
-from tests.conftest import examples
 from tests.corpora.builders import read, reader
 from tests.reference import corpora as reference
 
@@ -22,7 +21,6 @@ def test_empty_files(tmp_path: Path) -> None:
     assert read(tmp_path, "plain", b"", b"") == []
 
 
-@settings(max_examples=examples(100), deadline=None)
 @given(
     pairs=st.lists(st.tuples(st.text("ab中\r", max_size=9), st.text("x\x85", max_size=30))), block=st.integers(1, 40)
 )

@@ -91,7 +91,7 @@ def test_invalid_lines_are_dropped_on_both_sides(
     assert [array.to_pylist() for array in opened.lines("source")] == [["中", "last"]] or block == 4
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 @given(
     lengths=st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=12),
     limit=st.integers(1, 20),

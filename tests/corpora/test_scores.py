@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_prep.corpora import PairBatch, Reader
@@ -168,7 +168,6 @@ def test_no_numbers(text: str) -> None:
             column_of(pa.array([text, *others]), "scores.s", str)
 
 
-@settings(deadline=None)
 @given(st.floats(allow_nan=False))
 def test_both_parsers_give_the_same_bits(number: float) -> None:
     text = repr(number)

@@ -108,7 +108,7 @@ def joined(lines: list[bytes], ended: bool, mark: bool) -> bytes:
     return MARK * mark + (text if ended else text[:-1])
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 @given(
     pairs=st.lists(st.tuples(LINE, CLEAN), max_size=14),
     ended=st.tuples(st.booleans(), st.booleans()),
@@ -140,7 +140,7 @@ def test_plain(
             assert_same(whole, sliced)
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 @given(
     kind=st.sampled_from(["tsv", "csv", "jsonl"]),
     rows=st.lists(st.lists(LINE, min_size=2, max_size=3), max_size=12),

@@ -27,7 +27,7 @@ def test_columns_by_name(tmp_path: Path) -> None:
     assert opened.counts["byte_order_marks"] == 1
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 @given(
     rows=st.lists(st.lists(st.text('a中,"\u2028\x85 \n', max_size=5), min_size=2, max_size=4), max_size=10),
     block=st.integers(1, 60),

@@ -4,12 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_prep.errors import CorpusError, InvalidTextError
 from nmt_prep.lines import chunks as module
-from tests.conftest import examples
 from tests.corpora.builders import read, reader
 from tests.reference import corpora as reference
 
@@ -30,7 +29,6 @@ def test_header_only(tmp_path: Path) -> None:
     assert read(tmp_path, "tsv", b"", header=True) == []
 
 
-@settings(max_examples=examples(100), deadline=None)
 @given(
     rows=st.lists(st.lists(st.text("a中\r\x85\u2028 ", max_size=5), min_size=4, max_size=6), max_size=12),
     wanted=st.permutations(range(4)),

@@ -33,20 +33,17 @@ def same(operation: str, *arguments: Any) -> None:
     assert found.numpy().tolist() == np.asarray(getattr(vectors, operation)(*arguments)).tolist()
 
 
-@settings(deadline=None)
 @given(INT64, INT64, st.integers(0, 9))
 def test_random_numbers(key: int, number: int, size: int) -> None:
     same("random", key, number, size)
 
 
-@settings(deadline=None)
 @given(st.lists(INT64, max_size=9) | SMALL)
 def test_sorting(values: list[int]) -> None:
     same("argsort", np.array(values, np.int64))
     same("inverse", np.argsort(np.array(values, np.int64), kind="stable"))
 
 
-@settings(deadline=None)
 @given(SMALL, st.integers(1, 9))
 def test_vectors(values: list[int], limit: int) -> None:
     vector = np.array(values, np.int64)
@@ -73,7 +70,7 @@ LIMITS = st.sets(st.integers(1, 29), max_size=4).map(lambda limits: (*sorted(lim
 
 
 @pytest.mark.parametrize("case", range(7))
-@settings(max_examples=examples(20), deadline=None)
+@settings(max_examples=examples(20))
 @given(
     pairs=PAIRS,
     limits=LIMITS,

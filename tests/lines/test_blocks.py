@@ -52,7 +52,7 @@ def test_lines(tmp_path: Path, content: bytes, expected: list[str]) -> None:
     assert read(path) == expected
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(
     text=st.text(st.sampled_from("ab\n\r\x85\u2028é中𠮷\0"), max_size=60),
     block=st.integers(1, 12),

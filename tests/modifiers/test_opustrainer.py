@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nmt_prep.modifiers import read_modifiers
@@ -114,14 +114,12 @@ def normal(line: Any) -> tuple[str, str, Any]:
     return line[0], line[1], links
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.sampled_from(["UpperCase", "TitleCase", "RemoveEndPunct"]), PROBABILITIES, PAIRS, KEYS)
 def test_surface(name: str, probability: float, line: Any, key: int) -> None:
     ours, theirs = both(name, probability, [line], key, Random(keys_of(1, key)[0]))
     assert ours == theirs
 
 
-@settings(deadline=None, max_examples=150)
 @given(PAIRS, KEYS, st.sets(st.sampled_from(sorted(typos.TypoModifier.modifiers)), min_size=1))
 def test_typos(line: Any, key: int, kinds: set[str]) -> None:
     # Double spaces, which other kinds make, confuse skipped_space of the package, so it comes first.
@@ -133,7 +131,6 @@ def test_typos(line: Any, key: int, kinds: set[str]) -> None:
     assert ours == theirs
 
 
-@settings(deadline=None, max_examples=150)
 @given(PAIRS, KEYS)
 def test_noise(line: Any, key: int) -> None:
     ours, theirs = both("Noise", 1.0, [line], key, Random(keys_of(1, key)[0]))
@@ -142,7 +139,6 @@ def test_noise(line: Any, key: int) -> None:
         assert ours == theirs
 
 
-@settings(deadline=None, max_examples=150)
 @given(
     st.one_of(st.lists(linked(), min_size=1, max_size=12), st.lists(st.tuples(TEXTS, TEXTS, st.none()), min_size=1)),
     KEYS,
@@ -152,14 +148,12 @@ def test_merge(lines: Any, key: int) -> None:
     assert ours == theirs
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.tuples(TEXTS, TEXTS, st.none()), KEYS)
 def test_prefix(line: Any, key: int) -> None:
     ours, theirs = both("Prefix", 1.0, [line], key, Random(keys_of(1, key)[0]))
     assert ours == theirs
 
 
-@settings(deadline=None, max_examples=150)
 @given(linked(ascending=True), KEYS, st.sampled_from([(1, 0, 0), (0, 1, 0), (0, 0, 1), (0.3, 0.3, 0.4)]))
 def test_tags(line: Any, key: int, shares: tuple[float, float, float]) -> None:
     assume(not shares[1] or "-" not in line[2].partition(" ")[2])  # replace of the package moves targets wrongly

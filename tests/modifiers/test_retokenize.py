@@ -14,6 +14,7 @@ from nmt_prep.columns import TextColumn
 from nmt_prep.errors import ConfigError
 from nmt_prep.modifiers import read_modifiers
 from nmt_prep.subwords import SentencePieceTokenizer
+from tests.conftest import examples
 from tests.modifiers.conftest import block_of, lines_of
 
 WORDS = st.text("abcdeé", min_size=1, max_size=5)
@@ -56,7 +57,7 @@ def test_nothing_follows_pieces(model: Path) -> None:
         read_modifiers(entries, "m", Path())
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=examples(50))
 @given(data=st.data())
 def test_links_of_pieces_are_those_of_opustrainer(model: Path, data: st.DataObject) -> None:
     retokenize = pytest.importorskip("opustrainer.modifiers.retokenize")

@@ -349,7 +349,7 @@ def test_files_are_read(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=examples(60), deadline=None, database=None)
+@settings(max_examples=examples(60), database=None)
 @given(seed=st.integers(0, 2**32))
 def test_changed_files_are_read_or_refused(new_directory: Callable[[], Path], name: str, seed: int) -> None:
     check(name, seed, new_directory() / "file")

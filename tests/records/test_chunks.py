@@ -47,14 +47,14 @@ def in_order(pairs: Pairs) -> tuple[Pairs, list[int]]:
     return [pairs[row] for row in rows], [int(row >= len(pairs) // 2) for row in rows]
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 @given(LENGTHS, st.integers(1, 40))
 def test_packing_equals_the_reference(lengths: list[tuple[int, int]], length: int) -> None:
     source, target = (np.array([pair[side] for pair in lengths], np.int32) for side in (0, 1))
     assert pack_best_fit(source, target, length).tolist() == reference.pack_best_fit(lengths, length)
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=80), st.integers(20, 60))
 def test_packing_in_rounds_equals_the_reference(lengths: list[tuple[int, int]], length: int) -> None:
     source, target = (np.array([pair[side] for pair in lengths], np.int32) for side in (0, 1))
@@ -103,7 +103,6 @@ def test_the_bytes_never_change() -> None:
     )
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_damaged_chunks_are_refused_or_read(data: st.DataObject) -> None:
     content = bytearray(reference.chunk([([5, 1], [7, 8, 1]), ([], [9])], [0, 1], [1, 1]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_prep.records.plan import GlobalShuffle, ShardPlan, shard_name
@@ -53,7 +53,6 @@ def test_parts_agree_with_the_whole() -> None:
     assert np.array_equal(np.concatenate(parts), shuffle.positions(0, 1_000))
 
 
-@settings(deadline=None)
 @given(st.integers(1, 2**40), st.integers(), st.text(max_size=8), st.data())
 def test_equals_the_reference(rows: int, seed: int, split: str, data: st.DataObject) -> None:
     row = data.draw(st.integers(0, rows - 1))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_prep.errors import RecordsError
@@ -146,7 +146,6 @@ def test_a_cut_within_a_record_names_its_byte(tmp_path: Path, written: Written) 
             read_shard(path)
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_damaged_bytes_read_like_the_reference(new_directory: Callable[[], Path], data: st.DataObject) -> None:
     content = bytearray(b"".join(frame(serialize_example(a, b)) for a, b in make_pairs(4)))
@@ -156,7 +155,6 @@ def test_damaged_bytes_read_like_the_reference(new_directory: Callable[[], Path]
     compare(new_directory() / "shard", bytes(content))
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_damaged_examples_in_valid_frames_read_like_the_reference(
     new_directory: Callable[[], Path], data: st.DataObject

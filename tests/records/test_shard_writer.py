@@ -53,7 +53,7 @@ def test_the_bytes_never_change(tmp_path: Path) -> None:
 IDS = st.lists(st.one_of(st.integers(0, 300), st.integers(-(2**31), 2**31 - 1)), max_size=20)
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(40))
 @given(
     st.lists(st.tuples(IDS, IDS), max_size=30),
     st.integers(1, 5),

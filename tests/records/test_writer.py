@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 from _nmt_prep_core import Bucket, SpillBuffer, crc32c
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nmt_prep.columns import Ragged
@@ -37,7 +37,6 @@ def test_crc32c_check_values(portable: bool) -> None:
     assert crc32c(b"", portable) == 0
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=100))
 def test_crc32c_equals_the_reference(data: bytes) -> None:
     assert crc32c(data) == crc32c(data, True) == reference.crc32c(data)
@@ -84,7 +83,6 @@ def test_frames_are_as_ids_of_the_rows(before: tuple[int, ...], after: tuple[int
     assert (tmp_path / "inside").read_bytes() == (tmp_path / "whole").read_bytes()
 
 
-@settings(deadline=None)
 @given(st.integers(1, 2**40), st.integers(1, 2**10), st.integers(1, 2**10), st.integers(0, 2**20))
 @example(49, 5, 1, 1)  # an estimated quotient is too small at the first position of the shard
 @example(2**40, 2**16, 1, 40_000)  # and too large before it
@@ -158,7 +156,6 @@ def test_records_with_other_lengths_are_refused(payload: Any, length: int) -> No
                 Bucket(data, 0, 1, payload)
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_no_damage_to_a_spill_file_crashes(new_directory: Callable[[], Path], data: st.DataObject) -> None:
     directory = new_directory()

@@ -50,7 +50,7 @@ def test_literal_lines(tmp_path: Path, content: bytes, stride: int, budget: int,
     assert taken([tmp_path / "a"], stride, budget) == expected
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(
     texts=st.lists(
         st.text(st.sampled_from("ab \n\n\n\r中é\ufeff\u2028\u3000\x1f"), max_size=80), min_size=1, max_size=2

@@ -40,7 +40,7 @@ def test_columns() -> None:
     assert as_dict(PretokenCounts().columns()) == as_dict(TokenCounts().columns()) == {}
 
 
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=examples(25))
 @given(
     lines=st.lists(st.text("ab ,中🙂2", max_size=12), max_size=12), cut=st.integers(0, 12), threads=st.integers(1, 3)
 )

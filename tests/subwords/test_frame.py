@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sentencepiece
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer as PeerTokenizer
 
@@ -37,7 +37,6 @@ def tokenizer(kind: str) -> Tokenizer:
 DIALECTS = ("t2t", "byte_bpe", "sentencepiece", "control")
 
 
-@settings(deadline=None)
 @given(rows_of_ids, st.lists(ids, max_size=3), st.lists(ids, max_size=3))
 def test_framed_rows_equal_those_of_the_reference(rows: list[list[int]], before: list[int], after: list[int]) -> None:
     frame = Frame(tuple(before), tuple(after))

@@ -106,7 +106,7 @@ def loaded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return library().load_model(str(path)), FastTextIdentifier(path)
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(40))
 @given(lines=random_lines)
 def test_lines_of_any_bytes_are_judged_as_by_fasttext(
     lines: list[bytes], loaded: tuple[Any, FastTextIdentifier]
@@ -201,7 +201,7 @@ def test_a_file_that_is_cut_short(kind: str, tmp_path: Path) -> None:
         assert failure(data[:size], tmp_path) == "the language model PATH is cut short"
 
 
-@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_damaged_file_is_an_error_or_a_model(data: st.DataObject, tmp_path: Path) -> None:
     damaged = bytearray(content(model(data.draw(st.sampled_from(LOSSES)), data.draw(st.sampled_from(sorted(KINDS))))))

@@ -67,7 +67,6 @@ def test_values_are_those_of_the_twin(batch: list[tuple[str, str]], small: int) 
     assert values(rule_of("numbers", {"small": small}), *batch) == expected
 
 
-@settings(max_examples=examples(100))
 @given(
     st.sets(st.sampled_from([*PARTS, "1000", "50000"]), min_size=2, max_size=6).flatmap(
         lambda parts: st.tuples(*[st.lists(st.sampled_from(sorted(parts)), min_size=20, max_size=200).map("".join)] * 2)

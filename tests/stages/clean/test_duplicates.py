@@ -223,7 +223,7 @@ ROWS = st.lists(st.tuples(TEXTS, TEXTS, st.sampled_from(["", "0", "-0.0", "0.5",
 LIMITS = st.none() | st.integers(1, 3)
 
 
-@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(ROWS, min_size=1, max_size=3),
     st.sampled_from(["off", "exact", "normalized"]),

@@ -167,7 +167,7 @@ ROWS = st.lists(st.tuples(TEXTS, TEXTS, st.sampled_from(["", "0", "0.5", "2"])),
 )
 
 
-@settings(max_examples=examples(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(12), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(ROWS, min_size=1, max_size=3),
     st.sampled_from([0.5, 0.6, 0.75, 1.0]),

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.reference import byte_bpe as reference
 from tests.subwords.byte_bpe.samples import LINES, TEXTS, small_tokenizer
 
 
-@settings(deadline=None)
 @given(TEXTS, st.sampled_from([0.1, 0.5, 0.9]), st.integers(0, 2**64 - 1))
 def test_dropout_equals_its_twin(text: str, dropout: float, seed: int) -> None:
     tokenizer = small_tokenizer()

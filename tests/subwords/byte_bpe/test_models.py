@@ -74,7 +74,7 @@ def loaded(name: str) -> tuple[ByteBPETokenizer, ByteBPETokenizer, Tokenizer, To
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(deadline=None, max_examples=examples(50))
+@settings(max_examples=examples(50))
 @given(text=TEXTS)
 def test_ids(name: str, text: str) -> None:
     ours, again, theirs, saved = loaded(name)

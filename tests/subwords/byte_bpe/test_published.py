@@ -84,7 +84,7 @@ def test_part_of_the_corpora(shared: Path, published: Path) -> None:
 CHARACTERS = st.characters(exclude_categories=["Cs", "Cn", "Co"])
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.one_of(CHARACTERS, st.sampled_from("' \t\nstrevmld\u3000\u00a0的，é9")), max_size=60))
 def test_random_text(published: Path, text: str) -> None:
     tokenizer, encoding, peer = peers(published)

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 import tiktoken
-from hypothesis import given, settings
+from hypothesis import given
 from tiktoken.load import load_tiktoken_bpe
 from tiktoken_ext import openai_public  # type: ignore[import-untyped]
 
@@ -67,7 +67,6 @@ PATTERNS = [
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-@settings(deadline=None)
 @given(text=TEXTS)
 def test_ids(pattern: str, text: str) -> None:
     peer, ours = loaded(pattern)

@@ -92,20 +92,17 @@ def test_literals_of_a_sequence() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(RANKS_PATTERNS))
-@settings(deadline=None)
 @given(line=LINES)
 def test_matches_of_published_patterns(name: str, line: str) -> None:
     assert parts(splitter(RANKS_PATTERNS[name]), line) == reference.pretokens(line, RANKS_PATTERNS[name])
 
 
 @pytest.mark.parametrize("name", sorted(RANKS_PATTERNS))
-@settings(deadline=None)
 @given(line=st.text(st.sampled_from("abSL' \t\n\r./0"), max_size=80))
 def test_matches_of_published_patterns_in_ascii(name: str, line: str) -> None:
     assert parts(splitter(RANKS_PATTERNS[name]), line) == reference.pretokens(line, RANKS_PATTERNS[name])
 
 
-@settings(deadline=None)
 @given(line=st.one_of(LINES, st.text(st.sampled_from("abSL' 12\n"), max_size=80)))
 def test_pattern_with_too_many_states_for_steps_of_two_characters(line: str) -> None:
     pattern = O200K.replace("{1,3}", "{1,60}")
@@ -246,7 +243,7 @@ TEXTS = [
 ]
 
 
-@settings(deadline=None, max_examples=examples(80))
+@settings(max_examples=examples(80))
 @given(EXPRESSIONS)
 def test_random_expressions_in_tokenizers(pattern: str) -> None:
     how = splitter(pattern, tiktoken=False)
@@ -263,7 +260,7 @@ def short_texts() -> dict[bytes, int]:
     return {token: i for i, token in enumerate([*(bytes([byte]) for byte in range(256)), *map(str.encode, texts)])}
 
 
-@settings(deadline=None, max_examples=examples(20))
+@settings(max_examples=examples(20))
 @given(EXPRESSIONS)
 def test_random_expressions_in_tiktoken(pattern: str) -> None:
     how = splitter(pattern)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_prep.columns import Ragged
@@ -84,7 +84,6 @@ def test_small_vocabulary() -> None:
         tokenizer.special_id("<none>")
 
 
-@settings(deadline=None)
 @given(TEXTS)
 def test_encode_equals_its_twin(text: str) -> None:
     tokenizer = small_tokenizer()
@@ -95,7 +94,6 @@ def test_encode_equals_its_twin(text: str) -> None:
     assert tokenizer.decode_bytes(ids) == text.encode()
 
 
-@settings(deadline=None)
 @given(st.lists(TEXTS, max_size=8), st.integers(1, 3))
 def test_encode_batch_equals_encode(lines: list[str], threads: int) -> None:
     tokenizer = small_tokenizer()
@@ -206,7 +204,6 @@ def test_fingerprint_covers_all_that_decides_ids() -> None:
 SHARING = "中丮丯亭且乮éê®ab 𠮷𠮸"
 
 
-@settings(deadline=None)
 @given(st.integers(0, 2**32), st.lists(st.text(st.sampled_from(SHARING), max_size=14), min_size=1, max_size=5))
 def test_merges_in_any_order_across_characters(seed: int, lines: list[str]) -> None:
     draw = random.Random(seed)
@@ -267,7 +264,6 @@ def joined(draw: random.Random, characters: str, count: int) -> tuple[list[bytes
     return tokens, merges
 
 
-@settings(deadline=None)
 @given(st.integers(0, 2**32), st.lists(st.text(st.sampled_from(TOKENS * 4 + BETWEEN), max_size=20), max_size=4))
 def test_tokens_of_many_characters(seed: int, lines: list[str]) -> None:
     draw = random.Random(seed)

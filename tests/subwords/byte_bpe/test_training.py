@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
@@ -46,7 +46,6 @@ def test_merges_of_a_worked_example() -> None:
     assert tokenizer.pieces[258:] == ("ug", "hug", "un", "Ġp", "bun")
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.text(st.sampled_from("aab bc的是"), max_size=30), min_size=1, max_size=12),
     st.integers(259, 400),

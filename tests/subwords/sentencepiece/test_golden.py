@@ -116,7 +116,7 @@ def test_trained_models_on_whole_corpora(shared: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60))
 @given(lines=st.lists(text, min_size=1, max_size=8))
 def test_published_models_on_any_text(shared: Path, name: str, lines: list[str]) -> None:
     check((shared / f"golden/published/{name}.sentencepiece.model").read_bytes(), lines)
@@ -128,7 +128,7 @@ def test_trained_models(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=examples(25))
 @given(lines=st.lists(st.one_of(text, ascii_text), min_size=1, max_size=8))
 def test_trained_models_on_any_text(name: str, lines: list[str]) -> None:
     check(model_of(name), lines)

@@ -73,7 +73,7 @@ def bpe_models(draw: st.DrawFn) -> dict[str, Any]:
     return bpe(pieces, draw(st.permutations(merges)), byte_fallback=draw(st.booleans()), fuse_unk=draw(st.booleans()))
 
 
-@settings(max_examples=examples(120), deadline=None)
+@settings(max_examples=examples(120))
 @given(st.one_of(unigram_models(), bpe_models()), st.sampled_from(STEPS), TEXTS)
 def test_native_core_and_library_agree(
     model: dict[str, Any], steps: tuple[dict[str, Any] | None, dict[str, Any] | None], lines: list[str]
@@ -85,7 +85,7 @@ def test_native_core_and_library_agree(
     assert tokenizer.encode_batch(lines, threads=2).to_lists() == rows.to_lists()  # now from the cache
 
 
-@settings(max_examples=examples(50), deadline=None)
+@settings(max_examples=examples(50))
 @given(bpe_models(), st.sampled_from([steps for steps in STEPS if steps[0] != STRIP]), TEXTS, st.data())
 def test_added_tokens_divide_lines_as_in_the_library(
     model: dict[str, Any],
@@ -114,7 +114,7 @@ def assigned(text: str) -> str:
     return "".join(c for c in text if unicodedata.category(c) not in ("Cn", "Cs", "Co") and c != "<")
 
 
-@settings(max_examples=examples(80), deadline=None)
+@settings(max_examples=examples(80))
 @given(st.lists(st.text(st.one_of(st.sampled_from("aéx①ﬁ" + MARKS), st.characters()), max_size=12), max_size=8))
 def test_graphemes_are_replaced_as_in_the_library(lines: list[str]) -> None:
     lines = [assigned(line) for line in lines]
@@ -124,7 +124,7 @@ def test_graphemes_are_replaced_as_in_the_library(lines: list[str]) -> None:
     assert SentencePieceTokenizer(data(parts)).encode_batch(lines).to_lists() == library_ids(parts, lines)
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(40))
 @given(st.one_of(unigram_models(), bpe_models()), st.sampled_from(["always", "never"]), TEXTS)
 def test_texts_are_decoded_as_in_the_library(model: dict[str, Any], scheme: str, lines: list[str]) -> None:
     if model["byte_fallback"]:

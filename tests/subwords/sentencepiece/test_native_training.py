@@ -141,14 +141,14 @@ library_options = st.fixed_dictionaries(
 
 
 @given(texts, library_options)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_same_as_the_library_for_random_text(lines: list[str], options: dict[str, Any]) -> None:
     same(lines, **options)
 
 
 @pytest.mark.slow
 @given(st.lists(st.text(characters, max_size=40), max_size=30), library_options)
-@settings(max_examples=3000, deadline=None)
+@settings(max_examples=3000)
 def test_same_as_the_library_for_much_random_text(lines: list[str], options: dict[str, Any]) -> None:
     same(lines, **options)
 
@@ -168,14 +168,14 @@ unigram_options = st.fixed_dictionaries(
 
 
 @given(st.lists(st.text(unigram_characters, max_size=25), max_size=8), unigram_options)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_same_unigram_model_as_the_library_for_random_text(lines: list[str], options: dict[str, Any]) -> None:
     same(lines, hard_vocab_limit=False, **UNIGRAM, **options)
 
 
 @pytest.mark.slow
 @given(st.lists(st.text(unigram_characters, max_size=80), max_size=30), unigram_options)
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=2000)
 def test_same_unigram_model_as_the_library_for_much_random_text(lines: list[str], options: dict[str, Any]) -> None:
     same(lines, hard_vocab_limit=False, **UNIGRAM, **options)
 

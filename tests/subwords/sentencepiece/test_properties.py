@@ -46,7 +46,7 @@ def models(draw: st.DrawFn, types: tuple[int, ...]) -> bytes:
     )
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(models((NORMAL, USER_DEFINED, UNUSED, CONTROL)), st.lists(st.one_of(texts, ties), max_size=6))
 @example(model_file([UNK, ("a", -1.0, NORMAL), ("aa", -2.0, NORMAL)], dummy_prefix=False), ["aaaaa", "aaa"])
 @example(model_file([UNK, ("a", -1.0, UNUSED)], BPE), [""])
@@ -70,7 +70,7 @@ def models_of_runs(draw: st.DrawFn) -> bytes:
     return model_file([UNK, ("い", draw(scores), NORMAL), ("1", -3.0, NORMAL), *pieces], UNIGRAM)
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(models_of_runs(), st.lists(st.text(st.sampled_from("あいあい1 う"), max_size=60), max_size=8))
 def test_runs_are_encoded_as_in_the_library(file: bytes, lines: list[str]) -> None:
     tokenizer = SentencePieceTokenizer(file)
@@ -119,7 +119,7 @@ NORMALIZED_RUNS = "あい，１ｱ\u3000 ▁か\u3099が㌔ﷺ\u200b𠮷한中�
 NORMALIZED_LETTERS = "Aa  \u0308ÄäßŒИи\u0306йЁאؤو\u0654ไทยΣς\u00a0½"
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 @given(
     st.sampled_from([(NORMALIZED_RUNS, "あい中"), (NORMALIZED_LETTERS, "Aaи\u0306")]).flatmap(
         lambda characters: st.tuples(
@@ -192,7 +192,7 @@ def test_rounding_depends_on_the_line_alone() -> None:
         assert tokenizer.encode_batch(tail, threads=2).to_lists()[900:] == library(file).encode(ties, out_type=int)
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 @given(
     models((NORMAL, USER_DEFINED, CONTROL)),
     st.lists(st.one_of(texts, ties), max_size=4),
@@ -210,7 +210,7 @@ def test_samples_equal_those_of_the_twin(file: bytes, lines: list[str], strength
     assert rows == [twin.sample(line, seed, number, **options) for number, line in enumerate(repeated)]
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(40))
 @given(
     models_of_runs(), st.text(st.sampled_from("あい1"), min_size=60, max_size=400), st.sampled_from([0.2, 5.0, 200.0])
 )
@@ -219,7 +219,6 @@ def test_samples_of_long_runs_equal_those_of_the_twin(file: bytes, line: str, al
     assert SentencePieceTokenizer(file).encode(line, alpha=alpha, seed=1) == twin.sample(line, 1, 0, alpha=alpha)
 
 
-@settings(max_examples=examples(100), deadline=None)
 @given(models((NORMAL, USER_DEFINED, UNUSED, CONTROL)), st.data())
 def test_any_ids_decode_as_in_the_library(file: bytes, data: st.DataObject) -> None:
     tokenizer = SentencePieceTokenizer(file)
@@ -231,7 +230,7 @@ RULES = [0x18000, 0x961, 0x19462, 0x80000001, 0x563, 0x80000003, 0x5A9, 0x800000
 """The first units of a table: a becomes b, bc becomes de, é becomes e and U+0301, U+1F600 nothing."""
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(st.dictionaries(st.integers(0, 20), st.tuples(st.integers(0, 31), st.booleans()), max_size=2))
 @example({5: (0, False)})  # a space is copied, and read again because a rule may begin there
 def test_tables_that_the_library_refuses_are_refused(flips: dict[int, tuple[int, bool]]) -> None:

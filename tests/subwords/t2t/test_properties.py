@@ -40,7 +40,7 @@ reserved_tokens = st.lists(
 )
 @example(lines=["aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"], size=40, max_subtoken_length=None, reserved=[], threads=1)
 @example(lines=["ab"] * 3 + ["xab"] * 2, size=60, max_subtoken_length=2, reserved=["ab", "b"], threads=1)
-@settings(deadline=None, max_examples=examples(300))
+@settings(max_examples=examples(300))
 def test_training(
     lines: list[str], size: int, max_subtoken_length: int | None, reserved: list[str], threads: int
 ) -> None:
@@ -57,7 +57,7 @@ def test_training(
     excess=st.integers(0, 4),
 )
 @example(counts={"abab": 9, "ab": 8, "bab": 20}, min_count=8, max_subtoken_length=None, excess=4)  # all are 8 or more
-@settings(deadline=None, max_examples=examples(200))
+@settings(max_examples=examples(200))
 def test_training_with_large_counts(
     counts: dict[str, int], min_count: int, max_subtoken_length: int | None, excess: int
 ) -> None:
@@ -73,7 +73,7 @@ def test_training_with_large_counts(
     min_counts=st.lists(st.integers(1, 60), min_size=1, max_size=4),
     max_depth=st.just(-1) | st.integers(0, 5),
 )
-@settings(deadline=None, max_examples=examples(200))
+@settings(max_examples=examples(200))
 def test_upper_bound_of_pieces(counts: dict[str, int], min_counts: list[int], max_depth: int) -> None:
     trainer = T2TTrainer(token_counts(counts).native, ["<pad>", "<EOS>"], max_depth)
     for min_count in min_counts:
@@ -92,7 +92,7 @@ def test_a_tree_of_many_nodes_serves_several_minimum_counts() -> None:
 
 
 @given(lines=st.lists(any_text | st.text("ab _中。\n", max_size=20), max_size=6), threads=st.integers(1, 3))
-@settings(deadline=None, max_examples=examples(200))
+@settings(max_examples=examples(200))
 def test_counting(lines: list[str], threads: int) -> None:
     counts = TokenCounts()
     counts.add(lines[:2], threads)
@@ -117,7 +117,7 @@ vocabularies = st.lists(st.text("ab_\\u;0123456789中。é😀 '\n", max_size=6)
 
 
 @given(pieces=vocabularies, lines=st.lists(any_text | st.text("ab_\\;1中。 é😀\n", max_size=30), max_size=6))
-@settings(deadline=None, max_examples=examples(400))
+@settings(max_examples=examples(400))
 def test_encoding(pieces: list[str], lines: list[str]) -> None:
     assume(any(pieces))
     twin = reference.Vocabulary(pieces)
@@ -147,7 +147,7 @@ def test_ids_that_need_more_than_16_bits() -> None:
     lines=st.lists(st.text("ab_ 中\U0010fffe", max_size=80), min_size=1, max_size=6),
     threads=st.integers(1, 3),
 )
-@settings(deadline=None, max_examples=examples(200))
+@settings(max_examples=examples(200))
 def test_round_trip(pieces: list[str], long_pieces: list[str], lines: list[str], threads: int) -> None:
     pieces += long_pieces
     lines += [piece[cut:] + "ab" + piece for piece in long_pieces for cut in (0, 1)]
@@ -159,7 +159,7 @@ def test_round_trip(pieces: list[str], long_pieces: list[str], lines: list[str],
 
 
 @given(pieces=vocabularies, rows=st.lists(st.lists(st.integers(-2, 32), max_size=12), max_size=6))
-@settings(deadline=None, max_examples=examples(300))
+@settings(max_examples=examples(300))
 def test_decoding(pieces: list[str], rows: list[list[int]]) -> None:
     assume(any(pieces))
     twin = reference.Vocabulary(pieces)
@@ -170,7 +170,7 @@ def test_decoding(pieces: list[str], rows: list[list[int]]) -> None:
 
 
 @given(content=st.lists(st.text("ab'\" \u3000\x0b\x1c\u2028\r\n", max_size=8), max_size=10))
-@settings(deadline=None, max_examples=examples(200))
+@settings(max_examples=examples(200))
 def test_loading(new_directory: Callable[[], Path], content: list[str]) -> None:
     data = "\n".join(["'<pad>_'", '"<EOS>_"', *content]).encode()
     path = new_directory() / "v.subwords"
@@ -179,7 +179,6 @@ def test_loading(new_directory: Callable[[], Path], content: list[str]) -> None:
 
 
 @given(lines=lines_of_one_alphabet)
-@settings(deadline=None, max_examples=examples(100))
 def test_saving(new_directory: Callable[[], Path], lines: list[str]) -> None:
     assume(any(lines))
     tokenizer = T2TTokenizer.train(lines, 50)

@@ -111,7 +111,7 @@ class Machines:
         workers: parallel tasks on all machines together.
         cores: number of cores of each machine.
         memory: ``engine.memory`` in bytes: for all workers together with Dask, else for each machine.
-        dask: True if the workers are those of Dask, each a separate process.
+        dask: True for workers of Dask, each of which is a process.
     """
 
     workers: int

@@ -225,7 +225,7 @@ def _pipeline(
     """Returns the pipeline of a config.
 
     Raises:
-        ArgumentError: one of the names in ``named`` is not that of a stage of this config.
+        ArgumentError: ``named`` contains a name that no stage of this config has.
     """
     lock = lock_of(config, renew=renew) if lock_file is None else LockFile(Path(lock_file), renew=renew)
     return Pipeline(_stages(config, named), config, progress, lock)
@@ -261,7 +261,7 @@ def _stages(config: Config, named: Iterable[str]) -> list[AnyStage]:
     """Returns the stages that the config needs, after checking the given names.
 
     Raises:
-        ArgumentError: a name is not that of a stage of this config.
+        ArgumentError: a name is not the name of a stage of this config.
     """
     stages = [stage for stage in all_stages.STAGES if stage.applies(config)]
     known = [stage.name for stage in stages]

@@ -217,7 +217,7 @@ def check_places(workspace: Workspace, stages: Sequence[AnyStage]) -> None:
 
 
 def _foreign(workspace: Workspace, stage: AnyStage) -> Iterator[Path]:
-    """Yields the directories of a stage that have content that would be lost and is in no manifest or note."""
+    """Yields the directories of a stage with content that no manifest or note lists, and that would be lost."""
     for directory in stage.directories():
         path = workspace.root / directory
         if not os.path.lexists(path) or _holds_no_file(path):

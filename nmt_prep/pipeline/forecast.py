@@ -33,7 +33,7 @@ _THIN, _COUNTING = 16, 20
 """A sample of less than 1/16 of the text is taken by counting the lines in between, 20 times as fast as reading."""
 
 _SHORT = 0.02
-"""Share of a round that does not read all pairs, of one that does, before any was measured."""
+"""Assumed time of a round that does not read all pairs, as a share of the time of a round that does."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,8 @@ def forecast_of_progress(
 ) -> dict[str, object]:
     """Returns the fields of the event ``stage_started`` that tell the progress of a stage.
 
-    They are its rounds, their work in words, their shares of its time, and the seconds of the stages after it.
+    These fields are the rounds of the stage, with their work in words and their shares of its time, and the seconds of
+    the stages after it.
 
     Args:
         stages: the stage, and the stages after it.

@@ -154,7 +154,7 @@ def _setting_changes(key: str, before: Mapping[str, object], now: Mapping[str, o
 
 
 def _value_changes(key: str, before: object, now: object) -> Iterator[str]:
-    """Describes a changed value: of mappings the keys that differ, of lists the items that came or went."""
+    """Describes a changed value: for mappings the keys that differ, for lists the items that came or went."""
     if isinstance(before, dict) and isinstance(now, dict):
         for name in sorted(before.keys() | now.keys()):
             if before.get(name) != now.get(name):

@@ -1,6 +1,6 @@
 """What stages and rounds took: notes on this machine, which ``nmt-prep plan --estimate`` scales, and notes of a run.
 
-Notes on this machine are in the cache directory. Runs that ended early count too, as far as they came. Only runs on
+Notes on this machine are in the cache directory. Runs that ended early count up to where they stopped. Only runs on
 threads of this machine are measured, over enough text to be scaled.
 
 Notes of a run are in ``report/run.json``. They differ from run to run, so they are in no manifest, and no stage depends
@@ -145,7 +145,7 @@ def machine_name() -> str:
 class RunNotes(Listener):
     """Measures the stages of a run by its events, and writes the notes on this machine and those of the run.
 
-    The time between the last task of a round and that of the round before it is the time of the round.
+    The time of a round is the time between its last task and the last task of the round before it.
     """
 
     def __init__(self, config: Config, directories: Mapping[str, str], engine: Engine, version: str) -> None:
@@ -179,7 +179,7 @@ class RunNotes(Listener):
                 self._note(fields)
 
     def close(self) -> None:
-        """Saves what is known of a stage that did not end, and copies the notes of the run beside the report."""
+        """Saves the notes of a stage that did not end, and copies the notes of the run beside the report."""
         self._save(None)
         public = self._workspace.root / self._directories["report"] / RUN_FILE
         with suppress(NmtPrepError, OSError):

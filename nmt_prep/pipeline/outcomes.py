@@ -32,7 +32,7 @@ class Outcome:
         counts: its counts.
         warnings: its warnings, also if they are of an earlier run that made its output.
         processor_seconds: processor time of all processes.
-        rounds: what each of its rounds took.
+        rounds: the times of its rounds.
     """
 
     stage: str

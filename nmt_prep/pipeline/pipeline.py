@@ -295,7 +295,7 @@ class Pipeline:
     def _run(
         self, stage: AnyStage, above: dict[str, Manifest], engine: Engine, forced: bool
     ) -> tuple[Manifest, list[RoundTime]]:
-        """Runs a stage; returns its manifest, and what its rounds took."""
+        """Runs a stage; returns its manifest, and the times of its rounds."""
         making = self._making(stage, above)
         making.draft.discard_others()
         self._begin(making)

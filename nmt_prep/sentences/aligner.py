@@ -99,7 +99,7 @@ class Level:
 
     @property
     def distance(self) -> float:
-        """The mean score of the beads minus that with other targets."""
+        """The mean score of the beads minus their mean score with other targets."""
         return self.score / max(self.beads, 1) - self.shuffled / max(self.others, 1)
 
     @property
@@ -147,7 +147,7 @@ class Lexicon:
     """What is known of the words of documents.
 
     Attributes:
-        model: a model that has counted the words of the documents; it is finished, or has only done that.
+        model: a model that has counted the words of the documents; it is finished, or has only counted.
         prior: the model that it began with; None for none.
     """
 

@@ -105,7 +105,7 @@ def agreement(beads: Sequence[Listed], gold: Sequence[Listed]) -> Agreement:
 
 
 def _shares(beads: Sequence[Listed], others: Sequence[Listed]) -> tuple[float, float]:
-    """Returns the shares of beads that are among others, and that overlap one of them on both sides."""
+    """Returns the share of beads that are among others, and the share that overlaps one of them on both sides."""
     known = set(others)
     of_source: dict[int, set[int]] = {}
     for number, (source, _) in enumerate(others):

@@ -62,7 +62,7 @@ class Sentences:
 
     @classmethod
     def without_words(cls, lengths: Lengths) -> Sentences:
-        """Returns sentences that only their lengths are known of."""
+        """Returns sentences of which only the lengths are known."""
         return cls(np.zeros(0, np.int32), np.zeros(len(lengths) + 1, np.int64), lengths)
 
     def merged(self, size: int) -> Sentences:
@@ -122,10 +122,10 @@ DELETION = -7.0
 _MOST_DELETION = -4.0
 _DELETION_BELOW_SHARE = -0.5
 _PRIOR_BEADS = 1000
-"""Beads that count beside those of a path, one of them before a sentence without counterpart."""
+"""Beads that are added to the beads of a path; one of them is before a sentence without counterpart."""
 
 _PRIOR_PAIRED = 100
-"""Beads of the kinds that are expected, which count beside those of a path."""
+"""Beads of the expected kinds that are added to the beads of a path."""
 
 _LEAST_SEVERAL, _MOST_SEVERAL = -3.0, 1.0
 
@@ -142,16 +142,16 @@ _MIXED = 0.2
 """Part of a word's share in the text that its probability has at least."""
 
 _WINDOW = 50
-"""Sentences before and after one in which its words are expected, too: they tell less than words of the bead alone."""
+"""Number of sentences before and after a sentence that also expect its words; they tell less than words of the bead."""
 
 _BACKGROUND = 3000.0
-"""Words of all documents that count beside those of the window, for the share that a word is expected to have."""
+"""Number of words of all documents that are added to the window's words to estimate the share of a word."""
 
 _WORD_WEIGHT = 0.25
 """Weight of the log probabilities of words: words of a sentence are not independent of each other."""
 
 _FREE = -5.0
-"""Least value of the words of a bead: that of a free translation, whose words tell nothing."""
+"""Least value of the words of a bead: the value for a free translation, whose words tell nothing."""
 
 WIDTH = 40
 """Sentences on each side of the path before that a path may pass. It exceeds most gaps."""
@@ -244,7 +244,7 @@ class BeadTotals:
         return cls(*(sum(getattr(one, name) for one in every) for name in ("gaps", "paired", "single")))
 
     def priors(self) -> Priors:
-        """Returns what these beads make expect of the next path."""
+        """Returns the expectations for the next path that these beads give."""
         share = (self.gaps + 1) / (self.paired + _PRIOR_BEADS)
         deletion = min(max(round(math.log(share), 6) + _DELETION_BELOW_SHARE, DELETION), _MOST_DELETION)
         single, *others = np.exp(_priors(KINDS)).tolist()

@@ -136,7 +136,7 @@ def downloaded_file(outputs: Outputs, file: Needed) -> tuple[Path, Downloaded]:
 
 
 def downloaded_files(outputs: Outputs, file: Needed) -> list[tuple[Path, Downloaded]]:
-    """Returns the path and the entry of a needed file; of a repository, those of all chosen files in their order."""
+    """Returns the path and the entry of a needed file; for a repository, of all chosen files in their order."""
     files = outputs.read(Download).files
     keys = [file.key]
     if file.is_repository:

@@ -283,7 +283,7 @@ def _linked(config: Config) -> bool:
 
 
 def _columns(config: Config, split: str, parts: Sequence[PairFile]) -> Columns:
-    """Returns the columns of records of text: links, and what the parts have beside the text."""
+    """Returns the columns of records of text: links, and the columns of the parts beside the text."""
     if config.records.layout != "text":
         return ()
     columns = {LINKS: "string"} if _linked(config) and split in aligned_splits(config) else {}

@@ -1,7 +1,7 @@
 """Documents in the stage encode. One round finds the documents of each part, another one shuffles them.
 
 A document is the consecutive pairs of a corpus with the same name in the column ``document``; a pair without a name is
-a document of its own. Documents of train are shuffled; those of other splits keep their order.
+a document of its own. Documents of train are shuffled; documents of other splits keep their order.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def find_documents(task: FindTask, tick: Tick) -> bool:
     """Notes the lengths of the documents of a part and the column ``document``. Ticks are pairs.
 
     Returns:
-        True if the first document continues that of the part before.
+        True if the first document continues the last document of the part before.
 
     Raises:
         CorpusError: a part cannot be read.
@@ -117,7 +117,7 @@ class OrderTask:
         split: name of the split.
         seed: seed of the config.
         notes: start of the names of the files of each part.
-        joined: for each part, whether its first document continues that of the part before.
+        joined: for each part, whether its first document continues the last document of the part before.
         table: the table to write.
     """
 

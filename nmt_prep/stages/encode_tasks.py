@@ -1,7 +1,6 @@
 """The tasks of the stage encode, and the profile of the encoded text.
 
-Tasks encode parts, and sort and write shards. Those that encode parts also draw samples, from which the profile
-follows.
+Tasks encode parts, and sort and write shards. The tasks that encode parts also draw samples for the profile.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ _SEGMENT = 64 << 10
 
 
 _BUCKETS_IN_MEMORY = 64
-"""The memory of a run in buckets: enough for as many tasks as that memory allows, each with three times a bucket."""
+"""Number of buckets that fit into the memory of a run; each task needs the memory of three."""
 
 _LARGEST_BUCKET = 256 << 20
 
@@ -78,7 +77,7 @@ class SpillTask:
     Attributes:
         key: name of the task.
         part: the part.
-        corpus: number of its corpus among those of the split.
+        corpus: number of its corpus among the corpora of the split.
         first_row: number of its first pair in the split.
         plan: plan of the split: assigns pairs to buckets.
         spill: the file to write.
@@ -310,7 +309,7 @@ SHUFFLE = Round(
 
 
 Encoded: TypeAlias = "list[tuple[SpillTask, PairStats]]"
-"""The tasks that encoded the parts, those of a corpus in its order, and the counts of their pairs."""
+"""The tasks that encoded the parts, in the order of each corpus, and the counts of their pairs."""
 
 
 def profile_of(

@@ -366,7 +366,7 @@ def _are_whole(directory: Path, result: ExtractedMembers) -> bool:
 
 
 def _check_counts(config: Config, files: Mapping[str, Sequence[CorpusFile]]) -> None:
-    """Raises if the patterns of the two sides match different numbers of files, or that of a column more than one."""
+    """Raises if the patterns of the two sides match different numbers of files, or the pattern of a column several."""
     for split, corpus in fetched_corpora(config):
         if not corpus.is_fetched:
             continue

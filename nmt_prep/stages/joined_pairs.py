@@ -27,7 +27,7 @@ B = TypeVar("B", IdBatch, TextBatch)
 
 @dataclass(frozen=True)
 class Windows:
-    """The examples of a range of the pairs of a split; those at its ends are divided there.
+    """The examples of a range of the pairs of a split; examples at its ends are divided there.
 
     Attributes:
         records: directory of the records.
@@ -50,7 +50,7 @@ class Windows:
     ) -> Iterator[tuple[Joining, B, Examples, Segments, npt.NDArray[np.float32] | None]]:
         """Yields the pairs of each run of blocks, the examples, the segments, and the weights.
 
-        A window ends where a repeated segment is left out, since a line does not tell what is no target.
+        A window ends where a repeated segment is left out, because a line cannot mark parts that are no target.
 
         Args:
             batches: returns the segments of the range in order, in batches of any size.

@@ -45,14 +45,14 @@ _CELL_MEMORY = 140
 """Bytes that making a model takes for each pair of words in its table, about."""
 
 _PAIR_CELLS = 100
-"""Pairs of words that a pair of lines adds to a table that is not full, about."""
+"""Estimated pairs of words that a pair of lines adds to a table that is not full."""
 
 _SMALL_MODEL = 100_000_000
 """Bytes that making a model may take whatever the memory of the engine is."""
 
 
 def learning_memory(pairs: int) -> int:
-    """Returns the bytes that the task takes that makes a model from this many pairs, about."""
+    """Returns an estimate of the bytes that a task needs to make a model from this many pairs."""
     return _CELL_MEMORY * min(SETTINGS.table, _PAIR_CELLS * pairs)
 
 
@@ -86,7 +86,7 @@ def check_memory(job: Job, pairs: int, section: str, models: int = 1) -> None:
 def shards_in(memory: int) -> Callable[[int], int]:
     """Returns a function from a number of pairs to the number of shards to learn from.
 
-    They are as many as tasks fit at once into the memory that all processes of a run may use, at most 16.
+    There are as many shards as tasks that fit into the memory of the run at once, at most 16.
     """
     return lambda pairs: min(max(memory // MODEL_MEMORY, 1), MOST_SHARDS, -(-pairs // SHARD_PAIRS))
 

@@ -22,7 +22,7 @@ SACREBLEU = "sacrebleu:"
 
 
 def fetched_corpora(config: Config) -> Iterator[tuple[str, Corpus]]:
-    """Yields all corpora whose files are needed, with their splits: those of the splits, then evaluation sets by id."""
+    """Yields all corpora whose files are needed, with their splits: first the config's, then evaluation sets by id."""
     yield from config.corpora
     yield from ((SACREBLEU, corpus) for corpus in evaluation_corpora(config))
 
@@ -98,7 +98,7 @@ def openai_names(mirrors: Sequence[str]) -> tuple[str, str] | None:
 
 
 def with_openai_name(mirrors: Sequence[str], which: int) -> tuple[str, ...]:
-    """Returns the addresses of one of OpenAI's two files, given those of either; others unchanged."""
+    """Returns the addresses of one of OpenAI's two files, given the addresses of either; other addresses unchanged."""
     names = openai_names(mirrors)
     if names is None:
         return tuple(mirrors)

@@ -48,7 +48,7 @@ class TextTask:
     Attributes:
         key: name of the task.
         part: the part.
-        corpus: number of its corpus among those of the split.
+        corpus: number of its corpus among the corpora of the split.
         first_row: number of its first pair in the split.
         plan: assigns pairs to buckets.
         spill: the file to write.
@@ -209,7 +209,7 @@ class Linking:
     def linked(
         self, links: Links, text: Mapping[Side, pa.Array], tags: Mapping[Side, str]
     ) -> tuple[pa.Array, pa.Array]:
-        """Returns the lines of both sides, those of the target with the links of pieces behind them.
+        """Returns the lines of both sides; the lines of the target end with the links of pieces.
 
         Args:
             links: links of the words of the pairs.
@@ -252,8 +252,8 @@ def places_of_lines(
         form: the form of the lines.
         tokenizer: the tokenizer of the side.
         text: the text of the lines.
-        starts: what each line begins with before its text.
-        before: UTF-8 bytes of these.
+        starts: the start of each line before its text, such as a tag.
+        before: UTF-8 bytes of the starts.
     """
     words = words_of(TextColumn.from_arrow(text))
     lines = pc.binary_join_element_wise(starts, text, pa.scalar("", text.type))

@@ -25,7 +25,7 @@ def apply_changes(config: Path, changes: Path) -> list[str]:
 
     Args:
         config: the config.
-        changes: YAML with a section ``clean``, as the page shows it. A rule in it replaces that of the config.
+        changes: YAML with a section ``clean``, as the page shows it. A rule in it replaces the rule of the config.
 
     Returns:
         The keys that were changed.
@@ -122,7 +122,7 @@ def _inserted(text: str, node: yaml.MappingNode, key: str, value: Any) -> str:
 
 
 def _end(node: yaml.Node) -> int:
-    """Returns the position after the last character of a node; the end of a block mapping is that of its last value."""
+    """Returns the position after the last character of a node; a block mapping ends with its last value."""
     if isinstance(node, yaml.MappingNode) and not node.flow_style and node.value:
         return _end(node.value[-1][1])
     if isinstance(node, yaml.SequenceNode) and not node.flow_style and node.value:

@@ -77,7 +77,7 @@ class _Trial:
         self._learned = list(self._learn(np.concatenate([chosen for _, _, chosen in fixed])))
 
     def _learn(self, good: npt.NDArray[np.bool_]) -> Iterator[tuple[npt.NDArray[np.int64], Translations]]:
-        """Yields a model for each pair of languages, with the places of its pairs; ``good`` are those to learn from."""
+        """Yields a model for each pair of languages, with the places of its pairs; it learns from ``good`` pairs."""
         numbers = self._numbers()
         spoken = [str(part.context.languages) for part in self._parts]
         for languages in dict.fromkeys(spoken):
@@ -219,7 +219,7 @@ class _Trial:
         return control
 
     def _scores(self, name: str) -> tuple[Values, npt.NDArray[np.bool_], str]:
-        """Returns a score of all pairs, true where it is known or known to be missing, and where it comes from."""
+        """Returns scores of all pairs, a mask of those that are known or known to be missing, and their origin."""
         values, judged = np.full(self._size, np.nan), np.zeros(self._size, np.bool_)
         note = "scores of the corpus"
         for corpus, known, first in zip(self._drawn, self._known, self._firsts, strict=False):
@@ -242,7 +242,7 @@ class _Trial:
         return values, judged, f"{what} not known before a run, so all pairs pass"
 
     def _filled(self, *, both: bool) -> npt.NDArray[np.bool_]:
-        """Returns true for the pairs that have text; only for those with two sides to compare if ``both`` is true."""
+        """Returns true for pairs that have text, and with ``both`` only for pairs with two sides to compare."""
         filled = np.zeros(self._size, np.bool_)
         for part in self._parts:
             filled[part.places] = part.context.sides == SIDES or not both

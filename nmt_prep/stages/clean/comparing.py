@@ -154,7 +154,7 @@ class ComparedSplit:
         name: name of the split.
         directory: directory of the files of the comparisons.
         corpora: name of the corpus of each part, parts without remaining pairs included.
-        parts: the parts of which pairs are left, in order.
+        parts: the parts that still have pairs, in order.
         bits: number of leading bits of a key that are the number of its range.
         dropped: the files with dropped pairs, by reason.
         overlap: overlap of the corpora; None until it is computed, or if pairs are not compared.

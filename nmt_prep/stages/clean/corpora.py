@@ -125,10 +125,11 @@ def differently_cleaned(config: Config) -> Iterator[CleanedCorpus]:
 
 
 def group_of(config: Config, corpus: CleanedCorpus) -> Group:
-    """Returns the pairs that those of a corpus are compared with: pairs of the same languages.
+    """Returns the group of pairs that a corpus is compared with: pairs of the same languages.
 
-    Corpora that are used in one direction are compared with those that are used in both, from which they drop nothing,
-    unless there are some of each direction: these have no pairs in common.
+    Corpora that are used in one direction are compared with corpora that are used in both, and drop no pair of these.
+    If a split has corpora of each single direction, this holds for one of the directions: the two have no pairs in
+    common.
     """
     pair = corpus.corpus.pair
     if pair is None:
@@ -213,11 +214,11 @@ class CorpusWork:
         passes: the passes over its parts, in order. Each reads what the pass before it wrote.
         comparisons: the comparisons with other pairs, by the pass that makes them.
         compiled: the compiled parts.
-        parts: the parts of which pairs are left, with their spill files; None if pairs are not compared with others.
+        parts: the parts that still have pairs, with their spill files; None if pairs are not compared with others.
         results: the results of the last pass.
         rejected: files of rejected pairs of the parts, and in the end the file with their sample.
         counts: sum of the counts so far.
-        leaks: what the corpus contains of evaluation sets.
+        leaks: the segments of evaluation sets in the corpus.
         notes: notes about its rejected pairs so far.
         bounds: the bounds that rules for the whole corpus found, by rule and column.
         facts: other facts about rules that learn from the corpora, by rule.
@@ -277,7 +278,7 @@ class CorpusWork:
         return sum(part.pairs for part, _ in self.parts)
 
     def tasks(self, job: Job, this: str) -> list[PartTask]:
-        """Returns a task of a pass for each part of which pairs are left."""
+        """Returns a task of a pass for each part that still has pairs."""
         following = self.passes[self.passes.index(this) + 1 :][:1]
         compared = self.comparisons.get(following[0], ()) if following else ()
         directory = self._directory(job, this) / self.split

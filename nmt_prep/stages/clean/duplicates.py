@@ -225,7 +225,7 @@ def dedup_rounds(config: Config, this: DedupPass) -> tuple[Round[Any, Any], ...]
         rounds += [step.decide, step.mark]
         if comparison.compared == "pair" and settings.pair == "near":
             rounds += [*NEAR_ROUNDS, NEAR_MARK]
-    return (*rounds[:-1], DROP[this]) if rounds else ()  # no comparison needs the marks of the last one
+    return (*rounds[:-1], DROP[this]) if rounds else ()  # no later comparison reads the last marks
 
 
 @dataclass(frozen=True)

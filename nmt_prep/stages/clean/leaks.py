@@ -123,7 +123,7 @@ SEGMENTS = Round(
 
 
 def gather(job: Job) -> Rounds[Against | None]:
-    """Yields the round that gathers evaluation segments; returns what pairs are compared with, None for nothing.
+    """Yields the round that gathers evaluation segments; returns the segments to compare pairs with, None for none.
 
     Raises:
         CleaningError: an evaluation set has the same files as a corpus that is compared with it.
@@ -224,7 +224,7 @@ def _file_problems(entry: str, path: Path, corpora: Sequence[CleanedCorpus], bas
 
 
 def _facts(corpus: Corpus) -> dict[str, Any]:
-    """Returns what decides the pairs of a corpus: everything but its name, its role in training, and its scores."""
+    """Returns the keys of a corpus that decide its pairs: all but its name, its role in training, and its scores."""
     return corpus.model_dump(exclude={"name", "sha256", "manual", "scores", "licence", "tag", "swap"})
 
 
@@ -278,7 +278,7 @@ class Leak:
 
 
 def leaks_of(corpora: Sequence[CorpusWork]) -> dict[str, tuple[Leak, ...]]:
-    """Returns what all corpora contain of evaluation sets, by split."""
+    """Returns the segments of evaluation sets in all corpora, by split."""
     leaks: dict[str, tuple[Leak, ...]] = {}
     for work in corpora:
         sets = () if work.of.against is None else work.of.against.sets
@@ -293,8 +293,8 @@ def leaks_of(corpora: Sequence[CorpusWork]) -> dict[str, tuple[Leak, ...]]:
 def leak_warnings(leaks: Mapping[str, Sequence[Leak]]) -> Iterator[HealthWarning]:
     """Yields a warning for each corpus that contains a large share of an evaluation set.
 
-    There is none for a set whose segments in the corpus are also in sets before it, such as the English side of a test
-    set of several languages, which comes with each of them.
+    Sets whose segments in the corpus are also in earlier sets give no warning, such as the English side of a test set,
+    which is the same for each of its languages.
     """
     for split, contained in leaks.items():
         for leak in contained:

@@ -1,9 +1,9 @@
 """The rounds of the stage clean that find near duplicates, among the pairs that normalized comparison has left.
 
 1. A task per part writes the records of its pairs by range of the hash (:mod:`nmt_prep.cleaning.dedup.near`).
-2. A task per range finds the candidates among its records. It writes them by the part of the worse pair, and requests
-   for the text of the better pairs by the part that these are in.
-3. A task per part reads the requested pairs, and writes their text by the part that needs it.
+2. A task per range finds the candidates among its records. It files them under the part of the worse pair, and files
+    requests for the text of the better pairs under the part of these.
+3. A task per part reads the requested pairs, and files their text under the part that needs it.
 4. A task per part verifies the candidates of its pairs, and writes the pairs to drop.
 5. A few tasks count clusters by size.
 """
@@ -67,7 +67,7 @@ class NearSplit:
         signatures: the contents of the records.
         similarity: the smallest similarity of near duplicates.
         corpora: the corpora of all parts of the split.
-        parts: numbers of the parts of which pairs are left.
+        parts: numbers of the parts that still have pairs.
     """
 
     directory: Path

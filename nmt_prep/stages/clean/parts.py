@@ -98,7 +98,7 @@ class PartResult:
         counts: the counts.
         kept: the file of kept pairs; None if there are none.
         rejected: the file of rejected pairs; None if there are none.
-        leaks: what the part contains of evaluation sets.
+        leaks: the segments of evaluation sets in the part.
         notes: notes about the rejected pairs.
     """
 

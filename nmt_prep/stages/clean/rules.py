@@ -107,7 +107,7 @@ class CheckTask:
 
 
 def check_corpus(task: CheckTask, tick: object) -> str:
-    """Returns what explains the loss of most of the first pairs of a corpus: a dropped pair, and warnings of languages.
+    """Returns an explanation for the loss of most first pairs of a corpus: a dropped pair, and warnings of languages.
 
     Raises:
         CleaningError: all were dropped; the message names the rule that most pairs fail, its key, and the corpus.
@@ -227,7 +227,7 @@ def _check_task(job: Job, work: CorpusWork) -> CheckTask:
 
 
 def loss_warnings(corpora: Sequence[CorpusWork], explained: Mapping[str, str]) -> Iterator[HealthWarning]:
-    """Yields a warning for each corpus of which cleaning drops most pairs without being asked to."""
+    """Yields a warning for each corpus that loses most pairs in cleaning, unless the config asks for that."""
     for work in corpora:
         if drops_most(work.counts.pairs_in, _losses(work.counts)):
             yield _warning(work, explained.get(work.name, ""))

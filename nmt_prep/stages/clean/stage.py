@@ -112,7 +112,7 @@ class CleanObserved:
             much of a test set, and warnings of compile that still hold.
         translation: how the rule ``translation`` was applied.
         adequacy: how the rule ``adequacy`` was applied.
-        leaks: what the corpora contain of evaluation sets, by split.
+        leaks: the segments of evaluation sets in the corpora, by split.
         rejected: notes about the rejected pairs.
         rules: the rules by their keys.
         duplicates: the duplicates by split, where pairs are compared.
@@ -136,8 +136,8 @@ class Cleaned:
     Attributes:
         corpora: the work on all corpora.
         deduplicated: the splits in which duplicates were dropped.
-        remaining: warnings about what remains.
-        explained: what explains the loss of most pairs, by the names of corpora.
+        remaining: warnings about the remaining pairs.
+        explained: explanations of the loss of most pairs, by name of the corpus.
     """
 
     corpora: list[CorpusWork]

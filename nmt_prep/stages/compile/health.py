@@ -1,8 +1,8 @@
-"""The last two rounds of compile, which look at what is wrong with the data.
+"""The last two rounds of compile, which look for faults of the data.
 
 The tasks of the round ``compile`` count pairs while they pass by. From the counts it is known which lines may be
 frequent; the round ``recount`` counts only these, in the compiled parts. The round ``in_train`` compares the keys of
-pairs outside of train, which are held in memory, with those of train.
+pairs outside of train, which are held in memory, with the keys of train.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class CompileObserved:
 
 
 def observed_sides(corpus: Corpus) -> tuple[Side, ...]:
-    """Returns the sides of a corpus that have lines of their own; those of other sides are placeholders."""
+    """Returns the sides of a corpus that have lines of their own; the lines of other sides are placeholders."""
     return corpus.sides if corpus.role != "parallel" and len(corpus.sides) == 1 else SIDES
 
 
@@ -129,7 +129,7 @@ def _count(lines: pa.Array, wanted: Sequence[int], counted: dict[int, FrequentLi
 
 
 def _add(counted: dict[int, FrequentLine], value: int, line: FrequentLine) -> None:
-    """Adds the count of a line to that of the line with the same hash, which keeps its text."""
+    """Adds the count of a line to the count of the line with the same hash, which keeps its text."""
     before = counted.get(value, FrequentLine(line.text, 0))
     counted[value] = replace(before, count=before.count + line.count)
 
@@ -234,7 +234,7 @@ class ObservedCorpus:
 
 
 def is_judged_cleaned(config: Config, warning: HealthWarning) -> bool:
-    """Returns true if what a warning of compile is about is looked at again after cleaning."""
+    """Returns true if the stage clean repeats the check that gave a warning of compile."""
     if config.clean is None or warning.code == "most_dropped":
         return False
     return config.cleans(warning.split or "") or (warning.code == "eval_in_train" and config.cleans("train"))
@@ -252,7 +252,7 @@ def look_at(
         if corpus.candidates
     }
     counted = yield from recount_round.run_groups(tasks)
-    train: dict[LanguagePair | None, dict[str, tuple[Path, ...]]] = {}  # text of other languages is not equal
+    train: dict[LanguagePair | None, dict[str, tuple[Path, ...]]] = {}  # by pair of languages
     for corpus in corpora:
         if corpus.split == "train" and corpus.keys:
             train.setdefault(corpus.pair, {})[corpus.name] = corpus.keys

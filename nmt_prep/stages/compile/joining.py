@@ -1,9 +1,9 @@
 """Three rounds of compile that join two corpora on equal lines of a pivot language.
 
 A task per part of the two corpora divides their pairs by the key of the pivot's line. A task per range of keys joins
-the pairs of the range, and divides what it joined by the part of the first corpus. A task per part of the first corpus
-brings its pairs into the order of both corpora and writes them. So neither the memory nor the bytes depend on the
-number of ranges, which follows from the amount of text.
+the pairs of the range, and divides the joined pairs by the part of the first corpus. A task per part of the first
+corpus brings its pairs into the order of both corpora and writes them. So neither the memory nor the bytes depend on
+the number of ranges, which follows from the amount of text.
 
 Of each corpus, a line of the pivot is joined with its first different translations only. Otherwise, lines such as
 "Thank you." would give as many pairs as the product of their numbers in both.
@@ -298,7 +298,7 @@ class Joined:
 
     @classmethod
     def of(cls, source: CorpusFiles, compiled: Mapping[tuple[str, str], tuple[Corpus, Sequence[PairFile]]]) -> Joined:
-        """Returns a corpus with the parts of the corpora that it joins, given those of all by split and name."""
+        """Returns a corpus with the parts of the corpora that it joins, given all parts by split and name."""
         found = [compiled[source.split, name] for name in source.corpus.corpora or ()]
         return cls(source, tuple(corpus for corpus, _ in found), tuple(parts for _, parts in found))
 

@@ -176,9 +176,9 @@ def _loss_warnings(corpora: Mapping[str, Mapping[str, CorpusCounts]]) -> Iterato
 def _has_rows(config: Config, corpus: Corpus) -> bool:
     """Returns true if the parts of a corpus have the rows of its pairs, which cleaning, scores and documents refer to.
 
-    So do those of joined corpora, which have no files in which a row could be found.
+    The parts of joined corpora also have them, because these corpora have no files in which a row could be found.
 
-    Other parts do not have them, so that those of a config without either keep their bytes.
+    Other parts do not have them, so that the parts of older configs keep their bytes.
     """
     return config.clean is not None or bool(corpus.places) or corpus.pivot is not None
 
@@ -250,7 +250,7 @@ def _same_files(job: Job) -> Iterator[tuple[str, str]]:
 
 
 def corpus_files(job: Outputs, split: str, index: int, corpus: Corpus) -> CorpusFiles:
-    """Returns a corpus with its files, for a stage that reads those of extract, or the pairs of aligned documents."""
+    """Returns a corpus with its files for a later stage: files of extract, or pairs of aligned documents."""
     if corpus.documents is not None:
         return _aligned_files(job, split, index, corpus)
     if corpus.pivot is not None:

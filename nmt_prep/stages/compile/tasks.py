@@ -344,7 +344,7 @@ def _without_blanks(batch: PairBatch) -> PairBatch:
 
 
 DIRECTORY = "inputs"
-"""Directory of the links, in that of the stage."""
+"""Directory of the links, below the directory of the stage."""
 
 
 @dataclass(frozen=True)

@@ -328,7 +328,7 @@ def _align_tasks(
     models: Mapping[str, Path],
     cap: CapTask | None,
 ) -> list[AlignTask]:
-    """Returns the tasks that find the paths of a corpus by a model; those of the last round write pairs.
+    """Returns the tasks that find the paths of a corpus by a model; the tasks of the last round write pairs.
 
     Args:
         job: the job.

@@ -150,12 +150,12 @@ def _divided(text: str, options: Documents, language: str) -> pa.Array:
 def _pieces(texts: Texts) -> Iterator[Texts]:
     """Yields pieces of a long document, cut in the middle of the longest runs of beads of two sentences.
 
-    The path is that of the lengths of sentences, in memory for a few bytes of each sentence.
+    The beads are found by the lengths of sentences, which takes a few bytes of memory for each sentence.
     """
     beads = path_by_lengths(*map(lengths_of, texts))
     single = (beads[:, 1] - beads[:, 0] == 1) & (beads[:, 3] - beads[:, 2] == 1)
     edges = np.flatnonzero(np.diff(np.concatenate([[0], single.astype(np.int8), [0]])))
-    runs = edges.reshape(-1, 2)  # beads from and to
+    runs = edges.reshape(-1, 2)  # the first bead of each, and the bead after its last
     count = -(-len(texts[0]) // LONGEST_PIECE)
     cuts = [(0, 0)]
     for number in range(1, count):

@@ -99,7 +99,7 @@ def _load(files: Mapping[str, Path], key: str, config: Config, options: Existing
         options: its section ``vocab``.
 
     Raises:
-        VocabularyError: it cannot; the message names the key of the file, or that of what it lacks.
+        VocabularyError: it cannot; the message names the key of the file, or the key of a piece that it lacks.
     """
     path, tokenizer = files[key], _opened(files, key, options)
     if options.kind not in (None, tokenizer.dialect):

@@ -1,4 +1,4 @@
-"""Files of arrays: what training writes and reads. The same arrays give the same bytes.
+"""Files of arrays, which training writes and reads. The same arrays give the same bytes.
 
 A file starts with a line of JSON that names its kind, some facts, the arrays, and the SHA-256 of all bytes after the
 line; the arrays follow, each at a multiple of 64 bytes, in little-endian byte order.
@@ -131,7 +131,7 @@ def _is_listed(entry: object, dtypes: Mapping[str, str]) -> bool:
 
 
 def _places(listed: list[tuple[str, str, int]], at: int, size: int) -> dict[str, int] | None:
-    """Returns where arrays begin that follow a place in a file of some size; None if they do not end where it does."""
+    """Returns where the arrays after a place in a file begin; None if the last array does not end with the file."""
     places = {}
     for name, dtype, length in listed:
         at += -at % _ALIGNED

@@ -174,7 +174,7 @@ def matching(entry: Entry, patterns: Mapping[str, re.Pattern[str]], kept: Contai
 
     Args:
         entry: the entry.
-        patterns: what is requested, as by :func:`~nmt_prep.archives.entry.matcher`.
+        patterns: patterns of the requested names, made by :func:`~nmt_prep.archives.entry.matcher`.
         kept: names of earlier entries that were requested.
         path: path or address of the archive, for messages.
 

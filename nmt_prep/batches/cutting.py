@@ -41,7 +41,7 @@ def split_into(sizes: Int64s, batches: int) -> Split:
 
     Args:
         sizes: pairs (rows, if packed) in each batch of a window, in any order.
-        batches: number wanted, from the number of batches to that of pairs.
+        batches: the wanted number of batches, from the present number to the number of pairs.
     """
     parts, made, largest = 1, len(sizes), int(sizes.max(initial=1))
     while parts < largest:
@@ -89,8 +89,8 @@ class PlannedWindow(NamedTuple):
     """A window, and the part of it to deliver.
 
     Attributes:
-        number: number of the window in the epoch of the process. Its random numbers depend on it, not on the window
-            that a loader starts from.
+        number: number of the window in the epoch of the process. The random numbers of the window depend on it alone,
+            so a loader may start at any window.
         runs: int64, shape ``[runs]``: numbers of its runs.
         skip: number of pairs (rows, if packed) at the start that belong to another process.
         take: number of pairs (rows, if packed) of this window after these.

@@ -70,7 +70,7 @@ class Segments(NamedTuple):
     Attributes:
         entries: entries of an index, uint16: tokens of the source, of the target, number of the corpus.
         continues: the column ``document``, uint8.
-        places: int64, numbers of the segments in the split; a repeated one has that of the segment after it.
+        places: int64, numbers of the segments in the split; a repeated segment has the number of the segment after it.
         breaks: int64, segments at which an example begins.
         repeated: bool, True for segments that are context only; None for none.
         found: the repeated segments, numbered by the pairs; None for none.
@@ -133,8 +133,8 @@ class Joining:
 
     Attributes:
         info: settings of the records.
-        before: for each side, the number of ids before those of a row, by number of the corpus: int64.
-        after: for each side, the number of ids after those of a row, by number of the corpus: int64.
+        before: for each side, the number of ids that the frame puts before a row, by number of the corpus: int64.
+        after: for each side, the number of ids that the frame puts after a row, by number of the corpus: int64.
         drawn: True if documents are drawn; False if all are joined, in windows as long as possible.
         seed: decides the draws, together with the epoch.
     """
@@ -214,7 +214,7 @@ class Joining:
         return examples[slice(*np.searchsorted(examples.target, bounds).tolist())]
 
     def examples(self, segments: Segments, epoch: int) -> Examples:
-        """Returns the examples of segments, none of which crosses a break, and none of which ends in a repeated one.
+        """Returns the examples of segments; no example crosses a break, and none ends in a repeated segment.
 
         Args:
             segments: the segments.
@@ -252,7 +252,7 @@ class Joining:
         return Examples(heads, target, end, targets, lengths)
 
     def _sums(self, pairs: npt.NDArray[np.uint16]) -> tuple[dict[Side, Int64s], dict[Side, Int64s]]:
-        """Returns the sums of the ids before each segment, without frames, and what each row has in addition.
+        """Returns the ids before each segment, without frames, and the ids that each row adds, as numbers.
 
         A segment counts with the separator after it, so a row has one separator less than the sum.
         """
@@ -272,7 +272,7 @@ class Joining:
         sums: Mapping[Side, Int64s],
         shared: Mapping[Side, Int64s],
     ) -> tuple[Int64s, Int64s]:
-        """Returns the first segments and the ends of windows, and of the other segments.
+        """Returns the first segment and the end of each window; a segment that is not joined is a window of its own.
 
         Args:
             joined: True for each segment in a joined document.

@@ -86,7 +86,7 @@ class SplitIndex:
 
     @cached_property
     def run_ends(self) -> Int64s:
-        """Offsets in its shard at which each run ends, int64 ``[runs]``."""
+        """The offset in its shard at which each run ends: int64, shape ``[runs]``."""
         shard, start = self.runs.shard, self.runs.start
         last = np.flatnonzero(np.diff(shard, append=len(self.paths)))  # the last run of each shard
         ends = np.append(start[1:], 0)[: len(start)]
@@ -279,7 +279,7 @@ class CorpusMix(NamedTuple):
         kinds = len(self.pairs)
         group = on.repeat(on.span(0, on.size(runs)), run_pairs) * kinds + corpora
         sizes = on.counts(group, on.size(runs) * kinds)
-        # The rank of a pair among those of its corpus: first within its run, then within all shards.
+        # The rank of a pair among the pairs of its corpus: first within its run, then within all shards.
         rank = on.inverse(on.argsort(group)) - on.take(on.sums_before(sizes), group)
         rank += on.take(self.first_rank.ravel(), on.repeat(runs, run_pairs) * kinds + corpora)
         pairs, draws, shift = (on.take(column, corpora) for column in (self.pairs, self.draws, self.shift))
@@ -311,7 +311,7 @@ def corpus_mix(info: DatasetInfo, split: str, index: SplitIndex, options: Option
 
 
 def _only(corpora: Sequence[CorpusInfo], pairs: Sequence[str]) -> list[CorpusInfo]:
-    """Returns corpora of which those of other languages have no pairs.
+    """Returns the corpora, without the pairs of corpora of other languages.
 
     Raises:
         ArgumentError: no corpus has one of the pairs of languages.
@@ -324,7 +324,7 @@ def _only(corpora: Sequence[CorpusInfo], pairs: Sequence[str]) -> list[CorpusInf
 
 
 def pair_numbers(info: DatasetInfo, split: str) -> Int64s | None:
-    """Returns the number of the pair of languages of each corpus among those of the split: int64, ``[corpora]``.
+    """Returns the number of each corpus's pair of languages among the pairs of the split: int64, ``[corpora]``.
 
     It is None in a run with one pair of languages.
     """

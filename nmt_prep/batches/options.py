@@ -56,7 +56,7 @@ def check_at_most_one(what: str, **arguments: object) -> None:
     """Checks that at most one of the keyword arguments is given.
 
     Raises:
-        ArgumentError: more than one is; the message says ``what`` they decide.
+        ArgumentError: several are given; the message says ``what`` they decide.
     """
     given = [name for name, value in arguments.items() if value is not None]
     if len(given) > 1:
@@ -157,11 +157,11 @@ class Options:
         seed: decides the order, together with ``epoch``.
         epoch: number of the epoch; each epoch has a different order.
         skip_batches: number of batches to skip at the start of the epoch, to resume after them.
-        rank: number of this process among those of a data-parallel job, from 0.
+        rank: number of this process in a data-parallel job, from 0.
         world_size: number of these processes; each gets its own part of the epoch.
-        equal_batches: gives all processes the same number of batches: ``"split"`` that of the process with the most,
-            the last batches of the others are split, and no pair is lost; True that of the process with the fewest, and
-            the others leave their last batches out.
+        equal_batches: gives all processes the same number of batches: with ``"split"``, processes with fewer batches
+            split their last ones, and no pair is lost; with True, processes with more batches leave their last ones
+            out.
 
     Raises:
         ArgumentError: a value is out of range, or conflicts with another one.

@@ -101,7 +101,7 @@ class BatchPlan:
 
     @property
     def staged(self) -> bool:
-        """True if the pairs are those of a plan of stages, or modified."""
+        """True if stages order the pairs, or modifiers change them."""
         return isinstance(self.order, StagedOrder)
 
     @cached_property
@@ -320,7 +320,7 @@ def plan_batches(
         check: how thoroughly the shards are checked first, see :func:`nmt_prep.records.check_records`.
 
     Raises:
-        RecordsError: shards are missing, damaged, or not those of ``dataset.json``.
+        RecordsError: shards are missing, damaged, or do not belong to ``dataset.json``.
         ArgumentError: an option conflicts with another one or with the records.
     """
     records_dir = records_in(run_dir)
@@ -351,7 +351,7 @@ def plan_batches(
 
 
 def _of_text(plan: BatchPlan, records_dir: Path, split: str, base_dir: Path) -> BatchPlan:
-    """Returns the plan with what makes the ids of records of layout ``text``, and the stages and modifiers.
+    """Returns the plan with the encoder for records of layout ``text``, and with the stages and modifiers.
 
     Raises:
         ArgumentError: the records or the vocabularies cannot be read like this.

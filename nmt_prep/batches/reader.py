@@ -45,7 +45,7 @@ class IdBatch:
         context: int64, shape ``[pairs]``: number of ids at the start of each row of ``target`` that are context, and no
             target; None without context.
         ignored: for each row of ``target``, the begins and ends of the parts that are no target, because they repeat
-            what was dropped as duplicates: ``[begin, end, begin, end, …]``; None without such parts.
+            dropped duplicates: ``[begin, end, begin, end, …]``; None without such parts.
         language_pairs: int32, shape ``[pairs]``: number of each pair's languages among ``language_pairs`` of the split
             in ``dataset.json``; None in a run with one pair of languages.
     """
@@ -75,7 +75,7 @@ def read_records(
 ) -> Iterator[IdBatch]:
     """Returns the batches of one epoch of a split, from the shards that a run wrote, without TensorFlow.
 
-    With the same options the batches, their order and the order of their pairs are those of
+    With the same options, the batches, their order and the order of their pairs are the same as in
     :func:`nmt_prep.make_dataset`.
 
     Args:
@@ -89,7 +89,7 @@ def read_records(
         An iterator over batches of :class:`~nmt_prep.columns.Ragged` columns.
 
     Raises:
-        RecordsError: shards are missing, damaged, or not those of ``dataset.json``.
+        RecordsError: shards are missing, damaged, or do not belong to ``dataset.json``.
         ArgumentError: an option is out of range, or conflicts with another one.
     """
     plan = plan_batches(run_dir, split, Options(**options), check)

@@ -59,7 +59,7 @@ class BatchRule(NamedTuple):
             info: content of ``dataset.json``.
             split: name of the split.
             options: options of the loader.
-            lengths: returns the histogram of the longer sides of rows; None for that of the pairs.
+            lengths: returns the histogram of the longer sides of rows; None for the histogram of the pairs.
 
         Raises:
             ArgumentError: options conflict with each other or with the layout of the records.

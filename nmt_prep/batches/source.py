@@ -33,7 +33,8 @@ class Position(NamedTuple):
 class BatchSource:
     """Yields the batches of :func:`read_records`, epoch after epoch, and has a state.
 
-    Each iteration gives an epoch: that of :meth:`set_epoch`, or the one after the last complete one. The state says how
+    Each iteration gives an epoch: the epoch set by :meth:`set_epoch`, or the epoch after the last complete one. The
+        state says how
     many batches were taken, and is a dictionary of numbers and strings, which any program can save.
 
     Args:
@@ -45,7 +46,7 @@ class BatchSource:
             from.
 
     Raises:
-        RecordsError: shards are missing, damaged, or not those of ``dataset.json``.
+        RecordsError: shards are missing, damaged, or do not belong to ``dataset.json``.
         ArgumentError: an option is out of range, or conflicts with another one.
     """
 
@@ -93,7 +94,7 @@ class BatchSource:
         return self._loaded
 
     def __len__(self) -> int:
-        """Returns the number of batches in the epoch of :attr:`position`, those before the position included.
+        """Returns the number of batches in the epoch of :attr:`position`, including the batches before the position.
 
         The indexes are read for it, which takes about a second for 100 million pairs. Other epochs may have a few
         batches more or fewer.
@@ -159,8 +160,8 @@ class BatchSource:
         """Continues after the batches that a saved state counts.
 
         Raises:
-            RecordsError: the state is that of other data.
-            ArgumentError: it is not a state of this class, or an option differs from that of the saved one.
+            RecordsError: the state was saved with other data.
+            ArgumentError: it is not a state of this class, or an option differs from the saved option.
         """
         _check_state(state)
         if state["fingerprint"] != self._fingerprint:

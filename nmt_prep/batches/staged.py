@@ -55,7 +55,7 @@ def _settings_of(run_dir: Path, given: object) -> tuple[TrainingSettings, Path]:
     Args:
         run_dir: directory of the run.
         given: the argument of a loader: settings, a mapping like the section ``training``, None for neither stages nor
-            modifiers, or ``"config"`` for those of the run's config.
+            modifiers, or ``"config"`` for the section of the run's config.
 
     Raises:
         ArgumentError: the argument is wrong.

@@ -61,7 +61,7 @@ class RecordPairs:
         index: the indexes of the split.
         corpora: names of its corpora.
         seed: decides the order of each epoch.
-        together: take the pairs of all corpora as those of one.
+        together: treat all corpora as one corpus.
     """
 
     def __init__(self, index: SplitIndex, corpora: Sequence[str], seed: int, *, together: bool = False) -> None:
@@ -220,7 +220,7 @@ class TextStream:
                 )
 
     def blocks(self, row: int = 0, part: int = 0, parts: int = 1, threads: int | None = None) -> Iterator[StreamBlock]:
-        """Yields the blocks from that with a row on that a reader needs, and first the begin of the first one.
+        """Yields a reader's blocks, from the block with a given row on; the first rows of the first block come first.
 
         Args:
             row: number of the row.

@@ -111,8 +111,8 @@ def inverse(permutation: Int64s, /) -> Int64s:
 def random(key: int, number: int, size: int, /) -> Int64s:
     """Returns random int64 numbers of the full range, which depend only on ``key`` and ``number``.
 
-    They are those of ``tf.random.stateless_uniform`` with seed ``[key, number]`` and algorithm ``philox``: Philox4x32
-    with ten rounds (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", 2011).
+    They equal the numbers of ``tf.random.stateless_uniform`` with seed ``[key, number]`` and algorithm ``philox``:
+    Philox4x32 with ten rounds (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", 2011).
     """
     seed = np.array([key, number], np.int64).view(np.uint32).astype(np.uint64)
     mixed = [int(word[0]) for word in _philox(list(seed[:, np.newaxis]), 0x3EC8F720, 0x02461E29)]

@@ -105,7 +105,7 @@ def _other_problems(
         config = Config.model_validate({**_PLACEHOLDERS, **rest})
     except ValidationError as error:
         untouched = {"splits", "vocab"}.isdisjoint(path[0] if path else "splits" for path in wrong)
-        if untouched and wrong_keys(error, Config) == {()}:  # the parts do not fit, and it is not for what is left out
+        if untouched and wrong_keys(error, Config) == {()}:  # not because of the parts left out
             yield from problems_of(error, Config, lines)
         yield from worded(_problems_of_valid_parts({**rest, "splits": values.get("splits")}), lines)
         return
@@ -178,7 +178,7 @@ def _corpus_problems(problems: Iterable[Problem], split: str, number: int) -> It
 
 
 def _vocab_problems(options: Vocab) -> Iterator[Problem]:
-    """Yields what only the dialect can check, such as patterns and a library's training options."""
+    """Yields the problems that only the dialect can find, such as in patterns and in a library's training options."""
     try:
         dialect = dialect_of(options)
         if isinstance(options, ExistingVocab):  # the stage checks the files

@@ -80,7 +80,7 @@ def _with_joined_languages(config: Config, problems: list[Problem]) -> Config:
 
 
 def _joined_languages(corpus: Corpus, others: Sequence[Corpus]) -> Languages:
-    """Returns the languages that a corpus with a pivot joins: those of its two corpora beside the pivot.
+    """Returns the languages that a corpus with a pivot joins: the other language of each of its two corpora.
 
     Raises:
         ValueError: there are no such corpora.

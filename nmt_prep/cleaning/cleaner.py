@@ -38,7 +38,8 @@ class Judged:
         reasons: the reason for which each pair is dropped, as an index into ``names``, or -1 for pairs that are kept:
             int16, shape ``[pairs]``.
         names: the reasons: ``empty``, then the rules in order.
-        columns: for each dropped pair what the rule refuses, a name in :attr:`Rule.columns`; null for ``empty``.
+        columns: for each dropped pair the column of the refused value, a name in :attr:`Rule.columns`; null for
+            ``empty``.
         values: for each dropped pair the value that the rule refuses: float64, shape ``[dropped]``; NaN for ``empty``.
         thresholds: the limits that these values violate: float64, shape ``[dropped]``; NaN for ``empty``.
     """

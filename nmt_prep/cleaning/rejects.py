@@ -40,8 +40,8 @@ def reject_schema() -> pa.Schema:
     refused: a side, ``pair``, or another name in :attr:`Rule.columns`. ``value`` is the value that the rule computed,
     and ``threshold`` the limit that it violates. All three are null if the reason is no rule.
     ``kept_corpus`` and ``kept_row`` say which pair was kept instead, if the reason is a comparison with other pairs.
-    ``unanswered`` has the words of the side ``column`` that nothing on the other side answers, if the reason is the
-    rule ``adequacy``.
+    ``unanswered`` has the words of the side ``column`` without counterpart on the other side, if the reason is the rule
+    ``adequacy``.
     """
     return pa.schema(
         [
@@ -193,7 +193,7 @@ class NearReject:
         threshold: limit that the value violates.
         distance: distance of the value from the limit, divided by the limit; None without a value.
         characters: number of characters of both sides together.
-        unanswered: what nothing on the other side answers, as a sentence; empty if the rule does not tell.
+        unanswered: the words without counterpart on the other side, as a sentence; empty if the rule does not tell.
         column: the column of the value; None without a value.
     """
 

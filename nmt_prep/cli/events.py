@@ -58,7 +58,7 @@ def describe(name: str, fields: Fields) -> str | None:
 
 
 class _QuietListener(Listener):
-    """Tells what a command waits for on standard error."""
+    """Says on standard error what a command waits for."""
 
     def event(self, name: str, fields: Fields) -> None:
         if name == "waiting":

@@ -56,8 +56,8 @@ def _watched(remark: str) -> Iterator[None]:
     """Ends the process at SIGTERM, and some time after Ctrl-C if the work inside does not end. Prints the remark then.
 
     Work that cannot be asked to stop is not waited for. A thread does it, because the main thread handles signals only
-    between two steps of Python. What a run has made is kept in the same way as after a crash. Programs that cleaning
-    runs end, too.
+    between two steps of Python. What a run has made is kept in the same way as after a crash. Programs that were
+    started for cleaning also end.
     """
     reader, writer = os.pipe()
     os.set_blocking(writer, False)

@@ -52,8 +52,8 @@ def modify(
 ) -> None:
     """Change lines of source, tab, target from standard input to standard output, as modifiers of training do.
 
-    A third column has links of words, such as 0-0 1-2, which follow each change. A line gives the same for the same
-    seed and number of the line, whatever the others are.
+    A third column has links of words, such as 0-0 1-2, which follow each change. The change of a line depends only on
+    the seed and the number of the line, not on other lines.
     """
     if (kind is None) == (not modifier):
         raise typer.BadParameter("give a kind of evaluation set, or modifiers with --modifier")

@@ -198,7 +198,7 @@ class Corpus(Section):
     @model_validator(mode="before")
     @classmethod
     def _of_aligned_documents(cls, data: Any) -> Any:
-        """Adds to a corpus of documents what the files of pairs have that the stage sentences writes."""
+        """Adds to a corpus of documents the keys of the files of pairs that the stage sentences writes."""
         if not isinstance(data, dict) or data.get("documents") is None:
             return data
         made = {"format": "parquet", "fields": {"source": "source", "target": "target"}, "document": {"at": "document"}}
@@ -215,7 +215,7 @@ class Corpus(Section):
     @model_validator(mode="before")
     @classmethod
     def _of_joined_corpora(cls, data: Any) -> Any:
-        """Adds to a corpus with a pivot, which has no files, what other corpora have."""
+        """Adds the address and format that other corpora have to a corpus with a pivot, which has no files."""
         if not isinstance(data, dict) or data.get("pivot") is None:
             return data
         made: dict[str, Any] = {"url": {"both": (f"pivot:{data['pivot']}",)}, "format": "parquet"}
@@ -289,7 +289,7 @@ class Corpus(Section):
         return self._reverse
 
     def spoken(self, languages: Languages) -> Languages:
-        """Returns the languages of the two sides, given those of the config."""
+        """Returns the languages of the two sides, given the languages of the config."""
         return self._pair.languages if self._pair else self.languages or languages
 
     def used_as(self, pair: LanguagePair, reverse: Corpus | None) -> Corpus:

@@ -119,8 +119,8 @@ def asked_pairs(pairs: Pairs) -> tuple[LanguagePair, ...]:
 def groups_of_directions(corpora: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
     """Returns names for the directions of corpora that are used in several.
 
-    The name that a corpus has in the config stands for all of its directions. That of one direction ends in the pair
-    of languages, also if the corpus of the records has none.
+    The name that a corpus has in the config stands for all of its directions. The name of one direction ends in its
+    pair of languages, even if the corpus in the records has no such ending.
 
     Args:
         corpora: names in the records, and pairs of languages.

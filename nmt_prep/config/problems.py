@@ -89,7 +89,7 @@ def _line(path: KeyPath, lines: Mapping[KeyPath, int]) -> str:
 
 
 def _whole_config(problem: str, lines: Mapping[KeyPath, int]) -> str:
-    """Returns the place of a problem between sections, with the line of the key that its text begins with."""
+    """Returns the place of a problem between sections, with the line of the key at the start of its text."""
     named = re.match(r"[\w.]*", problem)
     return "config" + _line(tuple(named[0].split(".")) if named else (), lines)
 
@@ -122,7 +122,7 @@ def _locate(location: KeyPath, root: type[BaseModel]) -> tuple[KeyPath, type[Bas
             field = _fields(kind).get(str(part))
             if field is None:
                 return path, section, None
-            allowed = descriptions(kind).get(str(part), allowed)  # that of the option if a side has no description
+            allowed = descriptions(kind).get(str(part), allowed)  # the description of the option if a side has none
             kind = _strip(field.annotation)
         elif get_origin(kind) in (dict, tuple) and part != "[key]":
             path = (*path, part)

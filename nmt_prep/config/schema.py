@@ -273,7 +273,7 @@ class Config(Section):
             yield from self._piece_problems("documents.separator", self.documents.piece)
 
     def _piece_problems(self, key: str, piece: str) -> Iterator[str]:
-        """Yields the problem of a piece that a vocabulary to train does not have; that of a file is not known yet."""
+        """Yields a problem if a vocabulary to train lacks a piece; the pieces of a file are not known yet."""
         if isinstance(self.vocab, ExistingVocab):
             return
         known = (*self.vocab.special_pieces, *self.vocab.own_pieces)

@@ -97,7 +97,7 @@ class TrainingSettings(Section):
         return self.groups.get(name, (name,))
 
     def problem(self, corpora: set[str]) -> str | None:
-        """Returns what is wrong with the names of corpora, given those that there are; None if nothing is."""
+        """Returns the problem of the names of corpora, given the existing names; None if there is none."""
         for group, members in self.groups.items():
             divided = all(member == group or member.startswith(f"{group}.") for member in members)
             if (group in corpora and not divided) or group == ROWS:

@@ -1,4 +1,4 @@
-"""Reader of plain text: two files, of which line i and line i are a pair; or one file with one side."""
+"""Reader of plain text: two files, whose lines with the same number are a pair; or one file with one side."""
 
 from __future__ import annotations
 

@@ -334,7 +334,7 @@ class PairBuilder:
         fault: int = 0,
         columns: Mapping[str, Value] = MappingProxyType({}),
     ) -> None:
-        """Adds a pair with its values of columns; one of which a side is None gets :attr:`Fault.MISSING_SIDE`."""
+        """Adds a pair with its values of columns; a pair with a side that is None gets :attr:`Fault.MISSING_SIDE`."""
         if source is None or target is None:
             source, target, fault = source or "", target or "", fault or Fault.MISSING_SIDE
         if fault:

@@ -169,7 +169,7 @@ def checked_weights(batches: Iterator[PairBatch], key: str, place: RowPlace) -> 
 
 
 def no_weights(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Returns the places of scores that cannot be weights, as they are negative or not finite in float32: int64."""
+    """Returns the places of scores that cannot be weights (negative, or not finite in float32): int64."""
     with np.errstate(over="ignore"):
         return np.flatnonzero((scores < 0) | np.isinf(scores.astype(np.float32)))
 
@@ -291,7 +291,7 @@ def joined_column(arrays: Sequence[pa.Array]) -> pa.Array:
 
 
 def with_columns(batches: Iterator[PairBatch], files: Sequence[ColumnLines], *, last: bool) -> Iterator[PairBatch]:
-    """Yields batches with the columns in files, of which line i is the value of row i.
+    """Yields batches with the columns from files; line i of a file is the value of row i.
 
     Args:
         batches: the pairs of all rows, as a reader yields them.

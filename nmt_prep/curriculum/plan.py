@@ -87,7 +87,8 @@ class PlannedStage:
 
     def pairs_in(self, rows: int) -> tuple[int, ...]:
         """Returns the number of pairs of each corpus in the first rows of the stage, up to the end of a block."""
-        # Each corpus takes its share of what those before it leave: these numbers never fall as rows grow.
+        # Each corpus takes its share of the rows that the corpora before it leave: these numbers never fall as rows
+        # grow.
         counts, left, share = list[int](), rows, Fraction(1)
         for wanted in self.shares:
             counts.append(int(left * wanted / share) if share else 0)
@@ -108,7 +109,7 @@ class PlannedStage:
             counts = self.pairs_in(block * BLOCK_ROWS)
             return sum(counts[corpus] for corpus in self.until)
 
-        low, high = 0, 1  # blocks before which not enough pairs are read, and before which enough are
+        low, high = 0, 1  # too few blocks, and enough blocks
         while had(high) < pairs:
             low, high = high, high * 2
         while high - low > 1:
@@ -153,7 +154,7 @@ class Curriculum:
         return bisect_right([stage.first for stage in self.stages], row) - 1
 
     def blocks(self, row: int = 0, step: int = 1) -> Iterator[PlannedBlock]:
-        """Yields the blocks from that with a row on, whole ones; every ``step``-th of them.
+        """Yields whole blocks, from the block with a row on; only every ``step``-th block.
 
         Readers that share a stream begin at the rows of different blocks and have their number as the step.
         """
@@ -262,7 +263,7 @@ def plan_stages(
 def _shares(
     stage: StageSettings, training: TrainingSettings, sizes: Mapping[str, int], place: str
 ) -> tuple[Fraction, ...]:
-    """Returns the share of each corpus; that of a group is divided by the sizes of its corpora.
+    """Returns the share of each corpus; the share of a group is divided by the sizes of its corpora.
 
     Raises:
         ConfigError: a corpus with a weight has no pairs.

@@ -156,10 +156,10 @@ def make_dataset(
             for packed pairs, ``inputs_segmentation``, ``inputs_position`` and the same of the targets; packed pairs
             need ``t2t``.
         sos_id: overrides the id that begins ``target_input``.
-        epochs: number of epochs, of which each pass over the dataset gives the next one, from ``epoch`` on, and then
-            the first one again; None for another one in each pass. If it is not 1, all passes have the same number of
-            batches, which ``cardinality()`` returns: in epochs that have fewer than the longest one, the last batches
-            are split. A Python function computes the order of each pass.
+        epochs: number of epochs; each pass over the dataset gives the next epoch, from ``epoch`` on, and then the first
+            one again; None for another one in each pass. If it is not 1, all passes have the same number of batches,
+            which ``cardinality()`` returns: in epochs that have fewer than the longest one, the last batches are split.
+            A Python function computes the order of each pass.
         corpus_ids: also give the number of each pair's corpus in ``dataset.json``: int32, a last field ``corpora`` of
             shape ``[rows]``; with packed pairs of shape ``[rows, most pairs of a row]``, padded with -1. In a run with
             several pairs of languages, batches also have ``language_pairs`` of the same shape: the number of each
@@ -172,7 +172,7 @@ def make_dataset(
         tensors of the next batch, with an initializer; ``features="t2t"`` is for TensorFlow 2.
 
     Raises:
-        RecordsError: shards are missing, damaged, or not those of ``dataset.json``.
+        RecordsError: shards are missing, damaged, or do not belong to ``dataset.json``.
         ArgumentError: an option is out of range, or conflicts with another one.
     """
     check_choice(get_args(Features), features=features)
@@ -225,8 +225,8 @@ def plan_passes(plan: BatchPlan, epochs: int | None) -> tuple[int, Callable[[int
 
     Args:
         plan: the plan of the first epoch.
-        epochs: number of epochs, after which the first one follows again; None for epochs without end, whose number of
-            batches is that of the first one with some to spare.
+        epochs: number of epochs, after which the first one follows again; None for endless epochs, which all have the
+            number of batches of the first epoch and some to spare.
 
     Returns:
         The number of batches of each pass, and a function that returns the plan of a pass, from its number.
@@ -252,7 +252,7 @@ def plan_passes(plan: BatchPlan, epochs: int | None) -> tuple[int, Callable[[int
 
 
 def _batches_of_any(plan: BatchPlan, leave_out: bool) -> int:
-    """Returns a number of batches for all epochs: that of the first, and some to spare unless none can differ."""
+    """Returns a number of batches for all epochs: that many in the first, and some to spare if epochs can differ."""
     total, processes = plan.total, plan.order.world_size
     if len(plan.windows) == 1 and plan.mix is None and plan.joining is None and processes == 1 and not plan.fresh:
         return total

@@ -68,7 +68,7 @@ def blocks_of(lines: tf.data.Dataset) -> tf.data.Dataset:
 def random_numbers(seed: int | None, another_each_iteration: bool) -> tf.data.Dataset:
     """Returns the random numbers that ``tf.data.Dataset.shuffle`` draws with this seed, int64 scalars without end."""
     with warnings.catch_warnings():
-        # TensorFlow says that in TensorFlow 1 the numbers are others only in a repeated dataset. So is the shuffle.
+        # According to TensorFlow, the numbers of TensorFlow 1 differ only in a repeated dataset. So is the shuffle.
         warnings.filterwarnings("ignore", ".*rerandomize_each_iteration", UserWarning)
         return tf.data.Dataset.random(seed, rerandomize_each_iteration=another_each_iteration)
 
@@ -76,7 +76,7 @@ def random_numbers(seed: int | None, another_each_iteration: bool) -> tf.data.Da
 def shuffled_batches(
     source: tf.data.Dataset, target: tf.data.Dataset, order: tf.data.Dataset, sizes: BatchSizes
 ) -> tf.data.Dataset:
-    """Shuffles pairs, drops those with an empty side, and batches those of similar length.
+    """Shuffles pairs, drops pairs with an empty side, and batches pairs of similar length.
 
     A batch is complete when its last pair leaves the shuffle buffer. The incomplete ones follow at the end, in the
     order of their buckets.

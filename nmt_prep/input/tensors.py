@@ -100,8 +100,8 @@ def pack_rows(source: tf.Tensor, target: tf.Tensor, length: int) -> PackedRows:
     """Packs pairs, given by the int64 lengths of their sides; no side is longer than ``length``.
 
     Pairs are sorted by their longer side, longest first. In each round every row gets one of the longest remaining
-    pairs; the emptiest row gets the longest. A pair that does not fit is tried again in the next round, but those
-    before the first one that fits are postponed until all others are in rows. New rows are then added for them,
+    pairs; the emptiest row gets the longest. A pair that does not fit is tried again in the next round, but pairs
+    before the first pair that fits are postponed until all other pairs are in rows. New rows are then added for them,
     somewhat more than their larger side fills. A round is a few vector operations, so this is fast in a graph.
     ``pack_rounds`` of the native core does the same to count the rows beforehand; ``pack_best_fit`` wastes less space
     if there are few rows.

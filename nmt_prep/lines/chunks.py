@@ -48,7 +48,7 @@ class LineRun(NamedTuple):
     Attributes:
         data: the bytes; the last line of a file may lack its newline.
         size: number of bytes of the lines in the file.
-        too_long: true for a single line that was too long to keep, of which ``data`` has only the newline.
+        too_long: true for a single line that was too long to keep; ``data`` then has only its newline.
     """
 
     data: bytearray

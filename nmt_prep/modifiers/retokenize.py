@@ -147,7 +147,7 @@ def _detokenized(lines: pa.LargeStringArray, detokenize: Callable[[list[str]], s
 
 
 def _places(tokens: Sequence[str], text: str) -> list[tuple[int, int]] | None:
-    """Returns the places of tokens in a text, that of a space token empty; None if a token is not in it."""
+    """Returns the places of tokens in a text, empty for a space token; None if the text lacks a token."""
     places, done = list[tuple[int, int]](), 0
     for word in tokens:
         if word == "▁":

@@ -19,7 +19,7 @@ from nmt_prep.modifiers.words import NO_LABEL, Part, Rewritten, WordModifier, Wo
 _MOVING = "[\u0345\u24b6-\u24e9]"
 """The characters whose case decides where words of the aligner begin (RE2).
 
-They are a mark, which is a letter in upper case, and symbols, which are one word with others like them.
+They are a mark whose upper case is a letter, and letters in circles, which form one word with equal ones.
 """
 
 

@@ -32,7 +32,7 @@ NO_LABEL = -1
 """The label of inserted text that belongs to no word."""
 
 NEW_WORDS = 1 << 30
-"""The first label of words that a modifier inserts. Those with one label on both sides are equal."""
+"""The first label of words that a modifier inserts. Words with the same label on both sides are equal."""
 
 
 class _PlacesOfLines(NamedTuple):
@@ -69,12 +69,12 @@ class Words:
 
     @property
     def tokens(self) -> Places:
-        """Places of the words between spaces; in scripts without spaces, those of the words of the aligner."""
+        """Places of the words between spaces; in scripts without spaces, the places of the aligner's words."""
         return self._tokens.in_line(self._number)
 
     @property
     def whole(self) -> list[Part]:
-        """The parts of the line as it is."""
+        """The parts of the unchanged line."""
         return [(0, len(self.text))]
 
     def replaced(self, places: Places, edits: Mapping[int, Sequence[Part]]) -> list[Part]:
@@ -98,7 +98,7 @@ class Words:
 
 
 class Rewritten(NamedTuple):
-    """The parts of both sides of a new pair, and links between labels, in addition to those of the pair."""
+    """The parts of both sides of a new pair, and links between labels, in addition to the links of the pair."""
 
     source: list[Part]
     target: list[Part]
@@ -141,7 +141,7 @@ def _lines(lines: pa.LargeStringArray, *, spaced: bool) -> list[Words]:
 
 
 def _written(block: Block, made: Sequence[Rewritten]) -> tuple[pa.Array, pa.Array, pa.Array | None]:
-    """Returns the source, target and links of the new pairs that replace those of a block."""
+    """Returns the source, target and links of the new pairs that replace the pairs of a block."""
     numbers, offsets = np.empty(0, np.int32), np.zeros(len(block) + 1, np.int64)
     if block.links is not None:
         numbers, offsets = numbers_of(block.links)

@@ -170,7 +170,7 @@ class ShardPlan:
 
     @property
     def buckets(self) -> int:
-        """Buckets of all shards; those of shard s are ``s * buckets_per_shard`` and the following."""
+        """The number of buckets of all shards; shard s has the buckets from ``s * buckets_per_shard`` on."""
         return self.shards * self.buckets_per_shard
 
     def shard_range(self, shard: int) -> range:

@@ -156,6 +156,6 @@ def _rows(ids: npt.NDArray[np.int32], ends: Int64s, numbers: Int64s) -> Ragged:
         return Ragged.from_lists([])
     starts = np.where(numbers > 0, ends[numbers - 1], 0)
     first, last = int(starts[0]), int(ends[numbers[-1]])
-    # Rows at odd places are those that are read, those between them are not.
+    # Rows at odd places are read, and rows between them are not.
     offsets = np.concatenate([[0], np.column_stack([starts, ends[numbers]]).ravel() - first])
     return Ragged(ids[first:last], offsets).taken(2 * np.arange(len(numbers)) + 1)

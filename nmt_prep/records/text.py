@@ -68,7 +68,7 @@ def blocks_of(buckets: Iterable[Bucket], columns: Columns) -> Iterator[tuple[pa.
     The index of a pair is its number of ids on each side, and its corpus.
 
     Args:
-        buckets: the buckets of text, whose columns are the numbers of ids, then ``columns``.
+        buckets: the buckets of text; their columns are the numbers of ids of both sides, then ``columns``.
         columns: the columns.
     """
     left: list[pa.RecordBatch] = []

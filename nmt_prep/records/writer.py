@@ -32,7 +32,7 @@ _TRAILER = struct.Struct("<8s5q96s")
 """Magic, kind of payload, rows, shards, buckets per shard, entries, keys of the shuffle."""
 
 FrameIds: TypeAlias = "tuple[Sequence[int], Sequence[int]]"
-"""Ids before those of a row, and after them."""
+"""The ids that a frame puts before and after a row."""
 
 _PAYLOADS = ("example", "ids", "text")
 
@@ -45,7 +45,7 @@ class SpillWriter:
     Args:
         path: the spill file.
         plan: shared by all tasks of the split.
-        frames: for each side, the ids before and after those of every row; source first.
+        frames: for each side, the ids before and after every row; source first.
         buffer_bytes: records are buffered up to this size, then grouped and written; a task needs about twice this
             memory plus a batch.
 
@@ -85,7 +85,7 @@ class SpillWriter:
         Args:
             first_row: number of the first pair in the whole split.
             inputs: ids of the source side, without the frame.
-            targets: ids of the target side, without the frame, as many rows.
+            targets: ids of the target side, without the frame, in the same number of rows.
             corpus: number of their corpus in ``dataset.json``'s list for the split.
 
         Raises:
@@ -107,8 +107,8 @@ class SpillWriter:
         Args:
             first_row: number of the first pair in the whole split.
             inputs: lines of the source side, an Arrow array of strings.
-            targets: lines of the target side, as many.
-            corpus: number of their corpus among those of the split.
+            targets: lines of the target side, the same number.
+            corpus: number of their corpus among the corpora of the split.
             stats: their counts; None counts only pairs.
 
         Raises:
@@ -121,7 +121,7 @@ class SpillWriter:
         self._flush_if_full()
 
     def _positions(self, first_row: int, rows: Sized) -> npt.NDArray[np.int64] | None:
-        """Returns the positions of rows; None for those of the shuffle of pairs, which the buffer computes itself."""
+        """Returns the positions of rows; None for the shuffle of pairs, which the buffer computes itself."""
         shuffle = self._plan.shuffle
         return None if isinstance(shuffle, GlobalShuffle) else shuffle.positions(first_row, len(rows))
 

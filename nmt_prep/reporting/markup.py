@@ -155,7 +155,7 @@ def explanation(text: str) -> Markup:
 
 
 def grid(*figures: Content, wide: bool = False) -> Markup:
-    """Returns figures side by side, as many as there is room for."""
+    """Returns figures side by side, as many as fit."""
     return el("div", figures, class_="grid wide" if wide else "grid")
 
 
@@ -183,7 +183,7 @@ def percent(part: float, whole: float, digits: int = 1) -> str:
 
 
 def number(value: float) -> str:
-    """Returns a number with as many digits as help."""
+    """Returns a number with a useful number of digits."""
     if float(value).is_integer() and abs(value) < 1e15:
         return f"{int(value):,}"
     return f"{value:.4g}"

@@ -78,9 +78,9 @@ def document(
     """Returns a page without anything from outside of the file, in the style of the report.
 
     Args:
-        kind: what the page is.
+        kind: the kind of page, such as the report.
         title: name and languages of the data.
-        header: what follows the title.
+        header: the content after the title.
         main: the anchor of the content.
         body: content of the page.
         script: JavaScript to run at the end.

@@ -1,4 +1,4 @@
-"""The sample of each corpus, of which ``encode`` counts lengths and characters for the report.
+"""The sample of each corpus, whose lengths and characters ``encode`` counts for the report.
 
 The sample has up to :data:`SAMPLE_PAIRS` pairs of a corpus, fewer if a split has many corpora, or all pairs of a
 smaller corpus. They are chosen at random by seed, split and name of the corpus. The order of the work does not matter.

@@ -23,7 +23,8 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
     workers of a ``DataLoader``. They are complete, so give the ``DataLoader`` ``batch_size=None``, or iterate without
     one: a thread prepares the next batches in advance.
 
-    Each iteration gives an epoch: that of :meth:`set_epoch`, or the one after the last complete one. With workers of a
+    Each iteration gives an epoch: the epoch set by :meth:`set_epoch`, or the epoch after the last complete one. With
+        workers of a
     ``DataLoader``, call :meth:`set_epoch` before each epoch.
 
     ``features`` names the tensors, all int64. A matrix is padded to the longest row of its side, unless ``pad_to`` or
@@ -42,7 +43,7 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
         split: name of the split.
         features: ``hf``, ``nmt`` or ``t2t``.
         nested: give ids as nested tensors of layout ``torch.jagged`` instead of padded ones, and no ``attention_mask``.
-        sos_id: overrides the id that begins the decoder's input: that of the vocabulary, or else its padding id.
+        sos_id: the id that begins the decoder's input, in place of the vocabulary's own or its padding id.
         corpus_ids: also give the number of each pair's corpus in ``dataset.json`` as ``corpora``: shape ``[pairs]``, or
             with packed rows ``[rows, most pairs of a row]``, padded with -1.
             In a run with several pairs of languages, batches also have ``language_pairs`` of the same shape: the number
@@ -56,7 +57,7 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
             with ``drop_remainder``.
 
     Raises:
-        RecordsError: shards are missing, damaged, or not those of ``dataset.json``.
+        RecordsError: shards are missing, damaged, or do not belong to ``dataset.json``.
         ArgumentError: an option is out of range, or conflicts with another one.
     """
 
@@ -100,7 +101,7 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
         return self._source.position.epoch
 
     def __len__(self) -> int:
-        """Returns the number of batches in the epoch, those of all workers of a ``DataLoader`` together.
+        """Returns the number of batches in the epoch, of all workers of a ``DataLoader`` together.
 
         Learning rate schedulers need it. Other epochs may have a few batches more or fewer.
         """
@@ -128,8 +129,8 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
         """Continues after the batches that a saved state counts.
 
         Raises:
-            RecordsError: the state is that of other data.
-            ArgumentError: it is not a state, or an option differs from that of the saved one.
+            RecordsError: the state was saved with other data.
+            ArgumentError: it is not a state, or an option differs from the saved option.
         """
         self._source.load_state_dict(state)
 

@@ -1,8 +1,8 @@
 """Pairs as numbered words, and artificial defects in them, which are the training data of the classifier.
 
 A defect changes the words of one side between its opening and its closing punctuation, which stay: otherwise the
-classifier would learn that lines without a full stop are cut. Pairs of two joined pairs are good, too, so that it does
-not learn that one sentence more is a defect.
+classifier would learn that lines without a full stop are cut. Two joined pairs are also a good pair, so that the
+classifier does not learn that one sentence more is a defect.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ ADEQUACY = "adequacy"
 """The name of the rule, and of its score."""
 
 _TAIL = 0.5
-"""Share of the pairs to whose values the shares of complete and of incomplete pairs are fitted: the lowest ones."""
+"""Share of the pairs, those with the lowest values, to which the shares of complete and incomplete pairs are fitted."""
 
 _MERGED = 5
 """Fine bins that are fitted as one."""
@@ -28,7 +28,8 @@ _LOST = 0.0075
 """Greatest share of the complete pairs that the threshold may lose, by estimate; really, it is a little more."""
 
 _LOST_ANYWAY = 0.001
-"""Share of the complete pairs, by estimate, that may be lost whatever else is dropped: the lowest are incomplete."""
+"""Estimated share of the complete pairs that may always be lost, because the lowest values belong to incomplete
+pairs."""
 
 
 class AdequacyOptions(TranslationOptions):
@@ -48,16 +49,16 @@ def incomplete_threshold(
 ) -> AutoThreshold:
     """Returns the highest threshold below which pairs are incomplete rather than complete, with estimates.
 
-    The values of a corpus are a mixture: of the values of complete pairs, whose lower tail is a
-    :class:`~nmt_prep.cleaning.corpus_rules.translation.Tail`, and for each defect of values like those of the pairs
-    that were made with it. Expectation maximization finds the shares and the tail that make the lower half of the
-    values most likely.
+    The values of a corpus are a mixture of the values of complete pairs, whose lower tail is a
+    :class:`~nmt_prep.cleaning.corpus_rules.translation.Tail`, and of the values of incomplete pairs. Each defect
+    contributes values like those of the pairs that were made with it. Expectation maximization finds the shares and the
+    tail that make the lower half of the values most likely.
 
     Args:
         edges: ascending edges of the bins of all histograms, all of the same width; 5 bins are fitted as one.
         real: number of pairs of the corpus in each bin.
         defective: for each defect the number of pairs in each bin that were made with it; at least one pair in all.
-        score: a given threshold, for which the estimates are; None to find it.
+        score: a given threshold to make estimates for; None to find it.
     """
     counts = _merged(real)
     pairs = max(float(counts.sum()), 1.0)

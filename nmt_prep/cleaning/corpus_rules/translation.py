@@ -176,7 +176,7 @@ def auto_threshold(
         repaired: number of re-paired pairs in each bin; at least one pair.
         certain: weight of the mean and the deviation of the re-paired pairs, as a number of scores; their number by
             default.
-        score: a given threshold, for which the estimates are, by whole bins; None to find it.
+        score: a given threshold to make estimates for, in whole bins; None to find it.
     """
     mixture = _Mixture(edges, real, repaired, certain)
     noise, noisy, lost = mixture.noise, mixture.noisy, mixture.lost

@@ -121,7 +121,7 @@ class SetLeaks:
 
 
 Leaks: TypeAlias = dict[int, SetLeaks]
-"""Leaks by the number of the set; only sets of which something was found."""
+"""Leaks by the number of the set; only sets with leaks."""
 
 
 def total_leaks(parts: Sequence[Leaks]) -> Leaks:

@@ -17,7 +17,7 @@ from nmt_prep.corpora import PairBatch
 from nmt_prep.errors import CorpusError
 
 FOUND = KINDS[1:]
-"""The ways in which a pair of one file can match one of the other, the closest first."""
+"""The ways in which a pair of one file can match a pair of the other, the closest first."""
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,7 @@ class Signatures:
             pairs: the pairs.
             part: number of the part.
             sides: the sides that are hashed.
-            group: the pairs that they are compared with, whose sides are exchanged already.
+            group: the pairs that they are compared with; the sides of these are exchanged already.
 
         Raises:
             InvalidTextError: a line is not UTF-8.

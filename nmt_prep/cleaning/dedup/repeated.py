@@ -34,7 +34,7 @@ def with_repeated(batch: pa.RecordBatch, kept: npt.NDArray[np.bool_]) -> pa.Reco
     begins[1:] |= kept[:-1]
     begins |= batch.column(DOCUMENT).is_null().to_numpy(zero_copy_only=False)
     first = np.maximum.accumulate(np.where(begins, np.arange(count), 0))
-    # The segments of each row are those of an earlier comparison, and the row itself if it is dropped.
+    # A row has the segments that an earlier comparison gave it, and its own if it is dropped.
     sizes = held + ~kept
     ends = np.cumsum(sizes)
     segments = np.insert(np.arange(held.sum()), np.cumsum(held)[~kept], np.flatnonzero(~kept) + held.sum())

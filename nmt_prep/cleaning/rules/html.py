@@ -48,7 +48,7 @@ def _entities(pairs: Pairs, side: Side) -> Values:
     """Returns 1.0 for lines with a complete entity, else 0.0."""
     lines = pairs.arrow(side)
     found = np.asarray(pc.match_substring_regex(lines, _ENTITY.pattern).to_numpy(zero_copy_only=False), np.float64)
-    for place in np.flatnonzero(found).tolist():  # few: a name may be that of no entity
+    for place in np.flatnonzero(found).tolist():  # only few lines; not every name is the name of an entity
         names = _ENTITY.findall(lines[place].as_py())
         found[place] = float(any(name.startswith("#") or name in html5 for name in names))
     return found

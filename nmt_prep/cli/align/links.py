@@ -73,7 +73,7 @@ def write_shortlists(
     Args:
         run: directory of the run.
         split: the split to count.
-        directory: directory for the files; None for ``shortlist`` in that of the run.
+        directory: directory for the files; None for ``shortlist`` in the directory of the run.
         best: the most pieces to keep for each piece of the other side; None for all.
         console: prints the names of the files.
         progress: receives the number of pairs.

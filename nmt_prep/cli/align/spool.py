@@ -83,7 +83,7 @@ class Spool:
 def copies_of(text: Spool) -> Integers:
     """Returns the number of pairs with the same normalized text as each, itself included: int64, shape ``[rows]``.
 
-    The numbers, and the keys that are compared, are in files beside that of the text.
+    The numbers and the compared keys are in files beside the file of the text.
 
     Raises:
         OutputError: a file cannot be written.

@@ -55,7 +55,7 @@ class StreamOptions:
         scores: file for the scores, or None.
         adequacy: file for the values of a classifier of incomplete translations, or None.
         symmetrize: how the links of both directions are joined.
-        settings: settings of a model that is learned; whether words are what white space in ASCII separates.
+        settings: settings of a model to learn; they also say whether only ASCII white space separates words.
         threads: number of threads; None for one per core.
     """
 

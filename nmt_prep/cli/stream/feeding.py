@@ -147,7 +147,7 @@ class State:
         """Returns the row in the file, 0 if there is none.
 
         Raises:
-            ArgumentError: the file is not a state, or that of another stream.
+            ArgumentError: the file is not a state, or belongs to another stream.
         """
         if self._path is None or not self._path.exists():
             return 0
@@ -186,7 +186,7 @@ def feed(reader: Reader, command: Sequence[str], start: int, path: Path | None) 
         path: file of the state; None for none.
 
     Raises:
-        ArgumentError: the state is that of another stream, or the command cannot be started.
+        ArgumentError: the state belongs to another stream, or the command cannot be started.
         OutputError: standard output or the state cannot be written.
     """
     state = State(path, reader)
@@ -316,7 +316,7 @@ class _Writer:
         return True
 
     def _taken(self, output: int, text: memoryview, piece: int) -> tuple[int, bool]:
-        """Writes until all is written, a signal comes or the reader is gone; returns the bytes, and whether it is."""
+        """Writes until the end, a signal, or the loss of the reader; returns the bytes, and whether it is lost."""
         written = 0
         try:
             while written < len(text) and self._stop.number is None:

@@ -153,7 +153,7 @@ def spelling_model(vocabulary: ByteBPEVocabulary) -> ByteBPEModel:
 
     Where steps after ByteLevel split text, a pretoken may start or end inside a character. The native core accepts only
     UTF-8, and spelled text is always UTF-8. The first merges of the model join the two UTF-8 bytes of each spelling
-    character. Single bytes of these characters have extra ids after those of the vocabulary, which no output contains.
+    character. Single bytes of these characters have extra ids after the ids of the vocabulary; no output contains them.
 
     Raises:
         VocabularyError: a byte has no token, so that the output could contain an extra id.

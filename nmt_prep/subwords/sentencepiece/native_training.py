@@ -193,7 +193,7 @@ def _read(
         try:
             text.add(column.data, column.offsets, threads)
         except InvalidTextError:
-            check_utf8(column, lines)  # names the line among those of all columns
+            check_utf8(column, lines)  # names the line among the lines of all columns
             raise
         lines += len(column)
         read += int(column.offsets[-1] - column.offsets[0])

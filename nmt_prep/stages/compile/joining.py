@@ -154,26 +154,23 @@ def _keys(lines: pa.Array) -> npt.NDArray[np.uint64]:
 
 def _first_translations(lines: pa.Table, most: int) -> pa.Table:
     """Returns the first different translations of each line of the pivot, in the order of keys and places."""
-    columns = {name: lines[name].to_numpy() for name in (*_PIVOT, *_OTHER, *_PLACE)}
-    order = _sorted(columns, (*_PIVOT, *_OTHER, *_PLACE))
-    order = order[_begins(columns, (*_PIVOT, *_OTHER), order)]
-    order = order[_sorted({name: column[order] for name, column in columns.items()}, (*_PIVOT, *_PLACE))]
-    begins = np.flatnonzero(_begins(columns, _PIVOT, order))
-    ranks = np.arange(len(order)) - np.repeat(begins, np.diff([*begins, len(order)]))
-    return lines.take(pa.array(order[ranks < most]))
+    keys = lines.select((*_PIVOT, *_OTHER, *_PLACE)).append_column("row", pa.array(np.arange(len(lines))))
+    keys = _sorted(keys, (*_PIVOT, *_OTHER, *_PLACE))
+    keys = _sorted(keys.filter(pa.array(_begins(keys, (*_PIVOT, *_OTHER)))), (*_PIVOT, *_PLACE))
+    begins = np.flatnonzero(_begins(keys, _PIVOT))
+    ranks = np.arange(len(keys)) - np.repeat(begins, np.diff([*begins, len(keys)]))
+    return lines.take(keys["row"].filter(pa.array(ranks < most)))
 
 
-def _sorted(columns: Mapping[str, npt.NDArray[np.generic]], names: Sequence[str]) -> Int64s:
-    """Returns the order of rows by some columns, the first one first."""
-    return np.lexsort([columns[name] for name in reversed(names)])
+def _sorted(rows: pa.Table, names: Sequence[str]) -> pa.Table:
+    """Returns the rows in the order of some columns, the first one first."""
+    return rows.take(pc.sort_indices(rows, [(name, "ascending") for name in names]))
 
 
-def _begins(
-    columns: Mapping[str, npt.NDArray[np.generic]], names: Sequence[str], order: Int64s
-) -> npt.NDArray[np.bool_]:
-    """Returns true for each row, in an order, that differs from the one before in one of some columns."""
-    begins = np.ones(len(order), np.bool_)
-    begins[1:] = np.any([columns[name][order[1:]] != columns[name][order[:-1]] for name in names], axis=0)
+def _begins(rows: pa.Table, names: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Returns true for each row that differs from the one before in one of some columns."""
+    begins = np.ones(len(rows), np.bool_)
+    begins[1:] = np.any([np.diff(rows[name].to_numpy()) != 0 for name in names], axis=0)
     return begins
 
 
@@ -187,40 +184,23 @@ def join_range(task: JoinTask, tick: Tick) -> Rows:
         _first_translations(pa.concat_tables(_group(path, task.number) for path in files), task.translations)
         for files in task.files
     )
-    left, right = _matches(first, second)
-    one, two = first.take(pa.array(left)), second.take(pa.array(right))
+    numbered = (
+        table.select(_PIVOT).append_column(name, pa.array(np.arange(len(table))))
+        for name, table in (("first", first), ("second", second))
+    )
+    rows = next(numbered).join(next(numbered), [*_PIVOT], join_type="inner", use_threads=False)
+    one, two = first.take(rows["first"]), second.take(rows["second"])
     places = {name: one[name] for name in _PLACE} | {f"second_{name}": two[name] for name in _PLACE}
     scores = {name: pc.min_element_wise(one[name], two[name]) for name in first.column_names if name.startswith(SCORE)}
     joined = pa.table({**places, "source": one["text"], "target": two["text"], **scores})
     tick(len(first) + len(second))
-    joined = joined.take(pa.array(_in_order(joined)))
+    joined = _in_order(joined)
     return _write_groups(task.output, joined, joined["part"].to_numpy(), len(task.files[0]))
 
 
-def _matches(first: pa.Table, second: pa.Table) -> tuple[Int64s, Int64s]:
-    """Returns the rows of two tables with equal keys of the pivot: all pairs of such rows.
-
-    Args:
-        first: a table in the order of the keys of the pivot.
-        second: another one.
-    """
-    columns = {name: np.concatenate([first[name].to_numpy(), second[name].to_numpy()]) for name in _PIVOT}
-    order = _sorted(columns, _PIVOT)
-    groups = np.empty(len(order), np.int64)
-    groups[order] = np.cumsum(_begins(columns, _PIVOT, order)) - 1
-    left, right = groups[: len(first)], groups[len(first) :]
-    counts = np.bincount(right, minlength=len(groups) + 1)
-    starts = np.cumsum(counts) - counts
-    sizes = counts[left]
-    rows = np.repeat(np.arange(len(left)), sizes)
-    within = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return rows, starts[left][rows] + within
-
-
-def _in_order(joined: pa.Table) -> Int64s:
-    """Returns the order of joined pairs by their places in the first corpus, then in the second."""
-    names = (*_PLACE, *(f"second_{name}" for name in _PLACE))
-    return _sorted({name: joined[name].to_numpy() for name in names}, names)
+def _in_order(joined: pa.Table) -> pa.Table:
+    """Returns joined pairs in the order of their places in the first corpus, then in the second."""
+    return _sorted(joined, (*_PLACE, *(f"second_{name}" for name in _PLACE)))
 
 
 def write_joined(task: WriteTask, tick: Tick) -> CompiledSlice:
@@ -230,8 +210,7 @@ def write_joined(task: WriteTask, tick: Tick) -> CompiledSlice:
         OutputError: a file cannot be read or written.
     """
     pairs = pa.concat_tables(_group(path, task.number) for path in task.files)
-    pairs = pairs.take(pa.array(_in_order(pairs))).combine_chunks()
-    return write_sound(task, _pair_batches(task, pairs), tick)
+    return write_sound(task, _pair_batches(task, _in_order(pairs).combine_chunks()), tick)
 
 
 def _pair_batches(task: WriteTask, pairs: pa.Table) -> Iterator[PairBatch]:

@@ -63,8 +63,7 @@ def _evaluation_problems(settings: CleanSettings, config: Config) -> Iterator[Pr
 def _weight_problems(config: Config, settings: CleanSettings) -> Iterator[Problem]:
     """Yields the problem of weights from a score that rules compute, but none of the config, and no corpus has."""
     name = "" if config.weight is None else config.weight.origin.removeprefix("score:")
-    corpora = [corpus for listed in config.splits.values() for corpus in listed]
-    if name not in COMPUTED_SCORES or any(name in corpus.scores for corpus in corpora):
+    if name not in COMPUTED_SCORES or any(name in corpus.scores for _, corpus in config.corpora):
         return
     layers = [{}, *(overrides.rules for overrides in settings.overrides.values())]
     if not any(name in effective_rules(settings.preset, settings.rules, layer) for layer in layers):

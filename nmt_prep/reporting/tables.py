@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from nmt_prep.reporting.markup import Markup, percent, size, table, table_row, visible
 from nmt_prep.reporting.summary import Json, about, corpora, pieces_per, side_name
@@ -229,16 +230,6 @@ def learned_rule_table(summary: Json, rule: str) -> Table:
     return Table(f"{LEARNED_RULES[rule]} (estimates)", head, rows, (0, 6)).without_empty_columns()
 
 
-def translation_table(summary: Json) -> Table:
-    """Returns the thresholds and estimates of the rule ``translation``."""
-    return learned_rule_table(summary, "translation")
-
-
-def adequacy_table(summary: Json) -> Table:
-    """Returns the thresholds and estimates of the rule ``adequacy``."""
-    return learned_rule_table(summary, "adequacy")
-
-
 def vocabulary_table(summary: Json) -> Table:
     """Returns facts about the vocabularies of both sides, and how the text uses them."""
     facts = [_vocabulary(summary, side) for side in SIDES]
@@ -311,7 +302,7 @@ def record_table(summary: Json) -> Table:
     return Table("Records", ["split", *(key.replace("_", " ") for key in keys)], rows)
 
 
-TABLES = (
+TABLES: tuple[Callable[[Json], Table], ...] = (
     corpora_table,
     pair_table,
     drop_table,
@@ -320,8 +311,7 @@ TABLES = (
     segment_table,
     weight_table,
     leak_table,
-    translation_table,
-    adequacy_table,
+    *(partial(learned_rule_table, rule=rule) for rule in LEARNED_RULES),
     vocabulary_table,
     language_table,
     batch_table,

@@ -104,10 +104,7 @@ def write_counts(path: Path, columns: CountColumns) -> None:
     Raises:
         OutputError: the file cannot be written.
     """
-    texts = columns.texts
-    buffers = [None, pa.py_buffer(texts.offsets), pa.py_buffer(texts.data)]
-    column = pa.Array.from_buffers(pa.large_string(), len(texts), buffers)
-    batch = pa.record_batch([column, pa.array(columns.counts)], names=["text", "count"])
+    batch = pa.record_batch([columns.texts.to_arrow(), pa.array(columns.counts)], names=["text", "count"])
     with (
         atomic_write(path) as beside,
         pa.OSFile(str(beside), "wb") as file,

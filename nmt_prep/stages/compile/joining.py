@@ -258,7 +258,7 @@ JOIN_ROUNDS = (DIVIDE, JOIN, WRITE)
 
 def has_pivots(config: Config) -> bool:
     """Returns true if a corpus joins others."""
-    return any(corpus.pivot is not None for corpora in config.splits.values() for corpus in corpora)
+    return any(corpus.pivot is not None for _, corpus in config.corpora)
 
 
 @dataclass(frozen=True)

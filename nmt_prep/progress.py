@@ -166,7 +166,7 @@ class _Rounds:
         self._worked = 0.0
 
     def label(self, meter: Meter) -> str:
-        """Returns what a meter is for, and in which round."""
+        """Returns the purpose of a meter, and its round."""
         if meter.label not in self._names:
             return meter.label
         place = self._names.index(meter.label)
@@ -329,7 +329,7 @@ class JsonListener(Listener):
 
 
 def _facts(meter: Meter, rounds: _Rounds) -> list[str]:
-    """Returns what a line says about a meter, most important first: amount, rate, time left, tasks, workers."""
+    """Returns the facts on the line of a meter, most important first: amount, rate, time left, tasks, workers."""
     rate = meter.rate
     if meter.total:
         facts = [f"{min(meter.done / meter.total, 1.0):.0%} of {_amount(meter.total, meter.unit)}"]

@@ -47,7 +47,7 @@ _LEAST_VALUE = -3.0
 
 
 SCORE_OPTIONS = (_PSEUDO_COUNT, _MIXED, _LEAST_VALUE)
-"""What the native functions take that compute values of words."""
+"""Options of the native functions that compute values of words."""
 
 _DTYPES = {
     prefix + name: dtype

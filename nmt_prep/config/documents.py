@@ -55,7 +55,7 @@ class Documents(Section):
         return self.format in ("tsv", "jsonl", "parquet")
 
     def problems(self, *, sides: bool) -> Iterator[str]:
-        """Yields what does not fit together; ``sides`` is true for files of one side each."""
+        """Yields the conflicts between keys; ``sides`` is true for files of one side each."""
         places = {"source": self.source, "target": self.target, "text": self.text, "id": self.id}
         given = {name: place for name, place in places.items() if place is not None}
         needed = ["id", "text"] if sides else ["source", "target"]

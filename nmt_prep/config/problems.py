@@ -19,7 +19,7 @@ KeyPath = tuple[str | int, ...]
 """The keys and indexes that lead to a value."""
 
 Problem = tuple[KeyPath, str]
-"""A key, and what is wrong with its value."""
+"""A key, and the problem of its value."""
 
 _WITHOUT_KIND = ("union_tag_invalid", "union_tag_not_found")
 """Types of pydantic's errors for a mapping with a missing or an unknown ``kind``."""
@@ -168,7 +168,7 @@ def _suggest(key: str, section: type[BaseModel]) -> str:
 
 
 def _problem_of_kind(detail: ErrorDetails) -> str:
-    """Returns what is wrong with the key ``kind`` of one of several models."""
+    """Returns the problem of the key ``kind`` of one of several models."""
     if detail["type"] == "union_tag_not_found":
         return "this key is required, as each of them has a kind"
     tag, allowed = str(detail["ctx"]["tag"]), detail["ctx"]["expected_tags"]

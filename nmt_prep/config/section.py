@@ -74,7 +74,7 @@ class Section(BaseModel):
         return self
 
     def _problems(self) -> Iterator[str]:
-        """Yields what does not fit together, once the types are right; the first problem is reported."""
+        """Yields the conflicts between keys whose types are right; the first one is reported."""
         return iter(())
 
 

@@ -18,7 +18,7 @@ from nmt_prep.errors import ConfigError
 
 @dataclass(frozen=True)
 class OpusTrainerFile:
-    """What a file of OpusTrainer says.
+    """The content of a file of OpusTrainer.
 
     Attributes:
         datasets: paths of TSV files, or names of corpora, by name.

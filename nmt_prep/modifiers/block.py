@@ -132,7 +132,7 @@ class Block:
 
 
 def spans_of(lines: pa.LargeStringArray, *, spaced: bool) -> Spans:
-    """Returns the words of lines: those between ASCII white space if ``spaced``, else those of the aligner."""
+    """Returns the words of lines: words between ASCII white space if ``spaced``, else words of the aligner."""
     column = TextColumn.from_arrow(lines)
     return word_spans(column.data, column.offsets, spaced)
 

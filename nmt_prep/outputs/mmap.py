@@ -36,7 +36,7 @@ def id_type(given: IdType | None, pieces: int, wide: IdType) -> IdType:
 
 
 def type_problems(given: IdType | None, vocab: Vocab) -> Iterator[tuple[str, str]]:
-    """Yields the key ``dtype`` with what is wrong if the type cannot hold the ids of a vocabulary of the asked size."""
+    """Yields the key ``dtype`` and the problem if the type cannot hold the ids of a vocabulary of the asked size."""
     asked = 0 if isinstance(vocab, ExistingVocab) else vocab.size
     if given == "uint16" and asked > MAX_UINT16_PIECES:
         yield "dtype", f"uint16 holds at most {MAX_UINT16_PIECES} pieces, and vocab.size is {asked}; leave it out"

@@ -195,11 +195,11 @@ class Output(ABC, Generic[Options]):
         return options.shards.get(split, config.shards(split))
 
     def problems(self, options: Options, config: Config) -> Iterator[tuple[str, str]]:
-        """Yields the problems of the output with a config, except for the vocabularies: a key and what is wrong."""
+        """Yields the problems of the output with a config, except for the vocabularies: a key and the problem."""
         return iter(())
 
     def vocab_problems(self, options: Options, vocab: Vocab) -> Iterator[tuple[str, str]]:
-        """Yields the problems of the output with the vocabularies: a key of its options, and what is wrong with it."""
+        """Yields the problems of the output with the vocabularies: a key of its options, and the problem."""
         return iter(())
 
     def check(self, options: Options, run: RunFacts) -> None:

@@ -144,7 +144,7 @@ def empty_trash(private: Path) -> None:
 
 
 def empty_trash_behind(private: Path) -> None:
-    """Deletes what is in the trash now, while other threads may move more to it."""
+    """Deletes the present content of the trash, while other threads may move more to it."""
     with suppress(OSError):
         for path in sorted(_trash(private).iterdir()):
             shutil.rmtree(path, ignore_errors=True)

@@ -121,14 +121,14 @@ class TaskNotes:
 
 @dataclass(frozen=True)
 class RoundTime:
-    """What the tasks of a round that ran now took.
+    """The time of the tasks of a round that ran now.
 
     Attributes:
         round: name of the round.
         tasks: number of these tasks.
         seconds: duration.
         processor_seconds: processor time of all processes.
-        elsewhere: the part of it that other processes took.
+        elsewhere: the processor time of other processes.
     """
 
     round: str

@@ -37,7 +37,7 @@ class Round(Generic[T, R]):
         by_all: True if each process that needs the results runs the tasks itself unless their results are noted; they
             must be quick and idempotent. If ``valid`` is not given, they must be pure functions of the task; of several
             results the first one noted is kept, so that all processes agree on it.
-        words: what it does, for the progress; its name if this is empty.
+        words: its work in words, for the progress; its name if this is empty.
     """
 
     name: str

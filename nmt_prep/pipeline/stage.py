@@ -64,12 +64,12 @@ class Outputs:
         return found
 
     def observed(self, stage: type[AnyStage]) -> Any:
-        """Returns what a stage observed, of type ``stage.observed``.
+        """Returns the observations of a stage, of type ``stage.observed``.
 
         A stage without ``observes`` may use it only to decide what to observe itself.
 
         Raises:
-            OutputError: its manifest does not hold that.
+            OutputError: its manifest does not hold them.
         """
         return observed_in(self.manifest(stage), stage)
 
@@ -275,10 +275,10 @@ AnyStage: TypeAlias = "Stage[Any, Any]"
 
 
 def observed_in(manifest: Manifest, stage: type[AnyStage]) -> Any:
-    """Returns what a stage observed, of type ``stage.observed``, from its manifest.
+    """Returns the observations of a stage, of type ``stage.observed``, from its manifest.
 
     Raises:
-        OutputError: the manifest does not hold that.
+        OutputError: the manifest does not hold them.
     """
     try:
         return parse_json_as(stage.observed, manifest.observed)

@@ -14,7 +14,7 @@ from nmt_prep.reporting.summary import Json, about, corpora, pieces_per, side_na
 from nmt_prep.sides import SIDES
 
 LEARNED_RULES = {"translation": "Misaligned pairs", "adequacy": "Incomplete pairs"}
-"""What the rules find that learn from the corpora."""
+"""Findings of the rules that learn from the corpora, by rule."""
 
 
 @dataclass(frozen=True)

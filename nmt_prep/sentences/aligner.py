@@ -144,7 +144,7 @@ def align_documents(
 
 @dataclass(frozen=True)
 class Lexicon:
-    """What is known of the words of documents.
+    """The known words of documents.
 
     Attributes:
         model: a model that has counted the words of the documents; it is finished, or has only counted.
@@ -156,7 +156,7 @@ class Lexicon:
 
     @classmethod
     def begun(cls, documents: Sequence[Texts], prior: Model | None, threads: int = 1) -> Lexicon:
-        """Returns what is known before the first beads: equal words, and a prior of no more words than the documents.
+        """Returns the lexicon before the first beads: equal words, and a prior of no more words than the documents.
 
         Raises:
             AlignmentModelError: the prior has other words.
@@ -207,7 +207,7 @@ class Aligner:
 
     Attributes:
         texts: the documents.
-        lexicon: what is known of their words.
+        lexicon: the known words.
         threads: number of threads; it does not change the result.
     """
 
@@ -236,7 +236,7 @@ class Aligner:
 
         Args:
             before: the paths before.
-            priors: what is expected of the beads.
+            priors: the expectations of the beads.
             learned: True if the model of the lexicon learned from these paths.
         """
         counts = self._bead_counts(before) if learned else [_nothing()] * len(before)

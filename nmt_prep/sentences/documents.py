@@ -42,7 +42,7 @@ _EXTRA = "documents"
 
 
 def joint_of(language: str) -> str:
-    """Returns what joins the sentences of a language."""
+    """Returns the text between two sentences of a language."""
     return "" if language.split("-", maxsplit=1)[0].lower() in _WITHOUT_SPACES else " "
 
 

@@ -210,7 +210,7 @@ def _look_up(address: str, languages: Languages) -> dict[str, Any]:
 
 
 def _sides(both: Sequence[_T], swapped: object) -> dict[str, _T]:
-    """Returns what belongs to source and target, given in the order of the catalogue."""
+    """Returns the values of source and target, given in the order of the catalogue."""
     source, target = reversed(both) if swapped else both
     return {"source": source, "target": target}
 

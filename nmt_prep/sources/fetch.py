@@ -197,7 +197,7 @@ class Fetcher:
         )
 
     def _fault(self, partial: Partial, sha256: str, expected: Expected | None, label: str) -> str:
-        """Returns what is wrong with a fetched file, and what to do about it; empty if nothing is.
+        """Returns the fault of a fetched file, and its remedy; empty for none.
 
         Without an expected digest, an archive must be sound, before its digest is recorded as the expected one.
         """

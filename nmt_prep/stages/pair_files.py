@@ -24,7 +24,7 @@ def pair_stages(config: Config) -> tuple[type[AnyStage], ...]:
 def pair_files(job: Outputs) -> dict[str, list[PairFile]]:
     """Returns the files of the pairs that go into the records, by split, in order.
 
-    The files of a corpus that is used in both directions come twice, as those of two corpora.
+    The files of a corpus that is used in both directions come twice, as files of two corpora.
     """
     compiled, cleaned = compiled_files(job), {} if job.config.clean is None else job.read(Clean).parts
     directory = job.directory_of(Clean)
@@ -35,7 +35,7 @@ def pair_files(job: Outputs) -> dict[str, list[PairFile]]:
 
 
 def _directed(corpora: Sequence[Corpus], parts: Sequence[PairFile]) -> Iterator[PairFile]:
-    """Yields the files of each corpus, and those of its other direction."""
+    """Yields the files of each corpus, and again for its other direction."""
     by_name = {corpus.name: corpus for corpus in corpora}
     for name, listed in groupby(parts, lambda part: part.corpus):
         files, reverse = [*listed], by_name[name].reverse

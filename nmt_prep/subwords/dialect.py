@@ -131,7 +131,7 @@ Options = TypeVar("Options", bound=VocabOptions)
 
 
 class Training(NamedTuple):
-    """What the training of a vocabulary may use.
+    """The means of the training of a vocabulary.
 
     Attributes:
         progress: called with the steps of the training; None to call nothing.

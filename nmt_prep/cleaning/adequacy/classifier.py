@@ -85,7 +85,7 @@ DIRECTIONS = tuple(direction for _, direction in FEATURES)
 
 @dataclass(frozen=True)
 class Reference:
-    """What is usual in a corpus.
+    """The usual values and lengths of a corpus.
 
     Attributes:
         sums: for each side the sums of values and links, and the numbers, of each word: int64, shape ``[3, words]``.
@@ -97,7 +97,7 @@ class Reference:
 
     @classmethod
     def of(cls, pairs: MarkedPairs, sums: tuple[Integers, Integers]) -> Reference:
-        """Returns what is usual among some pairs, given the sums of :func:`count_words`."""
+        """Returns the usual values and lengths of some pairs, given the sums of :func:`count_words`."""
         sizes = [(words.sizes, _characters(words.marks, words.offsets)) for words in (pairs.source, pairs.target)]
         words, characters = (_middle((a + 1) / (b + 1)) for a, b in zip(*sizes, strict=True))
         return cls(sums, (words, characters))
@@ -147,7 +147,7 @@ def features(
 
     Args:
         model: a model of word alignment.
-        reference: what is usual in the corpus.
+        reference: the usual values of the corpus.
         judged: the pairs.
         copies: how often the model counted each pair of the sample, whose counts are left out: int64.
         threads: number of threads; it does not change the result.

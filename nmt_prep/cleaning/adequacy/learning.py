@@ -201,7 +201,7 @@ class _Corpus:
 
     Attributes:
         model: a model of word alignment that was learned from them.
-        reference: what is usual among them.
+        reference: their usual values.
         pairs: their words.
         copies: how often the model counted each: int64, shape ``[pairs]``.
         keys: keys of the sources and of the targets; equal lines have equal keys.

@@ -43,7 +43,7 @@ _PATIENCE = 10.0
 
 @dataclass(frozen=True)
 class Reader:
-    """What one reader of a stream gets.
+    """One reader of a stream, and its share of the pairs.
 
     Attributes:
         opened: the stream.

@@ -72,7 +72,7 @@ class ClassifierTask:
 
 @dataclass(frozen=True)
 class Classified:
-    """What came of a classifier.
+    """The result of learning a classifier.
 
     Attributes:
         bins: for each defect the numbers of values of pairs made with it in fine bins.

@@ -1,4 +1,4 @@
-"""The passes of the stage clean over the parts of a corpus, and what they need of the config.
+"""The passes of the stage clean over the parts of a corpus, with the settings that they need.
 
 After the pass of the rules come rules that need the whole corpus, and comparisons of pairs: ``top``, ``dedup``,
 ``translation``, ``adequacy``, ``best`` (the rule ``top`` by a score that is computed here) and ``limits``.

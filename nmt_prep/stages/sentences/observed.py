@@ -166,7 +166,7 @@ _TEXTS = {
 
 @dataclass(frozen=True)
 class SentencesObserved:
-    """What the stage observed.
+    """The observations of the stage.
 
     Attributes:
         corpora: notes by split and corpus.

@@ -214,7 +214,7 @@ class AlignTask:
         model: the model.
         prior: the capped model that it began with; None for none.
         learned: True if the model learned from the beads before.
-        priors: what is expected of the beads.
+        priors: the expectations of the beads.
         level: the scores of the corpus; None before they are known.
         languages: the languages of both sides.
         least: least score of a pair; None to keep all.
@@ -321,7 +321,7 @@ _LOADING = Lock()
 
 
 def _lexicon(model: Path, prior: Path | None) -> Lexicon:
-    """Returns what a model knows; the tasks of a process share it."""
+    """Returns the lexicon of a model; the tasks of a process share it."""
     with _LOADING:
         return _loaded(model, prior, model.stat().st_mtime_ns)
 

@@ -160,9 +160,10 @@ def test_white_space(lines: list[str]) -> None:
 
 
 def test_alignment(tmp_path: Path) -> None:
-    trained(SOURCE * 9, TARGET * 9).save(tmp_path / "level")
+    sides = [[*side * 9, " ".join(side), " ".join(side * 5)] for side in (SOURCE, TARGET)]
+    trained(*sides).save(tmp_path / "level")
     use_simd_level("scalar")
-    trained(SOURCE * 9, TARGET * 9).save(tmp_path / "scalar")
+    trained(*sides).save(tmp_path / "scalar")
     assert (tmp_path / "level").read_bytes() == (tmp_path / "scalar").read_bytes()
 
 

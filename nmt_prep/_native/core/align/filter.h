@@ -15,28 +15,24 @@ class CellFilter {
     explicit CellFilter(const Table& table, std::size_t threads = 1);
 
     // Writes the places of the words that may have a cell in a row, in ascending order; returns their number.
-    // `mixed` are the words, from mix(); `places` has room for all.
+    // `mixed` are the words, from mix(). Both arrays have room for kTogether more.
     std::size_t select(std::int32_t row, const std::uint32_t* mixed, std::size_t size, std::uint32_t* places) const {
         const Row& of = rows_[static_cast<std::size_t>(row)];
-        if (of.shift == 0) return 0;
-        const std::uint64_t* const bits = bits_.data() + of.first;
-        std::size_t found = 0;
-        for (std::size_t j = 0; j < size; ++j) {
-            const std::uint32_t bit = mixed[j] >> of.shift;
-            places[found] = static_cast<std::uint32_t>(j);
-            found += bits[bit >> 6] >> (bit & 63) & 1;
-        }
-        return found;
+        return of.shift == 0 ? 0 : select(bits_.data() + of.first, of.shift, mixed, size, places);
     }
+    static constexpr std::size_t kTogether = 8;
     static std::uint32_t mix(std::int32_t target) { return static_cast<std::uint32_t>(target) * 2654435769u; }
 
    private:
+    static std::size_t select(const std::uint32_t* bits, std::uint32_t shift, const std::uint32_t* mixed,
+                              std::size_t size, std::uint32_t* places);
+
     struct Row {
         std::size_t first;    // its first word of bits
         std::uint32_t shift;  // number of ignored bits of a mixed word; 0 in a row without cells
     };
     std::vector<Row> rows_;
-    LargeVector<std::uint64_t> bits_;
+    LargeVector<std::uint32_t> bits_;
 };
 
 // Finds the cells of pairs; reuses its memory.
@@ -46,8 +42,8 @@ class CellFinder {
     template <class Found>
     void find(const Table& table, const CellFilter& filter, const std::int32_t* source, std::size_t sources,
               const std::int32_t* target, std::size_t targets, Found&& found) {
-        mixed_.resize(targets);
-        places_.resize(targets);
+        mixed_.resize(targets + CellFilter::kTogether);
+        places_.resize(targets + CellFilter::kTogether);
         for (std::size_t j = 0; j < targets; ++j) mixed_[j] = CellFilter::mix(target[j]);
         for (std::size_t i = 0; i < sources; ++i) {
             const std::size_t some = filter.select(source[i], mixed_.data(), targets, places_.data());

@@ -1,8 +1,8 @@
 """The plan of stages: which pair of which corpus each row of a stream is, computed without the rows before it.
 
-Each stage is divided into blocks of :data:`BLOCK_ROWS` rows. How many pairs of each corpus the blocks up to a given one
-have follows from the weights, exactly; a keyed permutation mixes the pairs of a block. The pairs of a corpus are
-numbered through all epochs and stages, so a stage goes on where the one before it ended.
+Each stage is divided into blocks of :data:`BLOCK_ROWS` rows. The weights give the exact number of pairs of each corpus
+in the blocks up to a given block; a keyed permutation mixes the pairs of a block. The pairs of a corpus are numbered
+through all epochs and stages, so a stage goes on where the one before it ended.
 """
 
 from __future__ import annotations

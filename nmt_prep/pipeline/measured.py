@@ -276,7 +276,7 @@ def memory_since(before: tuple[int, int]) -> int | None:
 
 
 def read_run_notes(path: Path) -> dict[str, Any]:
-    """Reads the notes; returns empty ones if there are none, or if they are damaged."""
+    """Reads the notes; returns empty notes if there are none, or if they are damaged."""
     with suppress(OSError, ValueError):
         notes = parse_json(path.read_bytes())
         if isinstance(notes, dict) and notes.get("format") == FORMAT and isinstance(notes.get("stages"), dict):

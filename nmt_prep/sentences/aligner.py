@@ -4,8 +4,8 @@ The passes are
 
 1. lengths alone (:func:`~nmt_prep.sentences.search.path_by_lengths`);
 2. words that both sides have, such as names and numbers, and those that a prior model knows;
-3. words: a model of word alignment is learned from the beads of the pass before; a sentence is compared without what
-   the model learned from its own bead. This pass is repeated.
+3. words: a model of word alignment is learned from the beads of the pass before; a sentence is compared without the
+    counts of its own bead. This pass is repeated.
 
 All documents share the model. :func:`align_documents` does everything in memory; the stage ``sentences`` divides the
 documents into tasks.

@@ -149,8 +149,8 @@ def downloaded_files(outputs: Outputs, file: Needed) -> list[tuple[Path, Downloa
 def _fetch_remote(files: list[Needed], fetched: dict[str, Stored], job: Job) -> list[Needed]:
     """Fetches files, and those that are chosen in repositories; returns all of them.
 
-    The lists of repositories come first, and then the first file of each corpus in one, so that mistakes in the config
-    are found before most of the work.
+    The lists of repositories come first, and then the first file of each corpus from a repository, so that mistakes in
+    the config are found early.
 
     Args:
         files: the files.

@@ -93,7 +93,7 @@ def shards_in(memory: int) -> Callable[[int], int]:
 
 @dataclass(frozen=True)
 class StartTask:
-    """A model to begin with: from another model, or without one."""
+    """A task that makes the initial model, from another model or without one."""
 
     key: str
     settings: Settings

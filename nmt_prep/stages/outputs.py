@@ -136,7 +136,7 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
     def digest_of_input(self, earlier: Manifest) -> str:
         if earlier.stage != Encode.name:
             return super().digest_of_input(earlier)
-        # dataset.json has the section input, which changes no shard. What else it has follows from shards and settings.
+        # dataset.json has the section input, which changes no shard. The rest of it follows from shards and settings.
         return digest_of([{name: digest for name, digest in earlier.files.items() if name != DATASET_FILE}])
 
     def outdated(self, manifest: Manifest, config: Config, lock: LockFile) -> str:

@@ -279,7 +279,7 @@ def sampled_sides(config: Config) -> dict[str, list[tuple[Side, Side, str]]]:
 def _budgets(settings: SampleSettings, texts: Sequence[tuple[str, RawLines | CleanedLines]]) -> Iterator[int]:
     """Yields the budget of each text, given its language: the most for a corpus, or its share by temperature in bytes.
 
-    The shares of the languages add up to the text that there is. A language has more than its text if its share is
+    The shares of the languages add up to the size of all texts. A language has more than its text if its share is
     larger; its lines are then repeated.
     """
     if settings.temperature is None:

@@ -53,7 +53,8 @@ auto rewrite_pairs(const SideArrays& source, const SideArrays& target, const Int
 using KeyArray = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using TextArrays = std::tuple<ByteArray, Int64Array>;
 
-// Returns lines and offsets, and those of the links, which are empty without links. A kind of typo is its number.
+// Returns the lines and their offsets, and the links and their offsets, which are empty without links. A kind of typo
+// is its number.
 auto type_lines(const TextArrays& lines, const std::optional<TextArrays>& links, const KeyArray& keys,
                 const std::vector<std::pair<std::size_t, double>>& chances, bool spaces) {
     const TextView text = text_view(std::get<0>(lines), std::get<1>(lines));

@@ -1,11 +1,11 @@
 """Learns a classifier from a corpus: from good pairs, and from defective pairs that are made of them.
 
-Good are pairs that score better than nearly all pairs with exchanged targets, as a whole and on either side: without
-this guard, the classifier would learn the misaligned and the cut pairs of the corpus as good ones. The counts that
-pairs brought to the model of word alignment are left out of the features of good and of defective pairs alike. The
-pairs are divided into halves by their text; the trees learned from one half judge the other, so that no pair is judged
-by what learned from it. The trees learn twice: the second time without the good pairs that the first trees doubt most,
-so that a corpus with many incomplete pairs does not teach that they are good.
+Pairs are good if they score better than nearly all pairs with exchanged targets, as a whole and on either side. Without
+this guard, the classifier would learn misaligned and cut pairs of the corpus as good pairs. The counts that pairs
+brought to the model of word alignment are left out of the features of good and of defective pairs alike. The pairs are
+divided into halves by their text; the trees learned from one half judge the other, so that no pair is judged by trees
+that learned from it. The trees learn twice: the second time without the good pairs that the first trees doubt most, so
+that a corpus with many incomplete pairs does not teach that they are good.
 """
 
 from __future__ import annotations

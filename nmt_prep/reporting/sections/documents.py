@@ -1,4 +1,4 @@
-"""Documents: how loaders join them, what the stage sentences aligned, and the documents that need a look; weights."""
+"""Documents: how loaders join them, what the stage sentences aligned, and the documents to check; weights."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The last rounds of clean, which look again at the corpora that gave warnings when they were compiled.
 
-A warning of compile about a split that is cleaned says nothing about the pairs that remain. So the cleaned parts of the
-corpora with such warnings are looked at, and no others. For pairs that are in train and in another split, all cleaned
-parts of train are read.
+A warning of compile about a split that is cleaned says nothing about the pairs that remain. So only the cleaned parts
+of corpora with such warnings are checked. For pairs that are in train and in another split, all cleaned parts of train
+are read.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The corpora of a split that share a model are one text. A model is learned from a sample of its distinct pairs
 (:mod:`~nmt_prep.stages.pair_sample`, :mod:`~nmt_prep.stages.learning`). Then the pairs of each part are scored, each
-without what the model learned from it. In the end a task per part writes it with its scores, and without the pairs
+pair without its own counts in the model. At the end, a task per part writes the part with the scores, without the pairs
 whose scores are too low.
 """
 

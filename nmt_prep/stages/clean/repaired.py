@@ -1,8 +1,8 @@
 """Re-paired pairs, whose targets were exchanged: their scores show how misaligned pairs score.
 
-A pair that the model learned from scores higher than others, even without its own counts, because it changed what the
-model learned from similar pairs. So the model also learns from a few re-paired pairs. The histogram of the others is
-moved by the difference of the means.
+A pair that the model learned from scores higher than other pairs, even without its own counts, because the model also
+learned differently from similar pairs. So the model also learns from a few re-paired pairs. The histogram of the others
+is moved by the difference of the means.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class RepairTask:
         key: name of the task.
         files: files with a sample of its pairs.
         limit: pairs with smaller random numbers are used.
-        learned: number of the re-paired pairs that a model is to learn from.
-        files_made: files for those pairs, and for the others.
+        learned: number of re-paired pairs that a model is to learn from.
+        files_made: files for these pairs, and for other re-paired pairs.
     """
 
     key: str

@@ -161,7 +161,7 @@ class InTrain:
 
 
 def look_in_train(task: InTrainTask, meter: Meter | None) -> InTrain:
-    """Counts the pairs of a corpus that are in train: of its first 16 million different ones, in the order of keys.
+    """Counts the pairs of a corpus that are in train, among its first 16 million different pairs by key.
 
     Raises:
         CorpusError: a file of keys cannot be read.

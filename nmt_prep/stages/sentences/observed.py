@@ -18,10 +18,10 @@ _POINTS = 32
 """Most points of the path of a document."""
 
 _KEPT = 200
-"""Most documents of a corpus whose paths the report has: the worst ones."""
+"""Number of documents of a corpus whose paths are in the report: the worst ones."""
 
 _NAMED = 20
-"""Most documents that a warning names."""
+"""Greatest number of documents that a warning names."""
 
 _LEAST_FIDELITY = 0.35
 """Least fidelity of documents that translate each other."""

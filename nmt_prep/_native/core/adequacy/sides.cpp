@@ -128,7 +128,7 @@ Gap SideJudge::write(const std::vector<double>& values, const std::vector<std::i
     return gap;
 }
 
-// The run of words whose deficits exceed what is tolerated by the greatest sum.
+// The run of words whose deficits exceed the tolerance by the greatest sum.
 Gap SideJudge::widest_gap() const {
     Gap widest;
     double weight = 0;

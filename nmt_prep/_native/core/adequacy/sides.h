@@ -56,7 +56,7 @@ class SideJudge {
         own_.assign(size, {});
     }
 
-    // Leaves out what a pair that was counted brought to the sums of its words.
+    // Subtracts the contribution of a counted pair from the sums of its words.
     void leave_out(const std::int32_t* words, const std::vector<double>& values, const std::vector<std::int32_t>& links,
                    std::int64_t copies);
 

@@ -57,8 +57,8 @@ void softmax(std::vector<float>& values) {
 }
 
 // A heap whose first element is the least probable. fastText keeps and orders labels of the same probability as the
-// heaps of its standard library leave them, so the steps are those of libstdc++'s, with which its packages for Linux
-// are built.
+// heaps of its standard library leave them, so this heap takes the steps of libstdc++'s, with which its packages for
+// Linux are built.
 template <typename Heap>
 void sift_up(Heap& heap, std::size_t place) {
     const auto moved = heap[place];

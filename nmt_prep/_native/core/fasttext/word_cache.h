@@ -1,6 +1,6 @@
-// Cache of what a line adds up for a word, bounded, for one thread at a time: the sum of the word's rows, or their
-// numbers. A new word replaces an old word of its bucket. Sums change results at most by rounding, since the rows of a
-// word are summed before they are added to the rows of the line; numbers do not change them.
+// Bounded cache for one thread at a time: for each word the sum of its rows, or their numbers. A new word replaces an
+// old word of its bucket. Sums change results at most by rounding, since the rows of a word are summed before they are
+// added to the rows of the line; numbers do not change them.
 #pragma once
 
 #include <array>

@@ -77,7 +77,7 @@ char32_t drawn(std::string_view choices, Draws& draws) {
     return static_cast<unsigned char>(choices[draws.below(choices.size())]);
 }
 
-// The character of a key beside that of the given one, which is the same if it has no key; "10" beside 9.
+// The character of a key beside the key of the given character, or the same character if it has no key; "10" beside 9.
 std::u32string neighbour(char32_t point, Draws& draws) {
     if (point >= '0' && point <= '9') {
         if (draws.below(2) == 0) return {drawn(kNumpad[point], draws)};
@@ -207,7 +207,7 @@ bool Typist::moves_words(Typo kind, std::size_t at) const {
     return kind == Typo::kSkippedSpace || (kind == Typo::kMissingChar && space_before && space_after);
 }
 
-// Changes the links of a line; those of a removed word go to a word beside it.
+// Changes the links of a line; the links of a removed word go to a word beside it.
 void Typist::relink(const std::string& line, const Change& change, std::string& links, Draws& draws) {
     constexpr std::int64_t kAny = std::numeric_limits<std::int32_t>::max();
     links_.clear();

@@ -1,4 +1,4 @@
-// Documents of two sides, and what their sentences are aligned by.
+// Documents of two sides, with the lengths and words by which their sentences are aligned.
 #pragma once
 
 #include <cstddef>

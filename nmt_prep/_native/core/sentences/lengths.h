@@ -36,7 +36,7 @@ class LengthValues {
         std::vector<double> ends;  // characters before each sentence, and of all
         std::vector<double> own;   // what the length of a side adds by itself, by last sentence and number of sentences
     };
-    // `scale` turns characters of the side into those of the source.
+    // `scale` turns characters of the side into characters of the source.
     SideSums sums_of(const Side& side, Gamma gamma, double scale) const;
 
     LengthModel model_;

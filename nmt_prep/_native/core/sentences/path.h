@@ -21,10 +21,10 @@ struct Scoring {
     const WordModel* target_words = nullptr;  // given the source; null to compare lengths alone
     const WordModel* source_words = nullptr;  // given the target
     double word_weight;
-    double free;  // least value of the words of a bead: that of a free translation, whose words tell nothing
+    double free;  // least value of the words of a bead: the value for a free translation, whose words tell nothing
 };
 
-// Finds the path of the highest value from (0, 0) to the end of both sides. Memory is that of the words of some hundred
+// Finds the path of the highest value from (0, 0) to the end of both sides. Needs memory for the words of some hundred
 // sentences, and a byte for each cell of the band.
 std::vector<Bead> best_path(const Document& document, const Band& band, const Scoring& scoring, const Poll& poll);
 

@@ -47,7 +47,7 @@ class PhraseCache {
         return found;
     }
 
-    // Writes the ids of a phrase and returns how many, 0 if it is not cached. `hash` is that of the bytes.
+    // Writes the ids of a phrase and returns how many, 0 if it is not cached. `hash` is the hash of the bytes.
     std::size_t find(std::uint64_t hash, const std::uint8_t* data, std::size_t size, std::int32_t* ids) const {
         const std::span<const std::uint32_t> found = view(hash, data, size);
         for (std::size_t i = 0; i < found.size(); i += 4) std::memcpy(ids + i, found.data() + i, 4 * sizeof *ids);

@@ -84,6 +84,11 @@ class HashedFile(io.RawIOBase):
         return self._digest.hexdigest()
 
 
+def seed_of(text: str) -> int:
+    """Returns a seed of pseudorandom numbers for a text: an unsigned number of 64 bits, from its SHA-256."""
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
+
+
 def digest_of(value: object) -> str:
     """Returns the SHA-256 of a JSON value, in hexadecimal; the order of keys does not matter."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))

@@ -8,7 +8,6 @@ duplicate, is context only.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -22,6 +21,7 @@ from nmt_prep.batches.options import Options
 from nmt_prep.batches.rules import BatchRule
 from nmt_prep.batches.vectors import Int64s, spans, sums_before
 from nmt_prep.columns import Ragged
+from nmt_prep.digests import seed_of
 from nmt_prep.errors import ArgumentError
 from nmt_prep.records.dataset_json import CorpusInfo, DatasetInfo, DocumentsInfo, Histogram
 from nmt_prep.records.index import SATURATED
@@ -295,8 +295,8 @@ class Joining:
         """Returns whether documents are joined, and the most segments of their first windows."""
         if not self.drawn:
             return np.ones(len(places), np.bool_), np.full(len(places), self.info.max_segments)
-        key = hashlib.sha256(f"nmt_prep documents 1\n{self.seed}\n{epoch}".encode()).digest()
-        bits = _mixed(places.astype(np.uint64) + np.frombuffer(key, "<u8", 1))
+        key = np.uint64(seed_of(f"nmt_prep documents 1\n{self.seed}\n{epoch}"))
+        bits = _mixed(places.astype(np.uint64) + key)
         chance = (bits >> np.uint64(32)).astype(np.float64) / 2**32
         size = (bits & np.uint64(0xFFFFFFFF)) * np.uint64(self.info.max_segments) >> np.uint64(32)
         return chance < self.info.share, size.astype(np.int64) + 1

@@ -9,7 +9,6 @@ Corpora can be mixed in given proportions. The number of copies of each pair is 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,6 +21,7 @@ import numpy.typing as npt
 
 from nmt_prep.batches.options import Options
 from nmt_prep.batches.vectors import Int64s, Vector, Vectors
+from nmt_prep.digests import seed_of
 from nmt_prep.errors import ArgumentError, ConfigError
 from nmt_prep.records.columns import REPEATED, Column
 from nmt_prep.records.dataset_json import CorpusInfo, DatasetInfo
@@ -192,8 +192,7 @@ class EpochOrder:
         """Key of the random numbers, together with the number of a window; None if nothing is shuffled."""
         if self.seed is None:
             return None
-        digest = hashlib.sha256(f"{self.seed}\n{self.epoch}\nwindows of {self.rank}".encode()).digest()
-        return int.from_bytes(digest[:8], "little", signed=True)
+        return int(np.uint64(seed_of(f"{self.seed}\n{self.epoch}\nwindows of {self.rank}")).view(np.int64))
 
     @cached_property
     def order(self) -> Int64s:
@@ -258,7 +257,7 @@ class CorpusMix(NamedTuple):
             counts[run] = np.bincount(index.pairs_of(np.array([run]))[:, 2], minlength=count)
         pairs = np.maximum([corpus.pairs for corpus in corpora], 1)
         shift = [
-            (_start(seed, corpus.name) + epoch * drawn) % int(of)
+            (seed_of(f"{seed}\n{corpus.name}") + epoch * drawn) % int(of)
             for corpus, drawn, of in zip(corpora, draws, pairs, strict=True)
         ]
         return cls(pairs, np.array(draws, np.int64), np.array(shift, np.int64), np.cumsum(counts, axis=0) - counts)
@@ -401,7 +400,3 @@ def _divided(total: int, weights: npt.NDArray[np.float64]) -> list[int]:
     for place in np.argsort(counts - shares, kind="stable")[: total - int(counts.sum())]:
         counts[place] += 1
     return [int(count) for count in counts]
-
-
-def _start(seed: int, corpus: str) -> int:
-    return int.from_bytes(hashlib.sha256(f"{seed}\n{corpus}".encode()).digest()[:8], "little")

@@ -6,7 +6,6 @@ that are nearest to the threshold.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ import pyarrow as pa
 from nmt_prep.cleaning.counts import merged
 from nmt_prep.cleaning.rule import Values
 from nmt_prep.columns import TextColumn
+from nmt_prep.digests import seed_of
 from nmt_prep.modifiers.draws import scrambled
 from nmt_prep.sides import SIDES
 
@@ -108,8 +108,7 @@ def distances(rejected: pa.RecordBatch | pa.Table) -> npt.NDArray[np.float64]:
 
 def sample_keys(rows: npt.NDArray[np.int64], seed: int, corpus: str) -> npt.NDArray[np.uint64]:
     """Returns pseudorandom keys of pairs: a bijection of their rows, which depends on seed and corpus."""
-    start = int.from_bytes(hashlib.sha256(f"{seed}/{corpus}".encode()).digest()[:8], "little")
-    return scrambled(rows.astype(np.uint64) ^ np.uint64(start))
+    return scrambled(rows.astype(np.uint64) ^ np.uint64(seed_of(f"{seed}/{corpus}")))
 
 
 class RejectSample:

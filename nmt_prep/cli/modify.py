@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +10,7 @@ import typer
 
 from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.interrupts import interruptible
+from nmt_prep.digests import seed_of
 from nmt_prep.errors import CorpusError
 
 with delayed_imports():
@@ -84,7 +84,7 @@ def _blocks(seed: int, pretokenized: bool) -> Iterator[Block]:
     Raises:
         CorpusError: a line has not two columns, or three as the first line, or the third one has no links.
     """
-    key = np.frombuffer(hashlib.sha256(f"{seed}\nmodify".encode()).digest()[:8], "<u8").astype(np.uint64)
+    key = np.array([seed_of(f"{seed}\nmodify")], np.uint64)
     waiting, first, columns = pa.array([], pa.large_string()), 0, 0
     inputs = text_stream.input_lines()
     while True:

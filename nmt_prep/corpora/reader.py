@@ -21,7 +21,7 @@ from nmt_prep.config.section import Languages, Section
 from nmt_prep.errors import InvalidTextError
 from nmt_prep.lines.blocks import Block, Fault, Faults, TextPolicy, iter_blocks
 from nmt_prep.lines.chunks import LineSlice
-from nmt_prep.sides import Side
+from nmt_prep.sides import OTHER, Side
 
 S = TypeVar("S", bound=Section)
 
@@ -271,10 +271,10 @@ class Swapped(Reader):
             yield replace(batch, source=batch.target, target=batch.source, places=places)
 
     def lines(self, side: Side) -> Iterator[pa.Array]:
-        return self._reader.lines(_other(side))
+        return self._reader.lines(OTHER[side])
 
     def text_files(self, side: Side) -> Sequence[Path] | None:
-        return self._reader.text_files(_other(side))
+        return self._reader.text_files(OTHER[side])
 
 
 def numbered(batches: Iterator[PairBatch], first: int) -> Iterator[PairBatch]:
@@ -299,10 +299,6 @@ def merged_faults(first: Faults | None, second: Faults | None) -> Faults | None:
     if first is None or second is None:
         return second if first is None else first
     return np.where(first != 0, first, second)
-
-
-def _other(side: Side) -> Side:
-    return "target" if side == "source" else "source"
 
 
 PAIRS_PER_BATCH = 8192

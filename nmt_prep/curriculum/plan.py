@@ -7,7 +7,6 @@ through all epochs and stages, so a stage goes on where the one before it ended.
 
 from __future__ import annotations
 
-import hashlib
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt_prep.config.training import ROWS, StageSettings, TrainingSettings
+from nmt_prep.digests import seed_of
 from nmt_prep.errors import ConfigError
 from nmt_prep.modifiers import Modifiers, read_modifiers
 from nmt_prep.modifiers.draws import Keys, mixed
@@ -191,8 +191,7 @@ class Curriculum:
 
     @cached_property
     def _keys(self) -> Keys:
-        digests = [hashlib.sha256(f"{self.seed}\nmodifiers of {name}".encode()).digest()[:8] for name in self.corpora]
-        return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
+        return np.array([seed_of(f"{self.seed}\nmodifiers of {name}") for name in self.corpora], np.uint64)
 
     def described(self) -> list[dict[str, Any]]:
         """Returns name, rows (None without an end), mix, epochs of corpora and names of modifiers of each stage."""

@@ -16,7 +16,7 @@ from nmt_prep.errors import NmtPrepError
 from nmt_prep.health.languages import SideFacts, facts_by_side, installed_identifier, language_warnings
 from nmt_prep.inspection.files import FileFacts, Looked, Looker
 from nmt_prep.inspection.pairs import SMALL, first_pairs
-from nmt_prep.sides import SIDES, Side
+from nmt_prep.sides import OTHER, SIDES, Side
 from nmt_prep.sources.downloads import Needed
 from nmt_prep.sources.lockfile import lock_of
 from nmt_prep.sources.remote_file import BEGINNING
@@ -278,8 +278,7 @@ class _Examined:
         if len(seen) != 1 or format_of(self.corpus) != "plain":
             return [], ()
         [side] = seen
-        other: Side = "target" if side == "source" else "source"
-        return [{side: beginnings[side][0]}], (other if self.corpus.swap else side,)
+        return [{side: beginnings[side][0]}], (OTHER[side] if self.corpus.swap else side,)
 
     def _names(self, beginnings: Mapping[str, list[Beginning]]) -> dict[Path, str]:
         """Returns the names of the files in the config, for messages."""

@@ -5,7 +5,6 @@ The rows are translations, conversations with prompts, or ids.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ import yaml
 from nmt_prep.columns import Ragged
 from nmt_prep.config import Config
 from nmt_prep.config.outputs import HuggingFaceOptions
+from nmt_prep.digests import seed_of
 from nmt_prep.engines import Tick
 from nmt_prep.modifiers.draws import mixed
 from nmt_prep.outputs.files import parquet_file
@@ -201,8 +201,8 @@ def drawn(seed: int, split: str, position: int, count: int, choices: int) -> npt
 
     A number depends only on position, seed and split.
     """
-    key = hashlib.sha256(f"nmt_prep prompts 1\n{seed}\n{split}".encode()).digest()
-    random = mixed(np.frombuffer(key, "<u8", 1), np.arange(position, position + count) - 1)
+    key = np.array([seed_of(f"nmt_prep prompts 1\n{seed}\n{split}")], np.uint64)
+    random = mixed(key, np.arange(position, position + count) - 1)
     scaled = (random >> np.uint64(32)) * np.uint64(choices)
     return (scaled >> np.uint64(32)).astype(np.int64)
 

@@ -6,7 +6,6 @@ number) and the other columns of the corpora, such as ``links`` and ``score:<nam
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -19,6 +18,7 @@ import pyarrow.compute as pc
 from _nmt_prep_core import Bucket
 
 from nmt_prep.columns import Ragged, TextColumn
+from nmt_prep.digests import seed_of
 from nmt_prep.errors import ArgumentError, EncodeError, RecordsError
 from nmt_prep.records.dataset_json import DatasetInfo, VocabularyInfo
 from nmt_prep.records.plan import PAIRS_PER_BLOCK
@@ -230,10 +230,9 @@ class TextEncoder:
         encode: Callable[..., Ragged] = self.vocabularies[side].load().encode_batch
         options: dict[str, Any] = dict(self.subwords.get(side, {}))
         if options:
-            drawn = hashlib.sha256(f"{self.seed}\n{epoch}\nsubwords of {side}".encode()).digest()
             if "nbest" in options:
                 options["nbest"] = int(options["nbest"])
-            options |= {"seed": int.from_bytes(drawn[:8], "little"), "first_line": first}
+            options |= {"seed": seed_of(f"{self.seed}\n{epoch}\nsubwords of {side}"), "first_line": first}
         return encode(lines, threads, **options)
 
 

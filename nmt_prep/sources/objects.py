@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 from nmt_prep.artefacts import writing
+from nmt_prep.digests import HashedFile
 from nmt_prep.errors import ConfigError, DownloadError, NmtPrepError, OutputError
 from nmt_prep.progress import StoppedError
 from nmt_prep.runtime import installing, needed_extra
@@ -189,18 +189,17 @@ class ObjectStore:
         """Copies a file to an object, and returns the SHA-256 of the bytes that were sent. Ticks are bytes."""
 
         def send() -> str:
-            digest = hashlib.sha256()
             remote = self._system.open(self._path(name), "wb", block_size=_BLOCK)
+            hashed = HashedFile(remote)
             try:
                 for chunk in _file_chunks(path):
-                    remote.write(chunk)
-                    digest.update(chunk)
+                    hashed.write(chunk)
                     tick(len(chunk))
             except BaseException:
                 _discard(remote)
                 raise
             remote.close()
-            return digest.hexdigest()
+            return hashed.sha256
 
         return self._found(name, self._repeated(name, send))
 
@@ -208,13 +207,12 @@ class ObjectStore:
         """Copies an object to a file, and returns the SHA-256 of the received bytes. Ticks are bytes."""
 
         def fetch() -> str:
-            digest = hashlib.sha256()
             with writing(path), path.open("wb") as file:
+                hashed = HashedFile(file)
                 for chunk in self._chunks(name):
-                    file.write(chunk)
-                    digest.update(chunk)
+                    hashed.write(chunk)
                     tick(len(chunk))
-            return digest.hexdigest()
+            return hashed.sha256
 
         return self._found(name, self._repeated(name, fetch))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from abc import ABC, abstractmethod
@@ -23,6 +22,7 @@ from nmt_prep.cleaning.rejects import RejectNotes
 from nmt_prep.cleaning.rule import Bounds, Context
 from nmt_prep.config import CleanSettings, Config, Corpus
 from nmt_prep.corpora.parts import PairFile
+from nmt_prep.digests import seed_of
 from nmt_prep.errors import OutputError
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
@@ -139,7 +139,7 @@ def group_of(config: Config, corpus: CleanedCorpus) -> Group:
     exchanged = pair.reverse in both and pair.reverse not in single
     stored = pair.reverse if exchanged else pair
     behind = corpus.corpus.reverse is None if stored in both and {stored, stored.reverse} & single else None
-    salt = int.from_bytes(hashlib.sha256(str(stored).encode()).digest()[:8], "little")
+    salt = seed_of(str(stored))
     return Group(salt, exchanged, behind)
 
 

@@ -34,7 +34,7 @@ from nmt_prep.engines import Tick
 from nmt_prep.errors import OutputError
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
-from nmt_prep.sides import SIDES, Side
+from nmt_prep.sides import OTHER, SIDES, Side
 from nmt_prep.stages.compile.slices import CorpusFiles
 from nmt_prep.stages.compile.tasks import CompiledSlice, PartsTask, made_by, write_sound
 
@@ -121,7 +121,7 @@ def divide_part(task: DivideTask, tick: Tick) -> Rows:
         CorpusError: the part cannot be read.
         OutputError: the file cannot be written.
     """
-    other: Side = "target" if task.pivot == "source" else "source"
+    other = OTHER[task.pivot]
     found: list[pa.Table] = []
     row = 0
     for batch in iter_pairs(task.part, columns=[*SIDES, *task.scores]):

@@ -25,7 +25,7 @@ Fields: TypeAlias = "dict[str, object]"
 _SECONDS_BETWEEN_LINES = 10.0
 
 _TELLING = 0.01
-"""Part of some work that has to be done before the time left is told."""
+"""Part of some work that must be done before the time left is shown."""
 
 
 class StoppedError(Exception):

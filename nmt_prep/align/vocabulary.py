@@ -124,7 +124,7 @@ class Vocabulary:
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
         """Returns the numbers of the words of lines, the offsets of each line's words, and the marks of the words.
 
-        A mark tells what punctuation or number a word is, and how long it is.
+        A mark holds the kind of punctuation or the number that a word is, and its length.
 
         Raises:
             InvalidTextError: a line is not UTF-8.

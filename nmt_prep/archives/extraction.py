@@ -285,8 +285,8 @@ def missing_member(
         name: the requested name, pattern, or :data:`WHOLE_FILE`.
         names: names of the members of the archive.
         path: path or address of the archive.
-        kind: apparent kind of a file that is no archive; None for plain text.
-        single: true for a file that is no archive.
+        kind: apparent kind of a file that is not an archive; None for plain text.
+        single: true for a file that is not an archive.
     """
     if name == WHOLE_FILE:
         listed = ", ".join(map(repr, names[:5]))

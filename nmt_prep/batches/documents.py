@@ -39,7 +39,7 @@ class Examples:
         first: for each side, the number of the first segment of each example, context included: int64.
         target: int64, number of the first segment after the context.
         end: int64, number after the last segment.
-        targets: int64, number of segments after the context that are no repeated ones.
+        targets: int64, number of segments after the context, without repeated ones.
         lengths: for each side, the number of ids of each example: int64.
     """
 

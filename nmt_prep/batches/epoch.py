@@ -335,7 +335,7 @@ def pair_groups(info: DatasetInfo, split: str, options: Options, *, packed: bool
     """Returns the number of the pair of languages of each corpus, if a batch has only one: int64, shape ``[corpora]``.
 
     Raises:
-        ArgumentError: the records do not tell, or pairs are packed.
+        ArgumentError: the records do not say, or pairs are packed.
     """
     if not options.one_pair:
         return None

@@ -89,7 +89,7 @@ class BatchPlan:
 
     @property
     def fresh(self) -> bool:
-        """True if the ids of a pair differ from epoch to epoch, so that only reading them tells their number."""
+        """True if the ids of a pair differ from epoch to epoch, so that their number is known only after encoding."""
         return self.staged or (self.encoder is not None and bool(self.encoder.subwords))
 
     @property
@@ -134,7 +134,8 @@ class BatchPlan:
     def batches(self) -> Iterator[int]:
         """Returns the number of batches of each window; reads the indexes, about a second for 100 million pairs.
 
-        Subwords that are drawn anew have other lengths than those in the indexes: the windows are encoded for it.
+        Subwords that are drawn again have other lengths than in the indexes, so the windows are encoded to get the
+        lengths.
         """
         counts = map(self._batches, self.windows)
         return (count + self._splits.get(number, (0, WHOLE))[0] for number, count in enumerate(counts))

@@ -44,8 +44,8 @@ class IdBatch:
             context; None if segments are not joined.
         context: int64, shape ``[pairs]``: number of ids at the start of each row of ``target`` that are context, and no
             target; None without context.
-        ignored: for each row of ``target``, the begins and ends of the parts that are no target, because they repeat
-            dropped duplicates: ``[begin, end, begin, end, …]``; None without such parts.
+        ignored: for each row of ``target``, the begins and ends of the parts that do not count as target, because they
+            repeat dropped duplicates: ``[begin, end, begin, end, …]``; None without such parts.
         language_pairs: int32, shape ``[pairs]``: number of each pair's languages among ``language_pairs`` of the split
             in ``dataset.json``; None in a run with one pair of languages.
     """

@@ -91,7 +91,7 @@ class Fixed(NamedTuple):
 
 @functools.cache
 def _native_fixer(fixes: tuple[tuple[str, str], ...], language: str) -> TextFixer:
-    """Returns the fixer of the core, which all corpora with the same fixes share: to build it takes long."""
+    """Returns the fixer of the core, which all corpora with the same fixes share, because building it takes long."""
     return TextFixer(list(fixes), language, _ENTITIES)
 
 

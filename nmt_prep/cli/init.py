@@ -112,7 +112,7 @@ def _languages(text: str | None, recipe: MtdataRecipe | None, *, ask: bool) -> L
     """Returns the languages that an option, an answer or a recipe names.
 
     Raises:
-        ArgumentError: they are missing, or are no languages.
+        ArgumentError: they are missing, or are not languages.
         ConfigError: the recipe is for other languages.
     """
     given = None if text is None else _parsed_languages(text)

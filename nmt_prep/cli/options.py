@@ -29,7 +29,7 @@ ConfigArgument = Annotated[
 
 @contextmanager
 def names_as_usage() -> Iterator[None]:
-    """Makes wrong usage, with exit status 2, of the name of a stage or round that a config does not have.
+    """Makes an unknown name of a stage or round a usage error, with exit status 2.
 
     Raises:
         BadParameter: in place of an :class:`ArgumentError`.

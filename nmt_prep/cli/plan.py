@@ -109,7 +109,7 @@ def plan_table(steps: Sequence[Step]) -> Table:
 
 
 def _print_stages(console: SafeConsole, config: Config) -> None:
-    """Prints the stages of training; how long they are is known when the records are made."""
+    """Prints the stages of training; their lengths are known once the records are made."""
     if not (config.training.stages or config.training.modifiers):
         return
     try:

@@ -100,7 +100,7 @@ def _complete(what: str) -> Iterator[None]:
 
 
 def _print_times(console: SafeConsole, directory: Path) -> None:
-    """Prints time, memory and host of the stages, as far as they are known."""
+    """Prints time, memory and host of the stages, where they are known."""
     notes = measured.read_run_notes(directory / measured.RUN_FILE)["stages"]
     table = plain_table("stage", ">time", ">peak memory", ">workers", "host")
     for stage, note in ((stage.name, notes[stage.name]) for stage in stages.STAGES if stage.name in notes):

@@ -229,7 +229,7 @@ def summary_json(config: Config, outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def _is_reported(outcomes: Sequence[Outcome]) -> bool:
-    """Returns true if the run went as far as the report, so that there are records."""
+    """Returns true if the run reached the report, so that there are records."""
     return any(outcome.stage == "report" for outcome in outcomes)
 
 

@@ -82,7 +82,8 @@ class Section(BaseModel):
 def descriptions(section: type[BaseModel]) -> dict[str, str]:
     """Returns the descriptions of the keys of a section.
 
-    Its source is read when a message needs them: pydantic would parse all sections at the start of each command.
+    The source of the section is parsed when a message needs them; pydantic would parse all sections at the start of
+    each command.
     """
     below: dict[str, str] = {}
     for kind in (kind for kind in reversed(section.__mro__) if issubclass(kind, Section)):

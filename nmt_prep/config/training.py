@@ -19,7 +19,7 @@ Epochs: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=Fal
 Modifier: TypeAlias = Annotated[dict[str, Any], Field(min_length=1)]
 
 ROWS = "rows"
-"""The key of ``until`` that is no corpus."""
+"""The key of ``until`` that is not a corpus."""
 
 
 class StageSettings(Section):

@@ -1,7 +1,7 @@
 """Compiled parts without text: they name the lines of files that are read in their places.
 
 Such a part is a JSON file. For each row group it has the ranges of bytes in the files of the two sides, and the lines
-in them that are no pairs. For each side it has the hashes of the steps of the file, against which readers check the
+in them that are not pairs. For each side it has the hashes of the steps of the file, against which readers check the
 bytes. Links beside the parts point to the files, so that the bytes of a part do not depend on the places of the files.
 """
 
@@ -39,7 +39,7 @@ class LineGroup:
         row: the row of the first line: its position in the corpus before any pair was dropped.
         source: the range of bytes in the file of the source, in whole lines.
         target: the range of bytes in the file of the target.
-        left_out: for each run of lines that are no pairs, the first line (counted from 0 in the group) and the number
+        left_out: for each run of lines that are not pairs, the first line (counted from 0 in the group) and the number
             of lines, one run after the other.
     """
 
@@ -164,13 +164,13 @@ class LinePart:
 
 
 LARGEST_GROUP = 16 << 20
-"""Most bytes of the lines of a row group in a file, lines that are no pairs included; a single pair may have more."""
+"""Most bytes of the lines of a row group in a file, including lines that are not pairs; a single pair may have more."""
 
 
 def groups_of(held: list[PairBatch]) -> Iterator[tuple[LineGroup, int]]:
     """Yields a row group without its text, and the UTF-8 bytes of both sides.
 
-    A group is divided if it has more than :data:`LARGEST_GROUP` bytes of a file, with lines that are no pairs.
+    A group is divided if it has more than :data:`LARGEST_GROUP` bytes of a file, including lines that are not pairs.
     """
     rows = np.concatenate([pairs.rows for pairs in held if pairs.rows is not None])
     places = np.concatenate([pairs.places for pairs in held if pairs.places is not None])

@@ -33,7 +33,7 @@ class Document(ABC):
 
     Attributes:
         root: name of the root element.
-        codes: names of elements inside a text whose content is no part of the text.
+        codes: names of elements inside a text whose content does not belong to the text.
         fault: fault of the last collected text, or 0.
     """
 

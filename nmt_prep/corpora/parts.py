@@ -184,7 +184,7 @@ def write_line_parts(
 ) -> list[PairFile]:
     """Writes ``<directory>/<prefix>-<number, 5 digits>.json``, with the row groups and parts of ``write_parts``.
 
-    A row group with more than 16 MiB of a file, because of lines that are no pairs, is divided.
+    A row group with more than 16 MiB of a file, because of lines that are not pairs, is divided.
 
     Args:
         batches: pairs with their rows and places.
@@ -392,7 +392,7 @@ def _joined(held: list[PairBatch], corpus: str) -> pa.RecordBatch:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Converts the errors of reading a part, also that its lines are not those that it describes."""
+    """Converts the errors of reading a part, including lines that differ from its description."""
     try:
         yield
     except (OSError, ValueError, OverflowError, pa.ArrowException) as error:

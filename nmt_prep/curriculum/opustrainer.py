@@ -88,7 +88,7 @@ def _command(fields: int | None, trainer: object) -> tuple[str, ...]:
     """Returns the words of the command that reads the stream.
 
     Raises:
-        ValueError: it is no command, or reads lines of one column.
+        ValueError: it is not a command, or reads lines of one column.
     """
     if fields is not None and fields < 2:
         raise ValueError(f"num_fields: it is {fields}; a line has a source and a target at least")
@@ -104,7 +104,7 @@ def _mixture(lines: list[str], datasets: Mapping[str, Any]) -> tuple[dict[str, f
     """Returns the weights and the end in lines such as ``clean 0.8`` and ``until clean 2``.
 
     Raises:
-        ValueError: a line is not of this form, or names a data set that there is not.
+        ValueError: a line is not of this form, or names a data set that does not exist.
     """
     if not lines or not lines[-1].startswith("until "):
         raise ValueError("its last line must be until DATASET EPOCHS")

@@ -156,7 +156,7 @@ class Curriculum:
     def blocks(self, row: int = 0, step: int = 1) -> Iterator[PlannedBlock]:
         """Yields whole blocks, from the block with a row on; only every ``step``-th block.
 
-        Readers that share a stream begin at the rows of different blocks and have their number as the step.
+        Readers that share a stream begin at different blocks, and their step is the number of readers.
         """
         waiting = 0
         while self.rows is None or row < self.rows:

@@ -161,10 +161,10 @@ class BatchedInputWithColumns(NamedTuple):
         corpora: as in :class:`BatchedInputWithCorpora`; None unless asked for.
         weights: float32, shape ``[rows]``: weight of each pair in the loss; None without weights.
         segments: int32, shape ``[rows]``: number of targets among the segments of each row; None for single pairs.
-        context: int32, shape ``[rows]``: number of ids at the start of ``target_output`` that are no target; None
-            without context.
-        ignored: int32, shape ``[rows, 2 * most parts]``: begins and ends of the parts of ``target_output`` that are no
-            target, padded with 0; None without repeated segments.
+        context: int32, shape ``[rows]``: number of ids at the start of ``target_output`` that do not count as target;
+            None without context.
+        ignored: int32, shape ``[rows, 2 * most parts]``: begins and ends of the parts of ``target_output`` that do not
+            count as target, padded with 0; None without repeated segments.
         language_pairs: int32, shape ``[rows]``: number of each pair's languages among ``language_pairs`` of the split
             in ``dataset.json``; None in a run with one pair of languages.
     """
@@ -217,7 +217,7 @@ class CutWindow(NamedTuple):
         widths: int64, shape ``[batches]``: ids to which the rows of each batch are padded, on both sides; None for the
             longest row of each side.
         columns: columns of the pairs, shape ``[pairs]``, int32, and weights float32.
-        ignored: the bounds of the parts of each target that are no target; None for none.
+        ignored: the bounds of the parts of each target that do not count; None for none.
     """
 
     source: Column

@@ -170,7 +170,7 @@ def _positive(**argument: int | tf.Tensor) -> tf.Tensor:
         return tf.cast(value, tf.int64)
     checked = tf.debugging.assert_positive(value, f"{name} must be at least 1")
     with tf.control_dependencies([checked]):
-        return tf.identity(tf.cast(value, tf.int64))  # a cast from int64 is no operation that could depend on anything
+        return tf.identity(tf.cast(value, tf.int64))  # a cast from int64 depends on nothing else
 
 
 CHARACTERS_PER_WORD = 50

@@ -145,7 +145,7 @@ def _cut(blocks: tf.data.Dataset) -> tf.data.Dataset:
     """Returns the batches of all blocks of :class:`_Padded`."""
 
     def places(padded: _Padded) -> tf.data.Dataset:
-        # No function here: TensorFlow would prepare it anew for each block, which takes longer than all else.
+        # No function here: TensorFlow would prepare it again for each block, which takes longer than everything else.
         of_batches = tf.data.Dataset.from_tensor_slices(tf.reshape(padded.places, [-1, sum(_PLACE)]))
         return tf.data.Dataset.zip((tf.data.Dataset.from_tensors(padded).repeat(), of_batches))
 

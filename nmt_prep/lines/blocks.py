@@ -86,7 +86,7 @@ class Block:
     Attributes:
         data: UTF-8.
         starts: int64, shape ``[lines]``.
-        ends: int64, shape ``[lines]``; the ``\n`` is no part of a line.
+        ends: int64, shape ``[lines]``; the ``\n`` does not belong to a line.
         first_line: number of the first line in the file, counted from 1.
         offset: offset of the first line in the file; only for files in UTF-8.
         size: bytes of the lines in the file, newlines included; only for files in UTF-8.

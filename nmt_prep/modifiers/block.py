@@ -142,7 +142,7 @@ def numbers_of(
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
     """Returns the links of pairs as numbers, two for each link: int32; and their offsets by pair, in links: int64.
 
-    Pairs whose text is no links, or with links of words that there are not, have none.
+    Pairs have no links if the text is not links, or if a link names a word that does not exist.
 
     Args:
         links: links such as ``0-0 1-2``.
@@ -154,7 +154,7 @@ def numbers_of(
 
 
 def first_wrong(links: pa.LargeStringArray) -> int | None:
-    """Returns the place of the first text that is no links such as ``0-0 1-2``; None if there is none."""
+    """Returns the place of the first text that is not links such as ``0-0 1-2``; None if there is none."""
     unread = np.flatnonzero(np.diff(numbers_of(links)[1]) == 0)
     blank = pc.equal(pc.ascii_trim(links.take(pa.array(unread)), " "), "").to_numpy(zero_copy_only=False)
     return None if blank.all() else int(unread[blank.argmin()])

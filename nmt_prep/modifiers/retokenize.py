@@ -98,7 +98,7 @@ class Retokenize:
 def retokenized(block: Block, source: Side, target: Side) -> Block:
     """Returns the block as text, with links of pieces where a side has a vocabulary.
 
-    Links that no words have are removed from their pair, all of them. Text of corpora that are no tokens stays.
+    If a link names a word that does not exist, its pair loses all links. Text of corpora that is not tokens stays.
     """
     sides, texts, spans = (source, target), [block.source, block.target], []
     for number, side in enumerate(sides):

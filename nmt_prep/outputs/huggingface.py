@@ -320,7 +320,7 @@ _SIZES = (
 
 
 def dataset_card(run: RunFacts, pairs: Mapping[str, int], columns: Mapping[str, str], signature: str) -> str:
-    """Returns a card as Markdown with a YAML header, which tells the Hub and ``load_dataset`` splits and files.
+    """Returns a card as Markdown with a YAML header, which gives the Hub and ``load_dataset`` the splits and files.
 
     Args:
         run: facts of the run.

@@ -113,7 +113,7 @@ def forecast(stage: AnyStage, config: Config, work: Work) -> StageEstimate:
 def forecast_of_progress(
     stages: Sequence[AnyStage], config: Config, workspace: Workspace, workers: int
 ) -> dict[str, object]:
-    """Returns the fields of the event ``stage_started`` that tell the progress of a stage.
+    """Returns the fields of the event ``stage_started`` from which progress is computed.
 
     These fields are the rounds of the stage, with their work in words and their shares of its time, and the seconds of
     the stages after it.

@@ -77,7 +77,7 @@ def _acquire(
     while not _try_lock(handle, workspace.private / "lock", shared):
         who = _describe(workspace)
         left = limit - (time.monotonic() - began)
-        if not left > 0:  # NaN is no time at all
+        if not left > 0:  # NaN is not a time
             after = f" after {limit:g} seconds" if limit else ""
             raise OutputError(f"{workspace.root} is in use by {who}{after}; wait for it to end, or stop it")
         if not told:

@@ -228,7 +228,7 @@ class StorePublisher(Publisher):
         if manifest is None and unfinished is None:  # another process may have completed it between the two
             manifest = self._read(MANIFEST)
         before = unfinished or manifest or Publication(0, {})
-        cut_short = UNFINISHED in sizes and unfinished is None  # by a kill: which files are ours is no longer known
+        cut_short = UNFINISHED in sizes and unfinished is None  # by a kill, so the list of our files is lost
         if not cut_short:
             check_foreign(self.url, wanted, sizes, before.files)
         known = {name: file for name, file in before.complete_files.items() if sizes.get(name) == file.size}

@@ -116,8 +116,8 @@ def shard_name(name: str, split: str, shard: int, shards: int) -> str:
 class ShardPlan:
     """Shard s owns the positions ``[s * rows // shards, (s + 1) * rows // shards)``.
 
-    A shard is divided likewise into ``buckets_per_shard`` ranges of positions, each sorted in memory by itself. The
-    number of buckets limits memory and does not change the shards' bytes.
+    A shard is divided in the same way into ``buckets_per_shard`` ranges of positions, each of which is sorted in
+    memory. The number of buckets limits memory and does not change the shards' bytes.
 
     Attributes:
         shuffle: maps rows to positions.

@@ -36,7 +36,7 @@ _WITHOUT_SPACES = frozenset({"zh", "yue", "ja", "th", "lo", "km", "my", "bo"})
 """Languages whose sentences are joined without a space."""
 
 MOST_TIMES = 10
-"""Sides whose sizes differ by this factor are no translations of each other."""
+"""Sides whose sizes differ by this factor are not translations of each other."""
 
 _EXTRA = "documents"
 

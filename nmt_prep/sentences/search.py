@@ -92,7 +92,7 @@ def calibrated(
 
     Args:
         document: the document.
-        beads: an earlier path, whose beads of one sentence a side tell ratio and variance; None if there is none.
+        beads: an earlier path, whose beads of one sentence a side give ratio and variance; None if there is none.
     """
     source, target = (side.lengths for side in document)
     ratio, variance = float(target.sum()) / float(source.sum()), _FIRST_VARIANCE

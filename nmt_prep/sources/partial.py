@@ -34,7 +34,7 @@ class Resume:
         etag: ETag of the file.
         modified: Last-Modified header.
         date: Date header of the answer that began the file.
-        size: bytes that are there; in a note, those that are flushed to the disk.
+        size: bytes of the file; in a note, the bytes that are flushed to the disk.
         boot: id of the machine's boot in which the file was written; during it, unflushed bytes count too.
     """
 

@@ -134,7 +134,7 @@ class ShardTask:
 
 
 def spill_name(split: str, plan: ShardPlan, part: int) -> str:
-    """Returns the file name of the spill file of a part; with another number of buckets, parts are spilled anew."""
+    """Returns the file name of the spill file of a part; with another number of buckets, parts are spilled again."""
     return f"{split}-{part:05d}-in-{plan.buckets}"
 
 

@@ -83,7 +83,7 @@ class Windows:
 
 
 def _in_sizes(batches: Iterator[B], sizes: Iterator[int], joined: Callable[[Sequence[B], slice], B]) -> Iterator[B]:
-    """Divides batches anew: yields batches of the given sizes."""
+    """Divides batches again: yields batches of the given sizes."""
     held: list[B] = []
     for size in sizes:
         while sum(map(len, held)) < size:

@@ -345,7 +345,7 @@ class CorpusRows:
         return numbered(reader.pairs(), 0)
 
     def _rejection(self, row: int) -> str:
-        """Returns why cleaning dropped a row, as far as the rejected pairs tell."""
+        """Returns why cleaning dropped a row, if the rejected pairs show it."""
         manifest = self._outputs.manifest(Clean)
         for file in manifest.files_in(REJECTED):
             if file.partition("/")[0] != self._split:

@@ -60,7 +60,7 @@ def dialect_of(options: VocabOptions | ExistingVocab) -> Dialect[Any]:
 
 
 def expects_spm(options: VocabOptions | ExistingVocab) -> bool:
-    """Returns True if the vocabularies are SentencePiece models, which Marian reads, as far as the config tells."""
+    """Returns True if the vocabularies are SentencePiece models, which Marian reads, according to the config."""
     return dialect_of(options).has_spm and not (isinstance(options, ExistingVocab) and ".json" in options.suffixes)
 
 

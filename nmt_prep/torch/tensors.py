@@ -182,7 +182,7 @@ class Converter:
 
 
 def _labels(batch: IdBatch) -> Ragged:
-    """Returns the target of a batch, with :data:`IGNORED` in place of the ids that are no target."""
+    """Returns the target of a batch, with :data:`IGNORED` in place of the ids that do not count as target."""
     target, parts = batch.target, batch.ignored
     if batch.context is not None:
         bounds = np.column_stack([np.zeros_like(batch.context), batch.context])

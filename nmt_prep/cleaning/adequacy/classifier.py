@@ -197,7 +197,7 @@ class Forest:
         """The trees, checked.
 
         Raises:
-            ValueError: the arrays are no trees.
+            ValueError: the arrays are not trees.
         """
         feature, bound, child, value, roots = self.arrays
         return Trees(feature, bound, child, value, roots, ADEQUACY_FEATURES)

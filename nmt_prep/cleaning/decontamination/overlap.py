@@ -79,7 +79,7 @@ def overlap_of(
     Args:
         a: the first file, of any format that :func:`read_segments` reads.
         b: the second file, the same.
-        languages: tells which texts of a file to read, in formats with more than two languages.
+        languages: the languages of the texts to read, in formats with more than two languages.
         coverage: the share of the n-grams of a side of ``b`` by which a pair of ``a`` contains it; None to compare only
             whole sides.
         examples: number of examples for each way of matching.

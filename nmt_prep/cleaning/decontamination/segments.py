@@ -191,7 +191,7 @@ def read_segments(path: Path, languages: Languages, unpacked: Path) -> Iterator[
 
     Args:
         path: the file, which may be compressed.
-        languages: tells which texts of a file to read, in formats with more than two languages.
+        languages: the languages of the texts to read, in formats with more than two languages.
         unpacked: a path for the contents of a compressed file.
 
     Raises:
@@ -225,7 +225,7 @@ def read_segments(path: Path, languages: Languages, unpacked: Path) -> Iterator[
 
 
 def needs_languages(path: Path) -> bool:
-    """Returns true if the languages tell which texts of a file to read."""
+    """Returns true if the languages decide which texts of a file are read."""
     return reader_of(format_of(_corpus(path))).multilingual
 
 

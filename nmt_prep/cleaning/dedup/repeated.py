@@ -23,7 +23,7 @@ def with_repeated(batch: pa.RecordBatch, kept: npt.NDArray[np.bool_]) -> pa.Reco
 
     Args:
         batch: pairs of a corpus of documents, perhaps with repeated segments of an earlier comparison.
-        kept: True for each pair that is no duplicate.
+        kept: True for each pair that is not a duplicate.
     """
     count, rows = len(batch), batch.column("row").to_numpy()
     nothing = pa.array([[]] * (count + 1), pa.list_(pa.string()))

@@ -101,7 +101,7 @@ class FastTextIdentifier(LanguageIdentifier):
             threads: how many threads each call uses.
 
         Raises:
-            CleaningError: the file cannot be read, is damaged, or is no supervised fastText model.
+            CleaningError: the file cannot be read, is damaged, or is not a supervised fastText model.
         """
         try:
             with path.open("rb") as file:  # without NumPy, which takes long to load

@@ -73,7 +73,7 @@ def make_rules(specs: Mapping[str, object], context: Context) -> tuple[Rule[Any]
 
 
 def rule_problems(specs: Mapping[str, object]) -> Iterator[str]:
-    """Yields the problems of rules and their options, as far as they can be found without building the rules.
+    """Yields the problems of rules and their options, without those that are found only when rules are built.
 
     Each problem begins with the rule's key.
     """

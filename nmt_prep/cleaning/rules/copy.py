@@ -32,7 +32,7 @@ class CopyOptions(Section):
     measure: Literal["letters", "distance", "substring"] = "letters"
     """letters, distance or substring: equal letters, edit distance or longest common substring"""
     min_letters: int = Field(1, ge=1)
-    """an integer >= 1: pairs with fewer letters are no copies (measure: letters)"""
+    """an integer >= 1: pairs with fewer letters are not copies (measure: letters)"""
     unit: Literal["char", "token"] = "char"
     """char or token: what is compared (measure: distance)"""
     lowercase: bool = False

@@ -2,7 +2,7 @@
 
 ``python: my_rules:looks_fine`` names a function of a module that is beside the config or installed. ``python:
 looks_fine`` names an entry point of the group ``nmt_prep.rules``. The function is called for each batch of pairs, with
-the arguments ``source``, ``target`` and ``languages``, as far as it has them. ``source`` and ``target`` are Arrow
+those of the arguments ``source``, ``target`` and ``languages`` that it takes. ``source`` and ``target`` are Arrow
 arrays of text. The function returns an array of booleans, true for pairs that pass. If the rule has ``min`` or ``max``,
 it returns an array of numbers instead.
 

@@ -171,11 +171,11 @@ class Text:
         """Returns the facts about the rule in a corpus that has a model.
 
         Args:
-            real: numbers of scores of the pairs of the parts.
-            bad: name of the pairs that were made to be bad, and the numbers of their scores in fine bins.
+            real: counts of the scores of the pairs of the parts.
+            bad: name of the pairs that were made to be bad, and the counts of their scores in fine bins.
             lowest: the lowest score that passes, as the config has it; None to find it.
             estimate: returns the threshold with estimates, given the numbers of scores of all pairs.
-            without: why there are no such pairs, for a threshold that cannot be found without them.
+            without: the reason if there are no such pairs, and so no threshold can be found.
         """
         kind, made = bad
         pairs = total_bins(real)

@@ -64,7 +64,7 @@ class CorpusTask:
 
 @dataclass(frozen=True)
 class PartTask:
-    """A part that a pass writes anew. All passes but the pass of the rules add fields.
+    """A part that a pass rewrites. All passes but the pass of the rules add fields.
 
     Attributes:
         key: name of the task.

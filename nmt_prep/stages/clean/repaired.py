@@ -88,7 +88,7 @@ class RepairTask:
 
 @dataclass(frozen=True)
 class Repaired:
-    """Numbers of re-paired pairs that a model is to learn from, and of others; there is no file for none."""
+    """Numbers of re-paired pairs that a model is to learn from, and of others; a number of 0 has no file."""
 
     learned: int
     others: int

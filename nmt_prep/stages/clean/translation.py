@@ -1,8 +1,8 @@
 """The rule ``translation`` in the stage clean.
 
 A model is learned from the corpora, and their pairs are scored (:mod:`~nmt_prep.stages.clean.learned`). The scores of
-re-paired pairs (:mod:`~nmt_prep.stages.clean.repaired`) show how misaligned pairs score; from both histograms follows
-the threshold of each corpus.
+re-paired pairs (:mod:`~nmt_prep.stages.clean.repaired`) show how misaligned pairs score; the threshold of each corpus
+follows from both histograms.
 """
 
 from __future__ import annotations

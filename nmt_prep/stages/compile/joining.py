@@ -143,7 +143,7 @@ def divide_part(task: DivideTask, tick: Tick) -> Rows:
 def _keys(lines: pa.Array) -> npt.NDArray[np.uint64]:
     """Returns keys that are equal for lines that differ only in case, punctuation and spaces: uint64, ``[lines, 2]``.
 
-    Normalized keys are also equal if digits differ, but lines with other numbers are no translations.
+    Normalized keys are also equal if digits differ, but lines with other numbers are not translations.
     """
     digits = pc.ascii_trim_whitespace(pc.replace_substring_regex(lines, r"[^\p{Nd}]+", " "))
     text, numbers = TextColumn.from_arrow(lines), TextColumn.from_arrow(digits)

@@ -252,7 +252,7 @@ def _counted_files(corpus: CorpusFiles) -> Iterator[tuple[int, Files]]:
 
 
 def _first_rows(corpus: CorpusFiles, slices: Sequence[CorpusSlice], rows: Mapping[str, int]) -> list[int]:
-    """Returns the first row of each slice, then the number of rows as far as it is known.
+    """Returns the first row of each slice, then the number of known rows.
 
     Args:
         corpus: the corpus.

@@ -1,4 +1,5 @@
-// Marks of words: what punctuation or number a word is, which the model of word alignment does not tell apart.
+// Marks of words: the kind of punctuation or the number that a word is, which the model of word alignment does not
+// distinguish.
 #pragma once
 
 #include <cstdint>

@@ -15,9 +15,9 @@ namespace {
 
 // The effect of a character on the word before it.
 enum class Kind : std::uint8_t {
-    kSpace,     // ends the word, and is no word
+    kSpace,     // ends the word, and is not a word
     kLetter,    // continues a word of letters, marks and numbers
-    kDigit,     // continues a word likewise
+    kDigit,     // also continues a word
     kKatakana,  // continues a run of Katakana
     kSingle,    // is a word, with the marks that follow
     kLeading,   // is a vowel before its consonant (Thai, Lao): the next character belongs to its word
@@ -35,7 +35,7 @@ std::array<Kind, 256> kinds_of_scripts() {
     return kinds;
 }
 
-// The Arabic article, which is no part of a stem if enough characters follow it.
+// The Arabic article, which does not belong to a stem if enough characters follow it.
 constexpr std::string_view kArabicArticle = "\u0627\u0644";
 constexpr std::size_t kLeastAfterArticle = 2;
 

@@ -6,7 +6,7 @@
 namespace nmt_prep::clean {
 
 // Writes 1 if the letters (L*) of the sides are equal after case folding and there are at least `min_letters` of them,
-// else 0. Sides without letters are no copies.
+// else 0. Sides without letters are not copies.
 void equal_letters(const Lines& source, const Lines& target, std::size_t min_letters, double* out);
 
 // Writes 1 - d / max(a, b): d is the Levenshtein distance of the sides, a and b their lengths; 1 if both are empty. The

@@ -27,7 +27,7 @@ using PointsView = std::u32string_view;
 
 // How the character of a byte from 80 to BF occurs after a letter in correct text.
 struct Follower {
-    bool odd;             // never follows a letter: signs such as ¼, and bytes that are no characters
+    bool odd;             // never follows a letter: signs such as ¼, and bytes that are not characters
     bool closing;         // often follows a word: quotes, dashes, ellipses, no-break spaces
     bool common;          // closing, or a letter
     bool before_letters;  // may stand between two words
@@ -122,8 +122,8 @@ class Judge {
     // Evidence for a sequence of three or four characters.
     Evidence of_long() const {
         if (odd_ || (std::ranges::any_of(rest_, is_odd) && !follower(byte_).spaced)) return Evidence::kSure;
-        // Vietnamese and other letters with dots: º never follows á, and what follows » and ¹ there is no quote or
-        // dash.
+        // Vietnamese and other letters with dots: º never follows á, and » and ¹ are never followed by a quote or dash
+        // there.
         if (lead_ != 0xE1) return Evidence::kPossible;
         if (byte_ == 0xBA) return Evidence::kSure;
         const Follower last = follower(windows_1252_byte(rest_[0]));

@@ -58,7 +58,7 @@ bool Fixer::may_alter(std::size_t fix, std::string_view line) const {
     for (std::size_t at = 0; at < line.size(); at += 64)
         for (std::uint64_t hits = scans_[fix].hits(begin + at, line.size() - at); hits != 0; hits &= hits - 1) {
             const std::uint8_t* const hit = begin + at + std::countr_zero(hits);
-            // No fix has a space as trigger: it is the first of two.
+            // Only the first of two spaces is a hit: no fix has a space as trigger.
             if (*hit == ' ' || fixes_[fix]->suspects({begin, hit, begin + line.size()})) return true;
         }
     return false;

@@ -38,7 +38,7 @@ struct Edges {
 void sort_bands(std::uint64_t* records, std::size_t rows, std::size_t width);
 
 // Returns the edges of sorted records from the record `first` on: about `limit` edges, and at least the edges of one
-// record. A record has edges to the best `cap` of its bucket, the records with the same hash, as far as they are
+// record. A record has edges to those of the best `cap` records of its bucket (the records with the same hash) that are
 // better. Requires first < rows.
 Edges bucket_edges(const std::uint64_t* records, std::size_t rows, std::size_t width, std::size_t cap,
                    std::size_t first, std::size_t limit);

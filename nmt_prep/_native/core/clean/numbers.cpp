@@ -251,7 +251,7 @@ std::size_t differing(const std::vector<Number>& a, const std::vector<Number>& b
         return static_cast<std::size_t>(std::count_if(
             numbers.begin(), numbers.end(), [small](const Number& number) { return !may_be_spelled(number, small); }));
     };
-    // The sides have numbers left that differ; as many of them face each other as the side with fewer has.
+    // The sides have numbers left that differ; each number of the side with fewer faces one of the other.
     const std::size_t facing = std::min(written_in_digits(a), written_in_digits(b));
     return std::max(must(a), facing) + std::max(must(b), facing);
 }
@@ -358,7 +358,8 @@ class Matcher {
 
     // Returns the group with the earliest number that has the same digits, and differs by a power of ten from a
     // thousand on: 3.5 million and 3,500,000, or 1.234 and 1,234 if the mark has another meaning. nullptr if there is
-    // none. As many zeros distinguish the exponents of one text, it has few of them: about the square root of its size.
+    // none. A text has few of these exponents, about the square root of its size, because each needs its own number of
+    // zeros.
     Group* scaled(const Number& x, bool spelled) {
         Group* earliest = nullptr;
         if (x.digits == 0) return earliest;

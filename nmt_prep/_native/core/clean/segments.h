@@ -44,9 +44,9 @@ class SegmentTables;
 
 class SegmentIndex {
    public:
-    // `first` and `second` are the sides of the segments; an empty line is no side. A line covers a segment's side if
-    // it has at least the share `coverage` of its different n-grams; above 1, none does. Throws InvalidTextError naming
-    // a line that is not UTF-8. Requires the same number of lines of both sides, below 2^31.
+    // `first` and `second` are the sides of the segments; an empty line is not a side. A line covers a segment's side
+    // if it has at least the share `coverage` of its different n-grams; above 1, none does. Throws InvalidTextError
+    // naming a line that is not UTF-8. Requires the same number of lines of both sides, below 2^31.
     SegmentIndex(const TextView& first, const TextView& second, double coverage);
     SegmentIndex(SegmentIndex&&) noexcept;
     SegmentIndex& operator=(SegmentIndex&&) noexcept;

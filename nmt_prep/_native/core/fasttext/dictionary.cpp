@@ -65,7 +65,7 @@ Dictionary::Kind Dictionary::append_rows(std::string_view token, std::string& br
     return Kind::kWord;
 }
 
-// N-grams are of characters, not bytes, of the word between < and >. The signs < and > alone are no n-grams.
+// N-grams are of characters, not bytes, of the word between < and >. The signs < and > alone are not n-grams.
 void Dictionary::append_characters(std::string_view word, std::string& bracketed,
                                    std::vector<std::uint32_t>& rows) const {
     std::string& bytes = bracketed;

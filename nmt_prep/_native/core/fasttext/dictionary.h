@@ -12,7 +12,7 @@
 namespace nmt_prep::fasttext {
 
 constexpr std::string_view kLineEnd = "</s>";           // the token that ends a line
-constexpr std::string_view kLabelPrefix = "__label__";  // unknown tokens with this prefix are no words
+constexpr std::string_view kLabelPrefix = "__label__";  // unknown tokens with this prefix are not words
 
 // fastText's hash: FNV-1a over sign-extended bytes. It differs from standard FNV-1a for text outside ASCII.
 constexpr std::uint32_t kHashStart = 2166136261U;

@@ -1,4 +1,4 @@
-// Content of a fastText model file (.bin or .ftz), versions 11 and 12, as far as prediction needs it.
+// Content of a fastText model file (.bin or .ftz), versions 11 and 12: the parts that prediction needs.
 #pragma once
 
 #include <cstddef>

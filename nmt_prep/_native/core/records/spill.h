@@ -23,7 +23,7 @@ namespace nmt_prep {
 
 inline constexpr std::int64_t kMaxBuckets = std::int64_t{1} << 20;
 
-// Shard s owns the positions [s * rows / shards, (s + 1) * rows / shards), which its buckets divide likewise.
+// Shard s owns the positions [s * rows / shards, (s + 1) * rows / shards), which its buckets divide in the same way.
 class ShardLayout {
    public:
     // Throws std::invalid_argument unless there are 1 to kMaxBuckets buckets in all.
@@ -89,7 +89,7 @@ class SpillBuffer {
     void add(std::int64_t first_row, const IdColumn& inputs, const IdColumn& targets, std::uint32_t corpus,
              std::span<const std::int64_t> positions = {});
 
-    // Adds pairs of text to a buffer of text, likewise.
+    // The same for pairs of text and a buffer of text.
     void add(std::int64_t first_row, const TextColumn& inputs, const TextColumn& targets, std::uint32_t corpus,
              std::span<const std::int64_t> positions = {});
 

@@ -21,7 +21,7 @@ std::uint64_t exclusive_or_places(std::uint64_t word, std::uint32_t mask) {
                                         0x00FF00FF00FF00FFu, 0x0000FFFF0000FFFFu, 0x00000000FFFFFFFFu};
     for (std::uint32_t bit = 0; bit < 6; ++bit) {
         const std::uint64_t exchanged = (word >> (1u << bit) & kLower[bit]) | (word & kLower[bit]) << (1u << bit);
-        // There is no branch, which would often be mispredicted, since masks are nearly random.
+        // There is no branch, because it would often be mispredicted: masks are nearly random.
         word ^= (word ^ exchanged) & (0 - std::uint64_t{mask >> bit & 1});
     }
     return word;

@@ -85,6 +85,12 @@ def document_sizes(records: Path, split: str, pairs: int) -> Iterator[Int64s]:
         yield np.diff(np.append(first_rows[start : start + _AT_A_TIME + 1], pairs))[:_AT_A_TIME]
 
 
+def _moved(places: Int64s, starts: Int64s, moved: Int64s) -> Int64s:
+    """Returns where places go if the document that starts at ``starts[i]`` goes to ``moved[i]``."""
+    document = np.searchsorted(starts, places, side="right") - 1
+    return np.asarray(moved[document] + places - starts[document], np.int64)
+
+
 def _mapped(table: Path) -> npt.NDArray[Any]:
     try:
         return np.memmap(table, "<i8", "r").reshape(4, -1)
@@ -124,17 +130,12 @@ class DocumentShuffle:
         """Returns the positions of ``count`` consecutive rows, int64, shape ``[count]``."""
         first_rows, positions, _, _ = self._table
         rows = np.arange(first_row, first_row + count)
-        document = np.searchsorted(first_rows, rows, side="right") - 1
-        placed: Int64s = positions[document] + rows - first_rows[document]
-        return placed
+        return _moved(rows, first_rows, positions)
 
     def rows_at(self, positions: npt.ArrayLike) -> Int64s:
         """Returns the rows that were moved to the given positions, int64: the inverse of :meth:`positions`."""
         _, _, first_rows, starts = self._table
-        wanted = np.asarray(positions, np.int64)
-        document = np.searchsorted(starts, wanted, side="right") - 1
-        rows: Int64s = first_rows[document] + wanted - starts[document]
-        return rows
+        return _moved(np.asarray(positions, np.int64), starts, first_rows)
 
     @cached_property
     def _table(self) -> npt.NDArray[Any]:

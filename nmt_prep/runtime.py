@@ -1,4 +1,4 @@
-"""The environment of the program: cores and optional libraries, and the programs that it starts.
+"""The environment of the program: cores, optional libraries, content that threads share, and programs that it starts.
 
 Programs end with this process. Work of its own may be marked so that it does not keep the process from ending.
 """
@@ -9,17 +9,21 @@ import os
 import resource
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import wraps
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from subprocess import Popen
-from typing import IO, Any
+from typing import IO, Any, TypeVar, TypeVarTuple
 
 import _nmt_prep_core
 
 from nmt_prep.errors import MissingPackageError, NmtPrepError
+
+Key = TypeVarTuple("Key")
+Content = TypeVar("Content")
 
 
 def available_cores() -> int:
@@ -77,6 +81,33 @@ def _missing(module: str, extra: str, what: str) -> str:
 def installing(extra: str) -> str:
     """Returns the command that installs an extra, for messages. No registry has the package yet."""
     return f"pip install '.[{extra}]' in a checkout of nmt_prep"
+
+
+def kept(most: int = 1) -> Callable[[Callable[[*Key], Content]], Callable[[*Key], Content]]:
+    """Keeps the last results of a function for all threads of the process; one thread computes each of them.
+
+    The oldest result is dropped before another one is computed.
+
+    Args:
+        most: number of results to keep.
+    """
+
+    def decorated(load: Callable[[*Key], Content]) -> Callable[[*Key], Content]:
+        held: dict[tuple[*Key], Content] = {}
+        lock = threading.Lock()
+
+        @wraps(load)
+        def load_once(*key: *Key) -> Content:
+            with lock:
+                if key not in held:
+                    if len(held) == most:
+                        del held[next(iter(held))]
+                    held[key] = load(*key)
+                return held[key]
+
+        return load_once
+
+    return decorated
 
 
 _running: set[int] = set()

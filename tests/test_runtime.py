@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from nmt_prep.runtime import kept
+
 KEPT = """
 import resource
 from nmt_prep.runtime import keep_freed_memory
@@ -26,3 +28,15 @@ def test_freed_memory_is_used_again_without_page_faults() -> None:
     first, second = map(int, shown.split())
     assert first > 1000
     assert second < 100
+
+
+def test_the_last_results_are_kept() -> None:
+    computed = []
+
+    @kept(2)
+    def double(number: int) -> int:
+        computed.append(number)
+        return 2 * number
+
+    assert [double(number) for number in (1, 2, 1, 3, 2, 1)] == [2, 4, 2, 6, 4, 2]
+    assert computed == [1, 2, 3, 1]

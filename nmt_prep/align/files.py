@@ -11,10 +11,8 @@ import json
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from threading import Lock
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -22,6 +20,7 @@ import numpy.typing as npt
 
 from nmt_prep.artefacts import output_file, parse_json
 from nmt_prep.errors import AlignmentModelError
+from nmt_prep.runtime import kept
 
 Arrays: TypeAlias = "Mapping[str, npt.NDArray[Any]]"
 Content = TypeVar("Content")
@@ -145,18 +144,16 @@ def shared(load: Callable[[Path], Content]) -> Callable[[Path], Content]:
 
     The function raises :class:`AlignmentModelError` if the file cannot be read, and what ``load`` raises.
     """
-    loading = Lock()
 
-    @lru_cache(maxsize=1)
+    @kept()
     def loaded(path: Path, size: int, changed: int) -> Content:
         del size, changed
         return load(path)
 
     def load_once(path: Path) -> Content:
         try:
-            with loading:
-                status = path.stat()
-                return loaded(path, status.st_size, status.st_mtime_ns)
+            status = path.stat()
+            return loaded(path, status.st_size, status.st_mtime_ns)
         except OSError as error:
             what = f"cannot read the model {path}: {error.strerror or error}; check the path"
             raise AlignmentModelError(what) from error

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-import threading
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from nmt_prep.errors import VocabularyError
+from nmt_prep.runtime import kept
 from nmt_prep.subwords import Tokenizer, dialect_named
 from nmt_prep.subwords.tokenizer import IdLayout
 
@@ -99,14 +98,10 @@ class BuiltVocabulary:
         Raises:
             VocabularyError: the file cannot be read, or does not match the fingerprint.
         """
-        with _LOADING:  # or else each thread would load it
-            return _loaded(self)
+        return _loaded(self)
 
 
-_LOADING = threading.Lock()
-
-
-@functools.lru_cache(maxsize=2)
+@kept(2)
 def _loaded(vocabulary: BuiltVocabulary) -> Tokenizer:
     tokenizer = dialect_named(vocabulary.facts.kind).load(vocabulary.path, id_layout=vocabulary.facts.id_layout)
     if tokenizer.fingerprint != vocabulary.facts.fingerprint:

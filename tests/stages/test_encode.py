@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 
 import pytest
@@ -72,7 +73,7 @@ def test_spill_files_of_an_interrupted_run_keep_their_buckets(place: Path, monke
 def test_a_vocabulary_that_differs_from_its_manifest_is_refused(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nmt_prep.run(corpus_config(place / "run"), until="vocab")
     other = T2TTokenizer.train(["something else"], 100)
-    facts._loaded.cache_clear()
+    monkeypatch.setattr(facts, "_loaded", inspect.unwrap(facts._loaded))  # which may hold the vocabulary
     monkeypatch.setattr(T2TTokenizer, "load", lambda path: other)
     with pytest.raises(VocabularyError, match="does not match its recorded fingerprint"):
         nmt_prep.run(corpus_config(place / "run"))

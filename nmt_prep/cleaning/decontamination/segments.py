@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
 from typing import TypeAlias
 
 import _nmt_prep_core as core
@@ -37,6 +36,7 @@ from nmt_prep.corpora import PairBatch, format_of, iter_pairs, open_corpus, part
 from nmt_prep.digests import sha256_of
 from nmt_prep.errors import CorpusError
 from nmt_prep.lines.blocks import TextPolicy, iter_blocks, spans
+from nmt_prep.runtime import kept
 from nmt_prep.sides import Side
 
 
@@ -102,22 +102,15 @@ def numbered_segments(batches: Iterable[PairBatch], number: int) -> Iterator[pa.
         yield pa.record_batch(columns, schema=_schema()).filter(filled)
 
 
+@kept()
 def load_segments(path: Path, sha256: str, coverage: float) -> Segments:
-    """Returns the segments of a file and their index. The last one is kept in memory for all tasks of the process.
+    """Returns the segments of a file and their index. The last ones are kept in memory for all tasks of the process.
 
     Raises:
         CorpusError: the file cannot be read.
     """
-    key = (str(path), sha256, coverage)
-    with _guard:
-        if key not in _loaded:
-            _loaded.clear()
-            _loaded[key] = Segments.of(iter_pairs(path), coverage)
-        return _loaded[key]
-
-
-_guard = Lock()
-_loaded: dict[tuple[str, str, float], Segments] = {}
+    del sha256
+    return Segments.of(iter_pairs(path), coverage)
 
 
 KINDS = ("none", "exact", "pair", "side", "covered")

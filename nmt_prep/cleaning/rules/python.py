@@ -17,10 +17,8 @@ import importlib.util
 import inspect
 import sys
 import sysconfig
-import threading
 import traceback
 from collections.abc import Callable
-from functools import lru_cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -32,7 +30,7 @@ from pydantic import Field, model_validator
 
 from nmt_prep.cleaning.rule import Context, OwnBounds, Pairs, Rule, Values
 from nmt_prep.errors import CleaningError
-from nmt_prep.runtime import unstoppable
+from nmt_prep.runtime import kept, unstoppable
 from nmt_prep.sides import SIDES
 
 ENTRY_POINTS = "nmt_prep.rules"
@@ -177,10 +175,7 @@ def _described(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}{where}"
 
 
-_loading = threading.Lock()
-
-
-@lru_cache(maxsize=64)
+@kept(64)
 def _module(path: Path, digest: str, base_dir: Path) -> ModuleType:
     """Imports a file under a unique name, so that modules with the same name beside two configs do not conflict.
 
@@ -200,5 +195,4 @@ def _module(path: Path, digest: str, base_dir: Path) -> ModuleType:
 
 
 def _beside(path: Path, base_dir: Path) -> ModuleType:
-    with _loading:
-        return _module(path.absolute(), hashlib.sha256(path.read_bytes()).hexdigest(), base_dir)
+    return _module(path.absolute(), hashlib.sha256(path.read_bytes()).hexdigest(), base_dir)

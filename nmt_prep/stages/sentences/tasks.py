@@ -13,10 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from threading import Lock
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +28,7 @@ from nmt_prep.engines import Tick
 from nmt_prep.errors import AlignmentModelError, CorpusError
 from nmt_prep.health.languages import document_warnings
 from nmt_prep.pipeline.rounds import Round
+from nmt_prep.runtime import kept
 from nmt_prep.sentences.aligner import Aligner, Level, Lexicon, Texts, capped
 from nmt_prep.sentences.documents import joined, lines_of_html, sentences_of
 from nmt_prep.sentences.search import Beads, Priors, lengths_of, path_by_lengths
@@ -248,7 +247,7 @@ def align_again(task: AlignTask, tick: Tick) -> Shard:
 
 
 def _aligned(task: AlignTask, texts: Sequence[Texts], before: Sequence[Beads]) -> tuple[Aligner, list[Beads]]:
-    aligner = Aligner(texts, _lexicon(task.model, task.prior))
+    aligner = Aligner(texts, _lexicon(task.model, task.prior, task.model.stat().st_mtime_ns))
     return aligner, aligner.paths(before, task.priors, learned=task.learned)
 
 
@@ -317,17 +316,9 @@ PAIRS = Round(
 )
 
 
-_LOADING = Lock()
-
-
-def _lexicon(model: Path, prior: Path | None) -> Lexicon:
-    """Returns the lexicon of a model; the tasks of a process share it."""
-    with _LOADING:
-        return _loaded(model, prior, model.stat().st_mtime_ns)
-
-
-@lru_cache(maxsize=1)
-def _loaded(model: Path, prior: Path | None, changed: int) -> Lexicon:
+@kept()
+def _lexicon(model: Path, prior: Path | None, changed: int) -> Lexicon:
+    """Returns the lexicon of a model, whose file was changed at a time."""
     del changed
     lexicon = Lexicon(Model.load(model), None if prior is None else Model.load(prior))
     _ = lexicon.links  # threads of several tasks would each compute it

@@ -118,7 +118,7 @@ class Run:
             sample: number of pairs to draw at random.
             seed: seed of the sample.
             matching: a regular expression (RE2) that a side must match.
-            first: most pairs to return without a sample; by default all.
+            first: maximum number of pairs to return without a sample; by default all.
 
         Raises:
             ArgumentError: there is no such stage, split or corpus.

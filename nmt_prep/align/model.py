@@ -355,7 +355,8 @@ LEAST_KNOWN = 0.4
 """Least share of the words of a side that a model must know."""
 
 _LEAST_WORDS = 10
-"""Least number of words of a side that tell whether a model suits a text; a few names may all be unknown."""
+"""Minimum number of words of a side from which to judge whether a model suits a text; a few names may all be
+unknown."""
 
 shared_model = shared(Model.load)
 """Returns the model in a file; see :func:`~nmt_prep.align.files.shared`."""

@@ -21,8 +21,8 @@ class Settings:
         pretokenized: True for words separated by ASCII white space.
         stem: number of characters to which rare words are cut, so that their forms share counts; 0 to keep all words
             whole.
-        table: most pairs of words in the lexical table. It bounds the memory of training, at about 40 bytes for each
-            pair of words, whatever the number of pairs of lines.
+        table: maximum number of pairs of words in the lexical table. It bounds the memory of training, at about 40
+            bytes for each pair of words, whatever the number of pairs of lines.
         jumps: True to learn the jumps from link to link, which improves links, but not scores.
     """
 

@@ -48,7 +48,7 @@ _FIRST_STEEPNESS = 2.0
 """Factor by which the logarithm of a weight falls with the distance from the diagonal, in the round ``cells``."""
 
 _COMBINATIONS_PER_CELL = 8
-"""Most combinations of words in the sample for the lexical table, as a multiple of the number of cells of the table."""
+"""Maximum number of word combinations in the sample for the lexical table, as a multiple of the cells of the table."""
 
 _LEAST_ASSOCIATION = 2.0**-19
 """Least product of the shares of a cell in its row and its column. No later round would link the words of other cells,

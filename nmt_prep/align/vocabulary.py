@@ -20,7 +20,7 @@ _UNKNOWN_COUNT = 0.5
 MOST_WORDS = 1 << 22
 
 _MOST_COUNTED = 1 << 53
-"""Most words of a text; the number is still exact as a float."""
+"""Maximum number of words of a text; the number is still exact as a float."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,7 +226,7 @@ def _check_state(state: object) -> None:
 
 
 def _whole_number(value: object, name: str, advice: str = "") -> int:
-    """Returns an integer of at least 0, NumPy's included, as one of Python, which any program can save.
+    """Returns an integer of at least 0, such as NumPy's, as Python's int, which any program can save.
 
     Raises:
         ArgumentError: the value is not one.

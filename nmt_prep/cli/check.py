@@ -28,7 +28,7 @@ _CUT = 108
 """Columns of a text in a table: three lines of its cell."""
 
 _MEMBERS = 5
-"""Most members of an archive that are named."""
+"""Maximum number of members of an archive that are named."""
 
 
 def check(
@@ -40,7 +40,7 @@ def check(
     """Look at the corpora of CONFIG: sizes, members of archives, first pairs, languages. Writes and fetches nothing.
 
     Local files are read, small ones in full. Of remote files, only parts are read: the first megabyte, and the
-    directory of a zip. What an archive does not allow to be seen without fetching it is listed.
+    directory of a zip. Parts of an archive that cannot be seen without fetching it are listed.
 
     The exit status is 1 if something is wrong that a run would fail with, such as a missing file or member. A language
     that does not fit the config is a warning.

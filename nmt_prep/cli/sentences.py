@@ -24,7 +24,7 @@ with delayed_imports():
     from nmt_prep.sentences import files
 
 _WARNED = 20
-"""Most documents in other languages that are named."""
+"""Maximum number of documents in other languages that are named."""
 
 _SIDE = "A file, or a directory of files; a line is a sentence unless --split is given."
 _SPLIT = "Divide running text into sentences: each line by itself, or text that goes on to the next blank line."

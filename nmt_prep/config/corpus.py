@@ -270,7 +270,7 @@ class Corpus(Section):
 
     @property
     def is_fetched(self) -> bool:
-        """True if it has files that the stages download and extract bring."""
+        """True if it has files that the stages download and extract provide."""
         return not self.is_local and self.pivot is None
 
     @property

@@ -36,7 +36,7 @@ ROW_GROUP_BYTES = 4 << 20
 PART_BYTES = 64 << 20
 
 LARGEST_COLUMN = 2**31 - 1
-"""Most bytes of a column of a batch: Arrow's ``string`` has offsets of 32 bits."""
+"""Maximum size in bytes of a column of a batch: Arrow's ``string`` has offsets of 32 bits."""
 
 SCORE = "score:"
 """Start of the names of the columns of scores."""

@@ -15,7 +15,7 @@ from nmt_prep.modifiers.retokenize import Side, retokenized
 
 
 class Tags(LineModifier):
-    """Changes words that are linked with one word each, which differs from them; each with the same probability.
+    """Changes words that are linked with a single, different word, each with the same probability.
 
     Args:
         probability: probability of each such word.

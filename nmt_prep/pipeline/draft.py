@@ -1,4 +1,4 @@
-"""A stage's unfinished output, with the notes of its finished tasks, and which directories of a run nmt_prep made.
+"""A stage's unfinished output with the notes of its finished tasks, and the note of the directories that nmt_prep made.
 
 A draft belongs to one fingerprint, and processes on several machines may open it at once. It changes by renames, which
 are atomic if the process is killed. To delete a draft, it is first moved to the trash as a whole, so no draft ever has

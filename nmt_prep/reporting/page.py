@@ -31,7 +31,8 @@ _BOUNDED = ("lengths", "examples")
 """The sections that become smaller to keep the page small."""
 
 _LEVELS = ((10, 40), (5, 40), (3, 20), (1, 10), (1, 0))
-"""Numbers of random pairs of each corpus, and of corpora with figures of their own, until the page is small enough."""
+"""Numbers of random pairs of each corpus and of corpora with figures; the first ones that make the page small enough
+count."""
 
 
 def render_page(summary: Json) -> str:

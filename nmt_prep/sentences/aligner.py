@@ -56,7 +56,7 @@ _PRIOR_WORDS = 20
 """Words of the prior model for each sentence of the documents, at most: a larger one would outvote the documents."""
 
 _LEAST_JUDGED = 200
-"""Least number of beads from which to judge whether documents translate each other."""
+"""Minimum number of beads from which to judge whether documents translate each other."""
 
 _LEAST_DISTANCE = 2.0
 

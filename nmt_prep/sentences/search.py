@@ -33,7 +33,7 @@ _MEDIAN_SQUARE = 0.549
 """Median of the square of a variable with Student's distribution of 4 degrees of freedom."""
 
 _LEAST_CALIBRATED = 20
-"""Least number of beads of one sentence a side that the variance is calibrated from."""
+"""Minimum number of beads of one sentence a side from which the variance is calibrated."""
 
 _FEW_BEADS = 100
 _SHORTEST = 5.0
@@ -161,10 +161,10 @@ _REACH = 10
 """Widths of the band before and after the places of a path at its edge, within which it is widened."""
 
 _MOST_CELLS = 250_000_000
-"""Most cells of a widened band: the search takes a byte for each."""
+"""Maximum number of cells of a widened band: the search takes a byte for each."""
 
 _FULL_CELLS = 3_000_000
-"""Most cells that the first pass searches as a whole."""
+"""Maximum number of cells that the first pass searches as a whole."""
 
 FIRST_WORD_WIDTH = 80
 """The same for the first pass with words: lengths alone may misplace a long passage."""

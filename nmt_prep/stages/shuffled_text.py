@@ -94,7 +94,7 @@ SPILL_TEXT = Round("spill-text", spill_text, int, made=lambda task, _: [task.spi
 
 
 LINE_SIZES: Mapping[Form, int] = {"text": 1, "linked_text": 2, "linked_tsv": 2, "linked_pieces": 4}
-"""Bytes of lines with their links for each byte of text, about. Buckets are planned by them."""
+"""Estimated bytes of lines with their links for each byte of text. Buckets are planned by them."""
 
 
 @dataclass(frozen=True, order=True)

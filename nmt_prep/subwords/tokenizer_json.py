@@ -32,7 +32,7 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 _DEEPEST = 100
-"""Most levels of a file; deeper ones could end recursive functions."""
+"""Maximum number of levels of a file; deeper nesting could end recursive functions."""
 
 
 def parse_json(where: str | Path, data: bytes) -> dict[str, Any]:

@@ -30,7 +30,7 @@ _GRID = 20
 """Steps of the grid of a limit that is not an integer."""
 
 _MOST_STEPS = 30
-"""Most steps of the grid of an integer."""
+"""Maximum number of steps of the grid of an integer."""
 
 
 @dataclass(frozen=True)

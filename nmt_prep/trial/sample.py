@@ -41,7 +41,7 @@ from nmt_prep.stages.extract import Wanted, wanted_by
 from nmt_prep.stages.pair_files import compiled_files, compiled_pairs
 
 LEAST, MOST = 500, 20_000
-"""Least number of pairs of a corpus, and the most pairs in all."""
+"""Minimum number of pairs of a corpus, and maximum number of pairs in all."""
 
 SCORES = "scores."
 """Start of the keys of the columns of scores of a reader."""

@@ -1,11 +1,11 @@
 """Learns a classifier from a corpus: from good pairs, and from defective pairs that are made of them.
 
 Pairs are good if they score better than nearly all pairs with exchanged targets, as a whole and on either side. Without
-this guard, the classifier would learn misaligned and cut pairs of the corpus as good pairs. The counts that pairs
-brought to the model of word alignment are left out of the features of good and of defective pairs alike. The pairs are
-divided into halves by their text; the trees learned from one half judge the other, so that no pair is judged by trees
-that learned from it. The trees learn twice: the second time without the good pairs that the first trees doubt most, so
-that a corpus with many incomplete pairs does not teach that they are good.
+this guard, the classifier would learn misaligned and cut pairs of the corpus as good pairs. The features of good and
+defective pairs leave out the pairs' own counts in the model of word alignment. The pairs are divided into halves by
+their text; the trees learned from one half judge the other, so that no pair is judged by trees that learned from it.
+The trees learn twice: the second time without the good pairs that the first trees doubt most, so that a corpus with
+many incomplete pairs does not teach that they are good.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ from nmt_prep.columns import TextColumn
 from nmt_prep.errors import AlignmentModelError
 
 LEAST_PAIRS = 1500
-"""Fewest good pairs that a classifier is learned from."""
+"""Minimum number of good pairs to learn a classifier from."""
 
 MOST_PAIRS = 15_000
-"""Most good pairs that a classifier is learned from."""
+"""Maximum number of good pairs to learn a classifier from."""
 
 SAMPLE_PAIRS = 5 * MOST_PAIRS
 """Number of pairs among which good ones are sought; more are of no use."""
@@ -84,7 +84,7 @@ _LOWEST = 0.01
 """Share of the good pairs of each length with values below 0."""
 
 _LEAST_OF_LENGTH = 200
-"""Fewest good pairs of a length that have a lowest value of their own."""
+"""Minimum number of good pairs of a class of lengths for which a separate lowest value is computed."""
 
 _TREES, _LEAVES, _RATE, _PENALTY, _SMALLEST = 120, 8, 0.1, 1.0, 20
 

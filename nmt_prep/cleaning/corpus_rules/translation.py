@@ -4,8 +4,8 @@ The scores of a corpus are a mixture: a share of its pairs is misaligned, and sc
 exchanged at random ("re-paired"); the others are clean. What a threshold loses is the lower tail of the clean scores,
 which is mostly hidden below the misaligned pairs. So the tail is a model: its logarithm is a parabola that opens
 downwards, or a line. It is fitted, by maximum likelihood, to the numbers of scores that few misaligned pairs reach, and
-continued to lower scores. What is left of the pairs there is the share of noise. The mean and the deviation of the
-misaligned scores are estimated at the same time, from the scores of the corpus and of re-paired pairs.
+continued to lower scores. The other pairs there are the share of noise. The mean and the deviation of the misaligned
+scores are estimated at the same time, from the scores of the corpus and of re-paired pairs.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ LARGE_SHARE = 0.05
 """A corpus that contains a larger share of the segments of a set is warned about."""
 
 EXAMPLES = 20
-"""Most examples of a set and a corpus in the report."""
+"""Maximum number of examples of a set and a corpus in the report."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from nmt_prep.corpora.scores import document_starts
 from nmt_prep.sides import SIDES
 
 MOST = 255
-"""Most repeated segments before a pair; the first ones of more are left out."""
+"""Maximum number of repeated segments before a pair; of more segments, the first are left out."""
 
 
 def with_repeated(batch: pa.RecordBatch, kept: npt.NDArray[np.bool_]) -> pa.RecordBatch:

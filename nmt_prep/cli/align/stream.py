@@ -37,8 +37,8 @@ with delayed_imports():  # only for --adequacy
     from nmt_prep.cleaning.dedup import records as pair_keys
 
 _FEW_KNOWN = 0.75
-"""Share of known words below which a model is remarked on. Text in the languages of a model has 0.9 or more, text in
-others 0.7 or less."""
+"""Share of known words below which the command warns of the model. Text in the languages of a model has 0.9 or more,
+text in others 0.7 or less."""
 
 _SMALL_VOCABULARY = 500
 """A model with fewer words than this on a side is only remarked on."""

@@ -13,7 +13,7 @@ _SHOWN = 12
 """Number of documents whose paths are in sight; others are folded."""
 
 _LISTED = 1000
-"""Most documents left out that the page lists."""
+"""Maximum number of documents left out that the page lists."""
 
 
 def section(summary: Json) -> Iterator[Content]:

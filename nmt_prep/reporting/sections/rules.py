@@ -35,7 +35,7 @@ from nmt_prep.sides import SIDES
 _EXAMPLES = 5
 
 _MOST_EXAMPLES = 300
-"""Most dropped pairs on the page; if there are more, only the nearest of all corpora are on it."""
+"""Maximum number of dropped pairs on the page; of more, it has the nearest of all corpora."""
 
 Matrix: TypeAlias = "list[list[int | None]]"
 """Numbers of pairs that fail both of two rules; None if one rule does not judge the pairs that the other drops."""

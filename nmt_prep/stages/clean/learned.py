@@ -46,7 +46,7 @@ from nmt_prep.stages.learning import LearningRounds, check_memory, shards_in
 from nmt_prep.stages.pair_sample import KEY, PairSample, SampleRounds, column_of
 
 LEAST_PAIRS = 1500
-"""Least number of distinct pairs that a model can be learned from."""
+"""Minimum number of distinct pairs that a model can be learned from."""
 
 
 @dataclass(frozen=True)

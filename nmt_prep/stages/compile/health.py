@@ -172,7 +172,7 @@ def look_in_train(task: InTrainTask, meter: Meter | None) -> InTrain:
     keys, numbers = keys[:_MOST_KEYS], numbers[:_MOST_KEYS]
     seen = np.zeros(len(keys), np.bool_)
     by_corpus: dict[str, int] = {}
-    possible = np.zeros(1 << _FILTER_BITS, np.bool_)  # most keys are not there, which this tells fast
+    possible = np.zeros(1 << _FILTER_BITS, np.bool_)  # most keys are absent, which this test shows quickly
     low = np.uint64(len(possible) - 1)
     possible[keys & low] = True
     for corpus, files in task.train.items() if len(keys) else ():

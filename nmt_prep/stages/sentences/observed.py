@@ -15,13 +15,13 @@ from nmt_prep.sentences.aligner import Level
 from nmt_prep.sentences.search import Beads
 
 _POINTS = 32
-"""Most points of the path of a document."""
+"""Maximum number of points of the path of a document."""
 
 _KEPT = 200
 """Number of documents of a corpus whose paths are in the report: the worst ones."""
 
 _NAMED = 20
-"""Greatest number of documents that a warning names."""
+"""Maximum number of documents that a warning names."""
 
 _LEAST_FIDELITY = 0.35
 """Least fidelity of documents that translate each other."""

@@ -11,7 +11,8 @@ namespace {
 
 constexpr auto kReach = static_cast<std::size_t>(kWidest);
 
-// Most pairs of words of a pair that is computed together with others, so that arrays stay within a few megabytes.
+// Maximum number of pairs of words of a pair that is computed together with others, so that arrays stay within a few
+// megabytes.
 constexpr std::size_t kMostTogether = std::size_t{1} << 16;
 
 }  // namespace

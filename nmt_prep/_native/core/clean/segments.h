@@ -20,7 +20,8 @@ enum class Match : std::uint8_t {
     kCovered,  // one side has a sufficient share of the n-grams of one of the segment
 };
 
-// Fewest letters of a segment's side that is matched alone, and fewest different n-grams for their share to count.
+// Minimum number of letters of a segment's side that is matched alone, and of different n-grams for their share to
+// count.
 inline constexpr std::size_t kLongEnough = 20;
 inline constexpr std::size_t kFewestGrams = 6;
 

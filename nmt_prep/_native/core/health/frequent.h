@@ -26,7 +26,7 @@ class FrequentHashes {
     void add(std::uint64_t hash);
 
     // Hashes that may occur more often than `least` times, ordered by hash, with counts that may be up to error() too
-    // low. If `least` is error() or more, none of the hashes that do is missing.
+    // low. If `least` is error() or more, no hash that occurs more often is missing.
     std::vector<HashCount> above(std::int64_t least) const;
     std::int64_t error() const { return error_; }
 

@@ -19,12 +19,12 @@ class NumberedLines:
     """The numbers of lines.
 
     Attributes:
-        numbers: the number of each line; equal lines have equal numbers: int32, shape ``[lines]``.
+        numbers: the number of each line; equal lines have equal numbers: int64, shape ``[lines]``.
         new: places of the lines that did not come before, ascending, each line once: int64, shape ``[new]``.
         start: number of the first of these; the others have the numbers after it.
     """
 
-    numbers: npt.NDArray[np.int32]
+    numbers: npt.NDArray[np.int64]
     new: npt.NDArray[np.int64]
     start: int
 
@@ -46,7 +46,8 @@ class KnownLines:
         if len(self._numbers) + len(lines) > self._most:
             self._numbers = LineNumbers()
         start = len(self._numbers)
-        return NumberedLines(*self._numbers.add(lines.data, lines.offsets), start)
+        numbers, new = self._numbers.add(lines.data, lines.offsets)
+        return NumberedLines(numbers.astype(np.int64), new, start)  # NumPy would convert them for each rule
 
     def values(self, rule: Hashable, lines: NumberedLines, new: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Returns the values of a rule for lines: float64, shape ``[lines]``.
@@ -62,4 +63,4 @@ class KnownLines:
             known = np.concatenate([known[: lines.start], np.empty(max(end, len(known)))])
             self._values[rule] = known
         known[lines.start : end] = new
-        return known[lines.numbers]
+        return known.take(lines.numbers)

@@ -96,7 +96,9 @@ class LanguageRule(SideRule[LanguageOptions]):
         contest = self._identifier.contest(_uncapitalised(pairs, side), expected.own, expected.rivals, _LEAST_RIVAL)
         own, rival = contest.own.astype(np.float64), contest.rival.astype(np.float64)
         for scripts, lines in expected.needing_scripts(contest.label):
-            rival[lines & (script_weights(pairs.lines(side), scripts)[1] < _LEAST_OF_SCRIPT)] = 0.0
+            places = np.flatnonzero(lines)
+            some = Pairs({side: pairs.arrow(side).take(pa.array(places))})
+            rival[places[script_weights(some.lines(side), scripts)[1] < _LEAST_OF_SCRIPT]] = 0.0
         letters, shares = script_weights(pairs.lines(side), expected.scripts or [])
 
         values = (rival - own) / np.maximum(rival + own, _LEAST_SUM)

@@ -30,7 +30,7 @@ from toy_corpus.writer import write_tgz  # noqa: E402
 
 @pytest.fixture(scope="module")
 def sample() -> list[Pair]:
-    return list(itertools.islice(Grammar(7).pairs(), 40_000))
+    return list(itertools.islice(Grammar(7).pairs(), 20_000))
 
 
 def members(archive: Path) -> dict[str, bytes]:

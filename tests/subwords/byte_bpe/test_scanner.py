@@ -118,18 +118,25 @@ def test_words_longer_than_a_block(pattern: str) -> None:
                 assert parts(splitter(pattern), line) == reference.pretokens(line, pattern)
 
 
+@cache
+def every_character() -> tuple[str, np.ndarray, np.ndarray]:
+    """Returns a text of all characters, its bytes, and the place where each character ends."""
+    text = "".join(chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000)
+    sizes = [len(character.encode()) for character in text]
+    return text, np.frombuffer(text.encode(), np.uint8), np.cumsum(sizes)
+
+
 @pytest.mark.parametrize(
     "pattern", [r"\p{L}", r"\p{N}", r"\s", r"\p{Lu}", r"\p{M}", r"[\p{P}\p{S}]", r"\p{Han}", "(?i:[sk])"]
 )
 def test_every_character_of_a_set(pattern: str) -> None:
     if unicode_version() != PROPERTIES_UNICODE_VERSION:
         pytest.skip(f"regex has Unicode {unicode_version()}, the tables have {PROPERTIES_UNICODE_VERSION}")
-    text = "".join(chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000)
     how = splitter(pattern, keep=False)
     assert how is not None
-    sizes = np.array([len(character.encode()) for character in text])
+    text, data, ends = every_character()
     matched = [match.start() for match in regex.finditer(pattern, text)]
-    assert how.pretoken_ends(np.frombuffer(text.encode(), np.uint8)) == np.cumsum(sizes)[matched].tolist()
+    assert how.pretoken_ends(data) == ends[matched].tolist()
 
 
 def test_text_between_matches() -> None:

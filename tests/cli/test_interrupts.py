@@ -61,7 +61,7 @@ main()
 PROGRAM = "program: {command: [sh, -c, 'exec 9>alive; echo go >&9; sleep 3600']}"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_the_cursor_comes_back(tmp_path: Path, number: int) -> None:
     config = CONFIG.format(rule="python: 'stuck:f'") + "name: t\noutput_dir: run\nseed: 1\n"
     (tmp_path / "t.yaml").write_text(config + "splits: {train: [{name: a, url: in.tsv}]}\n")
@@ -105,9 +105,11 @@ def read_all(terminal: int) -> bytes:
         ("python: 'stuck:f'", IMPATIENT, signal.SIGINT, 130, "interrupted\n"),
         ("python: 'stuck:f'", PATIENT, signal.SIGTERM, 143, ""),
         ("python: 'matching:f', regex: {x: '(x+x+)+y'}", PATIENT, signal.SIGINT, 130, "interrupted\n"),
-        ("python: 'matching:f', regex: {x: '(x+x+)+y'}", PATIENT, signal.SIGTERM, 143, ""),
         (PROGRAM, PATIENT, signal.SIGINT, 130, "interrupted\n"),
-        (PROGRAM, PATIENT, signal.SIGTERM, 143, ""),
+        *(
+            pytest.param(rule, PATIENT, signal.SIGTERM, 143, "", marks=pytest.mark.slow)
+            for rule in ("python: 'matching:f', regex: {x: '(x+x+)+y'}", PROGRAM)
+        ),
     ],
 )
 def test_a_signal_ends_rules_that_do_not_end(

@@ -135,7 +135,9 @@ def test_a_trainer_that_dies(place: Path, tmp_path: Path) -> None:
     assert f"{state}: the state of another stream (columns differs)" in " ".join(other.stderr.split())
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)]
+)
 def test_a_signal_leaves_an_exact_state(place: Path, tmp_path: Path, number: int, status: int) -> None:
     """All complete lines that the pipe took are counted, though the stream waits for the reader."""
     state = tmp_path / "state.json"

@@ -104,7 +104,14 @@ def test_a_directory_whose_name_is_not_utf_8(place: Path, monkeypatch: pytest.Mo
     assert "/train.tgz (url train/x/both in the config): No such file" in missing.stderr
 
 
-@pytest.mark.parametrize("module", ["nmt_prep.cli.app", "typer", "pydantic_core", "nmt_prep.checks", "numpy"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        "nmt_prep.cli.app",
+        "numpy",
+        *(pytest.param(module, marks=pytest.mark.slow) for module in ("typer", "pydantic_core", "nmt_prep.checks")),
+    ],
+)
 def test_ctrl_c_while_modules_load(place: Path, module: str) -> None:
     """The signal arrives while a module is imported."""
     (place / "sitecustomize.py").write_text(

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from nmt_prep.cli.app import app
 from nmt_prep.stages.align import Align
-from tests.cli.test_streams import shell
+from tests.cli.program import nmt_prep
 from tests.stages.clean.test_translation import translated
 from tests.stages.cleaning import write
 
@@ -117,7 +117,7 @@ def test_links_overwrite_nothing_that_the_run_reads(config: Path) -> None:
         result = CliRunner().invoke(app, ["align", str(config), "--links", str(path)])
         assert result.exit_code == 2
         assert f"is also read, as {name}" in " ".join(result.stderr.replace("│", " ").split())
-    ended = shell(f"nmt-prep align {config} >>{config}", config.parent)
+    ended = nmt_prep("align", config, append_to=config)
     assert ended.returncode == 2
-    assert "standard output is also read, as the config" in " ".join(ended.stderr.decode().split())
+    assert "standard output is also read, as the config" in " ".join(ended.stderr.split())
     assert {path: path.read_bytes() for path in config.parent.rglob("*") if path.is_file()} == files

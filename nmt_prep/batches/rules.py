@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -180,6 +181,7 @@ def _buckets(histogram: Histogram, options: Options, tokens: int, max_length: in
     return fixed_buckets(best_limits(histogram, options.num_buckets) or (1,), tokens, options.batch_size)
 
 
+@cache
 def _highly_composite(most: int) -> int:
     """Returns the largest number up to ``most`` that has more divisors than all smaller ones."""
     divisors = np.zeros(most + 1, np.int64)

@@ -19,6 +19,7 @@ import resource
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -134,6 +135,7 @@ def save_note(kind: str, note: StageNote) -> None:
     write_json(notes_path(kind), as_json([*read_notes(kind), note][-_KEPT:]))
 
 
+@cache
 def machine_name() -> str:
     """Returns the name of this machine's processor."""
     with suppress(OSError):

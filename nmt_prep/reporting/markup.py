@@ -30,6 +30,8 @@ _EMPTY = frozenset({"br", "col", "hr", "meta", "rect", "line", "path", "use", "c
 
 def visible(text: str) -> str:
     """Returns a text in which control, format and bidirectional characters are written as ``⟨U+202E⟩``."""
+    if text.isprintable():  # most texts are, and none of these characters is
+        return text
     return _HIDDEN.sub(lambda match: f"⟨U+{ord(match[0]):04X}⟩", text)
 
 

@@ -125,9 +125,8 @@ def test_tensorflow_gets_the_same_batches(runs: dict[str, Path]) -> None:
     pytest.importorskip("tensorflow")
     dataset = nmt_prep.make_dataset(runs["text"], "train", batch_tokens=300, seed=2, subwords=SUBWORDS, corpus_ids=True)
     expected = rows(runs["text"], subwords=SUBWORDS)
-    assert [batch.corpora.numpy().tolist() for batch in dataset] == [corpora for *_, corpora in expected]
-    lengths = [batch.source_sequence_length.numpy().tolist() for batch in dataset]
-    assert lengths == [[len(row) for row in source] for source, *_ in expected]
+    found = [(batch.source_sequence_length.numpy().tolist(), batch.corpora.numpy().tolist()) for batch in dataset]
+    assert found == [([len(row) for row in source], corpora) for source, _, corpora in expected]
 
 
 @pytest.mark.parametrize(

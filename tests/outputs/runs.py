@@ -23,7 +23,7 @@ def output_config(place: Path, *outputs: dict[str, Any], run: str = "run", **cha
 def run_outputs(place: Path, *outputs: dict[str, Any], pairs: int = 60, **changes: Any) -> Path:
     """Runs such a config; returns the directory ``outputs``."""
     write_corpus(place, pairs)
-    nmt_prep.run(output_config(place, *outputs, **changes), workers=2)
+    nmt_prep.run(output_config(place, *outputs, **changes), workers=2, until="outputs")
     return place / str(changes.get("run", "run")) / "outputs"
 
 

@@ -54,7 +54,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     place = tmp_path_factory.mktemp("links")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NMT_PREP_CACHE", str(place / "cache"))
-        nmt_prep.run(sentencepiece_config(place), workers=2)
+        nmt_prep.run(sentencepiece_config(place), workers=2, until="outputs")
         yield place / "run" / "outputs"
 
 
@@ -103,7 +103,7 @@ def test_lines_of_pieces_and_their_links(outputs: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["t2t", pytest.param("byte_bpe", marks=pytest.mark.slow)])
 def test_pieces_of_other_dialects_and_their_links(tmp_path: Path, kind: str) -> None:
-    nmt_prep.run(config_of(tmp_path, *ALL, vocab=VOCABULARIES[kind]), workers=2)
+    nmt_prep.run(config_of(tmp_path, *ALL, vocab=VOCABULARIES[kind]), workers=2, until="outputs")
     check_pieces(tmp_path / "run" / "outputs")
     assert len(lines_of(tmp_path / "run" / "outputs" / "text" / "dev-00000-of-00001.align")) == 20
 
@@ -147,7 +147,7 @@ def test_links_of_known_pieces(tmp_path: Path) -> None:
         align={"symmetrize": "intersection"},
         records={},
     )
-    nmt_prep.run(config)
+    nmt_prep.run(config, until="outputs")
     outputs = tmp_path / "run" / "outputs"
     library = pytest.importorskip("sentencepiece").SentencePieceProcessor
     model = library(model_file=str(outputs / "marian" / "vocab.spm"))
@@ -169,7 +169,7 @@ def test_workers_memory_and_job_arrays_do_not_change_the_links(outputs: Path, tm
     for name in ("spill-text", "outputs"):
         for number in (1, 0):
             run_share(config, Share(name, number, 2))
-    nmt_prep.run(config)
+    nmt_prep.run(config, until="outputs")
     assert tree(tmp_path / "array" / "outputs") == tree(outputs)
 
 

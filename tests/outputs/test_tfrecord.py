@@ -38,7 +38,7 @@ def test_shards_are_those_of_records_with_the_same_options(tmp_path: Path, layou
         vocab=T2T,
     )
     config = corpus_config(tmp_path / "other", records={"shards": {"train": 2}, **options}, vocab=T2T)
-    nmt_prep.run(config)
+    nmt_prep.run(config, until="encode")
     for split, shards in (("train", 2), ("dev", 1)):
         for number in range(shards):
             name = f"{split}-{number:05d}-of-{shards:05d}"
@@ -62,7 +62,7 @@ def test_loaders_read_the_output(tmp_path: Path) -> None:
 
 def test_records_are_the_same_with_outputs(tmp_path: Path) -> None:
     outputs = run_outputs(tmp_path, {"kind": "tfrecord"}, vocab=T2T)
-    nmt_prep.run(corpus_config(tmp_path / "plain", vocab=T2T))
+    nmt_prep.run(corpus_config(tmp_path / "plain", vocab=T2T), until="encode")
     assert tree(outputs.parent / "records") == tree(tmp_path / "plain" / "records")
     assert (
         read_shard(outputs / "tfrecord" / "dev-00000-of-00001")[0].to_lists() == recorded_ids(outputs.parent, "dev")[0]

@@ -24,7 +24,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def test_dataset_json_describes_the_shards(place: Path) -> None:
-    nmt_prep.run(corpus_config(place / "run"), workers=2)
+    nmt_prep.run(corpus_config(place / "run"), workers=2, until="encode")
     info = check_records(place / "run" / "records")
     assert (info.name, info.layout, info.seed) == ("small", "example", 1)
     assert [corpus.model_dump() for corpus in info.corpora["train"]] == [{"name": "x", "pairs": 300}]
@@ -41,21 +41,21 @@ def test_dataset_json_describes_the_shards(place: Path) -> None:
 
 def test_more_shards_than_pairs(place: Path) -> None:
     write_corpus(place, pairs=3, dev=1)
-    nmt_prep.run(corpus_config(place / "run", records={"shards": {"train": 7, "dev": 2}}))
+    nmt_prep.run(corpus_config(place / "run", records={"shards": {"train": 7, "dev": 2}}), until="encode")
     info = check_records(place / "run" / "records")
     assert sorted(shard.pairs for shard in info.splits["train"].shards) == [0, 0, 0, 0, 1, 1, 1]
 
 
 def test_the_number_of_buckets_changes_no_byte(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    nmt_prep.run(corpus_config(place / "run"))
+    nmt_prep.run(corpus_config(place / "run"), until="encode")
     monkeypatch.setattr(encode_tasks, "_SMALLEST_BUFFER", 500)
     monkeypatch.setattr("nmt_prep.engines.engine.BASE_MEMORY", 10**12)
-    nmt_prep.run(corpus_config(place / "small"))
+    nmt_prep.run(corpus_config(place / "small"), until="encode")
     assert tree(place / "run") == tree(place / "small")
 
 
 def test_spill_files_of_an_interrupted_run_keep_their_buckets(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    nmt_prep.run(corpus_config(place / "undisturbed"))
+    nmt_prep.run(corpus_config(place / "undisturbed"), until="encode")
 
     def fail(*arguments: object) -> object:
         raise nmt_prep.NmtPrepError("power")
@@ -65,8 +65,8 @@ def test_spill_files_of_an_interrupted_run_keep_their_buckets(place: Path, monke
         patch.setattr(encode_tasks, "_SMALLEST_BUFFER", 500)
         patch.setattr("nmt_prep.engines.engine.BASE_MEMORY", 10**12)
         with pytest.raises(nmt_prep.NmtPrepError, match="power"):
-            nmt_prep.run(corpus_config(place / "run"))
-    nmt_prep.run(corpus_config(place / "run"))
+            nmt_prep.run(corpus_config(place / "run"), until="encode")
+    nmt_prep.run(corpus_config(place / "run"), until="encode")
     assert tree(place / "run") == tree(place / "undisturbed")
 
 
@@ -84,7 +84,7 @@ def test_layouts_hold_the_same_pairs(place: Path) -> None:
     for layout in ("example", "chunk", "packed"):
         run = place / layout
         records = {"shards": {"train": 3}, "layout": layout, "row_length": 64}
-        nmt_prep.run(corpus_config(run, records=records), workers=2)
+        nmt_prep.run(corpus_config(run, records=records), workers=2, until="encode")
         info = check_records(run / "records")
         assert (info.layout, info.row_length) == (layout, 64 if layout == "packed" else None)
         sides = [read_shard(run / "records" / shard.file, info.layout) for shard in info.splits["train"].shards]
@@ -97,7 +97,7 @@ def test_layouts_hold_the_same_pairs(place: Path) -> None:
 def test_tensorflow_reads_the_shards_without_nmt_prep(place: Path) -> None:
     import tensorflow as tf
 
-    nmt_prep.run(corpus_config(place / "run"))
+    nmt_prep.run(corpus_config(place / "run"), until="encode")
     directory = place / "run" / "records"
     names = [str(directory / shard.file) for shard in load_dataset_info(directory).splits["train"].shards]
     features = {name: tf.io.VarLenFeature(tf.int64) for name in ("inputs", "targets")}

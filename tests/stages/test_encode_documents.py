@@ -89,7 +89,7 @@ def rows_of(tokenizer: Tokenizer, batches: Iterator[IdBatch]) -> Iterator[list[s
 @pytest.mark.parametrize("layout", ["example", "chunk", "text"])
 def test_each_segment_is_a_target_once_in_an_epoch(tmp_path: Path, layout: str) -> None:
     write(tmp_path)
-    nmt_prep.run(config(tmp_path, records={"layout": layout, "shards": {"train": 3}}))
+    nmt_prep.run(config(tmp_path, records={"layout": layout, "shards": {"train": 3}}), until="encode")
     run, tokenizer = tmp_path / "run", tokenizer_of(tmp_path)
     expected = Counter([f"a {n} {place}" for n, size in enumerate(SIZES) for place in range(size)])
     expected += Counter(f"c {number}" for number in range(150))
@@ -159,7 +159,7 @@ def test_a_row_that_cleaning_dropped_ends_the_window(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("".join(lines))
     settings = {"separator": "<sep>", "max_tokens": 100, "share": 1}
     clean = {"preset": "none", "rules": {"length": {"max": 100, "unit": "word"}}}
-    nmt_prep.run(config(tmp_path, documents=settings, clean=clean))
+    nmt_prep.run(config(tmp_path, documents=settings, clean=clean), until="encode")
     rows = [*rows_of(tokenizer_of(tmp_path), read_records(tmp_path / "run", "train", batch_size=8))]
     inside = [row for row in rows if row[0].startswith("a 9 ")]
     places = sorted([int(text.split()[2]) for text in row] for row in inside)
@@ -218,13 +218,13 @@ def test_duplicates_stay_as_context_of_their_document(tmp_path: Path, layout: st
 def test_bytes_do_not_depend_on_workers(tmp_path: Path) -> None:
     write(tmp_path)
     for run, workers in (("one", 1), ("two", 2)):
-        nmt_prep.run(config(tmp_path, run, engine={"kind": "local", "workers": workers}))
+        nmt_prep.run(config(tmp_path, run, engine={"kind": "local", "workers": workers}), until="encode")
     assert tree(tmp_path / "one" / "records") == tree(tmp_path / "two" / "records")
 
 
 def test_an_epoch_resumes_at_any_batch(tmp_path: Path) -> None:
     write(tmp_path)
-    nmt_prep.run(config(tmp_path))
+    nmt_prep.run(config(tmp_path), until="encode")
     options: dict[str, Any] = {"batch_tokens": 300, "equal_batches": "split", "world_size": 2, "rank": 1}
     whole = [batch.target.values.tolist() for batch in BatchSource(tmp_path / "run", "train", **options)]
     for step in (0, 1, 5, len(whole)):
@@ -338,7 +338,7 @@ def test_outputs_hold_the_windows_of_the_first_epochs(tmp_path: Path) -> None:
 def test_lines_with_empty_lines_between_documents(tmp_path: Path) -> None:
     write(tmp_path)
     options = {"kind": "text", "pieces": False, "vocab": [], "documents": "lines"}
-    nmt_prep.run(config(tmp_path, outputs=[options]))
+    nmt_prep.run(config(tmp_path, outputs=[options]), until="outputs")
     files = sorted((tmp_path / "run" / "outputs" / "text").glob("train-*.en"))
     held = [text.rstrip("\n").split("\n") for path in files for text in path.read_text().split("\n\n")]
     segments = Counter(f"a {n} {place}" for n, size in enumerate(SIZES) for place in range(size))
@@ -358,7 +358,7 @@ def test_chat_rows_have_the_context_in_the_prompt(tmp_path: Path) -> None:
     write(tmp_path)
     chat = {"kind": "huggingface", "rows": "chat", "prompts": ["In Chinese: {source}"]}
     settings = {"separator": "<sep>", "context": {"source": 1, "target": 2}, "share": 1}
-    nmt_prep.run(config(tmp_path, documents=settings, outputs=[chat]))
+    nmt_prep.run(config(tmp_path, documents=settings, outputs=[chat]), until="outputs")
     files = (tmp_path / "run" / "outputs" / "huggingface").glob("dev-*.parquet")
     [rows] = [pq.read_table(path)["messages"].to_pylist() for path in files]
     found = [[message["content"] for message in row] for row in rows]
@@ -377,7 +377,7 @@ def test_a_line_of_joined_segments_has_one_tag(tmp_path: Path) -> None:
     ]
     vocab = {"kind": "byte_bpe", "size": 300, "shared": True, "reserved": ["<sep>", "<a>", "<bb>", "<cc>"]}
     text = {"kind": "text", "pieces": False, "vocab": []}
-    nmt_prep.run(config(tmp_path, splits={"train": train}, vocab=vocab, outputs=[text]))
+    nmt_prep.run(config(tmp_path, splits={"train": train}, vocab=vocab, outputs=[text]), until="outputs")
     lines = joined_lines(tmp_path, "text", "en")
     assert {line[0].split()[0] for line in lines} == {"<a>", "<bb>"}
     assert {text.split()[0] for line in lines for text in line[1:]} == {"a"}

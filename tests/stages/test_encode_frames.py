@@ -53,7 +53,7 @@ def rows(run: Path) -> tuple[list[list[int]], list[list[int]]]:
 
 @pytest.mark.parametrize("kind", VOCABULARIES)
 def test_a_tag_is_encoded_as_its_piece(tmp_path: Path, kind: str) -> None:
-    nmt_prep.run(config_of(tmp_path, VOCABULARIES[kind], {"source": "<2zh>"}))
+    nmt_prep.run(config_of(tmp_path, VOCABULARIES[kind], {"source": "<2zh>"}), until="outputs")
     run = tmp_path / "run"
     info = load_dataset_info(run / "records")
     source, target = (load_tokenizer(run / "records" / side.file) for side in (info.vocab.source, info.vocab.target))

@@ -56,7 +56,7 @@ def config_in(path: Path, **more: Any) -> Config:
 
 def test_each_direction_is_in_the_records_with_its_tag(tmp_path: Path) -> None:
     config = config_in(tmp_path)
-    run(config)
+    run(config, until="encode")
     info = load_dataset_info(tmp_path / "run" / "records")
     assert info.splits["train"].language_pairs == {
         "en-de": 65 + 30,
@@ -78,7 +78,7 @@ def test_pairs_are_cleaned_by_their_languages(tmp_path: Path) -> None:
         "overrides": {"en-cs": {"rules": {"length": {"unit": "char", "min": 1, "max": 26}}}},
     }
     config = config_in(tmp_path, clean=clean)
-    run(config)
+    run(config, until="clean")
     dropped = {
         name: dict(counts["dropped"]) for name, counts in manifest(config, "clean").details["corpora"]["train"].items()
     }
@@ -105,7 +105,7 @@ def test_a_pair_of_a_corpus_in_both_directions_stays_if_it_is_in_one_of_one_dire
     config = config_in(tmp_path, pairs=["en-de", "de-en"], splits={"train": corpora}, clean=clean)
     write(tmp_path / "single.tsv", [[row[1], row[0], "0.9"] for row in text])
     write(tmp_path / "both.tsv", [[*row, "0.1"] for row in text[:2]])
-    run(config)
+    run(config, until="encode")
     assert load_dataset_info(tmp_path / "run" / "records").splits["train"].language_pairs == {"en-de": 2, "de-en": 3}
 
 
@@ -122,7 +122,7 @@ def test_a_test_pair_is_found_with_its_sides_exchanged(tmp_path: Path) -> None:
 
 def test_words_are_linked_by_pair_and_the_other_direction_has_the_same_links(tmp_path: Path) -> None:
     config = config_in(tmp_path, align={"symmetrize": "intersection", "pairs": 1000}, outputs=[{"kind": "marian"}])
-    run(config)
+    run(config, until="outputs")
     parts = parse_json_as(AlignOutput, manifest(config, "align").details).parts["train"]
     assert [part.corpus for part in parts] == [
         *("news.en-de", "news.de-en", "news.en-cs", "news.cs-en", "news.de-cs", "news.cs-de", "books", "books.de-en")
@@ -139,7 +139,7 @@ def test_words_are_linked_by_pair_and_the_other_direction_has_the_same_links(tmp
 def test_stages_and_windows_know_the_pairs(tmp_path: Path) -> None:
     training = {"stages": [{"name": "s", "mix": {"books": 1}, "until": {"rows": 300}}]}
     config = config_in(tmp_path, training=training, records={"layout": "text"})
-    run(config)
+    run(config, until="encode")
     source = BatchSource(tmp_path / "run", "train")
     names: Counter[str] = Counter()
     for batch in chain(source, source):
@@ -153,7 +153,9 @@ def test_stages_and_windows_know_the_pairs(tmp_path: Path) -> None:
     documents = {"max_tokens": 256, "separator": "<sep>", "share": 0.5}
     vocab = {"kind": "byte_bpe", "size": 400, "shared": True, "reserved": ["<sep>"]}
     layout = {"layout": "chunk"}
-    run(config_in(tmp_path, splits={"train": corpora}, documents=documents, vocab=vocab, records=layout))
+    run(
+        config_in(tmp_path, splits={"train": corpora}, documents=documents, vocab=vocab, records=layout), until="encode"
+    )
     segments: Counter[int] = Counter()
     for batch in read_records(tmp_path / "run", "train", one_pair=True):
         assert batch.language_pairs is not None
@@ -186,7 +188,7 @@ def test_the_report_has_the_pairs_and_the_languages(tmp_path: Path) -> None:
 
 
 def test_fairseq_gets_files_for_each_pair(tmp_path: Path) -> None:
-    run(config_in(tmp_path, outputs=[{"kind": "fairseq"}, {"kind": "huggingface", "rows": "chat"}]))
+    run(config_in(tmp_path, outputs=[{"kind": "fairseq"}, {"kind": "huggingface", "rows": "chat"}]), until="outputs")
     directory = tmp_path / "run" / "outputs" / "fairseq"
     sizes = {"en-de": 95, "de-en": 95, "en-cs": 65, "cs-en": 65, "de-cs": 65, "cs-de": 65}
     assert {path.name for path in directory.glob("dict.*")} == {"dict.en.txt", "dict.de.txt", "dict.cs.txt"}

@@ -46,7 +46,7 @@ def expected(text: str) -> float:
 @pytest.mark.parametrize("layout", ["example", "chunk"])
 def test_batches_have_the_weights_of_their_pairs(tmp_path: Path, layout: str) -> None:
     write(tmp_path)
-    nmt_prep.run(config(tmp_path, records={"layout": layout, "shards": {"train": 3}}))
+    nmt_prep.run(config(tmp_path, records={"layout": layout, "shards": {"train": 3}}), until="encode")
     tokenizer = nmt_prep.load_tokenizer(next((tmp_path / "run" / "vocab").glob("*.tokenizer.json")))
     options: tuple[dict[str, Any], ...] = ({}, {"packed": True, "max_length": 32}, {"rank": 1, "world_size": 2})
     counts = []
@@ -71,7 +71,7 @@ def test_batches_have_the_weights_of_their_pairs(tmp_path: Path, layout: str) ->
 
 def test_outputs_hold_the_weights(tmp_path: Path) -> None:
     write(tmp_path)
-    nmt_prep.run(config(tmp_path, outputs=[*OUTPUTS, *HUGGINGFACE]))
+    nmt_prep.run(config(tmp_path, outputs=[*OUTPUTS, *HUGGINGFACE]), until="outputs")
     outputs = tmp_path / "run" / "outputs"
     rows = []
     for path in sorted((outputs / "text").glob("*.en")):
@@ -96,7 +96,7 @@ def test_outputs_hold_the_weights(tmp_path: Path) -> None:
 def test_bytes_do_not_depend_on_workers_or_memory(tmp_path: Path) -> None:
     write(tmp_path)
     for run, engine in (("one", {"workers": 1}), ("two", {"workers": 2, "memory": "256MB"})):
-        nmt_prep.run(config(tmp_path, run, engine={"kind": "local", **engine}, outputs=OUTPUTS))
+        nmt_prep.run(config(tmp_path, run, engine={"kind": "local", **engine}, outputs=OUTPUTS), until="outputs")
     assert tree(tmp_path / "one" / "records") == tree(tmp_path / "two" / "records")
     assert tree(tmp_path / "one" / "outputs") == tree(tmp_path / "two" / "outputs")
 

@@ -159,7 +159,7 @@ def test_outputs_that_need_a_model(tmp_path: Path, outputs: list[dict[str, Any]]
     model = unigram(characters())
     (tmp_path / "tokenizer.json").write_bytes(data(content(model, None, metaspace(), tokens=special_tokens(model))))
     with pytest.raises(ConfigError) as raised:
-        run(tmp_path, vocab={"from": "tokenizer.json", "kind": "sentencepiece"}, outputs=outputs)
+        run(tmp_path, None, vocab={"from": "tokenizer.json", "kind": "sentencepiece"}, outputs=outputs)
     assert problem in str(raised.value)
 
 
@@ -167,7 +167,7 @@ def test_marian_gets_pieces_of_a_tokenizer_json(tmp_path: Path) -> None:
     model = unigram(characters())
     (tmp_path / "tokenizer.json").write_bytes(data(content(model, None, metaspace(), tokens=special_tokens(model))))
     vocab = {"from": "tokenizer.json", "kind": "sentencepiece"}
-    run(tmp_path, vocab=vocab, outputs=[{"kind": "marian"}, {"kind": "huggingface", "rows": "ids"}])
+    run(tmp_path, "outputs", vocab=vocab, outputs=[{"kind": "marian"}, {"kind": "huggingface", "rows": "ids"}])
     outputs = tmp_path / "run" / "outputs"
     assert (outputs / "marian" / "vocab.txt").read_text().split("\n")[:3] == ["<unk>", "<s>", "</s>"]
     assert (outputs / "huggingface" / "tokenizer.json").read_bytes() == (tmp_path / "tokenizer.json").read_bytes()

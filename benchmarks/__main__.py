@@ -37,7 +37,7 @@ PACKAGES = ("numpy", "pyarrow", "tensorflow", "torch")
 
 
 class Benchmark(NamedTuple):
-    """Arguments of a module, and a pattern of the figures that README shows: of what was done, and of the peer."""
+    """Arguments of a module, and patterns of the figures that README shows: of the task, and of the peer."""
 
     arguments: tuple[str, ...] = ()
     readme: str = ""
@@ -132,7 +132,7 @@ def run(name: str) -> list[dict[str, Any]] | None:
 
 
 def machine() -> dict[str, Any]:
-    """Returns the processor, the number of its cores, the memory, and versions of what everything runs on."""
+    """Returns the processor, the number of its cores, the memory, and the versions of system, Python and packages."""
     found = {"python": platform.python_version(), "system": f"{platform.system()} {platform.release()}"}
     for package in PACKAGES:
         try:
@@ -211,7 +211,7 @@ def amount(figure: Figure, spent: Spent) -> str:
 
 
 def ratio(found: Spent) -> str:
-    """Returns a ratio by the clock, and that by processor time where it differs."""
+    """Returns a ratio by the clock, and the ratio by processor time where it differs."""
     clock, processor = digits(found.clock), digits(found.processor)
     return clock if clock == processor else f"{clock} ({processor})"
 

@@ -5,8 +5,8 @@
 A text has two columns, or is a directory or file of gettext catalogues. Every other line is joined to the next, so that
 half of the lines are two sentences. The first table has the share of pairs with each defect whose values are below
 those of 99 % of the good pairs, by the classifier and by the score of word alignment. The last word or mark of a line
-stays, and the counts of the pairs of which a defective pair is made are left out. For the second table, a share of the
-pairs of the text itself gets a defect, and the threshold ``auto`` is applied.
+stays. A defective pair is judged without the counts of the pairs that it is made of. For the second table, a share of
+the pairs of the text itself gets a defect, and the threshold ``auto`` is applied.
 
 The columns of the first table are: one sentence of two translated, a sentence too many, 40 % of the words left out,
 misaligned, good pairs lost; the lower rows have the pairs whose longer side has so many words. Those of the second are:
@@ -97,9 +97,9 @@ class Text:
 
 
 def defects_found(rows: Sequence[Sequence[tuple[str, str]]]) -> Iterator[tuple[str, int, list[float]]]:
-    """Yields the shares of each defect that the values and the scores find, and those of pairs by length.
+    """Yields the shares of each defect that the values and the scores find, and the shares of pairs by length.
 
-    The last share is that of the good pairs that are lost.
+    The last share is the share of good pairs that are lost.
     """
     text = Text(*(joined(rows, side) for side in (0, 1)))
     classifier, pairs = text.classifier, text.pairs
@@ -152,7 +152,7 @@ def _after(words: Words, first: Integers, second: Integers) -> Words:
 
 
 def _either(chosen: npt.NDArray[np.bool_], first: Words, second: Words) -> Words:
-    """Returns the lines of the first where they are chosen, and those of the second elsewhere."""
+    """Returns the lines of the first where they are chosen, and lines of the second elsewhere."""
     both = Words(
         np.concatenate([first.numbers, second.numbers]),
         np.concatenate([first.marks, second.marks]),
@@ -178,7 +178,7 @@ def _gapped(words: Words) -> Words:
 
 
 def automatic(rows: Sequence[Sequence[tuple[str, str]]], share: float) -> tuple[float | None, float, float | None]:
-    """Returns the share of incomplete pairs that the threshold finds, what it loses, and what is found at 1 % lost."""
+    """Returns the shares that the threshold finds and loses, and the share found where 1 % of good pairs is lost."""
     draw = np.random.default_rng(3)
     source, target = joined(rows, 0), joined(rows, 1)
     bad = np.zeros(len(rows), np.bool_)

@@ -193,7 +193,7 @@ def quality() -> None:
 
 
 def rotated(pairs: list[Pair], share: float, copies: int) -> tuple[list[Pair], np.ndarray]:
-    """Returns pairs some of which got the target of another, all of them several times, and which those are."""
+    """Returns pairs, each several times, some with the target of another pair, and a mask of these."""
     chosen = np.random.default_rng(1).permutation(len(pairs))[: round(len(pairs) * share)]
     lines, wrong = list(pairs), np.zeros(len(pairs), bool)
     for to, of in zip(chosen, np.roll(chosen, 1), strict=True):
@@ -218,7 +218,7 @@ def memory(pairs: int) -> None:
 
 
 def write_generated(path: Path, pairs: int) -> int:
-    """Writes pairs of 25 words a side, whose vocabulary grows as that of text does; returns its size.
+    """Writes pairs of 25 words a side, whose vocabulary grows as in real text; returns its size.
 
     Words have a Zipf-Mandelbrot distribution without end. Words of the other side are their translations, some
     neighbours in another order, some dropped.

@@ -18,7 +18,7 @@ _ANY = Languages(source="en", target="en")  # catalogues do not depend on it
 def catalogue_pairs(paths: Iterable[Path]) -> list[tuple[str, str]]:
     """Returns the messages and their translations, without duplicates, in the order of the files.
 
-    Messages of less than five or more than 100 words are left out, and those with directives or markup.
+    Messages of less than five or more than 100 words are left out, and so are messages with directives or markup.
     """
     pairs: dict[tuple[str, str], None] = {}
     for path in paths:

@@ -180,7 +180,7 @@ class Translator(tf.keras.Model):
         return self.ends[0](x), mask
 
     def write(self, read: tuple[tf.Tensor, tf.Tensor], target: tf.Tensor, *, training: bool) -> tf.Tensor:
-        """Returns the states from which the next piece after each piece is told."""
+        """Returns the states from which the next piece after each piece is predicted."""
         length = tf.shape(target)[1]
         before = tf.linalg.band_part(tf.ones([1, length, length], tf.bool), -1, 0)
         x = self._embedded(target, training=training)

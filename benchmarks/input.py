@@ -107,7 +107,7 @@ def measure(name: str, make: Callable[[], Any], epochs: int = 1, kept: list[Any]
 
 
 def timed(make: Callable[[], Any], kept: list[Any] | None) -> tuple[Spent, Spent]:
-    """Runs an epoch, and returns the time of all of it and that to its first batch."""
+    """Runs an epoch, and returns the time of the whole epoch and the time to its first batch."""
     with stopwatch() as whole:
         with stopwatch() as start:
             batches = iter(make())

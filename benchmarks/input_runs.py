@@ -127,7 +127,7 @@ def write_run(run: Path, layout: Layout, texts: Texts, vocabularies: list[dict[s
 
 
 def with_documents(run: Path, share: float) -> Path:
-    """Makes the records of a run those of documents of 20 segments, of which a share is joined; returns the run."""
+    """Gives the records of a run documents of 20 segments, a share of which is joined; returns the run."""
     records = run / "records"
     info = load_dataset_info(records)
     shards = []

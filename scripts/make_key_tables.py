@@ -18,7 +18,7 @@ _IOTA = "\u0345"
 
 
 def replacement(character: str) -> str:
-    """Returns what a character becomes: its compatibility decomposition, folded, without what is no text."""
+    """Returns the text that a character becomes: its folded compatibility decomposition, without ignored characters."""
     decomposed = unicodedata.normalize("NFKD", character)
     folded = "".join(each if each == _IOTA else each.casefold() for each in decomposed)
     kept = (each for each in unicodedata.normalize("NFKD", folded) if unicodedata.category(each)[0] in "LMN")

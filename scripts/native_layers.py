@@ -23,7 +23,7 @@ _PYTHON = re.compile(r"Python\.h|nanobind/")
 
 
 def problems(native: Path) -> Iterator[str]:
-    """Yields what is wrong with a native folder, which has ``README.md`` and ``core/``."""
+    """Yields the problems of a native folder, which has ``README.md`` and ``core/``."""
     page = (native / "README.md").read_text("utf-8")
     block = _BLOCK.search(page)
     if block is None:

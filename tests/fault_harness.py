@@ -75,7 +75,7 @@ class Ground:
         write_plain_corpus(place, pairs=300)
 
     def run(self, at: int = 0, error: int = 0, mode: int = ONCE) -> dict[str, Any]:
-        """Runs in a forked process in which the at-th write fails (0: none), and returns how it ended."""
+        """Runs in a forked process, where the write with number ``at`` fails (0: none), and returns how it ended."""
         config = self.config()  # checking it loads the readers' modules once for all forks
         here, there = os.pipe()
         child = os.fork()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 PATIENCE = 240
-"""Timeout in seconds for what a test waits for, which takes moments. Pytest ends a test that takes 300 seconds."""
+"""Timeout in seconds for waits of tests, which usually take moments. Pytest ends a test that takes 300 seconds."""
 
 
 @contextmanager

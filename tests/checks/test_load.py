@@ -266,7 +266,7 @@ def keys_of(tmp_path: Path, text: str) -> list[str]:
             MINIMAL.replace("url", "utl") + "clean: {fix: [nope]}\n",
             ["clean.fix", "splits.train.0.url", "splits.train.0.utl"],
         ),
-        # Nothing is said about what could be wrong only because something else is left out.
+        # Parts that could be wrong only because another part is left out give no message.
         (MINIMAL + "      tag: {source: <a>}\nvocab: {size: 0, reserved: [<a>]}\n", ["vocab.size"]),
         (MINIMAL + "      tag: {source: <a>}\nvocab: {kind: t3t, reserved: [<a>]}\n", ["vocab.kind"]),
         (MINIMAL + "vocab: {size: many, max_subtoken_length: none}\n", ["vocab.max_subtoken_length", "vocab.size"]),

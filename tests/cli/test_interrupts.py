@@ -90,7 +90,7 @@ def test_the_cursor_comes_back(tmp_path: Path, number: int) -> None:
 
 
 def read_all(terminal: int) -> bytes:
-    """Returns what a terminal has got when the last process that writes to it has ended."""
+    """Returns the output on a terminal once the last process that writes to it has ended."""
     printed = bytearray()
     with open(terminal, "rb", buffering=0) as file, suppress(OSError):
         while block := file.read(4096):

@@ -1,4 +1,4 @@
-"""The column of documents: what readers fill it from."""
+"""The column of documents, and the places from which readers fill it."""
 
 from __future__ import annotations
 

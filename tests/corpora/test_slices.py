@@ -127,7 +127,7 @@ def test_plain(
     policy: dict[str, Any],
 ) -> None:
     columns = [list(side) for side in zip(*pairs, strict=True)] or [[], []]
-    # An empty last line without a newline is no line, and neither is a lone byte order mark.
+    # An empty last line without a newline does not count as a line, and neither does a lone byte order mark.
     contents = [
         joined(side, end or not (side and side[-1]) or side == [MARK], mark and side != [MARK])
         for side, end in zip(columns, ended, strict=True)

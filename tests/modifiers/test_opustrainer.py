@@ -97,7 +97,7 @@ def keys_of(count: int, key: int) -> list[int]:
 
 
 def both(name: str, probability: float, lines: list[Any], key: int, random: Any, **options: Any) -> tuple[Any, Any]:
-    """Returns what this package and the other one make of pairs, with sorted links."""
+    """Returns the pairs as modified by this package and by the other one, with sorted links."""
     ours = lines_of(read_modifiers([{name: probability, **options}], "m", Path())(block_of(lines, first_key=key)))
     with pytest.MonkeyPatch.context() as patch:
         for module in (merge, placeholders, noise, prefix, punctuation, surface, typos, Errer, en_default):

@@ -1,4 +1,4 @@
-"""Ways to change files that reach deep into what reads them: fields of messages, values of JSON, numbers of arrays.
+"""Ways to change files that reach deep into their readers: fields of messages, values of JSON, numbers of arrays.
 
 Digests and checksums are computed anew.
 """
@@ -63,7 +63,7 @@ def of_message(data: bytes, generator: random.Random) -> bytes:
 
 
 def wire_fields(data: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Yields the number, type and content of fields; nothing more after what is malformed."""
+    """Yields the number, type and content of fields, up to the first malformed one."""
     at = 0
     while at < len(data):
         try:
@@ -156,7 +156,7 @@ def with_new_digest(data: bytes) -> bytes:
 
 
 def of_records(data: bytes, generator: random.Random) -> bytes:
-    """Changes the content of a record, and computes its checksums anew."""
+    """Changes the content of a record, and computes its checksums again."""
     frames, at = [], 0
     while at + 12 <= len(data):
         size = int.from_bytes(data[at : at + 8], "little")
@@ -168,7 +168,7 @@ def of_records(data: bytes, generator: random.Random) -> bytes:
 
 
 def of_spill(data: bytes, generator: random.Random) -> bytes:
-    """Changes numbers of a record, and computes its checksum anew."""
+    """Changes numbers of a record, and computes its checksum again."""
     found, at = [], 0
     while at < len(data):
         numbers = []

@@ -1,4 +1,4 @@
-"""Fuzzes what reads files from outside: damaged and hostile ones are read, or refused with an error of nmt_prep.
+"""Fuzzes the readers of files from outside: damaged and hostile files are read, or refused with an error of nmt_prep.
 
 Each target has some valid files, and its own way to change them beside :func:`tests.corpora.fuzzing.mutated`.
 ``scripts/check --full`` runs the long test with the address sanitizer. If the sanitizer ends the process, the last file
@@ -58,11 +58,11 @@ class Target:
     """What is fuzzed.
 
     Attributes:
-        read: reads a file, and uses what it holds.
+        read: reads a file, and uses its content.
         files: valid files.
         tokens: bytes that matter to the format.
         change: another way to change a file.
-        repair: what is done with each changed file.
+        repair: a function to apply to each changed file.
     """
 
     read: Callable[[Path], object]

@@ -39,7 +39,7 @@ def test_shares_of_rounds_are_those_of_the_last_run(tmp_path: Path) -> None:
 
 
 class Starts(Listener):
-    """Keeps what is known at the start of each stage."""
+    """Keeps the facts known at the start of each stage."""
 
     def __init__(self) -> None:
         self.later: dict[str, Any] = {}

@@ -182,7 +182,7 @@ def compare(path: Path, content: bytes) -> None:
 
 
 def outcome(parse: Callable[[], Pairs], path: Path | None = None) -> Pairs | str:
-    """Returns the pairs or the message of the error; that of the reference is put in the package's words."""
+    """Returns the pairs or the message of the error; the message of the reference is put in the package's words."""
     try:
         return parse()
     except RecordsError as error:

@@ -1,7 +1,7 @@
 """Word alignment, written for readability: dense arrays in double precision, one pair at a time.
 
 ``forward`` means that target words are linked to source words, ``backward`` the reverse. Posteriors are arrays of shape
-``[steps, states]``; those of a pair, ``[sources, targets]``. See docs/alignment.md for the formulas.
+``[steps, states]``; posteriors of a pair, ``[sources, targets]``. See docs/alignment.md for the formulas.
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ def support(
     origins: Sequence[tuple[Sequence[int], Sequence[int], int]],
     options: Mapping[str, Any],
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Values of source and target words, without what copies of the origins brought to the counts.
+    """Values of source and target words, without the counts of the origins' copies.
 
     Also what each cell adds to the probability of its target word, and of its source word: ``[sources, targets]``.
     """
@@ -260,7 +260,7 @@ def support(
 def score(
     model: Model, counts: Table, source: Sequence[int], target: Sequence[int], own: int, options: Mapping[str, Any]
 ) -> float:
-    """The score of a pair, without what ``own`` copies of it brought to the counts."""
+    """The score of a pair, without the counts of ``own`` copies of it."""
     origins = [(source, target, own)] if own else []
     source_values, target_values, *_ = support(model, counts, source, target, origins, options)
     return float(source_values.mean() + target_values.mean())

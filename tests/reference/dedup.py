@@ -26,7 +26,7 @@ def normalized(line: str) -> str:
 
 
 def compared_text(line: str, *, normalize: bool) -> str:
-    """Returns the text of a line that is compared; that of a line with nothing but digits left is the line itself."""
+    """Returns the text of a line that is compared; for a line with nothing but digits left, the line itself."""
     text = normalized(line) if normalize else line
     return text if text.strip("0") else line
 

@@ -157,7 +157,7 @@ Change: TypeAlias = tuple[int, str]
 
 
 def _neighbour(character: str, draws: Draws) -> str:
-    """Returns a character of a key beside that of the given one, which is the same if it has no key."""
+    """Returns a character of a key beside the key of the given one, or the same character if it has no key."""
     if character in _NUMPAD:
         if draws.choice((True, False)):
             return draws.choice(_NUMPAD[character])
@@ -237,7 +237,7 @@ def _moves_words(kind: str, text: str, at: int) -> bool:
 
 
 def _relinked(links: str, texts: tuple[str, str], at: int, removed: int, added: int, units: Units, draws: Draws) -> str:
-    """Returns the links after a change of the source; those of a removed word go to a word beside it."""
+    """Returns the links after a change of the source; the links of a removed word go to a word beside it."""
     spans, pairs = spans_of(texts[0], units), parsed(links)
     labels = labels_of(texts[0], spans)
     label = labels[at] if added and removed else -1

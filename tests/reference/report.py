@@ -1,4 +1,4 @@
-"""Readable twins of what the report counts: exact, pair by pair, with Python's numbers."""
+"""Readable twins of the counts of the report: exact, pair by pair, with Python's numbers."""
 
 from __future__ import annotations
 

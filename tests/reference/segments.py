@@ -20,7 +20,7 @@ LONG_ENOUGH, FEWEST_GRAMS = 20, 6
 
 
 def words(line: str) -> list[str]:
-    """Returns what normalization leaves of each run of characters that are not dropped."""
+    """Returns the normalized text of each run of characters that are not dropped."""
     lengths, run = list[int](), 0
     for character in line:
         left = len(normalized(character))
@@ -62,7 +62,7 @@ def grams(line: str) -> set[tuple[str, ...]]:
 
 
 def letters(line: str) -> int:
-    """Returns the number of letters of a line; those of scripts without spaces count twice."""
+    """Returns the number of letters of a line; letters of scripts without spaces count twice."""
     found = (each for each in normalized(line) if unicodedata.category(each)[0] == "L")
     return sum(2 if WORDLESS.match(each) else 1 for each in found)
 

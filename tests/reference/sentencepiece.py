@@ -150,7 +150,7 @@ class Model:
         return parts[::-1]
 
     def segments(self, text: str) -> Iterator[str]:
-        """Splits a text where no piece crosses, which a filter of pairs tells; never between two ASCII letters."""
+        """Splits a text where no piece crosses, as a filter of pairs finds; never between two ASCII letters."""
         start = 0
         for at, (left, right) in enumerate(pairwise(text), 1):
             letters = left.isascii() and left.isalpha() and right.isascii() and right.isalpha()
@@ -189,7 +189,7 @@ def uniform(seed: int, line: int) -> Iterator[float]:
 
 
 def skips(numbers: Iterator[float], dropout: float) -> Callable[[], bool]:
-    """Returns a function that tells for one merge after another whether it is dropped.
+    """Returns a function that decides for one merge after another whether it is dropped.
 
     The numbers of merges before the next one to drop are drawn, from a geometric distribution.
     """

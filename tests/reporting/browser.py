@@ -44,7 +44,7 @@ def dark(page: str) -> str:
 
 
 def widths(page: str, sizes: list[int], directory: Path) -> list[dict[str, Any]]:
-    """Returns the errors, the width of the content and what sticks out, for each width of the window."""
+    """Returns the errors, the width of the content and the overflowing elements, for each width of the window."""
     page = page.replace("<head>", f"<head>{_LISTENING}", 1)
     found: list[dict[str, Any]] = _open([(page, size, True) for size in sizes], _WIDTH, directory)
     return found
@@ -63,7 +63,7 @@ def values(page: str, probe: str, width: int, directory: Path) -> Any:
 
 
 def axe(page: str, library: Path, directory: Path) -> list[dict[str, Any]]:
-    """Returns what axe-core finds wrong with a page, with its impact."""
+    """Returns the problems that axe-core finds in a page, with their impact."""
     script = json.dumps(library.read_text("utf-8")).replace("</", "<\\/")
     probe = f"""await (async () => {{
       const added = view.document.createElement("script");
@@ -134,7 +134,7 @@ class _Chromium:
         shutil.rmtree(self._profile, ignore_errors=True)
 
     def value(self, page: Path, script: str) -> Any:
-        """Loads a page, apart from what earlier pages stored, and returns the value of an expression in it."""
+        """Loads a page without the data that earlier pages stored, and returns the value of an expression in it."""
         context = self._command("Target.createBrowserContext")
         target = self._command("Target.createTarget", **context, url="about:blank")
         session = self._command("Target.attachToTarget", **target, flatten=True)["sessionId"]

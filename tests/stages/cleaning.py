@@ -1,4 +1,4 @@
-"""Corpora to clean, and what the stage makes of them."""
+"""Corpora to clean, and the results of the stage."""
 
 from __future__ import annotations
 

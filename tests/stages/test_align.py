@@ -1,4 +1,4 @@
-"""The stage align, and the commands that write what follows from it."""
+"""The stage align, and the commands that write its results."""
 
 from __future__ import annotations
 

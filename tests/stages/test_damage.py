@@ -1,4 +1,4 @@
-"""Damaged archives: they are not pinned when they arrive, and later errors say what helps."""
+"""Damaged archives: they are not pinned when they arrive, and later errors give advice."""
 
 from __future__ import annotations
 

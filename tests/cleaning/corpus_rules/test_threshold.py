@@ -83,7 +83,7 @@ def test_overlapping_scores(noise: float) -> None:
 
 
 def test_misaligned_pairs_score_otherwise_than_re_paired_ones() -> None:
-    """They score 0.3 higher, and vary more. Few re-paired pairs vouch for their mean, so the corpus tells it."""
+    """They score 0.3 higher, and vary more. Few re-paired pairs give no good mean, so it is taken from the corpus."""
     draw = np.random.default_rng(3)
     edges = np.linspace(-8, 16, 2401)
     bad = draw.random(20_000) < 0.4

@@ -1,4 +1,4 @@
-"""Rule ``html``: tags in the text, those of Python's html.parser."""
+"""Rule ``html``: tags in the text, compared with the tags that Python's html.parser finds."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ def test_lines_of_one_language_are_searched_and_those_of_vocabularies_are_not(tm
 
 
 class Heard(Listener):
-    """Keeps the remarks on what presets leave out."""
+    """Keeps the remarks on omissions of presets."""
 
     def __init__(self) -> None:
         self.messages: list[object] = []

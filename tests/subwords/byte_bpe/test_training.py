@@ -81,7 +81,7 @@ def test_many_special_tokens_change_no_merge(threads: int) -> None:
 
 
 def test_floors_of_counts() -> None:
-    """Counts from one to far beyond those with a list of their own, and words that vanish when they are one symbol."""
+    """Counts from one to far beyond the counts with separate lists, and words that vanish when they are one symbol."""
     lines = [f"{number:x} " * min(6000, 70_000 // (number + 1)) for number in range(700)]
     assert ours(ByteBPETokenizer.train(lines, 1000)) == peer(lines, 1000)
 

@@ -8,8 +8,8 @@
 namespace nmt_prep::bpe {
 namespace {
 
-// Lowest ranks of merges of a symbol with a symbol beyond the boundary of the character, on the right and on the left,
-// in general and for a character that is not after a space.
+// The lowest rank of the merges that join a symbol to a symbol outside of its character: to one on the right, to one on
+// the left, and to one on the left that is not a space.
 struct LowestRanks {
     std::vector<std::uint32_t> as_left, as_right, as_right_of_others;
 

@@ -33,7 +33,7 @@ class KnownPairs {
     // nullptr if no count is `floor` or more. The pair stays in the table; the pointer is valid until the next add.
     PairList* take(std::int64_t floor);
 
-    // Begins to fetch from memory what the merge of the next pair of the queue needs.
+    // Prefetches the places of the next pair of the queue, which its merge reads.
     void prefetch_next() const {
         if (!active_.empty()) __builtin_prefetch(pairs_[active_.front().number].places);
     }

@@ -16,7 +16,7 @@ void Model::Units::add(const std::uint8_t* word, std::size_t size, std::size_t r
     characters[0] = bpe::read_character(word);
     const std::uint8_t* at = word + characters[0].size;
     while (at != end) {
-        // What the cuts know of the boundaries of a group is fetched from memory together.
+        // The entries of the cuts for the boundaries of a group are fetched from memory together.
         std::size_t size_of_group = 0;
         for (const std::uint8_t* next = at; size_of_group < kGroup && next != end; ++size_of_group) {
             const bpe::Character right = bpe::read_character(next);

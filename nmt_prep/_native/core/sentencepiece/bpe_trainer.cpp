@@ -207,8 +207,8 @@ inline BpeTrainer::Change& BpeTrainer::change_of(std::vector<std::uint32_t>& by_
     return changes_[index];
 }
 
-// Writes the new symbol at all places of its pair, and leaves those in the list where it was written. Returns their
-// number.
+// Writes the new symbol at all places of its pair, and keeps only the places where it was written in the list. Returns
+// their number.
 std::size_t BpeTrainer::merge_places(const Pair& pair, std::int32_t merged) {
     const std::int32_t left = left_of(pair.key), right = right_of(pair.key);
     const std::uint32_t to_middle = width(left), to_last = width(merged) - 1;

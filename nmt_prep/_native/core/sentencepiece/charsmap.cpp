@@ -133,7 +133,8 @@ class CharsMap::RuleWalk {
     }
 
    private:
-    // What follows a unit at most: bytes of a rule, and rules on one path, with the one that ends at the unit.
+    // The most that can follow a unit: bytes of a rule, and rules on one path, including the rule that ends at the
+    // unit.
     struct Extent {
         std::uint16_t bytes;
         std::uint16_t rules;

@@ -13,7 +13,7 @@ constexpr char32_t kProlongedSoundMark = 0x30FC;
 
 bool is_digit(char32_t point) { return (point >= '0' && point <= '9') || (point >= 0xFF10 && point <= 0xFF19); }
 
-// Returns the script for comparison: Chinese and Japanese characters have the same.
+// Returns the script for comparison, which is the same for Chinese and Japanese characters.
 std::uint8_t compared_script(char32_t point) {
     const TrainingScript script = training_script(point);
     if (script == TrainingScript::kInherited) return kNoScript;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMaxWays = std::size_t{1} << 23;
 
-// So many stretches ahead, what a cache holds of them is prefetched.
+// The cache entry of a stretch is prefetched so many stretches ahead.
 constexpr std::size_t kAhead = 8;
 
 }  // namespace
@@ -68,7 +68,7 @@ void Model::sample_stretch(const Stretch& stretch, Line& line, Scratch& scratch,
             else
                 bpe_->sample_word({text, stretch.size, stretch.key.low}, line.start, samples.dropout, scratch.bpe, ids);
             return;
-        case Stretch::Kind::kPiece:  // these two are not told apart here
+        case Stretch::Kind::kPiece:  // treated like kStrangers here
         case Stretch::Kind::kStrangers:
         case Stretch::Kind::kOther:
             if (unigram_)

@@ -14,7 +14,7 @@
 namespace nmt_prep::sentencepiece {
 
 // For each piece the bytes of its line that it was made from, [begins[k], ends[k]), and for each line whether these
-// were found. In lines for which they were not, they are empty.
+// were found. If not, the spans of the line are empty.
 struct PieceSpans {
     std::unique_ptr<std::int32_t[]> begins, ends;
     std::unique_ptr<bool[]> found;

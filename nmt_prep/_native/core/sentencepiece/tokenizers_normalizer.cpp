@@ -145,7 +145,7 @@ std::size_t TokenizersNormalizer::normalize(const std::uint8_t* text, std::size_
         stripped({reinterpret_cast<const char*>(text), size}, rules_.strip_left_first, rules_.strip_right_first);
     // Text whose beginning was removed does not begin the line.
     bool strips_left = !left.empty() && left.data() != reinterpret_cast<const char*>(text);
-    // A prefix, or the space before a word, takes one byte more than what it is written from.
+    // A prefix, or the space before a word, takes one byte more than the text that it replaces.
     const std::size_t place = from + 1, room = place + left.size() + Normalizer::kPadding;
     if (room > buffer.size()) buffer.resize(2 * room);
     std::size_t end = place + left.size();

@@ -162,8 +162,9 @@ bool TrainingText::add_line(const std::uint8_t* line, std::size_t size, Scratch&
     return true;
 }
 
-// Finds the line that the library has at the end: it fills the places of empty lines with the last ones. So with n
-// lines that are not empty, that is the first one of these from place n - 1 on. Lines before it are no longer needed.
+// Finds the line that is the library's last: the library fills the places of empty lines with the last lines. So if n
+// lines are not empty, its last line is the first of these at place n - 1 or later. Lines before it are no longer
+// needed.
 void TrainingText::keep_tail(const TextView& text, std::size_t kept_before) {
     std::size_t line = lines_ - too_long_;
     const std::size_t needed_from = line - empty_ - (line > empty_ ? 1 : 0);

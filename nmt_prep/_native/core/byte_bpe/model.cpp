@@ -90,7 +90,7 @@ std::vector<bool> Model::reachable() const {
     bpe::Merger merger;
     for (std::size_t id = 0; id < tokens_.size(); ++id) {
         const std::string& token = tokens_[id];
-        if (token.empty()) continue;
+        if (token.empty() || splits_.makes(static_cast<std::int32_t>(id))) continue;
         symbols.resize(token.size());
         for (std::size_t i = 0; i < token.size(); ++i) symbols[i] = byte_ids_[static_cast<std::uint8_t>(token[i])];
         made[id] = merger.merge(symbols.data(), symbols.size(), pairs_) == 1 && std::cmp_equal(symbols[0], id);

@@ -15,7 +15,7 @@ from nmt_prep.records.columns import column_path
 from nmt_prep.records.dataset_json import DATASET_FILE, DatasetInfo, ShardInfo, VocabularyInfo, load_dataset_info
 from nmt_prep.records.index import index_path
 from nmt_prep.records.plan import Layout
-from nmt_prep.records.reader import iter_records
+from nmt_prep.records.reader import iter_shard
 from nmt_prep.records.text import pairs_in
 
 
@@ -140,8 +140,7 @@ def _same(file: _File, expected: object, measure: Callable[[], object], message:
 
 def _describe(path: Path, shard: ShardInfo, layout: Layout) -> str:
     try:
-        counts = (len(inputs) for inputs, _ in iter_records(path, layout=layout))
-        actual = pairs_in(path) if layout == "text" else sum(counts)
+        actual = pairs_in(path) if layout == "text" else sum(len(pairs.inputs) for pairs in iter_shard(path, layout))
     except RecordsError as error:
         return str(error).removeprefix(f"{path}: ").partition(";")[0]
     if actual != shard.pairs:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -60,46 +60,43 @@ class PairColumns:
 def read_shard(path: str | Path, layout: Layout = "example") -> tuple[Ragged, Ragged]:
     """Returns all pairs of a shard: rows of ``inputs`` and rows of ``targets``.
 
+    Raises:
+        RecordsError: as :func:`iter_shard`.
+    """
+    no_pairs = PairColumns(Ragged.from_lists([]), Ragged.from_lists([]), None, np.empty(0, np.int32))
+    pairs = PairColumns.joined([no_pairs, *iter_shard(path, layout)])
+    return pairs.inputs, pairs.targets
+
+
+def iter_shard(path: str | Path, layout: Layout) -> Iterator[PairColumns]:
+    """Yields the pairs of a shard, those of a few MiB of records at a time.
+
     Any valid encoding of the two int64 features of an Example is read: packed or not, in any order; other features are
     ignored.
 
     Raises:
         RecordsError: the file cannot be read, or a record is damaged or of another layout; names file and offset.
     """
-    no_pairs = PairColumns(Ragged.from_lists([]), Ragged.from_lists([]), None, np.empty(0, np.int32))
-    pairs = PairColumns.joined([no_pairs, *(part.pairs for part in _parsed(Path(path), None, layout))])
-    return pairs.inputs, pairs.targets
-
-
-def iter_records(path: str | Path, batch: int = 65_536, layout: Layout = "example") -> Iterator[tuple[Ragged, Ragged]]:
-    """Yields the pairs of a shard as :func:`read_shard` reads them, ``batch`` records at a time (fewer at the end).
-
-    Needs memory for one batch and a few MiB.
-
-    Raises:
-        RecordsError: as :func:`read_shard`; batches before the damage are yielded first.
-        ValueError: ``batch`` is not positive.
-    """
-    if batch < 1:
-        raise ValueError(f"a batch has at least one pair, got {batch}")
-    parts: list[PairColumns] = []
-    missing = batch
-    for part in _parsed(Path(path), batch, layout):
-        parts.append(part.pairs)
-        missing -= part.records
-        if not missing:
-            pairs, parts, missing = PairColumns.joined(parts), [], batch
-            yield pairs.inputs, pairs.targets
-    if parts:
-        pairs = PairColumns.joined(parts)
-        yield pairs.inputs, pairs.targets
+    path = Path(path)
+    data, start = np.empty(0, np.uint8), 0  # bytes that are not parsed yet, and their offset in the file
+    try:
+        with path.open("rb") as file:
+            while more := file.read(max(_READ_BYTES, len(data))):
+                data = np.concatenate([data, np.frombuffer(more, np.uint8)])
+                pairs, consumed = _parse(path, start, data, layout)
+                data, start = data[consumed:], start + consumed
+                yield pairs
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    if len(data):
+        raise _cut_off(path, start)
 
 
 def read_span(path: str | Path, start: int, stop: int, layout: Layout) -> PairColumns:
     """Returns the pairs of the records between two offsets of a shard.
 
     Raises:
-        RecordsError: as :func:`read_shard`, or the offsets are not boundaries of records.
+        RecordsError: as :func:`iter_shard`, or the offsets are not boundaries of records.
     """
     path = Path(path)
     try:
@@ -108,62 +105,22 @@ def read_span(path: str | Path, start: int, stop: int, layout: Layout) -> PairCo
             data = np.frombuffer(file.read(stop - start), np.uint8)
     except OSError as error:
         raise _unreadable(path, error) from error
-    part = _parse(path, start, data, _ALL, layout)
-    if part.consumed < stop - start:
-        raise _cut_off(path, start + part.consumed)
-    return part.pairs
+    pairs, consumed = _parse(path, start, data, layout)
+    if consumed < stop - start:
+        raise _cut_off(path, start + consumed)
+    return pairs
 
 
-class _Part(NamedTuple):
-    """Pairs of some records, with their numbers of records and bytes."""
-
-    pairs: PairColumns
-    records: int
-    consumed: int
-
-
-def _parsed(path: Path, batch: int | None, layout: Layout) -> Iterator[_Part]:
-    """Yields records in the order of the file; with a batch size, no part crosses a multiple of it."""
-    try:
-        with path.open("rb") as file:
-            yield from _parsed_from(path, file, batch, layout)
-    except OSError as error:
-        raise _unreadable(path, error) from error
-
-
-def _parsed_from(path: Path, file: BinaryIO, batch: int | None, layout: Layout) -> Iterator[_Part]:
-    data = np.empty(0, np.uint8)
-    start = 0  # offset of data in the file
-    missing = batch or _ALL
-    while True:
-        more = file.read(max(_READ_BYTES, len(data)))
-        data = np.concatenate([data, np.frombuffer(more, np.uint8)])
-        while (part := _parse(path, start, data, missing, layout)).consumed:
-            data = data[part.consumed :]
-            start += part.consumed
-            missing = missing - part.records or batch or _ALL
-            yield part
-        if not more:
-            break
-    if len(data):
-        raise _cut_off(path, start)
-
-
-def _parse(path: Path, start: int, data: npt.NDArray[np.uint8], max_records: int, layout: Layout) -> _Part:
-    """Parses the complete records at the beginning of ``data``, which is at offset ``start`` of the file."""
+def _parse(path: Path, start: int, data: npt.NDArray[np.uint8], layout: Layout) -> tuple[PairColumns, int]:
+    """Parses the complete records of data at offset ``start`` of a file; returns their pairs and number of bytes."""
     corpora, row_pairs = None, np.empty(0, np.int32)
     if layout == "example":
-        values, bounds, others, other_bounds, consumed, error = parse_pairs(data, max_records)
-        records = len(bounds) - 1
+        values, bounds, others, other_bounds, consumed, error = parse_pairs(data, _ALL)
     else:
-        values, bounds, others, other_bounds, corpora, row_pairs, records, consumed, error = parse_chunks(
-            data, max_records
-        )
+        values, bounds, others, other_bounds, corpora, row_pairs, _, consumed, error = parse_chunks(data, _ALL)
     if error:
         raise RecordsError(f"{path}: record at byte {start + consumed}: {error}; restore the file or encode again")
-    return _Part(
-        PairColumns(Ragged(values, bounds), Ragged(others, other_bounds), corpora, row_pairs), records, consumed
-    )
+    return PairColumns(Ragged(values, bounds), Ragged(others, other_bounds), corpora, row_pairs), consumed
 
 
 def _cut_off(path: Path, at: int) -> RecordsError:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_prep.errors import RecordsError
-from nmt_prep.records.reader import iter_records, read_shard
+from nmt_prep.records.reader import read_shard
 from tests.records.conftest import Pairs, Written, make_pairs, write_split
 from tests.reference import records as reference
 from tests.reference.records import frame, message, serialize_example, serialize_feature, varint
@@ -109,32 +109,18 @@ def test_unexpected_content_is_an_error_that_names_the_byte(tmp_path: Path, exam
         reference.parse_shard(path.read_bytes())
 
 
-@pytest.mark.parametrize("batch", [1, 7, 50, 51, 1_000])
-def test_batches(tmp_path: Path, batch: int) -> None:
-    written = write_split(tmp_path / "records", make_pairs(50), shards=1)
-    path = tmp_path / "records" / written.shards[0].file
-    batches = list(iter_records(path, batch))
-    assert [len(inputs) for inputs, _ in batches] == [batch] * (50 // batch) + [50 % batch] * (50 % batch > 0)
-    rows = [pair for inputs, targets in batches for pair in zip(inputs.to_lists(), targets.to_lists(), strict=True)]
-    assert rows == read(path)
-
-
 def test_records_across_reads_and_larger_than_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written = write_split(tmp_path / "records", make_pairs(50), shards=1)
     path = tmp_path / "records" / written.shards[0].file
     expected = read(path)
     monkeypatch.setattr("nmt_prep.records.reader._READ_BYTES", 16)
     assert read(path) == expected
-    assert sum(len(inputs) for inputs, _ in iter_records(path, 3)) == 50
 
 
 def test_empty_and_missing_files(tmp_path: Path) -> None:
     assert read(write(tmp_path)) == []
-    assert list(iter_records(tmp_path / "shard")) == []
     with pytest.raises(RecordsError, match="absent: cannot be read: No such file or directory"):
         read_shard(tmp_path / "absent")
-    with pytest.raises(ValueError, match="at least one pair, got 0"):
-        next(iter_records(tmp_path / "shard", 0))
 
 
 def test_a_cut_within_a_record_names_its_byte(tmp_path: Path, written: Written) -> None:

@@ -20,7 +20,7 @@ from nmt_prep.checks import check_config
 from nmt_prep.config import Config
 from nmt_prep.errors import ArgumentError, ConfigError, VocabularyError
 from nmt_prep.pipeline.stage import outputs_in
-from nmt_prep.records.reader import iter_records
+from nmt_prep.records.reader import read_shard
 from nmt_prep.stages import STAGES
 from nmt_prep.stages.lineage import Lineage
 from nmt_prep.subwords import Tokenizer
@@ -70,8 +70,8 @@ def texts(tokenizer: Tokenizer, ids: list[int]) -> list[str]:
 
 
 def sources(tokenizer: Tokenizer, shard: Path) -> list[str]:
-    rows = (row for inputs, _ in iter_records(shard, layout="chunk") for row in inputs.to_lists())
-    return [tokenizer.decode(row[:-1]) for row in rows]
+    inputs, _ = read_shard(shard, "chunk")
+    return [tokenizer.decode(row[:-1]) for row in inputs.to_lists()]
 
 
 def rows_of(tokenizer: Tokenizer, batches: Iterator[IdBatch]) -> Iterator[list[str]]:

@@ -21,36 +21,17 @@ from nmt_prep.records.writer import shard_buckets
 _COPY_BYTES = 4 << 20
 
 
-def write_shard(path: str | Path, plan: ShardPlan, shard: int, spills: Sequence[str | Path]) -> ShardInfo:
-    """Writes one shard, the pairs at its positions as records of the plan's layout, and its index.
-
-    The pairs are in order of position; in layout ``packed`` each 16,384 of them are in the order of their rows. The
-    bytes only depend on the pairs, the shuffle, the number of shards and the layout. Needs memory for one bucket and
-    some MiB. Both files are written atomically, the shard last.
-
-    Args:
-        path: the shard's final name, see :func:`~nmt_prep.records.plan.shard_name`.
-        plan: the plan of the spill files.
-        shard: number of the shard.
-        spills: the spill files of all tasks of the split, in any order.
-
-    Returns:
-        The entry of the shard in ``dataset.json``.
-
-    Raises:
-        RecordsError: a spill file is missing or damaged, or together they lack or repeat a pair.
-        OutputError: the shard or its index cannot be written.
-    """
-    return write_shards([path], plan, shard, spills)[0]
-
-
 def write_shards(
     paths: Sequence[str | Path], plan: ShardPlan, first: int, spills: Sequence[str | Path]
 ) -> list[ShardInfo]:
-    """Writes consecutive shards as :func:`write_shard`, and flushes them together.
+    """Writes consecutive shards, each with the pairs at its positions as records of the plan's layout, and its index.
+
+    The pairs are in order of position; in layout ``packed`` each 16,384 of them are in the order of their rows. The
+    bytes only depend on the pairs, the shuffle, the number of shards and the layout. Needs memory for one bucket and
+    some MiB. All files are written atomically and flushed together, the shards last.
 
     Args:
-        paths: the shards' final names.
+        paths: the shards' final names, see :func:`~nmt_prep.records.plan.shard_name`.
         plan: the plan of the spill files.
         first: number of the first shard.
         spills: the spill files of all tasks of the split, in any order.
@@ -59,7 +40,7 @@ def write_shards(
         The entries of the shards in ``dataset.json``.
 
     Raises:
-        RecordsError: as :func:`write_shard`.
+        RecordsError: a spill file is missing or damaged, or together they lack or repeat a pair.
         OutputError: a shard or an index cannot be written.
     """
     buckets = [shard_buckets(path, plan, shard, spills) for shard, path in enumerate(paths, first)]
@@ -67,7 +48,7 @@ def write_shards(
 
 
 def write_buckets(path: str | Path, buckets: Iterable[Bucket], layout: Layout, row_length: int) -> ShardInfo:
-    """Writes the pairs of buckets, in their order, as a shard with its index; see :func:`write_shard`.
+    """Writes the pairs of buckets, in their order, as a shard with its index; see :func:`write_shards`.
 
     Args:
         path: the shard's final name.

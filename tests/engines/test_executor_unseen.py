@@ -10,7 +10,7 @@ from nmt_prep.corpora.parts import row_groups
 from nmt_prep.engines.executor import is_unseen, look_again
 from nmt_prep.errors import CorpusError, RecordsError
 from nmt_prep.records.plan import GlobalShuffle, ShardPlan
-from nmt_prep.records.shard_writer import write_shard
+from nmt_prep.records.shard_writer import write_shards
 from tests.engines.numbers import Number, reads_a_file
 
 
@@ -23,11 +23,11 @@ def test_a_missing_part_is_unseen(tmp_path: Path) -> None:
 def test_a_missing_spill_file_is_unseen_and_a_damaged_one_is_not(tmp_path: Path) -> None:
     spill, plan = tmp_path / "spill", ShardPlan(GlobalShuffle(1, 1, "train"), 1)
     with pytest.raises(RecordsError) as raised:
-        write_shard(tmp_path / "shard", plan, 0, [spill])
+        write_shards([tmp_path / "shard"], plan, 0, [spill])
     assert is_unseen(raised.value)
     spill.write_bytes(b"no spill")
     with pytest.raises(RecordsError) as raised:
-        write_shard(tmp_path / "shard", plan, 0, [spill])
+        write_shards([tmp_path / "shard"], plan, 0, [spill])
     assert not is_unseen(raised.value)
 
 

@@ -12,7 +12,7 @@ import pytest
 from nmt_prep.columns import Ragged
 from nmt_prep.records.dataset_json import PairStats, ShardInfo
 from nmt_prep.records.plan import GlobalShuffle, ShardPlan, shard_name
-from nmt_prep.records.shard_writer import write_shard
+from nmt_prep.records.shard_writer import write_shards
 from nmt_prep.records.writer import SpillWriter
 from tests.records.runs import encode_run  # noqa: F401 - a fixture
 
@@ -63,7 +63,7 @@ def write_split(
                 spill.add(first, *columns(pairs[first : min(first + batch, end)]))
             stats += spill.close()
     paths = [directory / shard_name("toy", "train", shard, shards) for shard in range(shards)]
-    infos = [write_shard(path, plan, shard, spills) for shard, path in enumerate(paths)]
+    infos = write_shards(paths, plan, 0, spills)
     for spill_path in spills:
         spill_path.unlink()
     return Written(stats, infos, [path.read_bytes() for path in paths])

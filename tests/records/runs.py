@@ -20,7 +20,7 @@ from nmt_prep.records.dataset_json import (
     write_dataset_info,
 )
 from nmt_prep.records.plan import GlobalShuffle, Layout, ShardPlan, shard_name
-from nmt_prep.records.shard_writer import write_shard
+from nmt_prep.records.shard_writer import write_shards
 from nmt_prep.records.writer import SpillWriter
 
 Pair = tuple[list[int], list[int]]
@@ -52,7 +52,7 @@ def encode_run(tmp_path: Path) -> Callable[..., Path]:
                 row += len(pairs)
             stats = spill.close()
         paths = [run / "records" / shard_name("toy", "train", number, shards) for number in range(shards)]
-        infos = [write_shard(path, plan, number, [run / "spill"]) for number, path in enumerate(paths)]
+        infos = write_shards(paths, plan, 0, [run / "spill"])
         vocabulary = VocabularyInfo(
             file="../vocab/plain",
             kind="t2t",

@@ -13,7 +13,7 @@ from nmt_prep.errors import RecordsError
 from nmt_prep.records.index import ShardIndex
 from nmt_prep.records.plan import GlobalShuffle, Layout, ShardPlan
 from nmt_prep.records.reader import read_shard, read_span
-from nmt_prep.records.shard_writer import write_shard
+from nmt_prep.records.shard_writer import write_shards
 from nmt_prep.records.writer import SpillWriter
 from tests.conftest import examples
 from tests.records.conftest import SEED, Pairs, columns
@@ -37,7 +37,7 @@ def write(directory: Path, pairs: Pairs, layout: Layout, *, buckets: int = 1, ro
         spill.add(0, *columns(pairs[:half]), 0)
         spill.add(half, *columns(pairs[half:]), 1)
         spill.close()
-    write_shard(directory / "shard", plan, 0, [directory / "spill"])
+    write_shards([directory / "shard"], plan, 0, [directory / "spill"])
     return directory / "shard"
 
 
@@ -134,7 +134,9 @@ def test_errors(tmp_path: Path, record: bytes, message: str) -> None:
 def test_spills_of_another_layout_are_refused(tmp_path: Path) -> None:
     write(tmp_path, drawn_pairs(9), "example")
     with pytest.raises(RecordsError, match="not written under this plan"):
-        write_shard(tmp_path / "b", ShardPlan(GlobalShuffle(9, SEED, "train"), 1, 1, "chunk"), 0, [tmp_path / "spill"])
+        write_shards(
+            [tmp_path / "b"], ShardPlan(GlobalShuffle(9, SEED, "train"), 1, 1, "chunk"), 0, [tmp_path / "spill"]
+        )
 
 
 def test_arguments_out_of_range() -> None:

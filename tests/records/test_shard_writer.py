@@ -18,7 +18,7 @@ from nmt_prep.records import writer
 from nmt_prep.records.dataset_json import IndexInfo, ShardInfo
 from nmt_prep.records.plan import GlobalShuffle, ShardPlan
 from nmt_prep.records.reader import read_shard
-from nmt_prep.records.shard_writer import write_shard
+from nmt_prep.records.shard_writer import write_shards
 from nmt_prep.records.writer import SpillWriter
 from tests.conftest import examples
 from tests.records.conftest import SEED, Pairs, columns, make_pairs, write_split
@@ -106,9 +106,9 @@ def test_a_missing_or_repeated_spill_file_is_found(tmp_path: Path) -> None:
     plan = ShardPlan(GlobalShuffle(20, SEED, "train"), 1)
     spills = [make_spill(tmp_path / "a", plan, pairs[:12]), make_spill(tmp_path / "b", plan, pairs[12:], 12)]
     with pytest.raises(RecordsError, match="do not cover positions 0 to 20 once: 8 of 20 records are missing"):
-        write_shard(tmp_path / "shard", plan, 0, spills[:1])
+        write_shards([tmp_path / "shard"], plan, 0, spills[:1])
     with pytest.raises(RecordsError, match="two records have position"):
-        write_shard(tmp_path / "shard", plan, 0, [*spills, spills[1]])
+        write_shards([tmp_path / "shard"], plan, 0, [*spills, spills[1]])
     assert sorted(entry.name for entry in tmp_path.rglob("*") if entry.is_file()) == ["a", "b"]
 
 
@@ -119,7 +119,7 @@ def test_a_failing_write_is_an_output_error(tmp_path: Path) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (500, limits[1]))
     try:
         with pytest.raises(OutputError, match=r"cannot write .*/shard: File too large"):
-            write_shard(tmp_path / "shard", plan, 0, [spill])
+            write_shards([tmp_path / "shard"], plan, 0, [spill])
         with pytest.raises(OutputError, match=r"cannot write .*/again: File too large"):
             make_spill(tmp_path / "again", plan, make_pairs(20))
     finally:
@@ -167,7 +167,7 @@ def test_a_failure_at_any_step_leaves_no_partial_shard(
             for owner, name in [(writer, "Bucket"), (os, "open"), (os, "fsync"), (Path, "replace")]:
                 failing.wrap(patch, owner, name)
             with suppress(KeyboardInterrupt, OutputError):
-                write_shard(shard, plan, 0, [spill])
+                write_shards([shard], plan, 0, [spill])
         outcomes.append(shard.exists())
         assert not shard.exists() or shard.read_bytes() == expected
         assert list(tmp_path.rglob(".*")) == []

@@ -17,7 +17,7 @@ from nmt_prep.columns import Ragged
 from nmt_prep.errors import OutputError, RecordsError
 from nmt_prep.records.dataset_json import PairStats
 from nmt_prep.records.plan import GlobalShuffle, ShardPlan
-from nmt_prep.records.shard_writer import write_shard
+from nmt_prep.records.shard_writer import write_shards
 from nmt_prep.records.writer import SpillWriter
 from tests.records.conftest import columns, lengths_of, make_pairs
 from tests.reference import records as reference
@@ -129,15 +129,15 @@ def test_damaged_spill_files_are_named(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for other in (plan(10, seed=2), plan(11), plan(10, shards=3), plan(10, buckets=1)):
         with pytest.raises(RecordsError, match="spill: not a usable spill file: it was not written under this plan"):
-            write_shard(out, other, 0, [path])
+            write_shards([out], other, 0, [path])
     negative = whole[:-97] + b"\x80" + whole[-96:]  # the number of entries
     for damaged in (whole[:-1], whole[1:], whole[: len(whole) // 2], b"", whole[:-10] + b"x" * 10, negative):
         path.write_bytes(damaged)
         with pytest.raises(RecordsError, match="spill"):
-            write_shard(out, plan(10), 0, [path])
+            write_shards([out], plan(10), 0, [path])
     path.unlink()
     with pytest.raises(RecordsError, match=r"spill: not a usable spill file: .*No such file"):
-        write_shard(out, plan(10), 0, [path])
+        write_shards([out], plan(10), 0, [path])
     assert [entry for entry in tmp_path.rglob("*") if entry.is_file()] == []
 
 
@@ -168,7 +168,7 @@ def test_no_damage_to_a_spill_file_crashes(new_directory: Callable[[], Path], da
         content[at] = byte
     path.write_bytes(content)
     try:
-        write_shard(directory / "shard", plan(6, 1, 2), 0, [path])
+        write_shards([directory / "shard"], plan(6, 1, 2), 0, [path])
     except RecordsError:
         assert not (directory / "shard").exists()
 

@@ -247,7 +247,7 @@ class TextStream:
             pool.shutdown(wait=True, cancel_futures=True)
 
     def _planned(self, row: int, part: int, parts: int) -> Iterator[PlannedBlock]:
-        """Yields the blocks to make; the first rows of the first one also by themselves, so that they come soon."""
+        """Yields the blocks to make; before the first block, its first rows alone, so that they come soon."""
         if self.turn(parts) < BLOCK_ROWS:  # each block has rows of all readers
             part, parts = 0, 1
         stage = self.curriculum.stage_at(row)

@@ -192,8 +192,8 @@ class SampleRounds:
 
         Args:
             texts: the parts of each text by its name.
-            most: greatest number of pairs in the sample of each text, about.
-            shards_for: returns the number of shards of a sample, given about the number of its pairs.
+            most: approximate maximum number of pairs in the sample of each text.
+            shards_for: returns the number of shards of a sample, given its approximate number of pairs.
             seed: seed of the sample.
             scratch: directory for the files.
         """

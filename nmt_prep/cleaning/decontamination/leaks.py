@@ -78,8 +78,8 @@ class LeakExample:
         source: source side of the pair.
         target: target side of the pair.
         segment: row of the segment in its set, counted from 0.
-        first: one side of the segment.
-        second: the other side; empty if it has one side.
+        first: the first side of the segment, or its only one.
+        second: its second side; empty for a segment with one side.
         kind: how the pair matches the segment: ``exact``, ``pair``, ``side`` or ``covered``.
         share: the share of the segment's n-grams in the pair.
     """

@@ -89,12 +89,23 @@ def bpe_models_of_runs(draw: st.DrawFn) -> bytes:
         )
     unused = draw(st.sampled_from(["", "あ", "う"]))  # this character has no piece of its own
     listed = [(piece, -float(number), NORMAL) for number, piece in enumerate(dict.fromkeys(pieces)) if piece != unused]
-    byte_fallback = draw(st.booleans())
-    return model_file([UNK, *(BYTES if byte_fallback else []), *listed], BPE, byte_fallback=byte_fallback)
+    byte_fallback, collapse = draw(st.booleans()), draw(st.booleans())
+    spaces = [] if collapse else [("▁▁", -1e9, NORMAL), ("▁▁▁▁", -1e9, NORMAL)]  # as in published models
+    return model_file(
+        [
+            UNK,
+            *(BYTES if byte_fallback else []),
+            *spaces,
+            *(piece for piece in listed if piece[0] not in ("▁▁", "▁▁▁▁")),
+        ],
+        BPE,
+        byte_fallback=byte_fallback,
+        collapse=collapse,
+    )
 
 
 @settings(max_examples=examples(200), deadline=None)
-@given(bpe_models_of_runs(), st.lists(st.text(st.sampled_from("あいうあいう 中"), max_size=60), max_size=8))
+@given(bpe_models_of_runs(), st.lists(st.text(st.sampled_from("あいう" * 4 + " 中"), max_size=60), max_size=8))
 @example(
     model_file(
         [UNK, *((text, -1.0 - i, NORMAL) for i, text in enumerate(["あ", "い", "う", "いう", "あいう", "あい"]))], BPE

@@ -21,12 +21,17 @@ bool has_one_character(const std::string& text) {
     return text.size() == character_size(static_cast<std::uint8_t>(text[0]));
 }
 
+// Returns true if a piece is in text whose runs are merged here.
+bool is_merged(const Vocabulary::Entry& entry) {
+    return !has_one_character(entry.text) && entry.text.find("  ") == std::string::npos;
+}
+
 // Returns true if ids are by rank, and no pieces are of a kind that merges otherwise.
 bool are_by_rank(const Vocabulary& vocabulary) {
     const Vocabulary::Entry* last = nullptr;
     for (const Vocabulary::Entry& entry : vocabulary.entries) {
         if (entry.type != PieceType::kNormal) return false;
-        if (has_one_character(entry.text)) continue;
+        if (!is_merged(entry)) continue;
         if (last != nullptr && !(entry.id > last->id && entry.score < last->score)) return false;
         last = &entry;
     }
@@ -43,19 +48,19 @@ std::unique_ptr<const Alphabet> BpeRuns::alphabet_of(const Vocabulary& vocabular
     if (!are_by_rank(vocabulary)) return nullptr;
     auto alphabet = std::make_unique<const Alphabet>(vocabulary);
     if (alphabet->longest() > Lattice::kMaxListed) return nullptr;
-    return BpeRuns(vocabulary, *alphabet).are_regular() ? std::move(alphabet) : nullptr;
+    return BpeRuns(vocabulary, *alphabet).are_regular(vocabulary) ? std::move(alphabet) : nullptr;
 } catch (const NotCovered&) {
     return nullptr;
 }
 
 BpeRuns::BpeRuns(const Vocabulary& vocabulary, const Alphabet& alphabet)
-    : vocabulary_(vocabulary), alphabet_(alphabet) {
+    : alphabet_(alphabet), unk_id_(vocabulary.unk_id), space_(alphabet.symbol_of(' ')) {
     const auto highest = static_cast<std::uint32_t>(vocabulary.entries.back().id) + 1;
     digit_bits_ = static_cast<unsigned>(std::bit_width(highest) + 1) / 2;
 }
 
 // Returns true if two symbols are left of each piece's text when it is due.
-bool BpeRuns::are_regular() const {
+bool BpeRuns::are_regular(const Vocabulary& vocabulary) const {
     constexpr std::size_t kAtOnce = 4096;  // symbols
     Runs runs;
     Scratch scratch;
@@ -72,10 +77,10 @@ bool BpeRuns::are_regular() const {
             return is_pair;
         });
     };
-    for (const Vocabulary::Entry& entry : vocabulary_.entries) {
-        alphabet_.append(bytes_of(entry.text), entry.text.size(), runs.spelling);
-        const bool is_last = &entry == &vocabulary_.entries.back();
-        if ((is_last || runs.spelling.size >= kAtOnce) && !merge_in_pairs()) return false;
+    for (const Vocabulary::Entry& entry : vocabulary.entries) {
+        if (is_merged(entry)) alphabet_.append(bytes_of(entry.text), entry.text.size(), runs.spelling);
+        const bool is_last = &entry == &vocabulary.entries.back();
+        if (runs.spelling.size > (is_last ? 0 : kAtOnce) && !merge_in_pairs()) return false;
     }
     return true;
 }
@@ -115,28 +120,19 @@ void BpeRuns::merge(Runs& runs, Scratch& scratch) const {
     }
 }
 
-void BpeRuns::encode(const Lattice::Run& run, std::size_t line_start, const Runs& runs, const Scratch& scratch,
-                     IdBuffer& ids) const {
+bool BpeRuns::encode(const Lattice::Run& run, const Runs& runs, const Scratch& scratch, IdBuffer& ids) const {
+    const std::uint32_t* const symbols = runs.spelling.symbols.data();
     const std::int32_t* const found = runs.lattice.singles();
     std::int32_t* const out = ids.room(run.end - run.begin);
     std::size_t count = 0;
-    bool unknown = false;
+    bool others = false;
     for (std::size_t i = run.begin; i < run.end; ++i) {
         out[count] = found[i];
         count += scratch.begins[i];
-        unknown |= found[i] == vocabulary_.unk_id;
+        others |= found[i] == unk_id_ || (symbols[i] == space_ && symbols[i + 1] == space_);
     }
-    if (!unknown) [[likely]]
-        return ids.grow(count);
-    for (std::size_t i = run.begin; i < run.end; ++i) {
-        if (scratch.begins[i] == 0) continue;
-        if (found[i] != vocabulary_.unk_id) {
-            ids.push(found[i]);
-            continue;
-        }
-        const std::string text = alphabet_.text_of(&runs.spelling.symbols[i], 1);
-        vocabulary_.push_unknown(bytes_of(text), text.size(), line_start, ids);
-    }
+    if (!others) ids.grow(count);
+    return !others;
 }
 
 }  // namespace nmt_prep::sentencepiece

@@ -30,22 +30,23 @@ class BpeRuns {
     // hand have.
     static std::unique_ptr<const Alphabet> alphabet_of(const Vocabulary& vocabulary);
 
-    // Requires the alphabet of `alphabet_of`. The arguments must outlive it.
+    // Requires the alphabet of `alphabet_of`, which must outlive it.
     BpeRuns(const Vocabulary& vocabulary, const Alphabet& alphabet);
 
     // Merges all runs of a spelling that is not empty.
     void merge(Runs& runs, Scratch& scratch) const;
 
-    // Appends the ids of one of them.
-    void encode(const Lattice::Run& run, std::size_t line_start, const Runs& runs, const Scratch& scratch,
-                IdBuffer& ids) const;
+    // Appends the ids of one of them; appends nothing and returns false if it has characters that are no pieces or two
+    // spaces in a row. Published models have pieces of spaces that do not merge by rank.
+    bool encode(const Lattice::Run& run, const Runs& runs, const Scratch& scratch, IdBuffer& ids) const;
 
    private:
     void list_by_rank(Runs& runs, Scratch& scratch) const;
-    bool are_regular() const;
+    bool are_regular(const Vocabulary& vocabulary) const;
 
-    const Vocabulary& vocabulary_;
     const Alphabet& alphabet_;
+    std::int32_t unk_id_;
+    std::uint32_t space_;  // the symbol of spaces
     unsigned digit_bits_;  // an id has two digits
 };
 

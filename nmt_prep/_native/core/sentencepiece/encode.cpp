@@ -2,6 +2,7 @@
 // the memory that their segments need is prefetched.
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 
 #include "sentencepiece/model.h"
@@ -217,16 +218,22 @@ void Model::encode_stretch(const Stretch& stretch, Line& line, Scratch& scratch,
         case Stretch::Kind::kWord:
         case Stretch::Kind::kPhrase: encode_repeated(stretch, line, scratch, ids); return;
         case Stretch::Kind::kCharacter: encode_character(stretch, line, scratch, ids); return;
-        case Stretch::Kind::kRun:
-            if (bpe_runs_) return bpe_runs_->encode(stretch.run(), line.start, scratch.runs, scratch.bpe_runs, ids);
-            add_scores(line, ids);
-            unigram_->encode_run(stretch.run(), line.start, line.score, scratch.runs, scratch.unigram, ids);
-            line.scored = ids.size();
-            return;
+        case Stretch::Kind::kRun: solve_run(stretch.run(), line, scratch, ids); return;
         case Stretch::Kind::kPiece: ids.push(static_cast<std::int32_t>(stretch.key.low)); return;
         case Stretch::Kind::kStrangers: push_strangers(stretch, line, scratch, ids); return;
         case Stretch::Kind::kOther: solve(stretch, line, scratch, ids); return;
         case Stretch::Kind::kLineEnd: end_line(stretch, line, ids); return;
+    }
+}
+
+void Model::solve_run(const Lattice::Run& run, Line& line, Scratch& scratch, IdBuffer& ids) const {
+    if (unigram_) {
+        add_scores(line, ids);
+        unigram_->encode_run(run, line.start, line.score, scratch.runs, scratch.unigram, ids);
+        line.scored = ids.size();
+    } else if (!bpe_runs_->encode(run, scratch.runs, scratch.bpe_runs, ids)) {
+        const std::string text = alphabet_->text_of(&scratch.runs.spelling.symbols[run.begin], run.end - run.begin);
+        bpe_->encode(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(), line.start, scratch.bpe, ids);
     }
 }
 

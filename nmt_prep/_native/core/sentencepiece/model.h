@@ -176,6 +176,7 @@ class Model {
     void add_run(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
     void encode_group(Line& line, Scratch& scratch, IdBuffer& ids) const;
     void encode_stretch(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const;
+    void solve_run(const Lattice::Run& run, Line& line, Scratch& scratch, IdBuffer& ids) const;
     bool encode_character(const Stretch& stretch, Line& line, const Scratch& scratch, IdBuffer& ids) const;
     void end_line(const Stretch& stretch, Line& line, const IdBuffer& ids) const;
     void push_strangers(const Stretch& stretch, Line& line, const Scratch& scratch, IdBuffer& ids) const;

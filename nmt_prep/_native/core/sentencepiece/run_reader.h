@@ -149,29 +149,9 @@ class RunReader::Line {
         const auto room = std::min(static_cast<std::size_t>(end - at), kAtOnce);
         spelling_.reserve(room + spaces_ + 1);
         if (spaces_ != 0) add_spaces();
-        const std::uint8_t* const stop = at + room;
-        std::uint32_t* const first = spelling_.symbols.data() + spelling_.size;
-        std::uint32_t* symbol = first;
-        std::uint32_t before = 0, entry = 0;
-        while (at < stop) {
-            const std::uint8_t* next = at;
-            entry = reader_.next(next);
-            if ((entry & (kSlow | kStranger)) | (before >> 1 & entry & kSecond)) break;
-            *symbol++ = entry & kSymbol;
-            before = entry;
-            at = next;
-        }
-        if (at != end && before & kBeginsRule) {
-            const std::uint8_t* next = at;
-            entry = reader_.next(next);
-        }
-        if (at != end && before & kBeginsRule && entry & kSecond) {
-            do --at;
-            while ((*at & 0xC0) == 0x80);
-            --symbol;
-        }
-        spelling_.size += static_cast<std::size_t>(symbol - first);
-        if (before == 0 && (entry & (kSlow | kStranger)) == kStranger) read_strangers(at, stop, end);
+        const std::size_t count = read_alike(at, at + room, end, 0);
+        spelling_.size += count;
+        if (count == 0) read_strangers(at, at + room, end);
         after_space_ &= at == text;
         const bool any = at != text;
         text = at;
@@ -179,18 +159,33 @@ class RunReader::Line {
     }
 
     void read_strangers(const std::uint8_t*& at, const std::uint8_t* stop, const std::uint8_t* end) {
-        const std::uint8_t *const begin = at, *next = at;
-        std::size_t count = 0;
-        for (; next < stop; ++count) {
-            const std::uint32_t entry = reader_.next(next);
-            if ((entry & (kSlow | kStranger)) != kStranger) break;
-            const std::uint8_t* after = next;
-            if (entry & kBeginsRule && next != end && reader_.next(after) & kSecond) break;
-            at = next;
-        }
+        const std::uint8_t* const begin = at;
+        const std::size_t count = read_alike(at, stop, end, kStranger);
         if (count == 0) return;
         close();
         parts_.strangers(begin, static_cast<std::size_t>(at - begin), count);
+    }
+
+    // Reads characters with these of the flags kSlow and kStranger, up to `stop`, and writes their symbols behind the
+    // spelling. Returns how many.
+    [[gnu::flatten]] std::size_t read_alike(const std::uint8_t*& at, const std::uint8_t* stop, const std::uint8_t* end,
+                                            std::uint32_t flags) {
+        std::uint32_t* const first = spelling_.symbols.data() + spelling_.size;
+        std::uint32_t* symbol = first;
+        std::uint32_t before = 0;
+        for (const std::uint8_t* next = at; at < stop; at = next) {
+            const std::uint32_t entry = reader_.next(next);
+            if (((entry & (kSlow | kStranger)) ^ flags) | (before >> 1 & entry & kSecond)) break;
+            *symbol++ = entry & kSymbol;
+            before = entry;
+        }
+        const std::uint8_t* next = at;
+        if (at != end && (before & kBeginsRule) != 0 && (reader_.next(next) & kSecond) != 0) {
+            do --at;
+            while ((*at & 0xC0) == 0x80);
+            --symbol;
+        }
+        return static_cast<std::size_t>(symbol - first);
     }
 
     // Reads a character that is not simple, or the characters of a rule.

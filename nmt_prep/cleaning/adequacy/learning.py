@@ -237,7 +237,7 @@ class _Corpus:
         return cls(model, reference, pairs, copies, (keys[0], keys[1]), halves_of(source, target), threads)
 
     def features(self, made: Made) -> Floats:
-        """Returns the features of pairs that are made of the good rows."""
+        """Returns the features of pairs that are made of pairs of the corpus."""
         return features(
             self.model,
             self.reference,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 from nmt_prep.align.model import shared_model
 from nmt_prep.config import Config, Corpus
@@ -38,9 +38,6 @@ from nmt_prep.stages.sentences.tasks import (
     FirstTask,
 )
 
-Entry: TypeAlias = tuple[str, Corpus, Documents]
-"""The split of a corpus, the corpus, and its section ``documents``."""
-
 LEARNING = (LearningRounds("sentences-1", SCORE_SETTINGS), LearningRounds("sentences-2", SCORE_SETTINGS))
 
 
@@ -52,16 +49,51 @@ class SentencesOutput:
 
 
 @dataclass(frozen=True)
+class DocumentCorpus:
+    """A corpus of documents.
+
+    Attributes:
+        split: the split of the corpus.
+        corpus: the corpus.
+        documents: its section ``documents``.
+        languages: the languages of both sides of its files.
+        prior: file of the model that is known before; None for none.
+    """
+
+    split: str
+    corpus: Corpus
+    documents: Documents
+    languages: tuple[str, str]
+    prior: Path | None
+
+    @property
+    def where(self) -> str:
+        """Key of the corpus in the config."""
+        return f"splits.{self.split}.{self.corpus.name}"
+
+    @property
+    def name(self) -> str:
+        """Its name in the output."""
+        return f"{self.split}/{self.corpus.name}"
+
+    @property
+    def stem(self) -> str:
+        """Start of the names of its files."""
+        return self.name.replace("/", ".")
+
+
+@dataclass(frozen=True)
 class Aligned:
     """The results of a corpus."""
 
+    of: DocumentCorpus
     read: ReadDocuments
     first: tuple[FirstShards, ...]
     unrelated: bool
     written: tuple[tuple[Path, AlignedPairs], ...]
 
 
-class Sentences(Stage[SentencesOutput, dict[str, Aligned]]):
+class Sentences(Stage[SentencesOutput, list[Aligned]]):
     """Writes ``sentences/<split>/<corpus>-<shard, 5 digits>.parquet``."""
 
     name = "sentences"
@@ -84,122 +116,93 @@ class Sentences(Stage[SentencesOutput, dict[str, Aligned]]):
         return any(True for _ in corpora_of_documents(config))
 
     def learns_from(self, config: Config) -> int:
-        return max((documents.pairs for _, _, documents in corpora_of_documents(config)), default=0)
+        return max((of.documents.pairs for of in corpora_of_documents(config)), default=0)
 
     def learning_options(self, config: Config) -> list[str]:
-        return [f"{_where(split, corpus)}.documents.pairs" for split, corpus, _ in corpora_of_documents(config)]
+        return [f"{of.where}.documents.pairs" for of in corpora_of_documents(config)]
 
     def settings(self, config: Config) -> dict[str, object]:
         settings: dict[str, object] = {"version": LEARNING_VERSION}
-        for split, corpus, documents in corpora_of_documents(config):
-            settings |= {
-                f"{_where(split, corpus)}.documents.{name}": value
-                for name, value in documents.model_dump(mode="json").items()
-            }
-            settings[f"{_where(split, corpus)}.encoding"] = corpus.encoding
-            settings[f"{_where(split, corpus)}.languages"] = list(_languages(config, corpus))
+        for of in corpora_of_documents(config):
+            described = of.documents.model_dump(mode="json")
+            settings |= {f"{of.where}.documents.{name}": value for name, value in described.items()}
+            settings |= {f"{of.where}.encoding": of.corpus.encoding, f"{of.where}.languages": list(of.languages)}
         return settings
 
     def check(self, config: Config) -> None:
-        for split, corpus, documents in corpora_of_documents(config):
-            if documents.split != "lines":
-                check_extra("sentencex", "documents", f"{_where(split, corpus)}.documents.split: {documents.split}")
-            if documents.format == "html":
-                check_extra("inscriptis", "documents", f"{_where(split, corpus)}.documents.format: html")
-            prior = _prior(config, documents)
-            if prior is not None and shared_model(prior).settings.pretokenized:
-                raise AlignmentModelError(f"{_where(split, corpus)}.documents.model: {prior} is for tokenized text")
+        for of in corpora_of_documents(config):
+            if of.documents.split != "lines":
+                check_extra("sentencex", "documents", f"{of.where}.documents.split: {of.documents.split}")
+            if of.documents.format == "html":
+                check_extra("inscriptis", "documents", f"{of.where}.documents.format: html")
+            if of.prior is not None and shared_model(of.prior).settings.pretokenized:
+                raise AlignmentModelError(f"{of.where}.documents.model: {of.prior} is for tokenized text")
 
     def local_files(self, config: Config) -> dict[str, Path]:
         files: dict[str, Path] = {}
-        for split, corpus, documents in corpora_of_documents(config):
-            where = _where(split, corpus)
-            if (prior := _prior(config, documents)) is not None:
-                files[f"{where}.documents.model"] = prior
-            if corpus.is_local:
-                if documents.format == "list":
-                    files[where] = _local(config, corpus, "both")
-                for number, (_, paths) in enumerate(_local_files(config, corpus, documents, where)):
-                    files |= {f"{where}.{side}.{number}": path for side, path in paths.items()}
+        for of in corpora_of_documents(config):
+            if of.prior is not None:
+                files[f"{of.where}.documents.model"] = of.prior
+            if of.corpus.is_local:
+                if of.documents.format == "list":
+                    files[of.where] = _local(config, of.corpus, "both")
+                for number, (_, paths) in enumerate(_local_files(config, of)):
+                    files |= {f"{of.where}.{side}.{number}": path for side, path in paths.items()}
         return files
 
-    def work(self, job: Job) -> Rounds[dict[str, Aligned]]:
-        config = job.config
-        corpora = {
-            f"{split}/{corpus.name}": (split, corpus, documents)
-            for split, corpus, documents in corpora_of_documents(config)
-        }
-        reads = [_read_task(job, *corpus) for corpus in corpora.values()]
-        results = yield from READ.run(reads)
+    def work(self, job: Job) -> Rounds[list[Aligned]]:
+        corpora = {of.name: of for of in corpora_of_documents(job.config)}
+        results = yield from READ.run([_read_task(job, of) for of in corpora.values()])
         read = dict(zip(corpora, results, strict=True))
-        languages = {name: _languages(config, corpus) for name, (_, corpus, _) in corpora.items()}
-        priors = {name: _prior(config, documents) for name, (_, _, documents) in corpora.items()}
-        firsts = {
-            name: _first_tasks(job, corpus, read[name].shards, languages[name], priors[name])
-            for name, corpus in corpora.items()
-        }
+        firsts = {name: _first_tasks(job, of, read[name].shards) for name, of in corpora.items()}
         first = yield from FIRST.run_groups(firsts, total_bytes(results))
         shards = {name: [shard for result in first[name] for shard in result.shards] for name in corpora}
         _check_sizes(job, corpora, shards)
         caps = {
             name: CapTask(
-                f"cap-{_file(name)}",
-                prior,
+                f"cap-{of.stem}",
+                of.prior,
                 sum(shard.sentences for shard in shards[name]),
-                job.scratch / f"{_file(name)}.prior",
+                job.scratch / f"{of.stem}.prior",
             )
-            for name, prior in priors.items()
-            if prior is not None
+            for name, of in corpora.items()
+            if of.prior is not None
         }
         yield from CAP.run(caps.values())
-        for number, learning in enumerate(LEARNING):
-            taken = {name: _taken(shards[name], documents.pairs) for name, (_, _, documents) in corpora.items()}
-            texts = {
-                _file(name): (
-                    [shard.pairs for shard in taken[name]],
-                    sum(shard.count for shard in taken[name]),
-                    caps[name].output if name in caps else None,
-                )
-                for name in corpora
-            }
-            models = yield from learning.learn(texts, job.scratch / f"learning-{number + 1}")
-            tasks = {
-                name: _align_tasks(
-                    job, number, corpus, shards[name], taken[name], languages[name], models, caps.get(name)
-                )
-                for name, corpus in corpora.items()
-            }
-            total = sum(shard.count for listed in shards.values() for shard in listed)
-            if number + 1 == len(LEARNING):
-                written = yield from PAIRS.run_groups(tasks, total)
-            else:
-                shards = yield from AGAIN.run_groups(tasks, total)
-        return {
-            name: Aligned(
+        priors = {name: task.output for name, task in caps.items()}
+        tasks = yield from _learned(job, 0, corpora, shards, priors)
+        total = sum(shard.count for listed in shards.values() for shard in listed)
+        shards = yield from AGAIN.run_groups(tasks, total)
+        tasks = yield from _learned(job, 1, corpora, shards, priors)
+        total = sum(shard.count for listed in shards.values() for shard in listed)
+        written = yield from PAIRS.run_groups(tasks, total)
+        return [
+            Aligned(
+                of,
                 read[name],
                 tuple(first[name]),
                 Level.sum(shard.level for shard in shards[name]).unrelated,
                 tuple((task.output, result) for task, result in zip(tasks[name], written[name], strict=True)),
             )
-            for name in corpora
-        }
+            for name, of in corpora.items()
+        ]
 
-    def finish(self, job: Job, made: dict[str, Aligned]) -> Result[SentencesOutput]:
+    def finish(self, job: Job, made: list[Aligned]) -> Result[SentencesOutput]:
         files: dict[str, tuple[CorpusFile, ...]] = {}
         notes: dict[str, dict[str, Any]] = {}
         doubts: list[HealthWarning] = []
-        for name, aligned in made.items():
-            split, _, corpus = name.partition("/")
-            files[name] = tuple(
+        for aligned in made:
+            of = aligned.of
+            files[of.name] = tuple(
                 CorpusFile(path.relative_to(job.directory).as_posix(), result.sha256, result.size)
                 for path, result in aligned.written
                 if result.pairs
             )
-            if not files[name]:
+            if not files[of.name]:
                 weak = sum(result.weak for _, result in aligned.written)
                 problem = f"all {weak} pairs have a score below documents.min; lower it"
                 other = "no documents translate each other; compare their sides"
-                raise CorpusError(f"splits.{split}.{corpus}: {problem if weak else other}")
+                raise CorpusError(f"{of.where}: {problem if weak else other}")
             documents = list(joined_notes(note for _, result in aligned.written for note in result.notes))
             pairs, weak = (sum(getattr(result, what) for _, result in aligned.written) for what in ("pairs", "weak"))
             empty = ((document, "empty") for result in aligned.first for document in result.empty)
@@ -207,8 +210,8 @@ class Sentences(Stage[SentencesOutput, dict[str, Aligned]]):
             left_out = {note.name for note in documents if not note.translated}
             found = (each for result in aligned.first for each in result.strange)
             strange = [each for each in found if each[0] not in left_out]
-            notes.setdefault(split, {})[corpus] = corpus_note(documents, pairs, weak, refused)
-            doubts += doubts_of(split, corpus, strange, len(documents), unrelated=aligned.unrelated)
+            notes.setdefault(of.split, {})[of.corpus.name] = corpus_note(documents, pairs, weak, refused)
+            doubts += doubts_of(of.split, of.corpus.name, strange, len(documents), unrelated=aligned.unrelated)
         digests = {str(file.file): file.sha256 for listed in files.values() for file in listed}
         every = [note for corpora in notes.values() for note in corpora.values()]
         counts = Counts(
@@ -224,29 +227,14 @@ def documents_stages(config: Config) -> tuple[type[AnyStage], ...]:
     return (Extract, Sentences) if Sentences().applies(config) else (Extract,)
 
 
-def corpora_of_documents(config: Config) -> Iterator[Entry]:
-    """Yields the corpora of documents with their splits."""
+def corpora_of_documents(config: Config) -> Iterator[DocumentCorpus]:
+    """Yields the corpora of documents."""
     for split, corpus in config.corpora:
         if corpus.documents is not None:
-            yield split, corpus, corpus.documents
-
-
-def _where(split: str, corpus: Corpus) -> str:
-    return f"splits.{split}.{corpus.name}"
-
-
-def _file(name: str) -> str:
-    return name.replace("/", ".")
-
-
-def _languages(config: Config, corpus: Corpus) -> tuple[str, str]:
-    """Returns the languages of the sides of the files of a corpus."""
-    known = corpus.spoken(config.languages)
-    return (known.target, known.source) if corpus.swap else (known.source, known.target)
-
-
-def _prior(config: Config, documents: Documents) -> Path | None:
-    return None if documents.model is None else config.base_dir / Path(documents.model).expanduser()
+            known, model = corpus.spoken(config.languages), corpus.documents.model
+            languages = (known.target, known.source) if corpus.swap else (known.source, known.target)
+            prior = None if model is None else config.base_dir / Path(model).expanduser()
+            yield DocumentCorpus(split, corpus, corpus.documents, languages, prior)
 
 
 def _taken(shards: Sequence[Shard], most: int) -> list[Shard]:
@@ -258,119 +246,141 @@ def _local(config: Config, corpus: Corpus, part: str) -> Path:
     return config.base_dir / Path(getattr(corpus.url, part)[0]).expanduser()
 
 
-def _local_files(config: Config, corpus: Corpus, documents: Documents, where: str) -> list[tuple[str, dict[str, Path]]]:
+def _local_files(config: Config, of: DocumentCorpus) -> list[tuple[str, dict[str, Path]]]:
     """Returns the documents in directories or in a list of paths: names, and the files of both sides.
 
     Raises:
         CorpusError: a directory or the list cannot be read, or a file has no counterpart.
     """
     try:
-        if documents.format == "list":
-            pairs = pairs_of_list(_local(config, corpus, "both"))
-            named = [(source.as_posix(), (source, target)) for source, target in pairs]
-            base = _local(config, corpus, "both").parent.as_posix()
-            named = [(name.removeprefix(f"{base}/"), pair) for name, pair in named]
+        if of.documents.format == "list":
+            listed = _local(config, of.corpus, "both")
+            base = f"{listed.parent.as_posix()}/"
+            named = [(pair[0].as_posix().removeprefix(base), pair) for pair in pairs_of_list(listed)]
         else:
-            directories = (_local(config, corpus, side) for side in SIDES)
+            directories = (_local(config, of.corpus, side) for side in SIDES)
             named = list(files_of_directories(*directories).items())
     except CorpusError as error:
-        raise CorpusError(f"{where}: {error}") from error
+        raise CorpusError(f"{of.where}: {error}") from error
     return [(name, dict(zip(SIDES, pair, strict=True))) for name, pair in named]
 
 
-def _read_task(job: Job, split: str, corpus: Corpus, documents: Documents) -> ReadTask:
-    where = _where(split, corpus)
+def _read_task(job: Job, of: DocumentCorpus) -> ReadTask:
     names: Mapping[Path, str] = {}
-    if corpus.is_local:
-        files = _local_files(job.config, corpus, documents, where)
+    if of.corpus.is_local:
+        files = _local_files(job.config, of)
     else:
-        names = file_names(job, split, corpus)
-        files = _extracted_files(job, split, corpus, where)
-    read_as = documents.model_copy(update={"format": "text"}) if documents.format == "list" else documents
-    return ReadTask(
-        f"read-{split}-{corpus.name}", where, tuple(files), dict(names), read_as, corpus.encoding, job.scratch
-    )
+        names = file_names(job, of.split, of.corpus)
+        files = _extracted_files(job, of)
+    read_as = of.documents.model_copy(update={"format": "text"}) if of.documents.format == "list" else of.documents
+    key = f"read-{of.split}-{of.corpus.name}"
+    return ReadTask(key, of.where, tuple(files), dict(names), read_as, of.corpus.encoding, job.scratch)
 
 
-def _first_tasks(
-    job: Job, entry: Entry, shards: Sequence[RawShard], languages: tuple[str, str], prior: Path | None
-) -> list[FirstTask]:
+def _first_tasks(job: Job, of: DocumentCorpus, shards: Sequence[RawShard]) -> list[FirstTask]:
     """Returns the tasks that divide the documents of a corpus into sentences, and find first paths."""
-    split, corpus, documents = entry
-    where = _where(split, corpus)
     return [
-        FirstTask(f"first-{shard.file.stem}", where, shard.file, documents, languages, prior, job.scratch)
+        FirstTask(f"first-{shard.file.stem}", of.where, shard.file, of.documents, of.languages, of.prior, job.scratch)
         for shard in shards
     ]
 
 
-def _check_sizes(job: Job, corpora: Mapping[str, Entry], shards: Mapping[str, Sequence[Shard]]) -> None:
+def _check_sizes(job: Job, corpora: Mapping[str, DocumentCorpus], shards: Mapping[str, Sequence[Shard]]) -> None:
     """Checks that each corpus has sentences, and that the memory is enough to learn from them.
 
     Raises:
         CorpusError: no document of a corpus has sentences on both sides.
         AlignmentModelError: the memory is not enough.
     """
-    for name, (split, corpus, documents) in corpora.items():
+    for name, of in corpora.items():
         if not shards[name]:
-            raise CorpusError(f"{_where(split, corpus)}: no document has sentences on both sides")
-        most = min(documents.pairs, sum(shard.count for shard in shards[name]))
-        check_memory(job, most, f"{_where(split, corpus)}.documents", len(corpora))
+            raise CorpusError(f"{of.where}: no document has sentences on both sides")
+        most = min(of.documents.pairs, sum(shard.count for shard in shards[name]))
+        check_memory(job, most, f"{of.where}.documents", len(corpora))
+
+
+def _learned(
+    job: Job,
+    number: int,
+    corpora: Mapping[str, DocumentCorpus],
+    shards: Mapping[str, Sequence[Shard]],
+    priors: Mapping[str, Path],
+) -> Rounds[dict[str, list[AlignTask]]]:
+    """Yields the rounds that learn models; returns the tasks that find the paths of each corpus by its model.
+
+    Args:
+        job: the job.
+        number: number of the model of a corpus, from 0.
+        corpora: the corpora by name.
+        shards: their shards.
+        priors: their capped priors; none for a corpus without prior.
+    """
+    taken = {name: _taken(shards[name], of.documents.pairs) for name, of in corpora.items()}
+    texts = {
+        of.stem: (
+            [shard.pairs for shard in taken[name]],
+            sum(shard.count for shard in taken[name]),
+            priors.get(name),
+        )
+        for name, of in corpora.items()
+    }
+    models = yield from LEARNING[number].learn(texts, job.scratch / f"learning-{number + 1}")
+    return {
+        name: _align_tasks(job, number, of, shards[name], taken[name], models[of.stem], priors.get(name))
+        for name, of in corpora.items()
+    }
 
 
 def _align_tasks(
     job: Job,
     number: int,
-    entry: Entry,
+    of: DocumentCorpus,
     shards: Sequence[Shard],
     taken: Sequence[Shard],
-    languages: tuple[str, str],
-    models: Mapping[str, Path],
-    cap: CapTask | None,
+    model: Path,
+    prior: Path | None,
 ) -> list[AlignTask]:
-    """Returns the tasks that find the paths of a corpus by a model; the tasks of the last round write pairs.
+    """Returns the tasks that find the paths of a corpus by a model; the tasks of the last model write pairs.
 
     Args:
         job: the job.
-        number: number of the round of learning, from 0.
-        entry: split, corpus and settings.
-        shards: the shards of the corpus.
+        number: number of the model, from 0.
+        of: the corpus.
+        shards: its shards.
         taken: the shards that the model learned from.
-        languages: the languages of both sides.
-        models: the models by the names of files of their corpora.
-        cap: the task that capped the prior; None without a prior.
+        model: the model.
+        prior: the capped prior; None for none.
     """
-    split, corpus, documents = entry
-    file, last = _file(f"{split}/{corpus.name}"), number + 1 == len(LEARNING)
+    last = number + 1 == len(LEARNING)
     priors = BeadTotals.sum(shard.totals for shard in shards).priors()
     level = Level.sum(shard.level for shard in shards) if last else None
     return [
         AlignTask(
-            f"align-{number + 1}-{file}-{at:05d}",
+            f"align-{number + 1}-{of.stem}-{at:05d}",
             shard,
-            models[file],
-            None if cap is None else cap.output,
+            model,
+            prior,
             shard in taken,
             priors,
             level,
-            languages,
-            documents.min,
-            job.directory / split / f"{corpus.name}-{at:05d}.parquet" if last else job.scratch,
+            of.languages,
+            of.documents.min,
+            job.directory / of.split / f"{of.corpus.name}-{at:05d}.parquet" if last else job.scratch,
         )
         for at, shard in enumerate(shards)
     ]
 
 
-def _extracted_files(job: Outputs, split: str, corpus: Corpus, where: str) -> list[tuple[str, dict[str, Path]]]:
+def _extracted_files(job: Outputs, of: DocumentCorpus) -> list[tuple[str, dict[str, Path]]]:
     """Returns the extracted files of a corpus: names, and the files of its parts.
 
     Raises:
         CorpusError: the members of the sides have different names.
     """
     extracted = job.read(Extract).files
-    wanted = {file.key.rpartition("/")[2]: file for file in wanted_by(split, corpus)}
+    wanted = {file.key.rpartition("/")[2]: file for file in wanted_by(of.split, of.corpus)}
     paths = {
-        part: [path_of(job, wanted[part], file) for file in extracted[wanted[part].key]] for part in parts_of(corpus)
+        part: [path_of(job, wanted[part], file) for file in extracted[wanted[part].key]] for part in parts_of(of.corpus)
     }
     named = {part: {path.name[17:]: path for path in listed} for part, listed in paths.items()}
     first = next(iter(paths))
@@ -379,7 +389,9 @@ def _extracted_files(job: Outputs, split: str, corpus: Corpus, where: str) -> li
         return [(name, {part: path for part, (path,) in paths.items()})]
     for part, listed in paths.items():
         if len(named[part]) < len(listed):
-            raise CorpusError(f"{where}: members of {part} in several directories have one name; rename them")
+            raise CorpusError(f"{of.where}: members of {part} in several directories have one name; rename them")
         if strange := sorted(named[part].keys() ^ named[first].keys()):
-            raise CorpusError(f"{where}: {strange[0]} is a member of one side only; both need files of the same names")
+            raise CorpusError(
+                f"{of.where}: {strange[0]} is a member of one side only; both need files of the same names"
+            )
     return [(name, {part: named[part][name] for part in paths}) for name in sorted(named[first])]

@@ -42,10 +42,18 @@ class Diagonal {
         source_ = &slope(sources, long_source_);
         target_ = &slope(targets, long_target_);
     }
-    float weight(std::size_t i, std::size_t j) const {
-        const float below = source_->up[i] * target_->down[j];
-        const float above = source_->down[i] * target_->up[j];
-        return below < above ? below : above;
+    // The weights of the pair, valid until it is prepared anew.
+    struct Weights {
+        const float *source_up, *source_down, *target_up, *target_down;
+
+        float operator()(std::size_t i, std::size_t j) const {
+            const float below = source_up[i] * target_down[j];
+            const float above = source_down[i] * target_up[j];
+            return below < above ? below : above;
+        }
+    };
+    Weights weights() const {
+        return {source_->up.data(), source_->down.data(), target_->up.data(), target_->down.data()};
     }
     // Sums the values of source words by weight, for each target word.
     void sum_over_sources(const std::vector<float>& values, std::vector<Weighted>& sums) {

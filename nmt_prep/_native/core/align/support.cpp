@@ -60,9 +60,10 @@ void Support::judge(const Pair& pair, std::span<const Origin> origins) {
     diagonal_.sum_over_targets(target_inverse_, source_sums_);
     source_given_.assign(m, 0);
     target_given_.assign(n, 0);
+    const Diagonal::Weights weights = diagonal_.weights();
     for (SupportedCell& cell : cells_) {
         if (cell.count <= 0) continue;
-        const float share = static_cast<float>(cell.count) * kUnit * diagonal_.weight(cell.source, cell.target);
+        const float share = static_cast<float>(cell.count) * kUnit * weights(cell.source, cell.target);
         cell.forward = share * source_inverse_[cell.source];
         cell.backward = share * target_inverse_[cell.target];
         target_given_[cell.target] += cell.forward;

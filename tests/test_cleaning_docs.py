@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -46,6 +48,16 @@ def python_block(page: str, containing: str) -> str:
     """Returns the only block of Python of a page that contains a text."""
     [script] = [block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if containing in block]
     return str(script)
+
+
+def score_pairs(place: Path, arguments: list[str], lines: str = "") -> None:
+    """Executes the program ``score_pairs.py`` of the page in this process."""
+    script = place / "score_pairs.py"
+    script.write_text(python_block((DOCS / "cleaning.md").read_text("utf-8"), "score_pairs.py"), "utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["score_pairs.py", *arguments])
+        patch.setattr(sys, "stdin", io.StringIO(lines))
+        runpy.run_path(str(script), run_name="__main__")
 
 
 def test_the_rule_of_ones_own_runs(tmp_path: Path) -> None:
@@ -96,18 +108,14 @@ def test_the_rule_of_the_contributing_guide_counts(tmp_path: Path, monkeypatch: 
 
 def test_the_round_trip_of_scores(tmp_path: Path) -> None:
     page = (DOCS / "cleaning.md").read_text("utf-8").partition("\n## Scores\n")[2].partition("\n## ")[0]
-    script = python_block(page, "score_pairs.py")
-    (tmp_path / "score_pairs.py").write_text(script, "utf-8")
     sides = ["".join(f"{line}\n" for line in side).encode() for side in zip(*PAIRS, strict=True)]
     write_tgz(tmp_path / "news.tgz", dict(zip(("news.en", "news.fr"), sides, strict=True)))
     [corpus] = corpora("cleaning.md")
     unscored = {key: value for key, value in corpus.items() if key != "scores"}
     config = config_of(tmp_path, unscored)
     run(config, until="compile")
-    arguments = [sys.executable, "score_pairs.py", "export", str(config.run_dir), "compiled", "train", "news"]
-    environment = {**os.environ, "PYTHONPATH": str(DOCS.parent)}
-    refused = subprocess.run(arguments, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
-    assert refused.stderr == "the pairs have no rows; add a section clean to the config and run it again\n"
+    with pytest.raises(SystemExit, match=r"^the pairs have no rows; add a section clean .* run it again$"):
+        score_pairs(tmp_path, ["export", str(config.run_dir), "compiled", "train", "news"])
     run(config_of(tmp_path, unscored, clean={"preset": "none"}), until="compile")
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "enfr").symlink_to(config.run_dir)
@@ -120,7 +128,8 @@ def test_the_round_trip_of_scores(tmp_path: Path) -> None:
     (programs / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     for program in programs.iterdir():
         program.chmod(0o755)
-    environment["PATH"] = f"{programs}:{os.environ['PATH']}"
+    path = f"{programs}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(DOCS.parent)}
     for commands in re.findall(r"```sh\n(.*?)```", page, re.DOTALL):
         subprocess.run(["sh", "-eu", "-c", commands], cwd=tmp_path, env=environment, check=True)
     assert (tmp_path / "pairs.tsv").read_text() == "1\ttwo words\tzwei\n2\ta b c\tvi er\n4\ta\tb\n"
@@ -134,21 +143,16 @@ def test_the_round_trip_of_scores(tmp_path: Path) -> None:
     assert columns == {"row": [1, 2, 4], "score:bicleaner": [0.009, 0.005, 0.001], "score:kiwi": [0.4, 0.5, 0.1]}
 
 
-def test_scored_lines_must_be_in_the_order_of_rows(tmp_path: Path) -> None:
-    script = python_block((DOCS / "cleaning.md").read_text("utf-8"), "score_pairs.py")
-    (tmp_path / "score_pairs.py").write_text(script, "utf-8")
+def test_scored_lines_must_be_in_the_order_of_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "c.tsv").write_text("a\tb\n" * 5)
     config = config_of(tmp_path, {"name": "c", "url": "c.tsv"})
-    arguments = [sys.executable, "score_pairs.py", "import", str(config.run_dir), "compiled", "train", "c"]
-    environment = {**os.environ, "PYTHONPATH": str(DOCS.parent)}
-
-    def imported(lines: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            arguments, input=lines, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False
-        )
-
-    assert "has no output of the stage compile" in imported("").stderr
+    arguments = ["import", str(config.run_dir), "compiled", "train", "c"]
+    with pytest.raises(SystemExit, match="has no output of the stage compile"):
+        score_pairs(tmp_path, arguments)
     run(config, until="compile")
-    assert imported("1\t0.5\n3\ta\tb\t1\n").stdout == "\n0.5\n\n1\n\n"
-    assert imported("").stdout == "\n" * 5
-    assert imported("3\t1\n1\t2\n").stderr == "row 1 comes after row 3; sort the lines by row\n"
+    for lines, expected in (("1\t0.5\n3\ta\tb\t1\n", "\n0.5\n\n1\n\n"), ("", "\n" * 5)):
+        capsys.readouterr()
+        score_pairs(tmp_path, arguments, lines)
+        assert capsys.readouterr().out == expected
+    with pytest.raises(SystemExit, match=r"^row 1 comes after row 3; sort the lines by row$"):
+        score_pairs(tmp_path, arguments, "3\t1\n1\t2\n")

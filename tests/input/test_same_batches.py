@@ -78,26 +78,26 @@ GRID: list[tuple[str, dict[str, Any]]] = [
     ("example", {}),
     ("example", {"batch_tokens": 300, "world_size": 3, "rank": 1, "equal_batches": True, "skip_batches": 4}),
     ("example", {"packed": True, "batch_tokens": 900, "max_length": 25, "corpus_ids": True, **ROWS}),
-    ("chunk", {"shuffle": False, "max_length": None}),
     ("chunk", {"batch_size": 7, "drop_remainder": True, "seed": 2**62, "epoch": 3}),
     ("chunk", {"bucketing": "optimal", "num_buckets": 4, "max_length": 15, "too_long": "truncate", "seed": -1}),
     ("chunk", {"bucketing": "t2t", "batch_tokens": 200, "world_size": 2, "rank": 1, "skip_batches": 9}),
     ("chunk", {"pad_to": [8, 24], "batch_size": 16, "drop_remainder": True}),
     ("chunk", {"weights": {"a": 0.3, "b": 2.5}, "batch_tokens": 300, "epoch": 2, "skip_batches": 11}),
-    ("chunk", {"temperature": 5, "world_size": 2, "too_long": "truncate", "max_length": 9, "batch_size": 30}),
     ("chunk", {"world_size": 2, "equal_batches": "split", "batch_tokens": 90, "skip_batches": 3, "corpus_ids": True}),
     ("packed", {"world_size": 3, "equal_batches": "split", "batch_size": 4, "corpus_ids": True, **ROWS}),
-    ("packed", {"packed": False, "bucketing": "optimal", "batch_tokens": 300}),
     ("chunk", {"one_pair": True, "batch_tokens": 300, "corpus_ids": True, "temperature": 3, "skip_batches": 5}),
-    ("chunk", {"one_pair": True, "batch_size": 16, "drop_remainder": True, "world_size": 2, "equal_batches": True}),
     ("chunk", {"language_pairs": ["de-en"], "corpus_ids": True, "batch_tokens": 200}),
     ("chunk", {"one_pair": True, "bucketing": "optimal", "batch_size": 16, "num_buckets": 3, "corpus_ids": True}),
 ]
 
 
 MORE: list[tuple[str, dict[str, Any]]] = [
+    ("chunk", {"shuffle": False, "max_length": None}),
+    ("packed", {"packed": False, "bucketing": "optimal", "batch_tokens": 300}),
+    ("chunk", {"one_pair": True, "batch_size": 16, "drop_remainder": True, "world_size": 2, "equal_batches": True}),
+    ("chunk", {"temperature": 5, "world_size": 2, "too_long": "truncate", "max_length": 9, "batch_size": 30}),
     ("example", {"world_size": 3, "rank": 2, "equal_batches": "split", "batch_size": 9, "corpus_ids": True}),
-    ("chunk", {"packed": True, "max_length": 30, "weights": {"a": 2}, "skip_batches": 2, **ROWS}),
+    ("chunk", {"packed": True, "batch_tokens": 900, "max_length": 30, "weights": {"a": 2}, "skip_batches": 2, **ROWS}),
     ("packed", {"batch_size": 4, "drop_remainder": True, "skip_batches": 30, **ROWS}),
     ("packed", {"world_size": 3, "rank": 2, "equal_batches": True, "shuffle": False, "batch_size": 9, **ROWS}),
 ]

@@ -28,7 +28,7 @@ from nmt_prep.records.dataset_json import (
     write_dataset_info,
 )
 from nmt_prep.records.plan import GlobalShuffle, Layout, ShardPlan, shard_name
-from nmt_prep.records.shard_writer import write_shard
+from nmt_prep.records.shard_writer import write_shards
 from nmt_prep.records.writer import SpillWriter
 from nmt_prep.subwords.frame import Frame
 
@@ -100,7 +100,7 @@ def write_run(run: Path, layout: Layout, texts: Texts, vocabularies: list[dict[s
             )
         stats = spill.close()
     paths = [records / shard_name("bench", "train", number, SHARDS) for number in range(SHARDS)]
-    shards = [write_shard(path, plan, number, [run / "spill"]) for number, path in enumerate(paths)]
+    shards = write_shards(paths, plan, 0, [run / "spill"])
     vocab = VocabularyInfo(
         file="../vocab",
         kind="plain",

@@ -20,7 +20,7 @@ from benchmarks.figures import Figure, Spent, record, stopwatch, with_version
 from nmt_prep.columns import Ragged
 from nmt_prep.records.plan import GlobalShuffle, ShardPlan, shard_name
 from nmt_prep.records.reader import read_shard
-from nmt_prep.records.shard_writer import write_shard
+from nmt_prep.records.shard_writer import write_shards
 from nmt_prep.records.writer import SpillWriter
 
 BATCH = 50_000
@@ -55,7 +55,7 @@ def ours(directory: Path, inputs: Ragged, targets: Ragged, shards: int) -> tuple
     paths = [directory / shard_name("bench", "train", shard, shards) for shard in range(shards)]
     with stopwatch() as writing:
         for shard, path in enumerate(paths):
-            write_shard(path, plan, shard, [directory / "spill"])
+            write_shards([path], plan, shard, [directory / "spill"])
     with stopwatch() as reading:
         read = sum(len(read_shard(path)[0]) for path in paths)
     if not read == stats.pairs == pairs:

@@ -1,25 +1,27 @@
 #include "sentencepiece/trie.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "sentencepiece/charsmap.h"
 
 namespace nmt_prep::sentencepiece {
 
-// The tree of strings, level by level, and the search for free units in the array.
+// The tree of strings, level by level, and the search for free units in the array, 64 at once.
 class Trie::Builder {
    public:
-    explicit Builder(std::size_t symbols) : block_(std::bit_ceil(symbols + 1)) {
+    explicit Builder(std::size_t symbols) : block_(std::bit_ceil(std::max(symbols + 1, kBits)) / kBits) {
         if (symbols > kMaxLabel) throw NotCovered("its pieces have more than 65,535 characters");
         add_block();
+        free_.assign(block_, 0);  // the first block gets no children, since leaves have base 0
         add_block();
     }
 
     std::vector<Node> build(const std::vector<Entry>& entries) {
         grow_tree(entries);
         place_all();
-        std::vector<Node> units(is_free_.size());
+        std::vector<Node> units(kBits * free_.size());
         units[0] = Node{nodes_[0].base} << kBaseFrom;
         for (const Branch& node : nodes_) {
             for (std::size_t i = node.first; i < node.last; ++i) {
@@ -83,67 +85,70 @@ class Trie::Builder {
             return nodes_[one].children() > nodes_[other].children();
         });
         for (const std::size_t i : forks) place(nodes_[i]);
+        first_ = 0;
         for (const std::size_t i : chains) place(nodes_[i]);
     }
 
-    // Assigns a node an unused base and free units for its children: near the beginning if a few tries succeed, else in
-    // the most recent block, else in a new one.
+    // Assigns a node an unused base and free units for its children: near the beginning if a short search succeeds,
+    // else in the most recent block, else in a new one.
     void place(Branch& node) {
-        constexpr std::size_t kTries = 1024;
-        for (const std::uint32_t from : {next_free_[0], fresh_}) {
-            std::uint32_t unit = from;
-            for (std::size_t tries = 0; tries < kTries && unit != 0; ++tries, unit = next_free_[unit])
-                if (try_place(node, unit)) return;
-        }
+        while (first_ < free_.size() && free_[first_] == 0) ++first_;
+        if (try_place(node, first_) || try_place(node, free_.size() - block_)) return;
         add_block();
-        try_place(node, fresh_);  // a whole block is free
+        try_place(node, free_.size() - block_);  // a whole block is free
     }
 
-    bool try_place(Branch& node, std::uint32_t unit) {
-        const std::uint32_t base = unit ^ nodes_[node.first].label;
-        if (!is_free_[unit] || base_taken_[base]) return false;
-        for (std::size_t i = node.first; i < node.last; ++i)
-            if (!is_free_[base ^ nodes_[i].label]) return false;
-        for (std::size_t i = node.first; i < node.last; ++i) take(base ^ nodes_[i].label);
-        base_taken_[base] = true;
-        node.base = base;
-        return true;
-    }
-
-    // Removes a unit from the ring of free units.
-    void take(std::uint32_t unit) {
-        if (unit == fresh_) fresh_ = next_free_[unit];
-        is_free_[unit] = false;
-        next_free_[previous_free_[unit]] = next_free_[unit];
-        previous_free_[next_free_[unit]] = previous_free_[unit];
-    }
-
-    // The exclusive or with a symbol keeps units and bases within their block. The first block gets no children, since
-    // leaves have base 0.
-    void add_block() {
-        const std::size_t before = is_free_.size(), size = before + block_;
-        if (size > kMaxUnits) throw NotCovered("it has too many pieces");
-        base_taken_.resize(size);
-        is_free_.resize(size, before > 0);
-        next_free_.resize(size);
-        previous_free_.resize(size);
-        fresh_ = static_cast<std::uint32_t>(before);
-        for (std::uint32_t unit = fresh_; before > 0 && unit < size; ++unit) {
-            const std::uint32_t last = previous_free_[0];
-            next_free_[last] = unit;
-            previous_free_[unit] = last;
-            next_free_[unit] = 0;
-            previous_free_[0] = unit;
+    bool try_place(Branch& node, std::size_t first) {
+        constexpr std::size_t kTries = 128;
+        constexpr std::size_t kLong = 16;  // after a longer search, the next ones begin later
+        const std::size_t last = std::min(first + kTries, free_.size());
+        for (std::size_t word = first; word < last; ++word) {
+            if (free_[word] == 0) continue;
+            const std::size_t at = word ^ nodes_[node.first].label / kBits;
+            std::uint64_t bases = unused_[at];
+            for (std::size_t i = node.first; i < node.last && bases != 0; ++i) bases &= free_from(at, nodes_[i].label);
+            if (bases == 0) continue;
+            node.base = static_cast<std::uint32_t>(kBits * at) + static_cast<std::uint32_t>(std::countr_zero(bases));
+            if (word - first > kLong) ++first_;
+            clear(unused_, node.base);
+            for (std::size_t i = node.first; i < node.last; ++i) clear(free_, node.base ^ nodes_[i].label);
+            return true;
         }
+        return false;
+    }
+
+    // Returns which bases of a word have a free unit for this label.
+    std::uint64_t free_from(std::size_t word, std::uint32_t label) const {
+        constexpr std::array<std::uint64_t, 6> kLow{0x5555555555555555u, 0x3333333333333333u, 0x0F0F0F0F0F0F0F0Fu,
+                                                    0x00FF00FF00FF00FFu, 0x0000FFFF0000FFFFu, 0x00000000FFFFFFFFu};
+        std::uint64_t units = free_[word ^ label / kBits];
+        for (unsigned bit = 0; bit < kLow.size(); ++bit) {
+            const unsigned shift = 1u << bit;
+            if (label & shift) units = (units & kLow[bit]) << shift | (units >> shift & kLow[bit]);
+        }
+        return units;
+    }
+
+    static void clear(std::vector<std::uint64_t>& bits, std::uint32_t number) {
+        bits[number / kBits] &= ~(std::uint64_t{1} << number % kBits);
+    }
+
+    // The exclusive or with a symbol keeps units and bases within their block.
+    void add_block() {
+        const std::size_t size = free_.size() + block_;
+        if (kBits * size > kMaxUnits) throw NotCovered("it has too many pieces");
+        free_.resize(size, ~std::uint64_t{0});
+        unused_.resize(size, ~std::uint64_t{0});
     }
 
     static constexpr std::uint32_t kChained = 1;  // placeholder until there is a base
+    static constexpr std::size_t kBits = 64;      // of a word
 
-    std::size_t block_;
+    std::size_t block_;          // in words
     std::vector<Branch> nodes_;  // level by level
-    std::vector<bool> base_taken_, is_free_;
-    std::vector<std::uint32_t> next_free_, previous_free_;  // a ring through unit 0, in the order of their numbers
-    std::uint32_t fresh_ = 0;                               // the first free one of the last block, 0 for none
+    // A bit for each unit, set if it is free, and for each base, set if no node has it.
+    std::vector<std::uint64_t> free_, unused_;
+    std::size_t first_ = 0;  // the word from which units are searched
 };
 
 Trie::Trie(std::vector<Entry> entries, std::size_t symbols) {

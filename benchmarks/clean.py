@@ -171,7 +171,7 @@ def compare(pairs: list[tuple[str, str]], languages: list[str], peer: dict[str, 
     from nmt_prep.cleaning.rules import make_rules  # noqa: PLC0415
 
     batch = Pairs(arrays(pairs))
-    rules = {rule.name: rule for rule in make_rules(our_rules(languages), context(languages))}
+    rules = {rule.key: rule for rule in make_rules(our_rules(languages), context(languages))}
     total = 0
     for name, (rule_name, _) in RULES.items():
         rule = rules[rule_name]

@@ -67,22 +67,18 @@ except ImportError as error:
     )
 
 
-def test_without_sentencepiece_a_config_that_trains_with_it_is_refused(repository: Path, tmp_path: Path) -> None:
+def test_without_sentencepiece_a_config_that_trains_with_it_is_refused(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     config = (repository / "configs" / "toy-sentencepiece.yaml").read_text()
     path = tmp_path / "config.yaml"
     path.write_text(config.replace("model_type: unigram", "options: {split_by_whitespace: false}"))
-    program = f"""
-import sys
-sys.modules["sentencepiece"] = None
-import nmt_prep
-try:
-    nmt_prep.load_config({str(path)!r})
-except nmt_prep.NmtPrepError as error:
-    print(error)
-"""
-    assert python(program).endswith(
+    monkeypatch.setitem(sys.modules, "sentencepiece", None)
+    with pytest.raises(nmt_prep.NmtPrepError) as error:
+        nmt_prep.load_config(path)
+    assert str(error.value).endswith(
         "  vocab (line 17): training a SentencePiece unigram model with split_by_whitespace: false needs "
-        "sentencepiece: pip install '.[sentencepiece]' in a checkout of nmt_prep\n"
+        "sentencepiece: pip install '.[sentencepiece]' in a checkout of nmt_prep"
     )
 
 

@@ -60,7 +60,7 @@ def test_a_zip(tmp_path: Path) -> None:
 
 
 def test_errors_that_are_not_damage(tmp_path: Path) -> None:
-    assert damage(tmp_path, gzip.compress(bytes(200 << 20)), Limits(max_ratio=1)) == ""
+    assert damage(tmp_path, gzip.compress(bytes(200 << 20), 1), Limits(max_ratio=1)) == ""
     assert damage(tmp_path, TAR, Limits(max_members=1)) == ""
     locked = zipfile.ZipInfo("secret")
     content = bytearray(zip_of((locked, NOISE), ("a", NOISE)))

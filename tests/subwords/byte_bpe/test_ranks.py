@@ -128,10 +128,10 @@ def test_published_ranks_with_the_pattern_of_another_model(shared: Path) -> None
     ours = ByteBPETokenizer.load(path, pattern=KIMI_K2, specials={})
     checked = 0
     for name, whole in corpora(shared, "corpora/wmt22-enzh"):
-        lines = whole[::10]
+        lines = whole[::40]
         assert ours.encode_batch(lines, 1).to_lists() == peer.encode_ordinary_batch(lines, num_threads=1), name
         checked += len(lines)
-    assert checked > 5_000
+    assert checked > 1_250
 
 
 def test_known_file_names_imply_the_pattern(tmp_path: Path) -> None:

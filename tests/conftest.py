@@ -7,7 +7,7 @@ import itertools
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -50,16 +50,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.name not in {"test_kill.py", "test_faults.py"})
 
 
-def pytest_collection() -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
     """Collects tests without garbage collection, which would take a quarter of the time and find nearly nothing."""
     gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_finish() -> None:
     """Spares the garbage collector the modules and tests, which live to the end and are most of all objects."""
     gc.collect()
     gc.freeze()
-    gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -90,12 +90,14 @@ def test_shards_workers_and_parts_give_the_same_bytes(tmp_path: Path, monkeypatc
 
 
 def test_the_memory_of_the_engine_does_not_change_the_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learning_rounds, "SHARD_PAIRS", 200)
-    monkeypatch.setattr(learning, "MOST_PAIRS", 1600)
-    monkeypatch.setattr(adequacy, "SAMPLE_PAIRS", 1900)
-    text, configs = write(tmp_path, "c", pairs()), []
+    monkeypatch.setattr(learned_rules, "LEAST_PAIRS", 250)
+    monkeypatch.setattr(learning, "LEAST_PAIRS", 250)
+    monkeypatch.setattr(learning_rounds, "SHARD_PAIRS", 60)
+    monkeypatch.setattr(learning, "MOST_PAIRS", 480)
+    monkeypatch.setattr(adequacy, "SAMPLE_PAIRS", 570)
+    text, configs = write(tmp_path, "c", pairs()[:600]), []
     for memory, shards in ((300_000_000, 1), (4_000_000_000, 10)):
-        assert learning_rounds.shards_in(memory)(len(pairs())) == shards
+        assert learning_rounds.shards_in(memory)(600) == shards
         config = config_of(tmp_path / str(shards), text, clean=RULE, engine={"memory": memory}).within(tmp_path)
         run(config, until="clean", workers=1)
         configs.append(config)

@@ -194,8 +194,8 @@ def test_off_in_yaml_is_false(tmp_path: Path) -> None:
 
 
 def test_shares_workers_and_ranges_give_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "PART_BYTES", 300)
-    monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 100)
+    monkeypatch.setattr(parts, "PART_BYTES", 900)
+    monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 300)
     pairs = [(f"source {'x' * (n % 17)}", f"target {'y' * (n % 23)}") for n in range(80)]
     corpora = [write(tmp_path, "a", pairs), write(tmp_path, "b", pairs[::-1])]
     dedup = {"pair": "normalized", "max_targets_per_source": 8, "max_sources_per_target": 4}

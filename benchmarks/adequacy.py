@@ -30,7 +30,7 @@ from nmt_prep.align.model import Model
 from nmt_prep.align.settings import Settings
 from nmt_prep.align.training import count, updated
 from nmt_prep.cleaning.adequacy import learning
-from nmt_prep.cleaning.adequacy.classifier import SCORE, Classifier, features, halves_of, length_classes
+from nmt_prep.cleaning.adequacy.classifier import SCORE, Classifier, Floats, features, halves_of, length_classes
 from nmt_prep.cleaning.adequacy.pairs import MarkedPairs, Words
 from nmt_prep.cleaning.corpus_rules.adequacy import incomplete_threshold
 from nmt_prep.columns import TextColumn
@@ -55,8 +55,7 @@ def main() -> None:
         for name, number, shares in defects_found(rows):
             print(f"| {path.name}, {name} | {number:,} | {' | '.join(f'{100 * share:.1f} %' for share in shares)} |")
         for share in (0.0, *arguments.incomplete):
-            shares = automatic(rows, share)
-            cells = " | ".join("" if value is None else f"{100 * value:.2f} %" for value in shares)
+            cells = " | ".join("" if value is None else f"{100 * value:.2f} %" for value in automatic(rows, share))
             print(f"| {path.name}, auto | {len(rows):,} | {share:.0%} | {cells} |", flush=True)
 
 
@@ -81,7 +80,7 @@ class Text:
         self.classifier: Classifier = learning.learn(model, *self.columns, self.copies, threads=self.threads).classifier
         self.pairs = MarkedPairs.of(model, *self.columns, self.threads)
 
-    def judged(self, made: MarkedPairs, origins: npt.NDArray[np.int32]) -> tuple[learning.Floats, learning.Floats]:
+    def judged(self, made: MarkedPairs, origins: npt.NDArray[np.int32]) -> tuple[Floats, Floats]:
         """Returns values and scores of pairs that are made of pairs of the text."""
         classifier = self.classifier
         rows, _ = features(
@@ -103,9 +102,8 @@ def defects_found(rows: Sequence[Sequence[tuple[str, str]]]) -> Iterator[tuple[s
     """
     text = Text(*(joined(rows, side) for side in (0, 1)))
     classifier, pairs = text.classifier, text.pairs
-    firsts = MarkedPairs.of(
-        classifier.model, *(TextColumn.from_strings([row[0][side] for row in rows]) for side in (0, 1))
-    )
+    first_source, first_target = (TextColumn.from_strings([row[0][side] for row in rows]) for side in (0, 1))
+    firsts = MarkedPairs.of(classifier.model, first_source, first_target)
     numbers = np.arange(len(rows))
     next_ones = (numbers + 1) % len(rows)
     alone = np.stack([numbers, np.full(len(rows), -1)], axis=1).astype(np.int32)
@@ -184,7 +182,7 @@ def automatic(rows: Sequence[Sequence[tuple[str, str]]], share: float) -> tuple[
     bad = np.zeros(len(rows), np.bool_)
     bad[draw.permutation(len(rows))[: int(share * len(rows))]] = True
     for number, at in enumerate(np.flatnonzero(bad)):
-        row, side = rows[at], (target, source)[number % 3 % 2]
+        row, side = rows[int(at)], (target, source)[number % 3 % 2]
         if number % 3 == 2:
             words = target[at].split(" ") if " " in target[at] else list(target[at])
             gone = max(1, int(0.4 * (len(words) - 1)))
@@ -194,7 +192,7 @@ def automatic(rows: Sequence[Sequence[tuple[str, str]]], share: float) -> tuple[
             side[at] = row[int(draw.integers(2))][0 if side is source else 1]
         else:
             other = source if side is target else target
-            other[at] += " " + rows[(at + 7) % len(rows)][0][0 if other is source else 1]
+            other[at] += " " + rows[int(at + 7) % len(rows)][0][0 if other is source else 1]
     text = Text(source, target)
     values = text.classifier.judge(*text.columns, 1, text.threads).values
     defects = learning.defective_values(text.classifier, *text.columns, text.copies, threads=text.threads)

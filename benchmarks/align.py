@@ -22,10 +22,15 @@ import time
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from benchmarks.figures import Figure, Spent, record
+
+if TYPE_CHECKING:
+    from nmt_prep.align.model import Model
+    from nmt_prep.columns import TextColumn
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
@@ -151,7 +156,7 @@ def scoring() -> None:
         record(Figure(what, "pairs/s", [Spent(clock, used)], amount=scored))
 
 
-def trained(source, target, **settings):
+def trained(source: TextColumn, target: TextColumn, **settings: Any) -> Model:
     from nmt_prep.align.model import Model  # noqa: PLC0415
     from nmt_prep.align.settings import Settings  # noqa: PLC0415
     from nmt_prep.align.training import count, updated  # noqa: PLC0415

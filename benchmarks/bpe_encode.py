@@ -18,6 +18,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ def packages(path: Path, lines: list[str]) -> dict[str, tuple[Encode, Flat]]:
         for kind, given in (("list", lines), ("buffer", source)):
             giga = gigatoken.Tokenizer(str(path))
             found[f"gigatoken, {kind}"] = (
-                lambda giga=giga, given=given: giga.encode_batch(given, parallel=False),
+                partial(giga.encode_batch, given, parallel=False),
                 lambda rows: awkward.to_numpy(awkward.flatten(rows)).astype(np.int64),
             )
     return found

@@ -44,9 +44,8 @@ def main() -> None:
     print(f"{len(pairs):,} different pairs, {words:.1f} words a side")
     segments = altered(pairs[::2], arguments.segments)
     before, started = memory(), time.process_time()
-    index = SegmentIndex(
-        *(pa.array(side, pa.large_string()) for side in zip(*segments, strict=True)), arguments.coverage
-    )
+    first, second = (pa.array(side, pa.large_string()) for side in zip(*segments, strict=True))
+    index = SegmentIndex(first, second, arguments.coverage)
     spent = time.process_time() - started
     print(f"index of {len(index):,} segments: {spent:.1f} s of processor time, {memory() - before:,.0f} MB")
     search(index, pairs[1::2], arguments.pairs, arguments.threads)

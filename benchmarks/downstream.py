@@ -266,7 +266,7 @@ def translated(model: Translator, run: Path, lines: Sequence[str], rows: int = 1
 
 def first_piece(run: Path) -> int:
     """Returns the piece that the inputs of the decoder begin with."""
-    batch = next(iter(nmt_prep.make_dataset(run, "train", batch_tokens=BATCH_TOKENS, seed=1)))
+    batch: Any = next(iter(nmt_prep.make_dataset(run, "train", batch_tokens=BATCH_TOKENS, seed=1)))
     return int(batch.target_input[0, 0])
 
 

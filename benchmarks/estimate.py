@@ -19,7 +19,8 @@ from rich import filesize
 from benchmarks.engine_runs import Watched
 from benchmarks.generated import settings, write_generated
 from nmt_prep.checks import check_config
-from nmt_prep.estimates import Machines, StageEstimate, configured_corpora, estimate
+from nmt_prep.estimates import Machines, configured_corpora, estimate
+from nmt_prep.pipeline.forecast import StageEstimate
 from nmt_prep.runtime import available_cores
 from nmt_prep.sources.lockfile import LockFile
 
@@ -68,7 +69,8 @@ def main() -> None:
     print(f"{'':18}{'predicted':>10}{'measured':>10}{'ratio':>7}{'processor':>11}{'memory':>20}")
     for stage in found:
         row(stage.stage, stage.seconds, *took[stage.stage], filesize.decimal(stage.memory))
-    row("total", sum(stage.seconds for stage in found), *map(sum, zip(*took.values(), strict=True)))
+    seconds, processor_seconds = (sum(amounts) for amounts in zip(*took.values(), strict=True))
+    row("total", sum(stage.seconds for stage in found), seconds, processor_seconds)
     print(f"memory measured: {filesize.decimal(max(watched.peaks.values()))}")
 
 

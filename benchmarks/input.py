@@ -20,6 +20,7 @@ import argparse
 import os
 import tempfile
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -60,13 +61,14 @@ def count(batch: Any) -> Counted:
         inputs, targets = batch["inputs"].numpy(), batch["targets"].numpy()
         segments = batch.get("inputs_segmentation")
         pairs = len(inputs) if segments is None else int(segments.numpy().max(axis=1).sum())
-        return Counted(pairs, np.count_nonzero(inputs) + np.count_nonzero(targets), inputs.size + targets.size)
+        return Counted(pairs, int(np.count_nonzero(inputs) + np.count_nonzero(targets)), inputs.size + targets.size)
     if not isinstance(batch, BatchedInput) and hasattr(batch, "target"):
         lengths = batch.source.lengths, batch.target.lengths
         return Counted(
             len(lengths[0]), int(sum(map(np.sum, lengths))), len(lengths[0]) * int(sum(map(np.max, lengths)))
         )
-    source, _, output, *lengths = batch[1:] if isinstance(batch, BatchedInput) else batch
+    fields: Any = batch[1:] if isinstance(batch, BatchedInput) else batch
+    source, _, output, *lengths = fields
     cells = len(source) * (source.shape[1] + output.shape[1])
     return Counted(len(source), int(sum(tf.reduce_sum(length) for length in lengths)), cells)
 
@@ -210,8 +212,7 @@ def compare_reading(text: Text) -> None:
         "read_records, windows of all documents": (whole, {}),
     }
     found = {
-        label: measure(label, lambda run=run, given=given: read_records(run, "train", **given), 5)
-        for label, (run, given) in cases.items()
+        label: measure(label, partial(read_records, run, "train", **given), 5) for label, (run, given) in cases.items()
     }
     first, *others = found.items()
     for label, epoch in others:

@@ -92,12 +92,8 @@ def write_run(run: Path, layout: Layout, texts: Texts, vocabularies: list[dict[s
     first = 3 * rows // 4  # pairs of the first of two corpora
     with SpillWriter(run / "spill", plan) as spill:
         for corpus, (start, end) in enumerate(((0, first), (first, rows))):
-            bounds = [side.offsets[start : end + 1] for side in sides]
-            spill.add(
-                start,
-                *(Ragged(s.values[b[0] : b[-1]], b - b[0]) for s, b in zip(sides, bounds, strict=True)),
-                corpus,
-            )
+            inputs, targets = (side.part(start, end) for side in sides)
+            spill.add(start, inputs, targets, corpus)
         stats = spill.close()
     paths = [records / shard_name("bench", "train", number, SHARDS) for number in range(SHARDS)]
     shards = write_shards(paths, plan, 0, [run / "spill"])

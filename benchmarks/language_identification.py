@@ -115,11 +115,8 @@ def judge(name: str, source: Side, target: Side, model: str, runs: int) -> None:
     languages = Languages(source=source[0], target=target[0])
     (rule,) = make_rules({"language": {"model": model}}, Context(languages, ("source", "target"), Path.cwd()))
     size = min(len(source[1]), len(target[1]))
-    sides = {
-        "source": pa.array(source[1][:size], pa.large_string()),
-        "target": pa.array(target[1][:size], pa.large_string()),
-    }
-    ((clock, processor),) = best_times([lambda: rule.values(Pairs(sides))], runs)
+    first, second = (pa.array(lines[:size], pa.large_string()) for _, lines in (source, target))
+    ((clock, processor),) = best_times([lambda: rule.values(Pairs({"source": first, "target": second}))], runs)
     print(
         f"{name:14} rule language, both sides   {processor / size * 1e6:5.2f} µs a pair   "
         f"{size / processor:9,.0f} pairs/s of processor time, one thread   {size / clock:9,.0f} by the clock"

@@ -91,7 +91,8 @@ def replaced(line: str, draw: random.Random) -> str:
 
 def distinct(pairs: Iterator[tuple[str, str]]) -> list[tuple[str, str]]:
     """Returns the pairs that differ in more than case, punctuation and digits."""
-    from nmt_prep.cleaning.dedup.records import line_keys  # noqa: PLC0415  (loads the native core
+    from _nmt_prep_core import line_keys  # noqa: PLC0415  (loads the native core)
+
     from nmt_prep.columns import TextColumn  # noqa: PLC0415
 
     held = list(pairs)
@@ -141,12 +142,14 @@ def exact_join(sets: Sequence[tuple[frozenset[str], ...]], similarity: float) ->
 
 
 def our_candidates(pairs: Pairs, similarity: float) -> Found:
+    from _nmt_prep_core import band_hashes  # noqa: PLC0415
+
     from nmt_prep.cleaning.dedup import near  # noqa: PLC0415
     from nmt_prep.columns import TextColumn  # noqa: PLC0415
 
     bands = near.Bands.of(similarity)
     source, target = (TextColumn.from_strings(list(side)) for side in zip(*pairs, strict=True))
-    hashes = near.band_hashes(source.data, source.offsets, target.data, target.offsets, bands.bands, bands.rows)
+    hashes = band_hashes(source.data, source.offsets, target.data, target.offsets, bands.bands, bands.rows)
     places = np.repeat(np.arange(len(pairs), dtype=np.uint64), bands.bands)
     records = np.column_stack([hashes.reshape(-1), places])
     return {

@@ -93,10 +93,10 @@ def main() -> None:
     options = parser.parse_args()
     rng = np.random.default_rng(1)
     inputs, targets = (make_ids(options.pairs, options.tokens, rng) for _ in range(2))
-    few = [Ragged(rows.values, rows.offsets[: options.peer_pairs + 1]) for rows in (inputs, targets)]
+    few, few_targets = (Ragged(rows.values, rows.offsets[: options.peer_pairs + 1]) for rows in (inputs, targets))
     with tempfile.TemporaryDirectory() as name:
         spill, shards, read = ours(Path(name), inputs, targets, options.shards)
-        theirs = peer(Path(name), *few, options.shards).times(options.pairs / options.peer_pairs)
+        theirs = peer(Path(name), few, few_targets, options.shards).times(options.pairs / options.peer_pairs)
     both = Spent(spill.clock + shards.clock, spill.processor + shards.processor)
     print(f"phase 1, spill      {options.pairs / spill.clock:12,.0f} pairs/s")
     print(f"phase 2, shards     {options.pairs / shards.clock:12,.0f} pairs/s")

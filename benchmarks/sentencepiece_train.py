@@ -88,14 +88,14 @@ def train_theirs(lines: list[str], settings: dict[str, Any]) -> Training:
     import sentencepiece  # noqa: PLC0415
 
     # As nmt_prep sets them.
-    ids = {"pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": 3}
-    names = {"character_coverage": 0.9995, "byte_fallback": False, "normalization_rule_name": "nmt_nfkc"}
-    fixed = {"num_threads": 16, "shuffle_input_sentence": False, "minloglevel": 2}
+    fixed: dict[str, Any] = {"pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": 3}
+    fixed |= {"character_coverage": 0.9995, "byte_fallback": False, "normalization_rule_name": "nmt_nfkc"}
+    fixed |= {"num_threads": 16, "shuffle_input_sentence": False, "minloglevel": 2}
 
     def model() -> bytes:
         written = io.BytesIO()
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(lines), model_writer=written, **settings, **ids, **names, **fixed
+            sentence_iterator=iter(lines), model_writer=written, **settings, **fixed
         )
         return written.getvalue()
 

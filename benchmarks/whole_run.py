@@ -106,12 +106,13 @@ def measured(root: Path, text: Path, shards: int, settings: list[str]) -> Took:
     for setting in settings:
         command += ["--set", setting]
     environment = {**os.environ, "NMT_PREP_CACHE": str(root / "cache")}
-    samples = []
+    samples: list[tuple[float, float, float]] = []
     began = time.monotonic()
     with subprocess.Popen(command, cwd=REPOSITORY, env=environment) as process:
         while (ended := os.wait4(process.pid, os.WNOHANG))[0] == 0:
             times = Path(f"/proc/{process.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[11:13]
-            samples.append((time.time(), *(int(ticks) / os.sysconf("SC_CLK_TCK") for ticks in times)))
+            user, kernel = (int(ticks) / os.sysconf("SC_CLK_TCK") for ticks in times)
+            samples.append((time.time(), user, kernel))
             time.sleep(_SECONDS_BETWEEN_LOOKS)
         seconds = time.monotonic() - began
         process.returncode = os.waitstatus_to_exitcode(ended[1])

@@ -26,8 +26,8 @@ from tests.subwords.byte_bpe.samples import LINES, small_tokenizer
         " " * 1_000_000,
         "们的" * 170_000,
         "👩🏽\u200d🚀" * 60_000,
-        "".join(chr(0x4E00 + number % 20000) for number in range(300_000)),
-        "".join(chr(97 + number * number % 26) for number in range(100_000)),
+        "".join(map(chr, range(0x4E00, 0x4E00 + 20_000))) * 15,
+        "".join(chr(97 + number * number % 26) for number in range(26)) * 3_800,
     ],
     ids=["a", "ab", "spaces", "Chinese", "emoji", "every character", "one word"],
 )

@@ -45,8 +45,8 @@ def plan(
         config: the path of a config file, or a config from :func:`~nmt_prep.load_config`.
         force: names of stages to run even if they are fresh.
         verify: read every output file again instead of trusting its size and times.
-        lock_file: the lock file, with the expected digests of downloads. None for that beside the config file, or for
-            no lock file if the config was not read from a file.
+        lock_file: the lock file, with the expected digests of downloads. None for the lock file beside the config file,
+            or for no lock file if the config was not read from a file.
 
     Raises:
         ConfigError: the config or an argument is wrong.
@@ -129,7 +129,7 @@ def _check_health(outcomes: Iterable[Outcome], *, unpublished: bool) -> None:
     """Checks that no stage has warnings.
 
     Raises:
-        HealthError: one has; the message lists them.
+        HealthError: a stage has warnings; the message lists them.
     """
     warnings = [str(warning) for outcome in outcomes for warning in outcome.warnings]
     if warnings:
@@ -202,7 +202,7 @@ def _check_names(**arguments: Collection[str]) -> None:
     """Checks that each argument is a collection of names, and not one name, whose letters would be taken for names.
 
     Raises:
-        ArgumentError: one is not.
+        ArgumentError: an argument is a single name.
     """
     for argument, names in arguments.items():
         if isinstance(names, str):

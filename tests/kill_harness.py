@@ -94,7 +94,7 @@ def in_child(work: Callable[[], None], seconds: float | None = None) -> int:
 
 
 def die_at(number: int) -> None:
-    """Arranges for this process to be killed at its number-th change of the file system."""
+    """Arranges for this process to be killed when it changes the file system for the ``number``-th time."""
     count = 0
 
     def wrap(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -58,11 +58,11 @@ def read_arrays(path: Path, kind: str, dtypes: Mapping[str, str]) -> tuple[dict[
     Args:
         path: the file.
         kind: name of the content that it must have.
-        dtypes: by the name of an array its type, for example ``<i8``. The file need not have all of them.
+        dtypes: types of arrays by name, for example ``<i8``. The file need not have all of these arrays.
 
     Raises:
-        AlignmentModelError: it is no such file, or is damaged.
-        OSError: it cannot be read.
+        AlignmentModelError: the file has other content, or is damaged.
+        OSError: the file cannot be read.
     """
     if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe waits for its writer
         raise AlignmentModelError(f"{path} is not a regular file, so it cannot be mapped into memory; copy it to one")

@@ -261,8 +261,8 @@ class Model:
 
         Args:
             path: the file.
-            classifier: facts and arrays of a classifier that goes with the model, without :data:`CLASSIFIER` in their
-                names; None for none.
+            classifier: facts and arrays of a classifier to store with the model, named without the prefix
+                :data:`CLASSIFIER`; None for no classifier.
 
         Raises:
             OutputError: the file cannot be written.
@@ -289,7 +289,7 @@ class Model:
 
     @classmethod
     def load_with_classifier(cls, path: Path) -> tuple[Model, tuple[Any, dict[str, npt.NDArray[Any]]] | None]:
-        """Reads a model, and the facts and arrays of the classifier in its file, which are not checked; None for none.
+        """Reads a model, and the unchecked facts and arrays of its classifier; None for no classifier.
 
         Raises:
             AlignmentModelError: the file is not a model, or is damaged.

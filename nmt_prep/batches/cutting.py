@@ -113,7 +113,7 @@ class PlannedWindow(NamedTuple):
 
 
 class WindowPairs(NamedTuple):
-    """What the division of a window depends on.
+    """The data of pairs that the division of a window depends on.
 
     Attributes:
         source: int64, shape ``[pairs]``: lengths of the sources.

@@ -43,7 +43,7 @@ class SplitIndex:
         paths: the shards.
         shards: their indexes.
         packed: True if windows are counted in rows of packed pairs.
-        columns: the columns with a value for each pair beside its ids, by name.
+        columns: the columns of pairs other than their ids, by name.
         repeats: True if there are repeated segments.
     """
 

@@ -22,7 +22,7 @@ def check_at_least(least: int, **arguments: object) -> None:
     None and tensors pass: None means a default, and a tensor has its value only when the graph runs.
 
     Raises:
-        ArgumentError: one is below ``least``, or not an integer.
+        ArgumentError: an argument is below ``least``, or not an integer.
     """
     check_whole(**arguments)
     for name, value in arguments.items():
@@ -34,7 +34,7 @@ def check_whole(**arguments: object) -> None:
     """Checks that no keyword argument is a string or a float.
 
     Raises:
-        ArgumentError: one does.
+        ArgumentError: an argument is a string or a float.
     """
     for name, value in arguments.items():
         if isinstance(value, str | bytes | float):
@@ -45,7 +45,7 @@ def check_choice(choices: tuple[object, ...], **arguments: object) -> None:
     """Checks that each keyword argument is one of the choices.
 
     Raises:
-        ArgumentError: one is not.
+        ArgumentError: an argument is not.
     """
     for name, value in arguments.items():
         if value not in choices:

@@ -33,7 +33,7 @@ def training_of(run_dir: Path, split: str, options: Options) -> tuple[TrainingSe
     """Returns the settings of training with the subwords of the options, and the directory of their paths.
 
     Raises:
-        ArgumentError: they are wrong, or do not fit the other options or the split.
+        ArgumentError: the settings are wrong, or do not fit the other options or the split.
         RecordsError: the file of the run is damaged.
     """
     if split != "train":

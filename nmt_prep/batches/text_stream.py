@@ -44,7 +44,7 @@ class Pairs(Protocol):
     """The pairs of the corpora of a plan."""
 
     columns: tuple[str, ...]
-    """Names of the columns beside ``source`` and ``target``."""
+    """Names of the columns other than ``source`` and ``target``."""
 
     units: Units
     """What links count."""

@@ -89,7 +89,7 @@ def _checked(config: Config, *, known_vocab: bool = True) -> tuple[Config, list[
 def _other_problems(
     values: Mapping[str, Any], wrong: Collection[KeyPath], lines: Mapping[KeyPath, int]
 ) -> Iterator[str]:
-    """Yields the problems that a config has beside values of wrong types.
+    """Yields the problems of a config other than values of wrong types.
 
     Args:
         values: the config.
@@ -116,9 +116,9 @@ def _other_problems(
 
 
 def _without(value: Any, path: KeyPath) -> Any:
-    """Returns a value without what is at a path; None if nothing is left.
+    """Returns a value without the item at a path; None if nothing is left.
 
-    A list loses no single items, because the other ones would change their places: it goes as a whole.
+    A list is removed as a whole: without one of its items, the items after it would have other indexes.
     """
     key, *rest = path or (None,)
     if isinstance(value, Mapping) and path:
@@ -133,7 +133,7 @@ def _without(value: Any, path: KeyPath) -> Any:
 
 
 def _problems_of_valid_parts(values: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yields the problems of corpora, rules and vocabularies whose types are right, in a config with wrong types."""
+    """Yields the problems of corpora, rules and vocabularies with correct types, in a config with wrong types."""
     languages = _valid(ConfigLanguages, values.get("languages"))
     splits = values.get("splits")
     if values.get("pairs") is not None:  # corpora are divided before they are checked

@@ -1,7 +1,8 @@
 """Divides the corpora of a config with ``pairs`` into corpora of one pair of languages each.
 
-Each has the languages of its sides, and with them its tags, rules and thresholds. A corpus that is used in both
-directions stays one corpus: its files, compiled and cleaned parts have one direction, and the records both.
+Each corpus has the languages of its sides, and with them its tags, rules and thresholds. A corpus that is used in both
+directions stays one corpus: its files, compiled parts and cleaned parts have one direction, and the records
+have both.
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ def _names_of(corpus: Corpus, pair: LanguagePair) -> tuple[str, str]:
 def _divided(
     corpus: Corpus, asked: Sequence[LanguagePair], problems: list[Problem], path: KeyPath
 ) -> Iterator[tuple[LanguagePair, bool, Corpus]]:
-    """Yields the pairs of languages of a corpus, whether both directions are used, and the corpus of each.
+    """For each pair of languages of a corpus, yields the pair, whether both directions are used, and its corpus.
 
     Args:
         corpus: the corpus.

@@ -212,7 +212,7 @@ class RejectNotes:
 
     Attributes:
         bytes: for each reason, the UTF-8 bytes of both sides.
-        nearest: for each reason, the nearest pairs, nearest first; of equally near ones, those with smaller rows.
+        nearest: for each reason, the nearest pairs, nearest first; of equally near pairs, the pairs with smaller rows.
     """
 
     bytes: dict[str, int] = field(default_factory=dict)

@@ -310,7 +310,7 @@ class Corpus(Section):
 
     @property
     def places(self) -> dict[str, ColumnPlace]:
-        """The places of the columns beside the sides, sorted by their keys ``document`` and ``scores.<name>``."""
+        """The places of the columns other than the sides, sorted by their keys ``document`` and ``scores.<name>``."""
         scores = {f"scores.{name}": place for name, place in sorted(self.scores.items())}
         return scores if self.document is None else {"document": self.document, **scores}
 

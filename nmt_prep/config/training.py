@@ -93,7 +93,7 @@ class TrainingSettings(Section):
         return self.model_copy(update={"groups": {**groups, **self.groups}}) if groups else self
 
     def members(self, name: str) -> tuple[str, ...]:
-        """Returns the corpora of a group; a corpus is one by itself."""
+        """Returns the corpora of a group; a single corpus is a group too."""
         return self.groups.get(name, (name,))
 
     def problem(self, corpora: set[str]) -> str | None:

@@ -306,9 +306,9 @@ def iter_pairs(
 
 
 def other_columns(path: Path) -> dict[str, pa.DataType]:
-    """Returns the names and types of the columns of a part with a value beside text, corpus and row.
+    """Returns the names and types of the columns of a part, except text, corpus and row.
 
-    The types of dictionaries are those of their values.
+    A column of dictionary type is listed with the type of its values.
 
     Raises:
         CorpusError: the part is damaged.

@@ -311,7 +311,7 @@ class PairBuilder:
     Args:
         max_line_bytes: a pair with a longer side gets :attr:`Fault.TOO_LONG`.
         where: the file, for messages.
-        columns: keys of the columns beside the sides.
+        columns: keys of the columns other than the sides.
     """
 
     def __init__(self, max_line_bytes: int, where: object, columns: Iterable[str] = ()) -> None:

@@ -175,7 +175,7 @@ def no_weights(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
 
 
 def document_starts(documents: pa.DictionaryArray) -> npt.NDArray[np.int64]:
-    """Returns the first pair of each run of pairs with the same document, or with none: int64, ascending."""
+    """Returns the first pair of each run of pairs with the same document, or without document: int64, ascending."""
     codes = documents.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     return np.flatnonzero(np.diff(codes, prepend=-2))
 
@@ -274,7 +274,7 @@ class ColumnLines:
                 f"{_POLICY.max_line_bytes} bytes; correct {self.key} in the config"
             )
         lines = spans(block.data, block.starts, block.ends)
-        if self.key == DOCUMENT:  # lines of OPUS's .ids are the documents of both sides and the numbers of segments
+        if self.key == DOCUMENT:  # OPUS's .ids: both documents, then segment numbers
             lines = pc.replace_substring_regex(lines, r"^([^\t]*)\t([^\t]*).*$", r"\1 \2")
         return column_of(lines, self.key, where)
 

@@ -71,7 +71,7 @@ def line_slice(path: Path, bounds: Bounds, steps: StepRange | None = None) -> Li
     Args:
         path: the file.
         bounds: the two lines.
-        steps: the steps that contain the slice, to check them; None for no check.
+        steps: the steps to check while the slice is read, which contain it; None for no check.
 
     Raises:
         CorpusError: as :meth:`LineStart.find`.

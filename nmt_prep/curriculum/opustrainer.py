@@ -24,7 +24,7 @@ class OpusTrainerFile:
         datasets: paths of TSV files, or names of corpora, by name.
         training: stages and modifiers.
         seed: the seed.
-        fields: number of columns that lines are cut to; shorter lines are skipped. None for no such rule.
+        fields: number of columns that lines are cut to; shorter lines are skipped. None without such a rule.
         trainer: the command that reads the stream, with its arguments; empty if the file has none.
     """
 

@@ -96,14 +96,14 @@ class PlannedStage:
         return tuple(counts)
 
     def corpora_of(self, block: int) -> npt.NDArray[np.int64]:
-        """Returns the number of the corpus of each row of a block that the end of the stage does not cut: int64."""
+        """Returns the index of the corpus of each row of a complete block: int64."""
         begin, end = self.pairs_in(block * BLOCK_ROWS), self.pairs_in((block + 1) * BLOCK_ROWS)
         counts = np.subtract(end, begin)
         order = GlobalShuffle(BLOCK_ROWS, block, self.key).rows_at(np.arange(BLOCK_ROWS))
         return np.repeat(np.arange(len(counts)), counts)[order]
 
     def rows_until(self, pairs: int) -> int:
-        """Returns the number of rows after which the corpora of ``until`` have had so many pairs, at least 1."""
+        """Returns the number of rows, at least 1, that contain ``pairs`` pairs of the corpora of ``until``."""
 
         def had(block: int) -> int:
             counts = self.pairs_in(block * BLOCK_ROWS)

@@ -31,7 +31,7 @@ SAMPLED = 4096
 SAMPLED_OF = 65_536
 
 LEAST_LENGTH = 20
-"""Pairs with two shorter sides are not compared, because short texts coincide or differ by chance.
+"""Pairs with both sides shorter than this are not compared, because short texts coincide or differ by chance.
 
 The unit is a character of English for the lengths of sides, and a byte for pairs that are in two splits.
 """

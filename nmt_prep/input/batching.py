@@ -150,7 +150,7 @@ class BatchedInputWithCorpora(NamedTuple):
     corpora: tf.Tensor
 
     def _from_compatible_tensor_list(self, tensors: list[tf.Tensor]) -> BatchedInputWithCorpora:
-        """Same as that of :class:`BatchedInput`."""
+        """Same as the method of :class:`BatchedInput`."""
         return BatchedInputWithCorpora(None, *tensors)
 
 
@@ -183,7 +183,7 @@ class BatchedInputWithColumns(NamedTuple):
     language_pairs: tf.Tensor | None = None
 
     def _from_compatible_tensor_list(self, tensors: list[tf.Tensor]) -> BatchedInputWithColumns:
-        """Same as that of :class:`BatchedInput`."""
+        """Same as the method of :class:`BatchedInput`."""
         left = iter(tensors)
         fields = (next(left) if isinstance(spec, tf.TensorSpec) else None for spec in self)
         return BatchedInputWithColumns(*fields)

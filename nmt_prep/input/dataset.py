@@ -113,7 +113,7 @@ def _t2t_features(batch: Any) -> dict[str, tf.Tensor]:
 
 
 def _with_shape(batch: Any, shape: tuple[int | None, int]) -> Any:
-    """Returns a batch with static shapes; parts that are ignored, and columns of packed rows, have none."""
+    """Returns a batch with static shapes, except for the field ``ignored`` and columns of packed rows."""
     fields = batch if isinstance(batch, dict) else batch._asdict()
     free = _COLUMNS if "inputs_segmentation" in fields else ("ignored",)
     shaped = {name: field if name in free else _ensured(field, shape) for name, field in fields.items()}

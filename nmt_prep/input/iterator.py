@@ -160,7 +160,7 @@ def _positive(**argument: int | tf.Tensor) -> tf.Tensor:
     """Returns an argument as int64. One whose value is fed later is checked when the graph runs.
 
     Raises:
-        ArgumentError: it is less than 1.
+        ArgumentError: the argument is less than 1.
     """
     [(name, value)] = argument.items()
     known = tf.get_static_value(value) if tf.is_tensor(value) else value

@@ -181,7 +181,7 @@ class LineModifier:
     needs_links: ClassVar[bool] = False
 
     by_pair: ClassVar[bool] = True
-    """False if what a pair becomes depends on others."""
+    """True if each pair is changed independently of the other pairs."""
 
     def __init__(self, probability: float) -> None:
         check_share(probability=probability)
@@ -203,7 +203,7 @@ def check_share(**shares: object) -> None:
     """Checks that each keyword argument is a number from 0 to 1.
 
     Raises:
-        ValueError: one is not.
+        ValueError: an argument is not.
     """
     for name, share in shares.items():
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
@@ -214,7 +214,7 @@ def check_text(**texts: object) -> None:
     """Checks that each keyword argument is text without tabs and line ends.
 
     Raises:
-        ValueError: one is not.
+        ValueError: an argument is not.
     """
     for name, text in texts.items():
         if not isinstance(text, str) or "\t" in text or "\n" in text:
@@ -225,7 +225,7 @@ def check_range(**bounds: object) -> None:
     """Checks that two keyword arguments are whole numbers, the first at least 1 and the second at least the first.
 
     Raises:
-        ValueError: they are not.
+        ValueError: the arguments are not.
     """
     (low_name, low), (high_name, high) = bounds.items()
     if type(low) is not int or type(high) is not int or not 1 <= low <= high:

@@ -52,7 +52,7 @@ def check_type(given: IdType | None, pieces: int, name: str, output: str) -> Non
         output: name of the output.
 
     Raises:
-        VocabularyError: it cannot.
+        VocabularyError: the format cannot hold the vocabulary.
     """
     if given == "uint16" and pieces > MAX_UINT16_PIECES:
         raise VocabularyError(

@@ -92,10 +92,10 @@ class ShardTask(Generic[Options]):
         shards: number of shards of the split.
         count: number of pairs of the shard.
         pairs: the pairs, in the form of the output.
-        weights: the shards with the weights of the split and their numbers of pairs; empty if there are no weights.
+        weights: each file of weights of the split, with its number of pairs; empty if there are no weights.
         start: number of the first pair in the split.
         directory: directory of the output.
-        scratch: start of the paths of files that only :meth:`Output.finish` reads.
+        scratch: prefix of the paths of files that only :meth:`Output.finish` reads.
     """
 
     key: str

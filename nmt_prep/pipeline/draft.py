@@ -76,7 +76,7 @@ class Draft:
         """Deletes the stage's drafts for other fingerprints; no process may be using them.
 
         Raises:
-            OutputError: one cannot be moved.
+            OutputError: a draft cannot be moved.
         """
         if self._all.is_dir():
             for root in sorted(self._all.iterdir()):

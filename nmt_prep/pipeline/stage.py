@@ -83,7 +83,7 @@ class Outputs:
 
 
 def outputs_in(root: Path, stages: Iterable[type[AnyStage] | AnyStage], config: Config | None = None) -> Outputs:
-    """Returns the outputs of those stages that have run in a directory; without a config, they have none.
+    """Returns the outputs of the stages that have run in a directory. Their ``config`` may be read only if it is given.
 
     Raises:
         OutputError: a manifest is damaged.

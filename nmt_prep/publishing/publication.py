@@ -80,7 +80,7 @@ def check_foreign(url: str, wanted: Files, there: Collection[str], before: Colle
         before: names of the files of earlier publications.
 
     Raises:
-        OutputError: it would.
+        OutputError: the publication would replace such a file.
     """
     foreign = sorted(name for name in wanted if name in there and name not in before)
     if foreign:

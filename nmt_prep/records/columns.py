@@ -1,4 +1,4 @@
-"""Columns of pairs beside their ids: a file ``index/<shard>.<column>`` for each shard, in the order of its pairs.
+"""Columns of pairs other than their ids: a file ``index/<shard>.<column>`` for each shard, in the order of its pairs.
 
 ``weight`` is float32, little-endian: the weight of each pair in the loss. ``document`` is uint8: 1 for a pair that
 follows the pair before it in its document, without a row between them but repeated ones; 0 for others.

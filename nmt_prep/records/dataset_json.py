@@ -250,7 +250,7 @@ class SplitInfo(_Model):
         """Builds a split from the sum of its tasks' counts and its shards.
 
         Raises:
-            ValueError: they do not agree (as pydantic's ``ValidationError``).
+            ValueError: counts and shards do not agree (as pydantic's ``ValidationError``).
         """
         values: dict[str, Any] = {name: getattr(stats, name) for name in _COUNTS}
         values |= {name: tuple(sorted(getattr(stats, name).items())) for name in _LENGTHS}

@@ -28,7 +28,7 @@ from nmt_prep.subwords.facts import BuiltVocabulary, VocabularyFacts
 from nmt_prep.subwords.frame import Frame
 
 Columns: TypeAlias = "tuple[tuple[str, str], ...]"
-"""Names and Arrow types of the columns beside ``source``, ``target`` and ``corpus``."""
+"""Names and Arrow types of the columns other than ``source``, ``target`` and ``corpus``."""
 
 Subwords: TypeAlias = "Mapping[Side, Mapping[Any, float]]"
 """Options of subword sampling for each side, such as ``{"source": {"alpha": 0.5}, "target": {"dropout": 0.1}}``."""

@@ -129,7 +129,7 @@ def align_documents(
         threads: number of threads; it does not change the result.
 
     Raises:
-        AlignmentModelError: the prior has other words.
+        AlignmentModelError: the prior divides lines into other words.
         InvalidTextError: a sentence is not UTF-8.
     """
     aligner = Aligner(documents, Lexicon.begun(documents, prior, threads), threads)
@@ -159,7 +159,7 @@ class Lexicon:
         """Returns the lexicon before the first beads: equal words, and a prior of no more words than the documents.
 
         Raises:
-            AlignmentModelError: the prior has other words.
+            AlignmentModelError: the prior divides lines into other words.
             InvalidTextError: a sentence is not UTF-8.
         """
         prior = None if prior is None else capped(prior, sum(len(source) for source, _ in documents))

@@ -176,12 +176,12 @@ _Kinds: TypeAlias = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True)
 class KnownWords:
-    """What is known of the words of a document.
+    """Links and shares of the words of a document.
 
     Attributes:
         source: links of source words, and the shares of target words.
         target: links of target words, and the shares of source words.
-        bead_counts: what the model learned from each bead of the path before.
+        bead_counts: the counts that each bead of the earlier path added to the model.
     """
 
     source: WordLinks
@@ -190,17 +190,17 @@ class KnownWords:
 
 
 def _priors(kinds: _Kinds) -> npt.NDArray[np.float64]:
-    """Returns the log probability of each kind of bead, but for a constant: fewer sentences are more probable."""
+    """Returns the log probability of each kind of bead, up to a constant: fewer sentences are more probable."""
     return np.array([-0.15 if a + b == 2 else 0.4 - a - b for a, b in kinds])
 
 
 @dataclass(frozen=True)
 class Priors:
-    """What is expected of the beads of documents.
+    """Prior probabilities of kinds of beads.
 
     Attributes:
         deletion: log probability of a sentence without counterpart.
-        several: what is added to the log probability of each kind of bead with more than a sentence a side.
+        several: number added to the log probability of each kind of bead with more than a sentence a side.
     """
 
     deletion: float = DELETION
@@ -208,7 +208,7 @@ class Priors:
 
 
 USUAL = Priors()
-"""What is expected before any path is known."""
+"""The priors before any path is known."""
 
 
 @dataclass(frozen=True)

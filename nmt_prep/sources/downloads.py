@@ -72,7 +72,7 @@ class Store:
         Other files in the directory of notes stay too, since they may be the user's.
 
         Raises:
-            OutputError: they cannot be removed.
+            OutputError: the notes cannot be removed.
         """
         notes = self.directory / _NOTES
         with writing(notes):

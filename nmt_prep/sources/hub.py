@@ -84,7 +84,7 @@ def hub_address(address: str) -> HubAddress | None:
     """Parses an ``hf://`` address; returns None for any other address.
 
     Raises:
-        ConfigError: it is malformed.
+        ConfigError: the address is malformed.
     """
     if not address.startswith("hf://"):
         return None
@@ -109,7 +109,7 @@ def repository_address(hub_id: str, kind: Kind) -> tuple[HubAddress, str | None]
     """Returns the repository that an id such as ``hf:owner/name/config@revision`` names, and the config.
 
     Raises:
-        ConfigError: it is malformed.
+        ConfigError: the id is malformed.
     """
     match = _ID.fullmatch(hub_id)
     if match is None or (kind == "models" and match["config"] is not None):

@@ -192,7 +192,8 @@ _PARTIAL = "partial-"
 def files_of_split(listing: Listing, config: str | None, split: str, address: str) -> list[HubFile]:
     """Returns the Parquet files of a split, in the order of its rows.
 
-    A card that lists files decides. Without one, the splits are found in the paths, as the library datasets does.
+    If the card of the data set lists files, these are used. Otherwise the splits are found in the paths, as the
+    library datasets does.
 
     Args:
         listing: the files of the data set.

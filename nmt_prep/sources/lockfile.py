@@ -146,7 +146,7 @@ def _require_ours(path: Path, content: bytes | None) -> None:
     """Checks that a file may be replaced: it is a lock file of nmt_prep, damaged or not, or has no content.
 
     Raises:
-        ConfigError: it is another program's.
+        ConfigError: the file belongs to another program.
     """
     if content is None or not content.strip(b"\0 \r\n\t"):  # after a loss of power a file may be all zeros
         return

@@ -36,7 +36,7 @@ def opened_object(url: str) -> Iterator[Answer]:
 
     Raises:
         ConfigError: the extra is not installed.
-        DownloadError: it cannot be read; a TransientError if a retry may help.
+        DownloadError: the object cannot be read; a TransientError if a retry may help.
     """
     with object_file(url) as (file, facts):
         etag, chunks = facts.get("ETag") or facts.get("etag"), iter(lambda: file.read(_CHUNK), b"")
@@ -45,11 +45,11 @@ def opened_object(url: str) -> Iterator[Answer]:
 
 @contextmanager
 def object_file(url: str) -> Iterator[tuple[Any, Mapping[str, Any]]]:
-    """Opens an object as a file, with what its storage says of it, such as ``size``.
+    """Opens an object as a file, with the facts that its storage gives, such as ``size``.
 
     Raises:
         ConfigError: the extra is not installed.
-        DownloadError: it cannot be read; a TransientError if a retry may help.
+        DownloadError: the object cannot be read; a TransientError if a retry may help.
     """
     try:
         with object_errors(shown(url), _EXTRA, DownloadError):

@@ -293,7 +293,7 @@ def _checked_total(response: requests.Response, resume: Resume, url: str) -> int
     """Returns the size of the whole file, after checking that a 206 answer continues the partial file.
 
     Raises:
-        RestartError: it does not continue it.
+        RestartError: the answer does not continue the partial file.
     """
     stated = response.headers.get("Content-Range", "")
     match = _CONTENT_RANGE.fullmatch(stated)

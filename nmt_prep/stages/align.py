@@ -334,7 +334,7 @@ def check_words(model: Model, path: Path) -> None:
     """Checks that a given model divides lines into words as links of a run do.
 
     Raises:
-        AlignmentModelError: it was learned from tokenized text.
+        AlignmentModelError: the model was learned from tokenized text.
     """
     if model.settings.pretokenized:
         raise AlignmentModelError(
@@ -347,7 +347,7 @@ def section_of(config: Config) -> AlignSettings:
     """Returns the section ``align``.
 
     Raises:
-        OutputError: the config has none.
+        OutputError: the config has no section ``align``.
     """
     if config.align is None:
         raise OutputError("the config has no section align")

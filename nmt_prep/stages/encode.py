@@ -250,7 +250,7 @@ def _describe(job: Job, splits: Mapping[str, SplitInfo]) -> DatasetInfo:
 
 
 def columns_of(config: Config) -> tuple[str, ...]:
-    """Returns the columns that the records have beside the ids."""
+    """Returns the columns of the records other than the ids."""
     repeats = config.documents is not None and config.clean is not None and effective_dedup(config.clean).active
     wanted = {"document": config.documents is not None, "weight": config.weight is not None}
     return (*(name for name, given in wanted.items() if given), *(REPEATED if repeats else ()))
@@ -283,7 +283,7 @@ def _linked(config: Config) -> bool:
 
 
 def _columns(config: Config, split: str, parts: Sequence[PairFile]) -> Columns:
-    """Returns the columns of records of text: links, and the columns of the parts beside the text."""
+    """Returns the columns of records of text: links, and the columns of the parts other than the text."""
     if config.records.layout != "text":
         return ()
     columns = {LINKS: "string"} if _linked(config) and split in aligned_splits(config) else {}
@@ -357,7 +357,7 @@ def check_outputs(config: Config, run: RunFacts) -> None:
     """Checks that the outputs of a run can hold its ids and pieces.
 
     Raises:
-        VocabularyError: one cannot.
+        VocabularyError: an output cannot hold them.
     """
     for options in wanted_outputs(config).values():
         kind_of(options).check(options, run)

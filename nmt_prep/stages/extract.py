@@ -180,7 +180,7 @@ The files that a pattern matches are sorted by the names of the members."""
 
 
 def _found(outputs: Outputs) -> tuple[dict[str, CorpusFile], dict[str, tuple[Wanted, list[Archive]]]]:
-    """Returns the files in their places, and the archives of each file to extract, both by :attr:`Wanted.key`.
+    """Returns the files to read in place, and the archives of each file to extract, both by :attr:`Wanted.key`.
 
     There are several archives for the files of a repository on the Hugging Face Hub, each of which is taken whole.
     """

@@ -66,7 +66,7 @@ def check_memory(job: Job, pairs: int, section: str, models: int = 1) -> None:
         models: number of models that are learned side by side.
 
     Raises:
-        AlignmentModelError: they do not fit.
+        AlignmentModelError: the pairs do not fit into the memory.
     """
     engine, workers = job.config.engine, job.engine.workers
     side_by_side = min(models, workers)

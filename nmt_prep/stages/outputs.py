@@ -202,7 +202,7 @@ def _recorded_settings(config: Config) -> dict[str, object]:
 
 
 def form_of(options: OutputOptions, config: Config, split: str) -> Form:
-    """Returns the form in which an output gets the pairs of a split; without links if the split has none."""
+    """Returns the form in which an output gets the pairs of a split; without links if the split has no links."""
     form = kind_of(options).form(options, config)
     if form in ("ids", "text") or split in aligned_splits(config):
         return form

@@ -71,7 +71,7 @@ class Converter:
         """Checks the features against the rows.
 
         Raises:
-            ArgumentError: they do not suit them.
+            ArgumentError: the features do not suit the rows.
         """
         if packed and self.features == "nmt":
             raise ArgumentError('packed rows need segments and positions, which BatchedInput lacks; use "hf" or "t2t"')

@@ -1,4 +1,4 @@
-"""What a run or a model knows of the pairs of a sample: the rules that need the whole corpus, and links of words."""
+"""Results of a run or a model for the pairs of a sample: values of rules that need the whole corpus, links of words."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _LEARNED_SHARE = 0.05
 
 @dataclass
 class Known:
-    """What a run says of the pairs of a corpus.
+    """The results of a run for the pairs of a corpus.
 
     Attributes:
         reasons: why it dropped a pair, by the place of the pair; None for a reason that it did not write down.

@@ -94,7 +94,7 @@ def read_judgements(path: Path) -> Judgements:
     """Reads the table that the page exports.
 
     Raises:
-        ArgumentError: it cannot be read, or is not such a table.
+        ArgumentError: the file cannot be read, or is not such a table.
     """
     try:
         head, *lines = path.read_text("utf-8").split("\n")

@@ -257,7 +257,7 @@ class _Files:
 
         Raises:
             CorpusError: only its beginning could be read, which is not enough.
-            NmtPrepError: it cannot be read.
+            NmtPrepError: a file cannot be read.
         """
         directory = self.directory / part
         directory.mkdir(parents=True)

@@ -147,7 +147,7 @@ def test_pairs_do_not_depend_on_those_beside_them(both: Both, pairs: list[tuple[
 
 @pytest.mark.parametrize("words", [256, 257, 724])
 def test_long_pairs_are_linked(words: int) -> None:
-    """Pairs of more than 65,536 pairs of words are computed without others beside them."""
+    """Pairs of sentences with more than 65,536 pairs of words are computed one at a time."""
     numbers = np.arange(words + 1)
     table = LexicalTable(np.append(0, numbers), numbers[1:].astype(np.int32), numbers[1:], words + 1)
     shares, jumps = np.full(words + 1, 1 / words, np.float32), np.ones(ALIGN_JUMPS + 1, np.float32)

@@ -39,7 +39,7 @@ def mutated(content: bytes, tokens: list[bytes], seed: int) -> bytes:
 
 
 def peak_of(work: Callable[[], object]) -> int:
-    """Returns the largest memory of some work in bytes; ignores errors of nmt_prep."""
+    """Returns the peak memory of some work in bytes; ignores errors of nmt_prep."""
     tracemalloc.start()
     try:
         with suppress(NmtPrepError):

@@ -107,7 +107,7 @@ def test_what_does_not_go_together(run: Path) -> None:
 
 
 class Recorder(tf.keras.Model):  # type: ignore[misc]
-    """Takes batches of sources, and notes them."""
+    """Records the batches of sources that it gets."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -55,7 +55,7 @@ def test_words_of_the_aligner_keep_their_links() -> None:
 
 @pytest.mark.parametrize("name", ["Typos", "Prefix", "Merge", "WordDrop", "WordBlank", "WordShuffle", "Tags"])
 def test_pairs_without_words_stay(name: str) -> None:
-    """Alone, and beside another pair."""
+    """Alone, and together with another pair."""
     for line in (("", "", ""), ("", "", None), (" ", "a", "")):
         assert modified({name: 1}, block_of([line]))[0].source.strip() == ""
 

@@ -1,6 +1,6 @@
 """Fuzzes the readers of files from outside: damaged and hostile files are read, or refused with an error of nmt_prep.
 
-Each target has some valid files, and its own way to change them beside :func:`tests.corpora.fuzzing.mutated`.
+Each target has valid files, which :func:`tests.corpora.fuzzing.mutated` or its own function changes.
 ``scripts/check --full`` runs the long test with the address sanitizer. If the sanitizer ends the process, the last file
 of each target is in ``build/fuzz/``.
 """

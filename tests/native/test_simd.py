@@ -39,7 +39,7 @@ from tests.reference.utf8 import first_invalid
 from tests.subwords.sentencepiece.models import BPE, UNIGRAM, UNK, library, model_file
 
 LEVELS = ["scalar", *(["neon"] if platform.machine() in ("aarch64", "arm64") else ["sse4.2", "avx2", "avx512"])]
-# Long enough for blocks of 64 bytes and what is left after them.
+# Long enough for blocks of 64 bytes and a rest.
 TEXT = st.text(st.sampled_from("aZ09 _'-\u00a0éñЖп中国日本。가😀\U0010ffff"), max_size=150)
 each_level = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(40))
 

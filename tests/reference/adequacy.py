@@ -66,7 +66,7 @@ def judge(model: align.Model, counts: align.Table, options: Mapping[str, Any]) -
 
 @dataclass
 class Usual:
-    """What is usual for the words of a side: sums of values, numbers of links, and of occurrences."""
+    """Averages for the words of a side: sums of values, numbers of links, and of occurrences."""
 
     values: Floats
     links: Floats

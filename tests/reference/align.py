@@ -293,7 +293,7 @@ def free(link: tuple[int, int], links: set[tuple[int, int]]) -> tuple[bool, bool
 
 
 def grown(links: set[tuple[int, int]], union: set[tuple[int, int]]) -> set[tuple[int, int]]:
-    """Adds links of the union beside others, where a word of theirs has no link, until there are no more."""
+    """Adds links of the union that are next to a link and have a word without link, until there are no more."""
     neighbours = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)]
     sizes = (range(1 + max(link[side] for link in union)) for side in (0, 1)) if union else ()
     positions = list(product(*sizes)) if union else []

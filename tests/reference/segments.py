@@ -105,7 +105,7 @@ def matches(pair: Sequence[str], segment: Sequence[str], coverage: float) -> Ite
 def search(
     pairs: Sequence[Sequence[str]], segments: Sequence[Sequence[str]], coverage: float
 ) -> tuple[list[Matched], dict[int, int]]:
-    """Returns the closest match of each pair, and the closest kind of each segment that some pair matches."""
+    """Returns the closest match of each pair, and the kind of the closest match of each segment with a match."""
     closest, found = list[Matched](), dict[int, int]()
     for pair in pairs:
         best = (99, 0.0, -1)

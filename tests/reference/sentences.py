@@ -19,7 +19,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Words:
-    """What is known of words.
+    """Links and shares of words.
 
     Attributes:
         counts: links by source and target word.

@@ -1,4 +1,4 @@
-"""What the report says of stages of training."""
+"""The stages of training in the report."""
 
 from __future__ import annotations
 

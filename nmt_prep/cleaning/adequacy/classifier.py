@@ -205,7 +205,7 @@ class Forest:
 
 @dataclass(frozen=True)
 class Judged:
-    """What a classifier says of pairs.
+    """The judgements of a classifier on pairs.
 
     Attributes:
         values: 0 is the value that one good pair in a hundred of this length falls below; higher is better; NaN for

@@ -71,8 +71,8 @@ _JOINED = 0.25
 """Share of the good pairs that are also joined to others."""
 
 _DOUBTFUL, _MOST_DOUBTFUL = 2, 0.25
-"""The final trees do not learn from the most doubtful good pairs: so many times the estimated share of the incomplete
-pairs among them, and at most this share."""
+"""The final trees do not learn from the most doubtful good pairs. Their share of the good pairs is the first number
+times the estimated share of incomplete pairs, and at most the second number."""
 
 _DEFECTIVE = 0.95
 """Share of the defective pairs whose log-odds are lower than the log-odds of any good pair that is not doubtful."""

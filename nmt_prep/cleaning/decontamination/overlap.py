@@ -44,7 +44,7 @@ class CommonPair:
         share: the share of the n-grams of ``b`` that are in ``a``, 1 if sides are the same.
         line: numbers of the two pairs in their files, counted from 1.
         a: sides of the pair in the first file.
-        b: sides of the pair in the second file; the second is empty if it has one side.
+        b: sides of the pair in the second file; the target is empty if the file has one side.
     """
 
     kind: str

@@ -153,7 +153,7 @@ class SpilledRange:
 
     @cached_property
     def rows(self) -> int:
-        """Number of the records, dropped pairs included."""
+        """Number of records, including dropped pairs."""
         return sum(piece.rows for part in self.parts for piece in self._slices(part))
 
     def _slices(self, part: int) -> list[Slice]:

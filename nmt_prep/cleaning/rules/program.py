@@ -91,7 +91,7 @@ class ProgramRule(Rule[ProgramOptions]):
         Its streams are files: children that outlive it may hold them open, and it need not read its input.
 
         Raises:
-            CleaningError: it cannot be run, fails or writes too much.
+            CleaningError: the program cannot be run, fails or writes too much.
         """
         limit = (pairs + 1) * _BYTES_A_LINE
         with self._streams(text) as (given, output, errors):
@@ -114,7 +114,7 @@ class ProgramRule(Rule[ProgramOptions]):
         """Yields temporary files for standard input, output and error; the first has the text.
 
         Raises:
-            CleaningError: they cannot be made or written.
+            CleaningError: the files cannot be made or written.
         """
         try:
             with TemporaryFile() as given, TemporaryFile() as output, TemporaryFile() as errors:

@@ -163,7 +163,7 @@ def _check_enough(pairs: int) -> None:
     """Checks the number of pairs of the input.
 
     Raises:
-        AlignmentModelError: they are too few to learn from.
+        AlignmentModelError: the input has too few pairs to learn from.
     """
     if pairs < learning.LEAST_PAIRS:
         given = f"{pairs:,} pair{'' if pairs == 1 else 's'}"
@@ -300,7 +300,7 @@ def _loaded(path: Path, options: StreamOptions) -> Model:
     """Returns a finished model from a file.
 
     Raises:
-        AlignmentModelError: it is not one, or is made for other words than the options say.
+        AlignmentModelError: the file is not a finished model, or the options divide lines into other words.
     """
     model = Model.load(path)
     if not model.finished:

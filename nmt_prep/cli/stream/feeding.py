@@ -50,7 +50,7 @@ class Reader:
         columns: columns of a line.
         part: number of the reader.
         parts: number of readers.
-        epochs: number of epochs of all pairs; None for no such end.
+        epochs: number of epochs of all pairs; None for no end by epochs.
 
     Raises:
         BadParameter: there is no such column, or epochs are given for stages that end by themselves.

@@ -37,7 +37,7 @@ def section_of(config: Config) -> CleanSettings:
     """Returns the section ``clean``.
 
     Raises:
-        OutputError: the config has none.
+        OutputError: the config has no section ``clean``.
     """
     if config.clean is None:
         raise OutputError("the config has no section clean")

@@ -1,9 +1,9 @@
 """Rules that score pairs by a model of word alignment, which is given or learned from the corpora.
 
-The corpora of a split that share a model are one text. A model is learned from a sample of its distinct pairs
-(:mod:`~nmt_prep.stages.pair_sample`, :mod:`~nmt_prep.stages.learning`). Then the pairs of each part are scored, each
-pair without its own counts in the model. At the end, a task per part writes the part with the scores, without the pairs
-whose scores are too low.
+The corpora of a split that share a model are treated as one text. A model is learned from a sample of its distinct
+pairs (:mod:`~nmt_prep.stages.pair_sample`, :mod:`~nmt_prep.stages.learning`). Then the pairs of each part are scored,
+each pair without its own counts in the model. At the end, a task per part writes the part with the scores, without
+the pairs whose scores are too low.
 """
 
 from __future__ import annotations

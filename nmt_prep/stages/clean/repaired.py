@@ -1,8 +1,8 @@
 """Re-paired pairs, whose targets were exchanged: their scores show how misaligned pairs score.
 
 A pair that the model learned from scores higher than other pairs, even without its own counts, because the model also
-learned differently from similar pairs. So the model also learns from a few re-paired pairs. The histogram of the others
-is moved by the difference of the means.
+learned differently from similar pairs. So the model also learns from a few re-paired pairs, and the histogram of
+the other re-paired pairs is moved by the difference of the means.
 """
 
 from __future__ import annotations

@@ -48,10 +48,10 @@ class PartsTask:
     Attributes:
         key: names the task.
         source: the corpus.
-        number: of the slice.
-        languages: of the config.
-        directory: for the parts.
-        keys: file for the keys of the pairs, to find those that are in two splits; None for none.
+        number: number of the slice.
+        languages: languages of the config.
+        directory: directory for the parts.
+        keys: file for the keys of the pairs, to find pairs that are in two splits; None to write no keys.
     """
 
     key: str
@@ -240,9 +240,9 @@ def _written(
     Args:
         task: the task.
         batches: the pairs.
-        counts: of the pairs.
+        counts: counts of the pairs.
         files: the files whose lines parts can name.
-        altered: lines by what was altered in them.
+        altered: numbers of altered lines, by kind of change.
     """
     observer = PairObserver(task.source.corpus.spoken(task.languages), observed_sides(task.source.corpus))
     with key_file(task.keys) as keys:
@@ -389,7 +389,7 @@ def linked_files(source: CorpusFiles, slice_: CorpusSlice, directory: Path) -> M
 
 
 def has_lines_as_they_are(corpus: Corpus) -> bool:
-    """Returns true if the pairs of a corpus are lines of its files, but for carriage returns at their ends."""
+    """Returns true if the pairs of a corpus are lines of its files, except for carriage returns at their ends."""
     # A reader of another package that is derived from this one may change the text.
     is_plain = reader_of(format_of(corpus)) is PlainReader and set(corpus.sides) == set(SIDES)
     return is_plain and corpus.encoding == "utf-8" and not corpus.places

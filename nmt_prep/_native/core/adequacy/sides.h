@@ -27,7 +27,7 @@ struct WordSums {
 // A value in the units of sums.
 std::int64_t fixed(double value);
 
-// What is usual for the words of a side.
+// Values and links that are usual for the words of a side.
 struct UsualWords {
     // shares: the share of each word in the text.
     UsualWords(const WordSums& sums, const float* shares);

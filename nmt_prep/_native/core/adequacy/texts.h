@@ -33,7 +33,7 @@ class TextJudge {
     void write(const SideMarks& source, const SideMarks& target, double* out);
 
    private:
-    // What the marks of a side say.
+    // Sums over the marks of a side.
     struct Sums {
         void fill(const SideMarks& side);
         double of(align::MarkKind kind) const { return kinds[static_cast<std::size_t>(kind)]; }

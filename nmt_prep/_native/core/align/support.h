@@ -24,7 +24,7 @@ struct Origin {
 struct SupportedCell {
     std::uint32_t source;
     std::uint32_t target;
-    std::int64_t count;  // what is left without the origins
+    std::int64_t count;  // without the counts of the origins
     float forward;       // p(target word | source words) that the cell contributes
     float backward;      // p(source word | target words) that the cell contributes
 };

@@ -82,8 +82,8 @@ class Table {
     // Returns a table of the same cells, with probabilities computed from other counts.
     Table reestimated(Counts counts, std::size_t threads) const;
 
-    // Returns a table of the cells whose counts reach a limit, with probabilities computed from these counts, and other
-    // counts of the same cells.
+    // Keeps the cells whose counts reach a limit. Returns their table, with probabilities computed from these counts,
+    // and the values of `others` for the same cells.
     struct Reduced;
     Reduced reduced(Counts counts, std::int64_t least, Counts others, std::size_t threads) const;
 

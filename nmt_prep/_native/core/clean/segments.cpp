@@ -217,7 +217,7 @@ class Search {
         bool long_enough = false;
         std::uint64_t bits = 0;  // signature of the n-grams
         Part hashes;             // all n-grams
-        Part present;            // those that some line of the segments may have
+        Part present;            // n-grams that some line of the segments may have
     };
 
     struct Pair {
@@ -335,7 +335,7 @@ class Search {
     Analysis analysis_;
     std::vector<Pair> pairs_;
     std::vector<std::uint64_t> hashes_;   // n-grams of pairs_
-    std::vector<std::uint64_t> present_;  // those that some line of the segments may have
+    std::vector<std::uint64_t> present_;  // n-grams that some line of the segments may have
     std::vector<LineNumber> candidates_;
     std::vector<std::uint64_t> own_;
     std::unordered_set<std::uint64_t> visited_;  // keys of many lines whose segments were noted

@@ -20,7 +20,7 @@ constexpr float kNever = -std::numeric_limits<float>::infinity();
 // bit for the longest piece; or, for a long piece, this flag and its index.
 constexpr std::int32_t kLongPiece = 16;
 
-// Bits of those that equal `most`.
+// A bit for each number that equals `most`.
 template <class Number>
 std::int32_t equals(Number a, Number b, Number c, Number d, Number most) {
     return (a == most) | (b == most) << 1 | (c == most) << 2 | (d == most) << 3;

@@ -165,7 +165,7 @@ NMT_PREP_AVX512 std::size_t Lattice::begin_walks(const Trie& trie, const std::ve
     return count;
 }
 
-// Advances `count` walks, eight at once. Returns the number of those that go on.
+// Advances `count` walks, eight at once. Returns the number of walks that go on.
 template <bool kLists>
 NMT_PREP_AVX512 std::size_t Lattice::advance_walks(const Trie& trie, const std::uint32_t* symbols, std::size_t size,
                                                    std::size_t length, std::size_t count) {

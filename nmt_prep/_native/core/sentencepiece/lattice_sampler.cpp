@@ -74,7 +74,7 @@ void LatticeSampler::make_room(std::size_t place) {
 std::size_t LatticeSampler::sum_plainly(const Lattice& lattice, const Lattice::Run& run) {
     constexpr std::size_t kShort = Lattice::kShort;
     const std::uint32_t size = run.end - run.begin;
-    // Zeros before the first position stand for those that no segmentation reaches.
+    // Zeros before the first position stand for positions that no segmentation reaches.
     if (before_.size() < kShort + size + 1) before_.resize(2 * (kShort + size + 1));
     double* const before = before_.data() + kShort;
     const double* const weights = weights_.data();

@@ -38,7 +38,7 @@ class Normalizer {
 
     static constexpr std::size_t kPadding = 64;
 
-    // What becomes of a character below U+10000 by itself.
+    // The normal form of a single character below U+10000.
     struct Character {
         std::optional<char32_t> becomes;  // unset unless it becomes one character, which may be a space
         bool begins_rule;                 // with a character after it that is_second, it may become another text

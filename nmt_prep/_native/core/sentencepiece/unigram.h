@@ -80,9 +80,8 @@ class Unigram {
     }
     void find_in_words(Scratch& scratch) const { alphabet_.find_pieces(scratch.words.spelling, scratch.words.lattice); }
 
-    // Appends the ids of one of these segments if they contain no unknowns, and if they are the same wherever in a line
-    // the segment occurs, as long as the library does not restart its sums there. Else appends nothing and returns
-    // false.
+    // Appends the ids of an added segment if none of them is unknown, and if the segment has the same ids anywhere in a
+    // line where the library does not restart its sums. Else appends nothing and returns false.
     bool encode_anywhere(const Lattice::Run& word, Scratch& scratch, IdBuffer& ids) const;
 
     // Appends the ids of a pretoken as tokenizers does: adds scores in double from the beginning of the pretoken.

@@ -14,7 +14,7 @@ namespace nmt_prep::sentences {
 
 struct Scoring {
     std::span<const Kind> kinds;     // of beads with both sides
-    std::span<const double> priors;  // log probability of each kind, but for a constant
+    std::span<const double> priors;  // log probability of each kind, up to a constant
     double deletion;                 // value of a sentence without a counterpart
     double extension;                // of one that follows another
     LengthModel lengths;

@@ -33,8 +33,8 @@ struct WordModel {
     OwnCounts own;
     float pseudo;        // count of links of each word with all words of the other side
     double mix;          // part of a word's share in its probability
-    std::size_t window;  // sentences before and after one whose words count for the shares around it
-    double background;   // words that the shares in the documents count for beside them
+    std::size_t window;  // the shares around a sentence come from this many sentences before and after
+    double background;   // weight of the shares in all documents among them, as a number of words
 };
 
 // For each sentence of a side and spans of sentences of the other: the sum over its words of

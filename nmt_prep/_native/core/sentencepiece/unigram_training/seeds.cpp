@@ -42,7 +42,7 @@ Symbol symbol_of(char32_t point, PieceShape shape) {
     return {shape, bytes[0], static_cast<std::uint8_t>(size)};
 }
 
-// What is the same for all groups.
+// Data that all groups share.
 struct Search {
     const TrainingWords& text;
     const PieceRules& rules;

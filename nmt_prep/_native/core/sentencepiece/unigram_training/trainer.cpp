@@ -172,7 +172,7 @@ class Trainer {
         return counts[id] / sum * (with_piece - without);
     }
 
-    // Drops the pieces that no best segmentation contains: that of their own text is better without them.
+    // Drops the pieces that no best segmentation contains, because their own text has a better one without them.
     void drop_unreachable() {
         std::vector<char> reachable(size());
         for_pieces([&](std::uint32_t id, UnigramLattice& lattice, SecondBest&) {

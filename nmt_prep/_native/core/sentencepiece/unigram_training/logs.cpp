@@ -4,15 +4,12 @@ namespace nmt_prep::sentencepiece {
 
 FloatLogs::FloatLogs() {
     for (std::size_t step = 0; step + 1 < softplus_.size(); ++step) {
-        const double x = -(static_cast<double>(step) + 0.5) / kSteps;
+        const double x = -static_cast<double>(step) / kSteps;
         const double s = 1 / (1 + std::exp(-x));  // the first derivative; the others are polynomials of it
-        const double h = -1 / kSteps;
         const double second = s * (1 - s), third = second * (1 - 2 * s);
-        const double fourth = second * (1 - 6 * s + 6 * s * s);
-        softplus_[step] = {std::log1p(std::exp(x)), h * s, h * h * second / 2, h * h * h * third / 6,
-                           h * h * h * h * fourth / 24};
+        softplus_[step] = {{std::log1p(std::exp(x)) - kSumError, -s, second / 2, -third / 6}};
     }
-    softplus_.back() = {};
+    softplus_.back() = {{-kSumError, 0, 0, 0}};
     for (std::size_t i = 0; i < powers_.size(); ++i)
         powers_[i] = std::bit_cast<std::uint64_t>(std::exp2(static_cast<double>(i) / kPowers));
 }

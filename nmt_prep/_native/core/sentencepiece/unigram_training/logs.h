@@ -19,15 +19,16 @@ class FloatLogs {
     // Returns log(exp(x) + exp(y)). One of both may be minus infinity.
     float sum(float x, float y) const {
         const float high = std::max(x, y);
-        const double apart = std::min(static_cast<double>(high - std::min(x, y)) * kSteps, kFar * kSteps + 0.5);
-        const auto step = static_cast<std::int32_t>(apart);
-        const double t = apart - (static_cast<double>(step) + 0.5);
-        const std::array<double, 5>& c = softplus_[static_cast<std::size_t>(step)];
-        const double t2 = t * t;
-        const double over = c[0] + c[1] * t + t2 * (c[2] + c[3] * t + c[4] * t2);
+        const double apart = std::min(static_cast<double>(high - std::min(x, y)), kFar);
+        // Each sum waits for the previous one, so few operations may depend on each other: the addition rounds to
+        // steps, and leaves their number in the lowest bits.
+        const double rounded = apart + kRounding;
+        const double t = apart - (rounded - kRounding);
+        const Cubic& c = softplus_[std::bit_cast<std::uint64_t>(rounded) & kStepBits];
+        const double over = (c.of[0] + c.of[1] * t) + t * t * (c.of[2] + c.of[3] * t);
         const auto wide = static_cast<double>(high);
-        const auto low_end = static_cast<float>(wide + (over - kSumError));
-        const auto high_end = static_cast<float>(wide + (over + kSumError));
+        const auto low_end = static_cast<float>(wide + over);
+        const auto high_end = static_cast<float>(wide + (over + 2 * kSumError));
         return low_end == high_end ? low_end : exact_sum(x, y);
     }
 
@@ -54,9 +55,11 @@ class FloatLogs {
     }
 
    private:
-    static constexpr double kSumError = 1e-10;  // Taylor's remainder is below 3e-11
+    static constexpr double kSumError = 4e-10;  // Taylor's remainder is below 3.2e-10
     static constexpr double kExpError = 1e-12;
-    static constexpr double kFar = 24, kSteps = 16;
+    static constexpr double kFar = 24, kSteps = 32;
+    static constexpr double kRounding = 0x1.8p52 / kSteps;
+    static constexpr std::uint64_t kStepBits = 1023;
     static constexpr double kTiny = -60, kLarge = 60;
     static constexpr std::int64_t kPowers = 64;
     static constexpr int kPowerBits = 6;
@@ -67,8 +70,13 @@ class FloatLogs {
     static float exact_sum(float x, float y);
     static void add_exact_exp(float& sum, float weight, float x);
 
-    // log(1 + exp(-x)) as polynomials of the distance from the middle of each step of 1/16; 0 from 24 on.
-    std::array<std::array<double, 5>, static_cast<std::size_t>(kFar* kSteps) + 1> softplus_;
+    // A polynomial by its coefficients, the constant first.
+    struct alignas(32) Cubic {
+        double of[4];
+    };
+    // log(1 + exp(-x)) - kSumError as polynomials of the distance from the nearest multiple of 1/32; without the
+    // logarithm from 24 on.
+    std::array<Cubic, static_cast<std::size_t>(kFar* kSteps) + 1> softplus_;
     std::array<std::uint64_t, kPowers> powers_;  // bits of 2^(i / 64)
 };
 

@@ -34,6 +34,7 @@ void UnigramLattice::add_expected(const FloatLogs& log, float weight, std::vecto
     forward_[0] = backward_[size_] = 0;
     for (std::size_t i = 0, j = count_; j-- > 0; ++i) {  // the two sums do not wait for each other
         const LatticeNode &next = nodes_[i], &last = nodes_[j];
+        __builtin_prefetch(&sums[next.id], 1);
         forward_[next.end] = log.sum(forward_[next.end], next.score + forward_[next.begin]);
         backward_[last.begin] = log.sum(backward_[last.begin], last.score + backward_[last.end]);
     }

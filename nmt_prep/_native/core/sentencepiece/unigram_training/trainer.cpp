@@ -86,6 +86,8 @@ class Trainer {
                 std::size_t since_poll = 0;
                 for (std::size_t word = first + lane; word < words_.size(); word += options_.lanes) {
                     if (thread == 0 && ++since_poll % kPollWords == 0) poll_();
+                    if (const std::size_t next = word + options_.lanes; next < words_.size())
+                        lattice.prefetch(words_.starts[next], words_.starts[next + 1] - words_.starts[next]);
                     lattice.set(words_.starts[word], words_.starts[word + 1] - words_.starts[word]);
                     add(lattice, static_cast<float>(words_.counts[word]), sums[lane]);
                 }

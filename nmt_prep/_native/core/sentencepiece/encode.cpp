@@ -15,6 +15,11 @@ namespace {
 constexpr std::size_t kGroupBytes = 2048;
 constexpr std::size_t kGroupSymbols = 1024;  // of runs
 
+// Returns true for a single character of several bytes. It is likely to be in no piece, and its id in no cache.
+bool is_lone_character(const std::uint8_t* text, std::size_t size) {
+    return *text >= 0x80 && size == character_size(*text);
+}
+
 }  // namespace
 
 void Model::encode_run(const TextView& text, const std::uint8_t* continued, std::size_t first, std::size_t last,
@@ -299,13 +304,18 @@ bool Model::is_trusted(const Stretch& stretch, Line& line, const IdBuffer& ids) 
 }
 
 void Model::encode_repeated(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const {
+    const std::uint8_t* const text = scratch.text.data() + stretch.begin;
+    if (is_lone_character(text, stretch.size)) {
+        encode_character(stretch, line, scratch, ids);
+        return;
+    }
     const bool cached = is_trusted(stretch, line, ids);
     if (cached && find_cached(stretch, scratch, ids)) return;
-    const std::uint8_t* const text = scratch.text.data() + stretch.begin;
     const std::size_t before = ids.size();
     const bool keep = solve(stretch, line, scratch, ids);
     const std::size_t count = ids.size() - before;
-    const bool reusable = !vocabulary_.has_unknown(ids, before, line.start);
+    // The ids of unigram models that are kept have no unknowns, whatever precedes them.
+    const bool reusable = (unigram_ && !tokenizers_) || !vocabulary_.has_unknown(ids, before, line.start);
     if (!cached || !keep || !reusable || count == 0 || count > stretch.size) return;
     if (stretch.kind == Stretch::Kind::kPhrase)
         scratch.phrases.put(stretch.key.low, text, stretch.size, ids.data() + before, count);
@@ -333,8 +343,8 @@ void Model::prepare_words(const Stretch& first, Scratch& scratch) const {
     Unigram::clear_words(scratch.unigram);
     for (const Stretch* stretch = &first; stretch != end; ++stretch) {
         if (stretch->kind != Stretch::Kind::kWord && stretch->kind != Stretch::Kind::kPhrase) continue;
-        if (stretch != &first && is_cached(*stretch, scratch)) continue;
         const std::uint8_t* const text = scratch.text.data() + stretch->begin;
+        if (is_lone_character(text, stretch->size) || (stretch != &first && is_cached(*stretch, scratch))) continue;
         scratch.unsolved.push_back({stretch, unigram_->add_word(text, stretch->size, scratch.unigram)});
     }
     unigram_->find_in_words(scratch.unigram);

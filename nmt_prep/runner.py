@@ -84,7 +84,7 @@ def run(
         verify: read every output file again instead of trusting its size and times.
         wait: true to wait for another run on the same directory to end, false if that is an error, or the most seconds
             to wait.
-        progress: receives progress and events; None for none.
+        progress: receives progress and events; None if there is none.
         lock_file: the lock file, with the expected digests of downloads; new downloads are added. None for that beside
             the config file, or for no lock file if the config was not read from a file.
         renew_lock: fetch downloads again, and replace their records in the lock file: all, or the records of

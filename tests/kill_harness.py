@@ -41,7 +41,7 @@ EVERY_STAGE = {
         "dedup": {"pair": "near", "max_sources_per_target": 2, "near": {"similarity": 0.6}},
     },
 }
-# The compiled parts name lines of these files, which are read in their places.
+# The compiled parts name lines of these files, which are read in place.
 PLAIN = {"name": "x", "format": "plain", "url": {"source": "x.en", "target": "x.zh"}}
 IN_PLACE = {**EVERY_STAGE, "splits": {**EVERY_STAGE["splits"], "train": [PLAIN]}}
 ALIGNMENT = {"clean": {"preset": "none", "rules": {"translation": {}, "adequacy": {}}}, "align": {}}

@@ -130,7 +130,7 @@ class LexicalCounts:
             self._settle()
 
     def rows(self, *, backward: bool = False, best: int | None = None) -> tuple[Numbers, Numbers, Numbers, Numbers]:
-        """Returns for each pair of linked pieces: given piece, other piece, count, and count of the given piece.
+        """For each pair of linked pieces, returns given piece, other piece, count, and count of the given piece.
 
         The order is by given piece, then by descending count, then by other piece.
 

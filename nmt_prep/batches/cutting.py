@@ -239,7 +239,7 @@ def longest_first(source: Vector, target: Vector, on: Vectors) -> Vector:
 
 
 def _left_in_group(counts: Vector, on: Vectors) -> Vector:
-    """Returns for each place how many pairs of its group there are from there on, given the sizes of the groups."""
+    """For each place, returns the number of pairs of its group from there on, given the sizes of the groups."""
     ends = on.sums_before(counts) + counts
     return on.repeat(ends, counts) - on.span(0, on.total(counts))
 

@@ -72,8 +72,8 @@ class Segments(NamedTuple):
         continues: the column ``document``, uint8.
         places: int64, numbers of the segments in the split; a repeated segment has the number of the segment after it.
         breaks: int64, segments at which an example begins.
-        repeated: bool, True for segments that are context only; None for none.
-        found: the repeated segments, numbered by the pairs; None for none.
+        repeated: bool, True for segments that are context only; None if no segment is.
+        found: the repeated segments, numbered by the pairs; None if there is none.
     """
 
     entries: npt.NDArray[np.uint16]
@@ -157,7 +157,7 @@ class Joining:
         return cls(dataset.documents, before, after, split == "train", seed)
 
     def separator(self, side: Side) -> int | None:
-        """Returns the id between two segments of a side; None for none."""
+        """Returns the id between two segments of a side; None if there is none."""
         return self.info.source_separator if side == "source" else self.info.target_separator
 
     def check(self, options: Options, rule: BatchRule) -> None:
@@ -292,7 +292,7 @@ class Joining:
         return target, end[target]
 
     def _draws(self, places: Int64s, epoch: int) -> tuple[npt.NDArray[np.bool_], Int64s]:
-        """Returns whether documents are joined, and the most segments of their first windows."""
+        """Returns whether documents are joined, and the maximum number of segments of their first windows."""
         if not self.drawn:
             return np.ones(len(places), np.bool_), np.full(len(places), self.info.max_segments)
         key = np.uint64(seed_of(f"nmt_prep documents 1\n{self.seed}\n{epoch}"))

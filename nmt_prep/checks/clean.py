@@ -79,7 +79,7 @@ def filter_problems(settings: CleanSettings, languages: Languages, corpus: str |
     Args:
         settings: the section, whose types were checked.
         languages: the languages of the pairs.
-        corpus: name of the corpus whose overrides apply; None for none.
+        corpus: name of the corpus whose overrides apply; None if there is none.
     """
     yield from layer_problems(settings)
     for problem in against_problems(settings.decontaminate, None, languages):

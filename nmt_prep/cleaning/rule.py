@@ -153,7 +153,7 @@ class Pairs:
         Args:
             text: the lines of each side: Arrow ``string`` or ``large_string`` arrays without nulls.
             scores: score columns by name: float64, shape ``[pairs]``.
-            known: the lines of earlier batches, which the same rules judged; None for none.
+            known: the lines of earlier batches, which the same rules judged; None if there is none.
 
         Raises:
             ValueError: the sides or the scores have different numbers of lines, or there is no side.

@@ -264,7 +264,7 @@ class Corpus(Section):
 
     @property
     def is_local(self) -> bool:
-        """True for documents in directories, or in a list of paths, which are read in their places."""
+        """True for documents in directories, or in a list of paths, which are read in place."""
         directory = self.url.source is not None and self.url.source[0].endswith("/")
         return self.documents is not None and (directory or self.documents.format == "list")
 

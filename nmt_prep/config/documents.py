@@ -114,5 +114,5 @@ class DocumentSettings(Section):
 
     @property
     def piece(self) -> str | None:
-        """The piece between two segments; None for none, as the pieces of words begin with a space."""
+        """The piece between two segments; None if there is none, as the pieces of words begin with a space."""
         return None if self.separator == "space" else self.separator

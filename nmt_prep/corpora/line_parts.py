@@ -1,4 +1,4 @@
-"""Compiled parts without text: they name the lines of files that are read in their places.
+"""Compiled parts without text: they name the lines of files that are read in place.
 
 Such a part is a JSON file. For each row group it has the ranges of bytes in the files of the two sides, and the lines
 in them that are not pairs. For each side it has the hashes of the steps of the file, against which readers check the

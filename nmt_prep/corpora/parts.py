@@ -1,6 +1,6 @@
 """Compiled corpora: Parquet parts with the columns ``source``, ``target``, ``corpus`` and ``row``.
 
-The parts of files that are read in their places name lines of these files (:mod:`~nmt_prep.corpora.line_parts`). The
+The parts of files that are read in place name lines of these files (:mod:`~nmt_prep.corpora.line_parts`). The
 same functions read both kinds of parts, and give the same batches.
 
 A row group has about :data:`ROW_GROUP_BYTES` of text and is read as a whole; a part has about :data:`PART_BYTES`. Their

@@ -217,7 +217,7 @@ class CutWindow(NamedTuple):
         widths: int64, shape ``[batches]``: ids to which the rows of each batch are padded, on both sides; None for the
             longest row of each side.
         columns: columns of the pairs, shape ``[pairs]``, int32, and weights float32.
-        ignored: the bounds of the parts of each target that do not count; None for none.
+        ignored: the bounds of the parts of each target that do not count; None if there is none.
     """
 
     source: Column

@@ -36,7 +36,7 @@ class Pairs(NamedTuple):
         corpora: int64, shape ``[pairs]``, or None in layout ``example``.
         row_pairs: int64, shape ``[rows]``: pairs in each row; empty if they are not packed.
         columns: other columns, shape ``[pairs]``, by the names in :class:`~nmt_prep.batches.IdBatch`.
-        ignored: ``ignored`` of each pair; None for none.
+        ignored: ``ignored`` of each pair; None if there is none.
     """
 
     source: Column

@@ -156,7 +156,7 @@ def unreadable(path: Path, error: OSError) -> CorpusError:
 
 
 def unreadable_in_place(path: Path, error: OSError) -> CorpusError:
-    """Returns the error for an unreadable file that is read in its place."""
+    """Returns the error for an unreadable file that is read in place."""
     return CorpusError(
         f"cannot read {path}, which is read in its place: {error.strerror or error}; put it back, then run again"
     )

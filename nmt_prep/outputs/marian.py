@@ -1,7 +1,7 @@
 """marian: TSV files with both sides of a pair on a line, and the vocabularies that Marian reads.
 
 Marian segments text itself, with a SentencePiece model. With other vocabularies the lines are pieces, and the
-vocabulary is a plain list. A tab in the text would start another column, so that tabs become spaces. Further columns
+vocabulary is a plain list. A tab in the text would start another column, so tabs become spaces. Further columns
 may have the links of pieces, for guided alignment, and the weights of pairs.
 """
 

@@ -87,7 +87,7 @@ class Draft:
         """Replaces the stage's directories by the draft's output; the draft is then gone.
 
         A worker that was given up may still run a task; it then finds no draft, and its unfinished files are deleted.
-        If the process is killed meanwhile, each directory holds the old output, the new one, or none. The note of what
+        If the process is killed then, each directory holds the old output, the new one, or none. The note of what
         nmt_prep made is updated after the old output is moved away and before the new one is installed, so the note
         always matches the directory. What was replaced, and the rest of the draft, is then in the trash.
 

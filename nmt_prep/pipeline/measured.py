@@ -255,7 +255,7 @@ def output_bytes(workspace: Workspace, stage: str, directory: str) -> int:
 
 
 def text_bytes(workspace: Workspace) -> int:
-    """Returns the bytes of the files that corpora are read from, extracted or in their places; 0 if unknown."""
+    """Returns the bytes of the files that corpora are read from, extracted or in place; 0 if unknown."""
     manifest = read_manifest(workspace.manifest("extract"))
     files = {} if manifest is None else manifest.details.get("files", {})
     sizes = {(file["file"], file["sha256"]): int(file["size"]) for entries in files.values() for file in entries}

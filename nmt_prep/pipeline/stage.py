@@ -192,7 +192,7 @@ class Stage(ABC, Generic[O, P]):
         return True
 
     def learns_from(self, config: Config) -> int:
-        """Returns the most pairs of a split that a model of word alignment is learned from; 0 if none is learned."""
+        """Returns the maximum number of pairs of a split to learn word alignment from; 0 if none is learned."""
         return 0
 
     def learning_options(self, config: Config) -> list[str]:

@@ -45,7 +45,7 @@ def fetch_run(
         url: as ``publish.url`` in the config.
         directory: the target, created if missing. Only one process may fetch into it at a time.
         options: options of fsspec's file system, as ``publish.options`` in the config.
-        progress: receives progress and events; None for none.
+        progress: receives progress and events; None if there is none.
 
     Returns:
         The directory.

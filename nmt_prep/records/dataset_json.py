@@ -284,8 +284,8 @@ class DocumentsInfo(_Model):
     """How loaders join the segments of documents, from the section ``documents`` of the config.
 
     Attributes:
-        source_separator: id between two segments of the source; None for none.
-        target_separator: id between two segments of the target; None for none.
+        source_separator: id between two segments of the source; None if there is none.
+        target_separator: id between two segments of the target; None if there is none.
         max_tokens: maximum number of ids of joined segments on either side.
         max_segments: maximum number of segments of a window.
         share: share of the documents of train whose segments are joined.

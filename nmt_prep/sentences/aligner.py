@@ -148,7 +148,7 @@ class Lexicon:
 
     Attributes:
         model: a model that has counted the words of the documents; it is finished, or has only counted.
-        prior: the model that it began with; None for none.
+        prior: the model that it began with; None if there is none.
     """
 
     model: Model

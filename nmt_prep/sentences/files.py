@@ -178,7 +178,7 @@ def align_files(
         languages: the languages of both sides.
         split: how the text is divided into sentences; None if each line is one, also an empty one.
         model: a model of word alignment of other text; None to learn from the documents alone.
-        gold: gold beads of the first document; None for none.
+        gold: gold beads of the first document; None if there is none.
         threads: number of threads; it does not change the result.
 
     Raises:

@@ -1,6 +1,6 @@
 """extract: extracts the archive members that corpora name, and stores them by the digest of their archive.
 
-Plain local files of line-based formats are not copied. Readers read them in their places, and compare each step of a
+Plain local files of line-based formats are not copied. Readers read them in place, and compare each step of a
 file with the hash that was noted when the file was digested.
 """
 
@@ -50,13 +50,13 @@ class Wanted:
 
 @dataclass(frozen=True)
 class CorpusFile:
-    """A file that a reader reads: an extracted member, or a plain local file in its place.
+    """A file that a reader reads: an extracted member, or a plain local file read in place.
 
     Attributes:
-        file: path relative to the directory of the stage; None for a file in its place.
+        file: path relative to the directory of the stage; None for a file read in place.
         sha256: SHA-256 of its bytes.
         size: size in bytes.
-        steps: the steps of a file in its place, which its readers check.
+        steps: the steps of a file read in place, which its readers check.
     """
 
     file: str | None

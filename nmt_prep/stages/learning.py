@@ -61,7 +61,7 @@ def check_memory(job: Job, pairs: int, section: str, models: int = 1) -> None:
 
     Args:
         job: the job of the stage.
-        pairs: most pairs that a model learns from.
+        pairs: maximum number of pairs that a model learns from.
         section: part of the config with the option ``pairs``, for the message.
         models: number of models that are learned side by side.
 

@@ -151,7 +151,7 @@ def _distinct(pairs: pa.Table) -> pa.RecordBatch:
 
 
 def sample_limits(pairs: dict[str, int], most: int) -> dict[str, int]:
-    """Returns for each corpus the random number below which its pairs are in a sample of ``most`` pairs or fewer.
+    """For each corpus, returns the random number below which pairs are in a sample of at most ``most`` pairs.
 
     Small corpora are in the sample as a whole; the others have equal numbers of pairs in it.
 

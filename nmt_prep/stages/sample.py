@@ -60,7 +60,7 @@ class RawLines:
         side: the side to sample.
         bytes: UTF-8 bytes of the lines of the side, as compile counted them.
         sound: true if compile found no fault with any pair.
-        steps: all steps of the files that are read in their places, by the names that the reader has for them.
+        steps: all steps of the files that are read in place, by the names that the reader has for them.
     """
 
     source: CorpusFiles

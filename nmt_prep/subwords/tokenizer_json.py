@@ -251,8 +251,8 @@ def run_by_tokenizers(normalizer: str | None, pre_tokenizer: str | None, what: s
     """Returns a tokenizer of the ``tokenizers`` library, for steps that the native core does not implement.
 
     Args:
-        normalizer: the normalizer of the file, as JSON; None for none.
-        pre_tokenizer: its pre-tokenizer, as JSON; None for none.
+        normalizer: the normalizer of the file, as JSON; None if there is none.
+        pre_tokenizer: its pre-tokenizer, as JSON; None if there is none.
         what: the vocabulary that needs the library, for messages.
         where: the file, for messages.
 

@@ -302,7 +302,7 @@ def text_key(source: str, target: str) -> str:
 
 
 def _word_places(lines: pa.Array) -> list[str]:
-    """Returns for each line the gaps before its words and their lengths, in UTF-16 units, up to :data:`_MOST_WORDS`."""
+    """For each line, returns gaps before words, and lengths of words, in UTF-16 units, up to :data:`_MOST_WORDS`."""
     words = words_of(TextColumn.from_arrow(lines))
     bounds = np.stack([words.begins, words.ends], axis=1)
     places = []

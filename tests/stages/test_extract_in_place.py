@@ -1,4 +1,4 @@
-"""Plain local files are read in their places, and have the content that was digested."""
+"""Plain local files are read in place, and have the content that was digested."""
 
 from __future__ import annotations
 

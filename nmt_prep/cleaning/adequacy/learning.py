@@ -328,7 +328,7 @@ def trained(rows: Floats, classes: _Classes, threads: int = 1) -> Forest:
 
 
 def _lowest(odds: Floats, lengths: Integers) -> tuple[float, ...]:
-    """Returns for each class of lengths the log-odds below which :data:`_LOWEST` of the good pairs are."""
+    """For each class of lengths, returns the log-odds below which :data:`_LOWEST` of the good pairs are."""
     every = np.sort(odds)
     lowest = []
     for length in range(len(CLASSES) + 1):

@@ -42,7 +42,7 @@ MOST_BITS = 12
 
 
 def range_bytes(memory: int) -> int:
-    """Returns the most bytes of records of a range of keys, given the bytes of memory that a task may use."""
+    """Returns the maximum size of the records of a range of keys in bytes, given the memory that a task may use."""
     return min(max(memory // 4, SMALLEST_SHARE), LARGEST_SHARE)
 
 

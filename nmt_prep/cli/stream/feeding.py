@@ -183,7 +183,7 @@ def feed(reader: Reader, command: Sequence[str], start: int, path: Path | None) 
         reader: the lines.
         command: a trainer to start; empty for standard output.
         start: the first row, if there is no state.
-        path: file of the state; None for none.
+        path: file of the state; None if there is none.
 
     Raises:
         ArgumentError: the state belongs to another stream, or the command cannot be started.

@@ -367,7 +367,7 @@ class CorpusRule(ABC):
         return {}
 
     def learns_from(self, spec: object) -> int:
-        """Returns the most pairs of a split that a model of word alignment is learned from, given the options."""
+        """Returns the maximum number of pairs of a split to learn word alignment from, given the options."""
         return 0
 
     @abstractmethod

@@ -45,7 +45,7 @@ class LookTask:
         part: the file.
         languages: of its corpus.
         sides: the sides to look at.
-        keys: file for the keys of the pairs; None for none.
+        keys: file for the keys of the pairs; None if there is none.
     """
 
     key: str

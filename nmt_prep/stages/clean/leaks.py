@@ -123,7 +123,7 @@ SEGMENTS = Round(
 
 
 def gather(job: Job) -> Rounds[Against | None]:
-    """Yields the round that gathers evaluation segments; returns the segments to compare pairs with, None for none.
+    """Yields the round that gathers evaluation segments; returns the segments to compare pairs with, or None.
 
     Raises:
         CleaningError: an evaluation set has the same files as a corpus that is compared with it.

@@ -49,7 +49,7 @@ class CorpusTask:
         rejects: the rejected pairs to write: none, a sample, or all.
         seed: seed of the sample.
         group: the pairs that its pairs are compared with.
-        against: the evaluation sets that its pairs are compared with; None for none.
+        against: the evaluation sets that its pairs are compared with; None if there is none.
     """
 
     name: str

@@ -64,7 +64,7 @@ def work_on_corpora(job: Job, keys: Mapping[str, Ranges], against: Against | Non
     Args:
         job: the job.
         keys: the ranges of keys of each split to deduplicate.
-        against: the evaluation sets that pairs are compared with; None for none.
+        against: the evaluation sets that pairs are compared with; None if there is none.
     """
     config, clean = job.config, section_of(job.config)
     compiled, directory = job.read(Compile).parts, job.directory_of(Compile)

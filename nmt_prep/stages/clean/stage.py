@@ -179,7 +179,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
         return [f"clean.rules.{rule}.pairs" for rule, pairs in self._learned_pairs(config).items() if pairs == most]
 
     def _learned_pairs(self, config: Config) -> dict[str, int]:
-        """Returns for each of the late rules in force the most pairs that it learns from."""
+        """For each late rule in force, returns the maximum number of pairs that it learns from."""
         rules = effective_rules(section_of(config).preset, section_of(config).rules)
         return {rule.name: rule.learns_from(rules[rule.name]) for rule in LATE if rule.name in rules}
 

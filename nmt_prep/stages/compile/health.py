@@ -76,7 +76,7 @@ def observe(batches: Iterator[PairBatch], observer: PairObserver, keys: BinaryIO
     Args:
         batches: pairs.
         observer: counts them.
-        keys: a file to write the keys of pairs to, uint64; None for none.
+        keys: a file to write the keys of pairs to, uint64; None if there is none.
     """
     for batch in batches:
         hashes = observer.add({"source": batch.source, "target": batch.target}, keys=keys is not None)

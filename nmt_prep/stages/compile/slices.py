@@ -179,7 +179,7 @@ def slice_corpora(
     Args:
         corpora: the corpora.
         languages: languages of the config.
-        steps: the steps of files that are read in their places, whose lines are counted already.
+        steps: the steps of files that are read in place, whose lines are counted already.
 
     Raises:
         AlignmentError: the two files of a large corpus, or its files of columns, have different numbers of lines.
@@ -226,12 +226,12 @@ def slice_corpora(
 
 
 def whole_steps(files: Files, steps: Mapping[Path, FileSteps]) -> dict[str, StepRange]:
-    """Returns all steps of the files that are read in their places, by part."""
+    """Returns all steps of the files that are read in place, by part."""
     return {part: steps[path].of_range(0, steps[path].size) for part, path in files.items() if path in steps}
 
 
 def _steps_of(slice_: CorpusSlice, steps: Mapping[Path, FileSteps]) -> dict[str, StepRange]:
-    """Returns the steps of a slice; a file that is read in its place is the only one of its part."""
+    """Returns the steps of a slice; a file that is read in place is the only one of its part."""
     files = slice_.files[0]
     if not slice_.bounds:
         return whole_steps(files, steps)

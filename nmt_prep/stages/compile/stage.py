@@ -70,7 +70,7 @@ class Compiled:
 class Compile(Stage[CompileOutput, Compiled]):
     """Writes ``compiled/<split>/part-<corpus, 3 digits>-<slice, 5 digits>-<part, 5 digits>.parquet``.
 
-    Parts of plain files that are read in their places end in ``.json`` and name lines of these files, which are linked
+    Parts of plain files that are read in place end in ``.json`` and name lines of these files, which are linked
     as ``compiled/inputs/<SHA-256>``.
     """
 
@@ -184,7 +184,7 @@ def _has_rows(config: Config, corpus: Corpus) -> bool:
 
 
 def _weight_key(config: Config, corpus: Corpus) -> str | None:
-    """Returns the key of the score of a corpus that is the weight of its pairs; None for none."""
+    """Returns the key of the score of a corpus that is the weight of its pairs; None if there is none."""
     name = None if config.weight is None else config.weight.origin.removeprefix("score:")
     return f"scores.{name}" if name in corpus.scores else None
 
@@ -281,7 +281,7 @@ def _aligned_files(job: Outputs, split: str, index: int, corpus: Corpus) -> Corp
 
 
 def file_steps(job: Outputs, split: str, corpus: Corpus) -> dict[Path, FileSteps]:
-    """Returns the steps of the files of a corpus that are read in their places."""
+    """Returns the steps of the files of a corpus that are read in place."""
     if corpus.is_made:
         return {}
     files = _files_by_key(job, split, corpus).values()

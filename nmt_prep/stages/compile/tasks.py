@@ -1,6 +1,6 @@
 """The tasks of the round that compiles: pairs are read, checked, counted and written to parts.
 
-Parts of large plain files that are read in their places name lines of these files, which are linked beside the parts.
+Parts of large plain files that are read in place name lines of these files, which are linked beside the parts.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class CompileTask(PartsTask):
         slice: the part of the corpus to compile.
         whole: true if the slice is the whole corpus.
         written: the pairs are written to parts, also of a corpus of role vocab, whose lines are cleaned for the sample.
-        weight: key of the score that is the weight of pairs; None for none.
+        weight: key of the score that is the weight of pairs; None if there is none.
     """
 
     slice: CorpusSlice
@@ -365,7 +365,7 @@ class LinkedFile:
 def linked_files(source: CorpusFiles, slice_: CorpusSlice, directory: Path) -> Mapping[Side, LinkedFile]:
     """Links the files whose lines the parts of a slice can name; returns them by the side of the pairs.
 
-    There are none if the parts must hold the text, because it is not a line of a file in its place, or has columns, or
+    There are none if the parts must hold the text, because it is not a line of a file read in place, or has columns, or
     because the file system has no links.
 
     Args:

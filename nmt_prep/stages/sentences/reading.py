@@ -114,7 +114,7 @@ def read_shards(task: ReadTask, tick: Tick) -> ReadDocuments:
 
 
 def _fault(source: bytes, target: bytes, seen: set[bytes]) -> str | None:
-    """Returns the reason to leave out a document; None for none. ``seen`` has digests of the documents so far."""
+    """Returns the reason to leave out a document, or None. ``seen`` has digests of the documents so far."""
     if not source.strip() or not target.strip():
         return "empty"
     sizes = len(source), len(target)

@@ -57,7 +57,7 @@ class DocumentCorpus:
         corpus: the corpus.
         documents: its section ``documents``.
         languages: the languages of both sides of its files.
-        prior: file of the model that is known before; None for none.
+        prior: file of the model that is known before; None if there is none.
     """
 
     split: str
@@ -349,7 +349,7 @@ def _align_tasks(
         shards: its shards.
         taken: the shards that the model learned from.
         model: the model.
-        prior: the capped prior; None for none.
+        prior: the capped prior; None if there is none.
     """
     last = number + 1 == len(LEARNING)
     priors = BeadTotals.sum(shard.totals for shard in shards).priors()

@@ -53,7 +53,7 @@ class FirstTask:
         raw: the shard.
         options: how the documents are divided.
         languages: the languages of both sides.
-        prior: a model of other text; None for none.
+        prior: a model of other text; None if there is none.
         directory: directory for the files.
     """
 
@@ -211,7 +211,7 @@ class AlignTask:
         key: name of the task.
         shard: the shard with the beads before.
         model: the model.
-        prior: the capped model that it began with; None for none.
+        prior: the capped model that it began with; None if there is none.
         learned: True if the model learned from the beads before.
         priors: the expectations of the beads.
         level: the scores of the corpus; None before they are known.

@@ -46,7 +46,7 @@ constexpr std::size_t scratch_size(std::size_t steps, std::size_t states) { retu
 // Computes the posteriors, and unless `widths` is null the expected jumps.
 void solve(const Models& models);
 
-// Writes for each step the state with the highest posterior, of equal states the first, or kNoState if no link is more
+// For each step, writes the state with the highest posterior, of equal states the first, or kNoState if no link is more
 // probable: [steps][lanes].
 inline constexpr std::int32_t kNoState = -1;
 void choose(const Models& models, std::int32_t* best);

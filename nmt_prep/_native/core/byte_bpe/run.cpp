@@ -109,7 +109,7 @@ void Model::Run::put(const Pretoken& pretoken, const std::int32_t* ids, std::siz
     if (size <= PhraseCache::kMaxBytes) scratch_.phrases.put(hash(pretoken), word, size, ids, count);
 }
 
-// Appends the ids of the block, with those of merged words in their places.
+// Appends the ids of the block, with the ids of merged words in their places.
 void Model::Run::write(const std::int32_t* end) {
     const std::int32_t* from = scratch_.ids.data();
     std::int32_t* out = ids_.room(static_cast<std::size_t>(end - from) + merged_size_ + kCopyStep);

@@ -60,7 +60,7 @@ class SequenceMatcher {
         std::size_t a_low, a_high, b_low, b_high;
     };
 
-    // Finds for each element of a its group: the positions in b that hold the same element, ascending.
+    // For each element of a, finds its group: the positions in b that hold the same element, ascending.
     void index() {
         sorted_.clear();
         for (std::size_t j = 0; j < b_.size(); ++j) sorted_.emplace_back(b_[j], static_cast<std::uint32_t>(j));

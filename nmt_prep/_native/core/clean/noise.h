@@ -25,7 +25,7 @@ enum Noise : std::uint8_t {
     kUnassigned = 32,    // unassigned and private code points, control characters from U+0080 on
 };
 
-// Writes for each line how many of the kinds in `wanted` it has.
+// For each line, writes how many of the kinds in `wanted` it has.
 void noise_kinds(const Lines& lines, std::uint8_t wanted, double* out);
 
 }  // namespace nmt_prep::clean

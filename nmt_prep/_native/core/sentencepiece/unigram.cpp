@@ -54,7 +54,7 @@ void Unigram::use_exact_scores(const std::vector<double>& scores) {
         const auto id = static_cast<std::size_t>(entry.id);
         exact_scores_[id + 1] = scores[id];
     }
-    // All pieces count for the lowest score, even those that no text matches.
+    // The lowest score is the lowest of all pieces, even of pieces that no text matches.
     const double unknown = std::ranges::min(scores) - static_cast<double>(kUnknownPenalty);
     exact_scores_[static_cast<std::size_t>(vocabulary_.unk_id) + 1] = unknown;
     double unit = std::numeric_limits<double>::infinity();

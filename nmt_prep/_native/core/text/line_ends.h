@@ -17,7 +17,7 @@ void find_newlines(const std::uint8_t* data, std::size_t size, std::size_t count
 // True if "\r\n" occurs.
 bool has_carriage_returns(const std::uint8_t* data, std::size_t size);
 
-// Writes for each string whether it consists of white space only, or of nothing: if Python's str.strip leaves nothing
+// For each string, writes whether it consists of white space only, or of nothing: if Python's str.strip leaves nothing
 // of it. Requires valid UTF-8; string i is data[offsets[i]:offsets[i + 1]].
 void find_blank(const std::uint8_t* data, const std::int64_t* offsets, std::size_t strings, bool* blank);
 

@@ -369,7 +369,7 @@ def tells(model: Model, source: TextColumn, target: TextColumn) -> bool:
 
 
 def check_known(model: Model, path: Path, source: TextColumn, target: TextColumn) -> None:
-    """Checks that a model suits a text. A text of a few words suits every model.
+    """Checks that a model suits a text. A text of a few words is not checked.
 
     Args:
         model: the model.

@@ -265,8 +265,8 @@ def sizes_of_batches(histogram: Int64s, rule: BatchRule) -> Int64s:
     """Returns the number of pairs of each batch of a window, in order of length.
 
     Args:
-        histogram: int64, number of pairs of each length of the longer side, from 0 on; of rows, all at 0, if packed.
-            With two dimensions, a row for each group of pairs that have batches of their own.
+        histogram: int64, number of pairs of each length of the longer side, from length 0 on; if pairs are packed, the
+            number of rows at 0. With two dimensions, a row for each group of pairs with separate batches.
         rule: limits of a batch.
     """
     if histogram.ndim == 2:

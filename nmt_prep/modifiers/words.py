@@ -78,7 +78,7 @@ class Words:
         return [(0, len(self.text))]
 
     def replaced(self, places: Places, edits: Mapping[int, Sequence[Part]]) -> list[Part]:
-        """Returns the parts of the line, with the edits at the places whose numbers they have."""
+        """Returns the parts of the line, where each place ``places[number]`` is replaced by ``edits[number]``."""
         parts, done = list[Part](), 0
         for number in sorted(edits):
             begin, end = places[number]

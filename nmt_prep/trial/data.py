@@ -297,7 +297,7 @@ class _Trial:
 
 
 def text_key(source: str, target: str) -> str:
-    """Returns a key of the text of a pair, by which judgements find their pair."""
+    """Returns a key of the text of a pair, which connects a judgement with its pair."""
     return hashlib.sha256(f"{source}\t{target}".encode()).hexdigest()[:12]
 
 

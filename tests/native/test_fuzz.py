@@ -146,7 +146,7 @@ TABLE = json_models.charsmap({"Ａ": "A", "ﬁ": "fi", "a": "a", "e\u0301": "é"
 def spm_files() -> Iterator[bytes]:
     for kind in (sentencepiece.UNIGRAM, sentencepiece.BPE):
         file = sentencepiece.model_file([sentencepiece.UNK, *KINDS], kind, charsmap=TABLE)
-        yield from (file, file + sentencepiece.field(201, b""))  # the two have other layouts
+        yield from (file, file + sentencepiece.field(201, b""))  # these have different layouts
         pieces = [sentencepiece.UNK, *KINDS, *sentencepiece.BYTES]
         yield sentencepiece.model_file(
             pieces, kind, byte_fallback=True, suffix=True, collapse=False, denormalizer=sentencepiece.field(2, TABLE)

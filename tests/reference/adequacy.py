@@ -194,7 +194,7 @@ def text_features(
 
 @dataclass
 class Node:
-    """A tree: a leaf has a value, another node has a feature, the last bin of its first child, and children."""
+    """A tree: leaves have a value; inner nodes have a feature, the last bin of their first child, and children."""
 
     value: float = 0.0
     feature: int | None = None

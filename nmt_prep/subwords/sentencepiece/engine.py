@@ -242,7 +242,7 @@ class LibraryModel:
         return Ragged(self._ids[rows.values], rows.offsets)
 
     def decode(self, rows: Sequence[Sequence[int]]) -> list[str]:
-        """Returns the text of each row of ids; ids that only the layout has give no text.
+        """Returns the text of each row of ids; ids that the layout adds to the model give no text.
 
         Raises:
             EncodeError: an id is not in the vocabulary, or the text is not UTF-8.

@@ -42,7 +42,7 @@ class Gaps {
 
     double probability_;
     double log_of_others_;                    // logarithm of the probability that a merge is not skipped
-    std::array<std::uint8_t, kParts> parts_;  // of each part of [0, 1): its gap, if it has only one
+    std::array<std::uint8_t, kParts> parts_;  // the gap of each part of [0, 1) that has only one
 };
 
 }  // namespace nmt_prep::sentencepiece

@@ -23,7 +23,7 @@ constexpr std::size_t kCacheBytes = std::size_t{1} << 24;
 constexpr unsigned kFractionBits = 52;
 constexpr std::int64_t kBias = 1023;
 
-// 2^exponent; zero if the exponent is far below zero. It must not be far above.
+// 2^exponent; zero if a normal double cannot be that small. Requires an exponent of at most kBias.
 double power_of_two(std::int64_t exponent) {
     return exponent < -kBias + 1 ? 0
                                  : std::bit_cast<double>(static_cast<std::uint64_t>(exponent + kBias) << kFractionBits);

@@ -10,7 +10,7 @@ constexpr std::size_t kShort = 32;
 }  // namespace
 
 std::size_t find_invalid_utf8(const std::uint8_t* data, std::size_t size) {
-    // A block that must be padded takes longer than its few characters.
+    // For a short text, padding a block takes longer than reading the characters.
     if (size >= kShort && is_utf8_by_blocks(data, size)) return size;
     constexpr std::uint64_t kHighBits = 0x8080808080808080u;
     std::size_t at = 0;

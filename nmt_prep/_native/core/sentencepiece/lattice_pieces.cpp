@@ -81,7 +81,7 @@ void Lattice::find_scalar(const Trie& trie, const std::vector<First>& firsts, co
         };
         if constexpr (kLists)
             walk([&](std::uint32_t start, std::int32_t id) {
-                const auto value = static_cast<Listed>(id + 1);
+                const auto value = Listed{static_cast<std::uint32_t>(id + 1)};
                 listed_[listed_size_] = value << kListedId | Listed{length} << kListedLength | start;
                 listed_size_ += value != 0;
             });
@@ -186,7 +186,7 @@ NMT_PREP_AVX512 std::size_t Lattice::advance_walks(const Trie& trie, const std::
         const __mmask8 found = _mm512_mask_test_epi64_mask(there, node, value);
         const __m512i ids = _mm512_and_si512(node, value);
         if constexpr (kLists) {
-            const __m512i lengths = _mm512_set1_epi64(static_cast<long long>(length << kListedLength));
+            const __m512i lengths = _mm512_slli_epi64(_mm512_set1_epi64(static_cast<long long>(length)), kListedLength);
             const __m512i listed = _mm512_or_si512(_mm512_slli_epi64(ids, kListedId), _mm512_or_si512(start, lengths));
             _mm512_storeu_si512(&listed_[listed_size_], _mm512_maskz_compress_epi64(found, listed));
             listed_size_ += static_cast<std::size_t>(std::popcount(found));

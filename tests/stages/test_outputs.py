@@ -68,10 +68,11 @@ def test_a_shard_that_lacks_pairs_is_an_error(tmp_path: Path, monkeypatch: pytes
 
 def test_outputs_are_published(tmp_path: Path) -> None:
     publish = {"url": f"file://{tmp_path}/copy"}
-    outputs = run_outputs(tmp_path, {"kind": "text"}, publish=publish)
-    assert tree(tmp_path / "copy" / "outputs") == tree(outputs)
+    write_corpus(tmp_path)
+    nmt_prep.run(output_config(tmp_path, {"kind": "text"}, publish=publish))
+    assert tree(tmp_path / "copy" / "outputs") == tree(tmp_path / "run" / "outputs")
     shutil.rmtree(tmp_path / "copy")
-    run_outputs(tmp_path, {"kind": "text"}, publish={**publish, "stages": ["outputs"]})
+    nmt_prep.run(output_config(tmp_path, {"kind": "text"}, publish={**publish, "stages": ["outputs"]}))
     assert sorted(path.name for path in (tmp_path / "copy").iterdir()) == ["nmt_prep-manifest.json", "outputs"]
     listed = json.loads((tmp_path / "copy" / "nmt_prep-manifest.json").read_text())["files"]
     assert "outputs/text/train-00000-of-00003.en" in listed

@@ -79,10 +79,10 @@ def counted_tokens() -> T2TTokenCounter:
     return counter
 
 
-def bucket(rows: int) -> Bucket:
+def bucket(rows: int, payload: str) -> Bucket:
     ids, offsets = np.ones(8 * rows, np.int32), np.arange(rows + 1) * 8
-    data = ordered_records(ids, offsets, ids, offsets, np.zeros(rows, np.int32), "example")
-    return Bucket(data, 0, rows, "example")
+    data = ordered_records(ids, offsets, ids, offsets, np.zeros(rows, np.int32), payload)
+    return Bucket(data, 0, rows, payload)
 
 
 def of_token_counter() -> Calls:
@@ -115,12 +115,12 @@ def of_spill_buffer() -> Calls:
 
 
 def of_bucket() -> Calls:
-    records = bucket(200_000)
+    records = bucket(200_000, "example")
     return records.index, lambda: records.largest
 
 
 def of_chunk_writer() -> Calls:
-    records, writer = bucket(600_000), ChunkWriter(256, 0)
+    records, writer = bucket(200_000, "ids"), ChunkWriter(256, 0)
     return lambda: writer.add(records), writer.take
 
 
@@ -187,6 +187,7 @@ def test_calls_of_another_thread_are_refused(make: Callable[[], Calls]) -> None:
             running = pool.submit(tried, long)
             while not running.done() and not tried(short):
                 pass
+            running.result()  # shows any other error
     assert set(refused) == {"another call is using this object; use it in one thread at a time"}
     assert not tried(short)  # a refused call leaves the object free
 

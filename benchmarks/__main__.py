@@ -58,7 +58,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "records": Benchmark(),
     "input": Benchmark(readme="get_iterator|layout example"),
     "torch": Benchmark(readme="grouped by length"),
-    "stream": Benchmark(),
+    "stream": Benchmark(readme="stream, plain"),
     "whole_run": Benchmark(readme="whole run"),
 }
 """The modules, in the order of the tables."""

@@ -53,6 +53,26 @@ class Vocabulary:
         return ids
 
 
+def merges_of_ranks(tokens: Sequence[bytes]) -> list[tuple[int, int, int]]:
+    """Returns the merges that produce tokens whose ids are their ranks: the halves that all other tokens leave."""
+    ids = {token: number for number, token in enumerate(tokens)}
+    merges = []
+    for number, token in enumerate(tokens):
+        parts = [bytes([byte]) for byte in token]
+        if not all(part in ids for part in parts):
+            continue
+        while possible := [
+            (ids[left + right], i)
+            for i, (left, right) in enumerate(pairwise(parts))
+            if left + right in ids and left + right != token
+        ]:
+            i = min(possible)[1]
+            parts[i : i + 2] = [parts[i] + parts[i + 1]]
+        if len(parts) == 2:
+            merges.append((ids[parts[0]], ids[parts[1]], number))
+    return merges
+
+
 def mix(a: int, b: int) -> int:
     product = a * b
     return (product ^ product >> 64) & (2**64 - 1)

@@ -27,6 +27,7 @@ using byte_bpe::WordCounter;
 // Converts merges from Python: left, right and merged id of each in turn.
 std::vector<PairRule> read_merges(const Int32Array& flat, std::size_t tokens) {
     if (flat.size() % 3 != 0) throw nb::value_error("merges must have three ids each");
+    if (flat.size() / 3 > bpe::PairTable::kMaxPairs) throw nb::value_error("there are too many merges");
     std::vector<PairRule> merges;
     merges.reserve(flat.size() / 3);
     for (std::size_t i = 0; i < flat.size(); i += 3) {

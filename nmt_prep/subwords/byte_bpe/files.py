@@ -161,7 +161,7 @@ def _from_ranks(path: Path, data: bytes, pattern: str | None, specials: Mapping[
     for number, line in enumerate(lines, 1):
         try:
             encoded, rank = line.split()
-            ranks[spelled(base64.b64decode(encoded, validate=True))] = int(rank)
+            ranks[spelled(binascii.a2b_base64(encoded, strict_mode=True))] = int(rank)
         except (ValueError, binascii.Error) as error:
             raise VocabularyError(
                 f"{path}, line {number}: expected a token in base64 and its rank, found {line[:40]!r}; "

@@ -33,7 +33,7 @@ def _byte_characters() -> tuple[str, ...]:
 
 BYTE_CHARACTERS = _byte_characters()
 _TO_CHARACTERS = "".join(BYTE_CHARACTERS)
-_TO_BYTES = {ord(character): byte for byte, character in enumerate(BYTE_CHARACTERS)}
+_TO_BYTES = codecs.charmap_build(_TO_CHARACTERS)
 
 
 def spelled(token: bytes) -> str:
@@ -43,12 +43,15 @@ def spelled(token: bytes) -> str:
 
 def unspelled(spelling: str) -> bytes:
     """Returns the bytes of a valid spelling."""
-    return spelling.translate(_TO_BYTES).encode("latin-1")
+    return codecs.charmap_encode(spelling, "strict", _TO_BYTES)[0]
 
 
 def bytes_of(spelling: str) -> bytes | None:
     """Returns the bytes of a spelling; None if a character in it spells no byte."""
-    return unspelled(spelling) if _TO_BYTES.keys() >= set(map(ord, spelling)) else None
+    try:
+        return unspelled(spelling)
+    except UnicodeEncodeError:
+        return None
 
 
 GPT2_PATTERN = r"""'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""

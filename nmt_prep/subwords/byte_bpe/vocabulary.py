@@ -19,6 +19,9 @@ from nmt_prep.subwords.tokenizer_json import names_by_id
 MAX_TOKENS = 1 << 21
 """Upper limit of the number of ids."""
 
+MAX_MERGES = 4_000_000
+"""Upper limit of the number of merges."""
+
 
 @dataclass(frozen=True, slots=True)
 class ByteBPEVocabulary:
@@ -95,6 +98,11 @@ def build_vocabulary(
     Raises:
         VocabularyError: the parts are not a consistent byte-level BPE vocabulary.
     """
+    if len(merges) > MAX_MERGES:
+        raise VocabularyError(
+            f"{where}: {len(merges)} merges are more than the {MAX_MERGES} that are supported; check that the file is "
+            "a vocabulary"
+        )
     merged = {part for left, right in merges for part in (left, right, left + right)}
     numbers = {
         name: number

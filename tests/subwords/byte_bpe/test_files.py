@@ -320,6 +320,13 @@ def test_damaged_or_foreign_files(tmp_path: Path, write: Callable[[Path], None],
     assert str(path) in str(raised.value)
 
 
+def test_more_merges_than_are_supported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmt_prep.subwords.byte_bpe.vocabulary.MAX_MERGES", 130)
+    small_tokenizer().save(tmp_path / "tokenizer.json")
+    with pytest.raises(VocabularyError, match="139 merges are more than the 130 that are supported"):
+        ByteBPETokenizer.load(tmp_path / "tokenizer.json")
+
+
 def test_truncated_files(tmp_path: Path) -> None:
     tokenizer = small_tokenizer()
     formats: dict[Any, Path] = {

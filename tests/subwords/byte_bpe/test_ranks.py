@@ -10,7 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 import tiktoken
+from _nmt_prep_core import byte_bpe_rank_merges
 from hypothesis import given
+from hypothesis import strategies as st
 from tiktoken.load import load_tiktoken_bpe
 from tiktoken_ext import openai_public  # type: ignore[import-untyped]
 
@@ -19,6 +21,7 @@ from nmt_prep.subwords import load_tokenizer
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, is_gpt2_pattern
 from nmt_prep.subwords.byte_bpe.ranks import TIKTOKEN_ENCODINGS
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
+from tests.reference import byte_bpe as reference
 from tests.subwords.byte_bpe.models import KIMI_K2, O200K
 from tests.subwords.byte_bpe.samples import small_tokenizer
 from tests.subwords.byte_bpe.test_models import TEXTS
@@ -30,6 +33,15 @@ NAMES = ["r50k_base", "p50k_base", "cl100k_base", "o200k_base"]
 def ranks() -> dict[bytes, int]:
     tokens = sorted((token for token in small_tokenizer().vocabulary.tokens if token), key=len)
     return {token: number for number, token in enumerate(dict.fromkeys(tokens))}
+
+
+@given(st.lists(st.sampled_from([b"a", b"b", b"c", b"ab", b"bc", b"aa", b"\xff"]), min_size=1), st.data())
+def test_merges_of_ranks(parts: list[bytes], data: st.DataObject) -> None:
+    joined = st.lists(st.sampled_from(parts), min_size=1, max_size=5).map(b"".join)
+    letters = [bytes([byte]) for byte in b"".join(parts)]
+    tokens = data.draw(st.permutations([*{*letters, *parts, *data.draw(st.lists(joined, max_size=20))}]))
+    found = byte_bpe_rank_merges(tokens).reshape(-1, 3)
+    assert found.tolist() == [list(merge) for merge in reference.merges_of_ranks(tokens)]
 
 
 @pytest.mark.parametrize("name", NAMES)

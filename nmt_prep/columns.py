@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from _nmt_prep_core import find_invalid_utf8, select_rows
 
 from nmt_prep.errors import InvalidTextError
@@ -23,6 +24,24 @@ Lines: TypeAlias = "Iterable[str] | Iterable[pa.Array] | pa.Array | pa.ChunkedAr
 
 LINES_PER_CHUNK = 65_536
 """Maximum number of lines per column; bounds memory if lines are short, since each line has a fixed overhead."""
+
+
+class ParquetWriter(pq.ParquetWriter):  # type: ignore[misc]
+    """A Parquet writer that closes its file once, even if that fails.
+
+    Arrow's own tries again when the object is deleted, and prints a second traceback.
+    """
+
+    def close(self) -> None:
+        """Writes the end of the file.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        try:
+            super().close()
+        finally:
+            self.is_open = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_prep.columns import Ragged, TextColumn, text_columns
+from nmt_prep.columns import ParquetWriter, Ragged, TextColumn, text_columns
 from nmt_prep.errors import InvalidTextError
 
 
@@ -81,3 +83,20 @@ def test_rows_are_divided_at_an_id(rows: list[list[int]]) -> None:
     expected = [[[int(digit) for digit in part] for part in "".join(map(str, row)).split("2")] for row in rows]
     assert parts.to_lists() == [part for row in expected for part in row]
     assert counts.tolist() == list(map(len, expected))
+
+
+def test_a_failed_close_of_a_parquet_file_is_not_tried_again(tmp_path: Path) -> None:
+    class Full:
+        closed = 0
+
+        def close(self) -> None:
+            self.closed += 1
+            raise OSError("full")
+
+    full = Full()
+    writer = ParquetWriter(tmp_path / "a", pa.schema([("row", pa.int64())]))
+    writer.writer = full
+    with pytest.raises(OSError, match="full"):
+        writer.close()
+    del writer
+    assert full.closed == 1

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 SAID = {
     "handshake": b"",
     "head": b"HTTP/1.1 200 OK\r\nContent-Le",
-    "page": b"HTTP/1.1 404 Gone\r\nContent-Type: text/html\r\nContent-Length: 900\r\n\r\n<html>",
+    "page": b"HTTP/1.1 404 Gone\r\nContent-Type: text/html\r\nContent-Length: 900\r\n\r\n",
     "body": b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\nabc",
     "chunk": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n5",
     "retry": b"HTTP/1.1 503 Busy\r\nRetry-After: 300\r\nContent-Length: 0\r\n\r\n",
@@ -30,7 +30,7 @@ class Stalling:
 @contextmanager
 def stalling(point: str) -> Iterator[Stalling]:
     """Serves until the end of the ``with`` statement. ``connect`` takes no connection: the queue of them is full."""
-    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
+    with socket.create_server(("127.0.0.1", 0), backlog=0 if point == "connect" else None) as listener:
         port = listener.getsockname()[1]
         reached = threading.Semaphore(0)
         open_sockets = [socket.create_connection(("127.0.0.1", port))] if point == "connect" else []

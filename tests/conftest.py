@@ -5,8 +5,8 @@ import functools
 import gc
 import itertools
 import os
+import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from importlib.util import find_spec
@@ -39,6 +39,14 @@ collect_ignore = [] if HAS_TENSORFLOW else ["input"]
 def examples(number: int) -> int:
     """Returns the number of examples of a test that takes ``number`` with the profile "full"."""
     return max(min(number, 5), number * settings().max_examples // 100)
+
+
+def pytest_configure() -> None:
+    """Keeps the files of tests in memory if programs can run there and there is room: flushing then costs nothing."""
+    memory = Path("/dev/shm")
+    usable = os.access(memory, os.W_OK) and not os.statvfs(memory).f_flag & os.ST_NOEXEC
+    if usable and shutil.disk_usage(memory).free > 4 << 30:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(memory))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -102,17 +110,6 @@ def memory_is_returned(request: pytest.FixtureRequest) -> Iterator[None]:
         with suppress(AttributeError):  # other C libraries
             ctypes.CDLL(None).malloc_trim(0)
     pa.default_memory_pool().release_unused()
-
-
-@pytest.fixture
-def memory_path(tmp_path: Path) -> Iterator[Path]:
-    """Returns a directory in memory where the system has one, because flushing costs nothing there."""
-    memory = Path("/dev/shm")
-    if not os.access(memory, os.W_OK):
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(dir=memory) as directory:
-        yield Path(directory)
 
 
 @pytest.fixture

@@ -39,9 +39,9 @@ def disturbed(shim: Path, place: Path, variant: str, first: int, step: int, turn
 
 @pytest.mark.parametrize(("variant", "step"), [("example", 211), ("packed", 211)])
 def test_after_disk_faults_at_some_points_a_rerun_gives_the_same_bytes(
-    shim: Path, memory_path: Path, variant: str, step: int
+    shim: Path, tmp_path: Path, variant: str, step: int
 ) -> None:
-    result = disturbed(shim, memory_path, variant, 5, step, 0)
+    result = disturbed(shim, tmp_path, variant, 5, step, 0)
     assert result["wrong"] == []
     assert result["points"] >= 4
     assert result["endings"]["OutputError"] >= 3
@@ -52,8 +52,8 @@ def test_after_disk_faults_at_some_points_a_rerun_gives_the_same_bytes(
     ("variant", "step", "turn"), [("example", 1, 0), ("chunk", 1, 1), ("packed", 2, 2), ("in-place", 1, 3)]
 )
 def test_after_disk_faults_at_every_point_a_rerun_gives_the_same_bytes(
-    shim: Path, memory_path: Path, variant: str, step: int, turn: int
+    shim: Path, tmp_path: Path, variant: str, step: int, turn: int
 ) -> None:
-    result = disturbed(shim, memory_path, variant, 1, step, turn)
+    result = disturbed(shim, tmp_path, variant, 1, step, turn)
     assert result["wrong"] == []
     assert result["points"] >= 300

@@ -16,35 +16,35 @@ def killed(directory: Path, first: int, step: int, random: int, run: str = "ever
     return json.loads(result.stdout)
 
 
-def test_after_kills_at_some_points_a_rerun_gives_the_same_bytes(memory_path: Path) -> None:
-    result = killed(memory_path, 3, 307, 0)
+def test_after_kills_at_some_points_a_rerun_gives_the_same_bytes(tmp_path: Path) -> None:
+    result = killed(tmp_path, 3, 307, 0)
     assert result["wrong"] == []
     assert result["points"] >= 4
 
 
 @pytest.mark.slow
-def test_after_kills_at_every_point_a_rerun_gives_the_same_bytes(memory_path: Path) -> None:
-    result = killed(memory_path, 1, 1, 50)
+def test_after_kills_at_every_point_a_rerun_gives_the_same_bytes(tmp_path: Path) -> None:
+    result = killed(tmp_path, 1, 1, 50)
     assert result["wrong"] == []
     assert result["points"] >= 120
 
 
 @pytest.mark.slow
-def test_after_kills_of_a_run_that_reads_files_in_their_places_a_rerun_gives_the_same_bytes(memory_path: Path) -> None:
-    result = killed(memory_path, 2, 11, 3, run="in-place")
+def test_after_kills_of_a_run_that_reads_files_in_their_places_a_rerun_gives_the_same_bytes(tmp_path: Path) -> None:
+    result = killed(tmp_path, 2, 11, 3, run="in-place")
     assert result["wrong"] == []
     assert result["points"] >= 100
 
 
 @pytest.mark.slow
-def test_after_kills_during_alignment_a_rerun_gives_the_same_bytes(memory_path: Path) -> None:
-    result = killed(memory_path, 5, 23, 5, run="alignment")
+def test_after_kills_during_alignment_a_rerun_gives_the_same_bytes(tmp_path: Path) -> None:
+    result = killed(tmp_path, 5, 23, 5, run="alignment")
     assert result["wrong"] == []
     assert result["points"] >= 12
 
 
 @pytest.mark.slow
-def test_after_kills_of_a_run_with_documents_a_rerun_gives_the_same_bytes(memory_path: Path) -> None:
-    result = killed(memory_path, 40, 17, 3, run="documents")
+def test_after_kills_of_a_run_with_documents_a_rerun_gives_the_same_bytes(tmp_path: Path) -> None:
+    result = killed(tmp_path, 40, 17, 3, run="documents")
     assert result["wrong"] == []
     assert result["points"] >= 8

@@ -140,11 +140,11 @@ def test_a_damaged_archive(tmp_path: Path, pack: object) -> None:
     assert message.startswith("x.bin is damaged or cut short (")
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, lambda data: bz2.compress(data, 1)])
 def test_the_beginning_of_a_tar_shows_its_first_members(tmp_path: Path, pack: object) -> None:
-    noise = random.Random(1).randbytes(1_500_000)
+    noise = random.Random(1).randbytes(250_000)
     data = pack(tar_of(("a", TEXT), ("b", noise), ("c", TEXT)))  # type: ignore[operator]
-    found = look(tmp_path, data, "a", "b", "c", "*.d", beginning=1_000_000)
+    found = look(tmp_path, data, "a", "b", "c", "*.d", beginning=200_000)
     assert (found.kind, found.complete, found.faults) == ("tar", False, [])
     assert read(found, "a") == [("a", TEXT, len(TEXT), True)]
     assert [(each.size, each.whole) for each in found.beginnings["b"]] in ([], [(len(noise), False)])

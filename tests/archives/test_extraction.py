@@ -123,15 +123,14 @@ def test_unwanted_hostile_members_are_not_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("packer", PACKERS[1:])
-@pytest.mark.parametrize("share", [0.01, 0.3, 0.6, 0.99])
-def test_cut_compression(tmp_path: Path, packer: Callable[[bytes], bytes], share: float) -> None:
+def test_cut_compression(tmp_path: Path, packer: Callable[[bytes], bytes]) -> None:
     noise = b"".join(hashlib.sha256(bytes([i % 256, i // 256])).digest() for i in range(2000))
     content = packer(tar_of(("a", noise), ("b", noise)))
-    content = content[: int(len(content) * share)]
-    with pytest.raises(ArchiveError) as caught:
-        extract(tmp_path, content, "a")
-    assert re.fullmatch(rf"{tmp_path}/x\.tgz is damaged or cut short \(.+\)", str(caught.value))
-    assert not (tmp_path / "out").exists() or outputs(tmp_path) == []
+    for share in (0.01, 0.3, 0.6, 0.99):
+        with pytest.raises(ArchiveError) as caught:
+            extract(tmp_path, content[: int(len(content) * share)], "a")
+        assert re.fullmatch(rf"{tmp_path}/x\.tgz is damaged or cut short \(.+\)", str(caught.value)), share
+        assert outputs(tmp_path) == [], share
 
 
 def test_cut_after_the_last_wanted_member(tmp_path: Path) -> None:

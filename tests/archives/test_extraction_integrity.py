@@ -26,15 +26,16 @@ def damage(directory: Path, content: bytes, limits: Limits | None = None) -> str
 @pytest.mark.parametrize("packer", PACKERS)
 @pytest.mark.parametrize("content", [TAR, NOISE, b"one\ttwo\n" * 9000, b"x"])
 def test_whole_files(tmp_path: Path, packer: Callable[[bytes], bytes], content: bytes) -> None:
-    assert damage(tmp_path, packer(content)) == ""
-    assert damage(tmp_path, packer(content) + packer(content)) == ""
+    packed = packer(content)
+    assert damage(tmp_path, packed) == damage(tmp_path, packed + packed) == ""
 
 
 @pytest.mark.parametrize("packer", PACKERS[1:])
 @pytest.mark.parametrize("content", [TAR, b"".join(b"%d\tzwei\n" % n for n in range(20_000))])
-@pytest.mark.parametrize("missing", [1, 2, 7, 100, 5000])
-def test_cut_compression(tmp_path: Path, packer: Callable[[bytes], bytes], content: bytes, missing: int) -> None:
-    assert damage(tmp_path, packer(content)[:-missing])
+def test_cut_compression(tmp_path: Path, packer: Callable[[bytes], bytes], content: bytes) -> None:
+    packed = packer(content)
+    for missing in (1, 2, 7, 100, 5000):
+        assert damage(tmp_path, packed[:-missing]), missing
 
 
 @pytest.mark.parametrize("size", [600, 10_000, len(NOISE) + 511, len(NOISE) + 1500])
@@ -59,8 +60,9 @@ def test_a_zip(tmp_path: Path) -> None:
     assert "Bad CRC-32 for file 'b'" in damage(tmp_path, bytes(flipped))
 
 
-def test_errors_that_are_not_damage(tmp_path: Path) -> None:
-    assert damage(tmp_path, gzip.compress(bytes(200 << 20), 1), Limits(max_ratio=1)) == ""
+def test_errors_that_are_not_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmt_prep.archives.entry.ALWAYS_ALLOWED", 1 << 20)
+    assert damage(tmp_path, gzip.compress(bytes(2 << 20)), Limits(max_ratio=1)) == ""
     assert damage(tmp_path, TAR, Limits(max_members=1)) == ""
     locked = zipfile.ZipInfo("secret")
     content = bytearray(zip_of((locked, NOISE), ("a", NOISE)))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import gc
 import itertools
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -80,8 +81,16 @@ SECOND: dict[str, Callable[[dict[str, str]], Answer]] = {
 }
 
 
-@pytest.mark.parametrize("second", SECOND)
-@pytest.mark.parametrize("validator", VALIDATORS)
+def diagonals(rows: Iterable[object], columns: Iterable[object], step: int) -> list[Any]:
+    """Returns all pairs of a row and a column; those outside every ``step``-th diagonal are slow."""
+    return [
+        pytest.param(row, column, marks=[pytest.mark.slow] if (place + other) % step else [])
+        for place, row in enumerate(rows)
+        for other, column in enumerate(columns)
+    ]
+
+
+@pytest.mark.parametrize(("validator", "second"), diagonals(VALIDATORS, SECOND, step=3))
 @pytest.mark.parametrize("first", ["cut", pytest.param("cut in chunks", marks=pytest.mark.slow)])
 def test_a_file_arrives_after_two_faults(
     server: WebServer, scene: Scene, first: str, validator: str, second: str
@@ -155,8 +164,7 @@ def test_only_a_date_that_is_a_second_old_validates_a_part(
     assert ("Range" in server.headers[1]) is resumes
 
 
-@pytest.mark.parametrize("second", SECOND)
-@pytest.mark.parametrize("cut", [1, 9_999, 10_000, 29_999])
+@pytest.mark.parametrize(("cut", "second"), diagonals([1, 9_999, 10_000, 29_999], SECOND, step=2))
 def test_with_a_checksum_only_that_file_is_accepted(server: WebServer, scene: Scene, cut: int, second: str) -> None:
     known = VALIDATORS["date"]
     fault = SECOND[second](known)
@@ -178,7 +186,7 @@ def test_a_permanent_fault_ends_the_fetch(server: WebServer, scene: Scene, secon
     assert content in {OLD, NEW, LONGER, SHORTER} or error.startswith(f"{url}: ")
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", [*range(15), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(15, 60))])
 def test_random_faults(server: WebServer, scene: Scene, seed: int) -> None:
     draw = random.Random(seed)
     known = VALIDATORS[draw.choice(["etag", "both", "weak", "none"])]

@@ -1,6 +1,7 @@
 #include "clean/key_text.h"
 
 #include <algorithm>
+#include <bitset>
 
 #include "clean/key_tables.h"
 #include "text/normalization.h"
@@ -27,6 +28,20 @@ const AsciiTable& ascii_table() {
     return kTable;
 }
 
+// Characters that stay as they are, and that do not combine with others.
+using PointSet = std::bitset<0x110000>;
+
+const PointSet& plain_points() {
+    static const PointSet kPlain = [] {
+        PointSet plain;
+        for (char32_t point = 0; point < plain.size(); ++point)
+            plain[point] = key_code(point) == kKept && normalization_kind(point).combining_class == 0 &&
+                           !is_hangul_syllable(point);
+        return plain;
+    }();
+    return kPlain;
+}
+
 }  // namespace
 
 template <bool kWords>
@@ -36,6 +51,7 @@ void KeyText::normalize_line(const TextView& text, std::size_t line) {
     if (bytes_.size() < text.size(line) + kReadable) bytes_.resize(text.size(line) + kReadable);
     if (kWords && ends_.size() < text.size(line) / 2 + 2) ends_.resize(text.size(line) / 2 + 2);
     const std::uint8_t* const becomes = ascii_table().becomes;
+    const PointSet& plain = plain_points();
     size_ = words_ = 0;
     std::uint8_t last_class = 0;
     unsigned in_word = 0;
@@ -62,13 +78,20 @@ void KeyText::normalize_line(const TextView& text, std::size_t line) {
         if (at == end) break;
         if (!checked) check_utf8(text, line);
         checked = true;
-        const char32_t point = next_utf8(at);
-        if (key_code(point) == kKept && normalization_kind(point).combining_class == 0 && !is_hangul_syllable(point)) {
-            size_ += write_utf8(bytes_.data() + size_, point);  // fits, since there is room for the rest of the line
+        const std::uint8_t* const same = at;
+        while (at < end && *at >= 0x80) {
+            const std::uint8_t* next = at;
+            if (!plain.test(next_utf8(next))) break;
+            at = next;
+        }
+        if (at > same) {
+            std::copy(same, at, bytes_.data() + size_);  // fits, since there is room for the rest of the line
+            size_ += static_cast<std::size_t>(at - same);
             last_class = 0;
             in_word = 1;
             continue;
         }
+        const char32_t point = next_utf8(at);
         const std::span<const char32_t> points = replacement(point);
         if (points.empty()) {
             if (kWords && in_word != 0) end_word(size_);

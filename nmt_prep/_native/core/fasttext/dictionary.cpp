@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <utility>
 
 #include "text/byte_hash.h"
 
@@ -24,6 +25,7 @@ Dictionary::Dictionary(const ModelFile& file)
     texts_.reserve(file.words.size() + file.labels.size());
     for (const Entry& entry : file.words) texts_.push_back(entry.text);
     for (const Entry& entry : file.labels) texts_.push_back(entry.text);
+    for (const std::string_view text : texts_) longest_ = std::max(longest_, text.size());
     slots_.assign(std::bit_ceil(2 * texts_.size() + 1), kNone);
     // If several entries have the same text, the last one is used, as in fastText.
     for (std::size_t i = 0; i < texts_.size(); ++i) slots_[slot(texts_[i])] = static_cast<std::uint32_t>(i);
@@ -50,7 +52,9 @@ std::size_t Dictionary::slot(std::string_view token) const {
     return at;
 }
 
-std::uint32_t Dictionary::find(std::string_view token) const { return slots_[slot(token)]; }
+std::uint32_t Dictionary::find(std::string_view token) const {
+    return token.size() > longest_ ? kNone : slots_[slot(token)];
+}
 
 Dictionary::Kind Dictionary::append_rows(std::string_view token, std::string& bracketed,
                                          std::vector<std::uint32_t>& rows) const {
@@ -68,23 +72,27 @@ Dictionary::Kind Dictionary::append_rows(std::string_view token, std::string& br
 // N-grams are of characters, not bytes, of the word between < and >. The signs < and > alone are not n-grams.
 void Dictionary::append_characters(std::string_view word, std::string& bracketed,
                                    std::vector<std::uint32_t>& rows) const {
-    std::string& bytes = bracketed;
-    bytes.assign(1, '<').append(word).push_back('>');
-    const std::size_t size = bytes.size();
-    const std::size_t first = rows.size();
+    bracketed.assign(1, '<').append(word).push_back('>');
+    const std::string_view bytes = bracketed;
     const auto continues = [&](std::size_t i) { return (bytes[i] & 0xC0) == 0x80; };
-    for (std::size_t begin = 0; begin < size; ++begin) {
+    const std::int32_t shortest = min_chars_;  // locals, because the compiler would load members for each n-gram
+    const std::int32_t longest = max_chars_;
+    const Remainder bucket = bucket_;
+    std::array<std::uint32_t, kBuffered> buckets;
+    std::size_t count = 0;
+    for (std::size_t begin = 0; begin < bytes.size(); ++begin) {
         if (continues(begin)) continue;
         std::uint32_t hash = kHashStart;
         std::size_t end = begin;
-        for (std::int32_t chars = 1; end < size && chars <= max_chars_; ++chars) {
+        for (std::int32_t chars = 1; end < bytes.size() && chars <= longest; ++chars) {
             do hash = add_to_hash(hash, static_cast<std::uint8_t>(bytes[end++]));
-            while (end < size && continues(end));
-            if (chars < min_chars_ || (chars == 1 && (begin == 0 || end == size))) continue;
-            rows.push_back(bucket_.of(hash));
+            while (end < bytes.size() && continues(end));
+            if (chars < shortest || (chars == 1 && (begin == 0 || end == bytes.size()))) continue;
+            buckets[count++] = bucket.of(hash);
+            if (count == kBuffered) append_kept(buckets, std::exchange(count, 0), rows);
         }
     }
-    replace_buckets(rows, first);
+    append_kept(buckets, count, rows);
 }
 
 void Dictionary::append_ngrams(const std::vector<std::uint32_t>& hashes, std::vector<std::uint32_t>& rows) const {
@@ -92,36 +100,37 @@ void Dictionary::append_ngrams(const std::vector<std::uint32_t>& hashes, std::ve
     const auto wide = [&](std::size_t i) {
         return static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(hashes[i])});
     };
-    const std::size_t first = rows.size();
+    std::array<std::uint32_t, kBuffered> buckets;
+    std::size_t count = 0;
     for (std::size_t begin = 0; begin < hashes.size(); ++begin) {
         std::uint64_t hash = wide(begin);
         for (std::size_t i = begin + 1; i < hashes.size() && i - begin < static_cast<std::size_t>(word_ngrams_); ++i) {
             hash = hash * 116049371U + wide(i);
-            rows.push_back(bucket_.of_wide(hash));
+            buckets[count++] = bucket_.of_wide(hash);
+            if (count == kBuffered) append_kept(buckets, std::exchange(count, 0), rows);
         }
     }
-    replace_buckets(rows, first);
+    append_kept(buckets, count, rows);
 }
 
-// Replaces buckets by their rows, from index `first` on. Drops pruned buckets, without a branch, which could not be
-// predicted.
-void Dictionary::replace_buckets(std::vector<std::uint32_t>& rows, std::size_t first) const {
+// Appends the rows of the first buckets. Drops pruned buckets, without a branch, which could not be predicted.
+void Dictionary::append_kept(std::array<std::uint32_t, kBuffered>& buckets, std::size_t count,
+                             std::vector<std::uint32_t>& rows) const {
     if (!pruned_) {
-        for (std::size_t i = first; i < rows.size(); ++i) rows[i] += words_;
+        for (std::size_t i = 0; i < count; ++i) rows.push_back(words_ + buckets[i]);
         return;
     }
-    std::size_t kept = first;
-    for (std::size_t i = first; i < rows.size(); ++i) {
-        const std::uint32_t bucket = rows[i];
-        rows[kept] = bucket;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::uint32_t bucket = buckets[i];
+        buckets[kept] = bucket;
         kept += kept_bits_[bucket / 64] >> bucket % 64 & 1;
     }
-    rows.resize(kept);
-    for (std::size_t i = first; i < kept; ++i) {
-        const std::uint32_t bucket = rows[i];
+    for (std::size_t i = 0; i < kept; ++i) {
+        const std::uint32_t bucket = buckets[i];
         const std::uint64_t before = (std::uint64_t{1} << bucket % 64) - 1;
         const auto rank = static_cast<std::uint32_t>(std::popcount(kept_bits_[bucket / 64] & before));
-        rows[i] = kept_rows_[kept_before_[bucket / 64] + rank];
+        rows.push_back(kept_rows_[kept_before_[bucket / 64] + rank]);
     }
 }
 

@@ -1,6 +1,7 @@
 // The dictionary of a fastText model: the rows of the input matrix for words and n-grams.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -56,13 +57,16 @@ class Dictionary {
 
    private:
     static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+    static constexpr std::size_t kBuffered = 64;  // buckets whose rows are looked up together
 
     std::uint32_t find(std::string_view token) const;
     std::size_t slot(std::string_view token) const;
     void append_characters(std::string_view word, std::string& bracketed, std::vector<std::uint32_t>& rows) const;
-    void replace_buckets(std::vector<std::uint32_t>& rows, std::size_t first) const;
+    void append_kept(std::array<std::uint32_t, kBuffered>& buckets, std::size_t count,
+                     std::vector<std::uint32_t>& rows) const;
 
     std::vector<std::string_view> texts_;  // texts of the words, then of the labels
+    std::size_t longest_ = 0;              // size of the longest text
     std::vector<std::uint32_t> slots_;     // hash table of indexes of texts
     std::uint32_t words_;
     std::int32_t word_ngrams_, min_chars_, max_chars_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "fasttext/file.h"
+#include "text/huge_pages.h"
 
 namespace nmt_prep::fasttext {
 
@@ -47,7 +48,7 @@ class InputMatrix {
     void add_row(std::uint32_t row, float* sum) const;
 
     MatrixData data_;
-    std::vector<float> expanded_;  // all rows, or empty
+    LargeVector<float> expanded_;  // all rows, or empty
 };
 
 // Output matrix, one row for each label, or for each inner node of the tree.

@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <cstring>
 #include <string_view>
-#include <vector>
 
 #include "text/byte_hash.h"
+#include "text/huge_pages.h"
 
 namespace nmt_prep::fasttext {
 
@@ -115,8 +115,8 @@ class WordCache {
     std::size_t width_;
     std::size_t shift_ = 64;
     std::size_t turn_ = 0;
-    std::vector<Entry> entries_;
-    std::vector<Value> values_;
+    LargeVector<Entry> entries_;
+    LargeVector<Value> values_;
 };
 
 }  // namespace nmt_prep::fasttext

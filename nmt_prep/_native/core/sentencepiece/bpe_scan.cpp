@@ -136,7 +136,6 @@ class BpeTrainer::Scan {
     // Consecutive sections, which one thread reads.
     struct Share {
         std::span<Section> sections{};
-        std::vector<std::int32_t> whole{};
         std::vector<std::uint32_t> next{};  // by left symbol: its number of places, then where the next one is written
     };
     // Consecutive left symbols, and their pairs.
@@ -171,18 +170,15 @@ class BpeTrainer::Scan {
     void shorten() {
         sums_.assign(shares_.size(), Sums(trainer_.text_.size()));
         parallel_for(shares_.size(), shares_.size(), [&](std::size_t number, std::size_t) {
-            for (Section& section : shares_[number].sections) shorten(section, shares_[number].whole, sums_[number]);
+            for (Section& section : shares_[number].sections) shorten(section, sums_[number]);
         });
-        for (const Share& share : shares_)
-            trainer_.whole_.insert(trainer_.whole_.end(), share.whole.begin(), share.whole.end());
         for (; sums_.size() > 1; sums_.pop_back()) sums_.front().add_all(sums_.back());
         std::ranges::fill(trainer_.widths_, 1);
     }
 
-    void shorten(Section& section, std::vector<std::int32_t>& whole, Sums& sums) const {
+    void shorten(Section& section, Sums& sums) const {
         std::int32_t* const text = trainer_.text_.data() + section.start;
         const std::uint32_t count = limited(section.count);
-        const auto characters = static_cast<std::int32_t>(trainer_.characters_.size());
         std::size_t out = 1, word = 1;  // the end of the text so far, and where its last word begins
         for (std::size_t at = 1; at < section.size;) {
             const std::int32_t id = text[at];
@@ -194,8 +190,7 @@ class BpeTrainer::Scan {
             }
             ++at;
             if (out == word + 1) {
-                if (text[word] >= characters) whole.push_back(text[word]);
-                out = word;
+                out = word;  // the word is one symbol
             } else if (out > word) {
                 text[out++] = kBetween;
                 word = out;

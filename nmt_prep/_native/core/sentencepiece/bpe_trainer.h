@@ -108,8 +108,7 @@ class BpeTrainer {
     bool add_tracked(std::int32_t merged);
     void list_places(std::span<const std::uint32_t> places, std::int32_t merged);
     Change& change_of(std::vector<std::uint32_t>& by_symbol, std::int32_t neighbour);
-    void spell(std::int32_t id, std::vector<std::int32_t>& characters) const;
-    std::vector<std::uint64_t> unmerged_pairs();
+    class UnmergedPairs;
     void finish(std::size_t merges, const Progress& progress);
 
     PieceRules rules_;
@@ -123,7 +122,6 @@ class BpeTrainer {
     std::vector<std::int32_t> text_;  // places
     std::vector<Section> sections_;
     std::vector<std::int64_t> weights_;  // counts of the words of each block
-    std::vector<std::int32_t> whole_;    // words that are one symbol, which are no longer in the text
 
     std::int64_t floor_ = 0;
     std::vector<Pair> pairs_;

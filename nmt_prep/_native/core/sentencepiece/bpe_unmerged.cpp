@@ -1,59 +1,70 @@
 // The end of BPE training when no pair occurs any more: pairs that did occur become pieces.
 //
-// Which pairs those are is found by merging each word once more, in the order that was learnt.
+// A symbol was made in the same way wherever it occurs. So the pairs that occurred are those that met at the boundary
+// between the halves of a symbol, or between two symbols that are left, while both sides grew.
 #include <algorithm>
-#include <utility>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
 
-#include "bpe/merge.h"
 #include "sentencepiece/bpe_trainer.h"
 #include "text/hash_table.h"
 
 namespace nmt_prep::sentencepiece {
 
-// Appends the characters of a symbol.
-void BpeTrainer::spell(std::int32_t id, std::vector<std::int32_t>& characters) const {
-    const auto start = spelling_.begin() + static_cast<std::ptrdiff_t>(symbol(id).start);
-    characters.insert(characters.end(), start, start + static_cast<std::ptrdiff_t>(length(id)));
-}
-
-// Returns the pairs that occurred, make valid pieces and were not merged. Frees the words.
-std::vector<std::uint64_t> BpeTrainer::unmerged_pairs() {
-    // Pairs that were merged have the lowest numbers, in their order, from 1.
-    HashTable<std::uint32_t> numbers(4 * merges());
-    const auto merged = static_cast<std::uint32_t>(merges()), first = static_cast<std::uint32_t>(characters_.size());
-    for (std::uint32_t i = 0; i < merged; ++i) numbers.add(mixed_key(symbols_[first + i].pair)) = i + 1;
-    std::vector<std::uint64_t> found;
-    const auto lookup = [&](std::int32_t left, std::int32_t right) {
-        const std::uint64_t key = key_of(left, right);
-        std::uint32_t& number = numbers.add(mixed_key(key));
-        if (number == 0) {
-            found.push_back(key);
-            number = static_cast<std::uint32_t>(merged + found.size());
+class BpeTrainer::UnmergedPairs {
+   public:
+    explicit UnmergedPairs(const BpeTrainer& trainer) : trainer_(trainer), known_(4 * trainer.merges()) {
+        const auto first = static_cast<std::ptrdiff_t>(trainer.characters_.size());
+        const std::span merged(trainer.symbols_.begin() + first, trainer.symbols_.end());
+        for (const Symbol& symbol : merged) known_.add(mixed_key(symbol.pair)) = true;
+        for (const Symbol& symbol : merged) add_between(left_of(symbol.pair), right_of(symbol.pair));
+        const std::vector<std::int32_t>& text = trainer.text_;
+        for (std::size_t at = 0; at < text.size();) {
+            const std::int32_t id = text[at];
+            at += id < 0 ? 1 : trainer.width(id);
+            if (id >= 0 && text[at] >= 0) add_between(id, text[at]);
         }
-        if (number > merged) return bpe::kNoMerge;
-        return bpe::make_merge(number - 1, static_cast<std::int32_t>(first + number - 1));
-    };
-    bpe::Merger merger;
-    std::vector<std::int32_t> word;
-    const auto merge = [&] {
-        merger.merge(word.data(), word.size(), lookup);
-        word.clear();
-    };
-    for (const std::int32_t id : std::exchange(whole_, {})) {
-        spell(id, word);
-        merge();
     }
-    for (std::size_t at = 0; at < text_.size();) {
-        const std::int32_t id = text_[at];
-        at += id < 0 ? 1 : width(id);
-        if (id < 0)
-            merge();
-        else
-            spell(id, word);
+
+    // The pairs that make valid pieces.
+    const std::vector<std::uint64_t>& keys() const { return keys_; }
+
+   private:
+    // Adds the pairs that met at the boundary between two symbols.
+    void add_between(std::int32_t left, std::int32_t right) {
+        spell_edge(left, right_of, lefts_);
+        spell_edge(right, left_of, rights_);
+        while (true) {
+            add(key_of(lefts_.back(), rights_.back()));
+            if (lefts_.size() == 1 && rights_.size() == 1) return;
+            // The numbers of symbols are in the order of the merges; of two places of a merge, the left one is first.
+            const bool left_grows =
+                rights_.size() == 1 || (lefts_.size() > 1 && *(lefts_.end() - 2) <= *(rights_.end() - 2));
+            (left_grows ? lefts_ : rights_).pop_back();
+        }
     }
-    std::erase_if(found, [&](std::uint64_t key) { return !valid(key); });
-    return found;
-}
+
+    // Lists the symbols at one edge of a symbol, each of which became a part of the one before, down to a character.
+    template <class Half>
+    void spell_edge(std::int32_t id, const Half& half, std::vector<std::int32_t>& edge) const {
+        edge.assign(1, id);
+        while (static_cast<std::size_t>(edge.back()) >= trainer_.characters_.size())
+            edge.push_back(half(trainer_.symbol(edge.back()).pair));
+    }
+
+    void add(std::uint64_t key) {
+        bool& is_known = known_.add(mixed_key(key));
+        if (!is_known && trainer_.valid(key)) keys_.push_back(key);
+        is_known = true;
+    }
+
+    const BpeTrainer& trainer_;
+    HashTable<bool> known_;
+    std::vector<std::uint64_t> keys_;
+    std::vector<std::int32_t> lefts_, rights_;  // the edges of two symbols at the boundary between them
+};
 
 // Makes pieces of pairs that no longer occur, up to this number of merges in all.
 void BpeTrainer::finish(std::size_t merges, const Progress& progress) {
@@ -61,7 +72,8 @@ void BpeTrainer::finish(std::size_t merges, const Progress& progress) {
         std::uint64_t rank, key;
     };
     std::vector<Unmerged> unmerged;
-    for (const std::uint64_t key : unmerged_pairs()) unmerged.push_back({rank_of(key), key});
+    const UnmergedPairs pairs(*this);
+    for (const std::uint64_t key : pairs.keys()) unmerged.push_back({rank_of(key), key});
     const std::size_t size = std::min(merges - this->merges(), unmerged.size());
     const auto end = unmerged.begin() + static_cast<std::ptrdiff_t>(size);
     std::partial_sort(unmerged.begin(), end, unmerged.end(), [this](const Unmerged& a, const Unmerged& b) {

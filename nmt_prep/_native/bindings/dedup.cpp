@@ -10,6 +10,7 @@
 #include "clean/keys.h"
 #include "clean/line_numbers.h"
 #include "clean/ranking.h"
+#include "clean/records.h"
 #include "one_at_a_time.h"
 #include "text.h"
 
@@ -71,7 +72,7 @@ std::pair<NumpyArray<std::int32_t>, NumpyArray<std::int64_t>> number_lines(OneAt
 
 // Throws ValueError unless records have a width that the core knows.
 void check_width(std::size_t width) {
-    if (width < clean::kSmallestWidth || width > clean::kLargestWidth)
+    if (width < clean::kSmallestKeyedWidth || width > clean::kLargestWidth)
         throw nb::value_error("records have 3 to 8 columns");
 }
 

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "clean/records.h"
 #include "text.h"
 
 namespace nb = nanobind;
@@ -29,7 +30,7 @@ clean::PairView pair_view(const ByteArray& source, const Int64Array& source_offs
 }
 
 std::size_t checked_width(std::size_t width) {
-    if (width < clean::kSmallestBandWidth || width > clean::kLargestBandWidth)
+    if (width < clean::kSmallestWidth || width > clean::kLargestWidth)
         throw nb::value_error("records have 2 to 8 columns");
     return width;
 }
@@ -49,7 +50,7 @@ Table band_hashes(const ByteArray& source, const Int64Array& source_offsets, con
 void sort_bands(const Records& records) {
     const std::size_t width = checked_width(records.shape(1));
     const nb::gil_scoped_release unlocked;
-    clean::sort_bands(records.data(), records.shape(0), width);
+    clean::sort_records(records.data(), records.shape(0), width);
 }
 
 std::tuple<Table, std::size_t, std::size_t> bucket_edges(const ConstRecords& records, std::size_t cap,

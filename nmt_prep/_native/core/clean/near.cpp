@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <limits>
-#include <type_traits>
 #include <utility>
 
 #include "clean/character_grams.h"
+#include "clean/records.h"
 #include "text/byte_hash.h"
 #include "text/simd.h"
 
@@ -86,54 +87,6 @@ class Signer {
     std::vector<std::uint32_t> minima_;
 };
 
-template <std::size_t kWidth>
-using Record = std::array<std::uint64_t, kWidth>;
-
-template <std::size_t kWidth>
-class BucketEdges {
-   public:
-    BucketEdges(std::span<const Record<kWidth>> records, std::size_t cap) : records_(records), cap_(cap) {}
-
-    Edges find(std::size_t first, std::size_t limit) {
-        std::vector<Record<kWidth>> edges;
-        Edges found{};
-        std::size_t bucket = first;
-        while (bucket > 0 && records_[bucket - 1].front() == records_[first].front()) --bucket;
-        std::size_t row = first;
-        for (; row < records_.size() && (row == first || edges.size() < limit); ++row) {
-            if (records_[row].front() != records_[bucket].front()) bucket = row;
-            const std::size_t better = row - bucket;
-            for (std::size_t i = bucket; i < bucket + std::min(better, cap_); ++i) {
-                edges.push_back(records_[i]);
-                edges.back().front() = records_[row].back();
-            }
-            const bool last = row + 1 == records_.size() || records_[row + 1].front() != records_[row].front();
-            found.full_buckets += last && better > cap_;
-        }
-        found.next = row;
-        std::ranges::sort(edges);
-        const auto rest = std::ranges::unique(edges);
-        edges.erase(rest.begin(), rest.end());
-        found.numbers.reserve(edges.size() * kWidth);
-        for (const Record<kWidth>& edge : edges) found.numbers.insert(found.numbers.end(), edge.begin(), edge.end());
-        return found;
-    }
-
-   private:
-    std::span<const Record<kWidth>> records_;
-    std::size_t cap_;
-};
-
-// Calls work with a span of records of this width.
-template <std::size_t kWidth, class Number, class Work>
-auto with_width(Number* numbers, std::size_t rows, std::size_t width, Work&& work) {
-    if constexpr (kWidth < kLargestBandWidth) {
-        if (width != kWidth) return with_width<kWidth + 1>(numbers, rows, width, std::forward<Work>(work));
-    }
-    using Held = std::conditional_t<std::is_const_v<Number>, const Record<kWidth>, Record<kWidth>>;
-    return work(std::span<Held>(reinterpret_cast<Held*>(numbers), rows));
-}
-
 // The n-grams of one side of a pair.
 struct LineGrams {
     std::vector<std::uint64_t> grams;  // with repetitions
@@ -212,16 +165,34 @@ void band_hashes(const PairView& pairs, std::size_t bands, std::size_t rows, std
     }
 }
 
-void sort_bands(std::uint64_t* records, std::size_t rows, std::size_t width) {
-    with_width<kSmallestBandWidth>(records, rows, width, [](auto held) { std::ranges::sort(held); });
-}
-
 Edges bucket_edges(const std::uint64_t* records, std::size_t rows, std::size_t width, std::size_t cap,
                    std::size_t first, std::size_t limit) {
-    return with_width<kSmallestBandWidth>(records, rows, width,
-                                          [&]<std::size_t kWidth>(std::span<const Record<kWidth>> held) {
-                                              return BucketEdges(held, cap).find(first, limit);
-                                          });
+    const auto same_hash = [=](std::size_t a, std::size_t b) { return records[a * width] == records[b * width]; };
+    Edges found{};
+    std::vector<std::uint64_t>& numbers = found.numbers;
+    std::size_t bucket = first;
+    while (bucket > 0 && same_hash(bucket - 1, first)) --bucket;
+    std::size_t row = first;
+    for (; row < rows && (row == first || numbers.size() / width < limit); ++row) {
+        if (!same_hash(row, bucket)) bucket = row;
+        const std::size_t better = row - bucket;
+        for (std::size_t i = bucket; i < bucket + std::min(better, cap); ++i) {
+            numbers.push_back(records[row * width + width - 1]);
+            numbers.insert(numbers.end(), records + i * width + 1, records + (i + 1) * width);
+        }
+        const bool last = row + 1 == rows || !same_hash(row + 1, row);
+        found.full_buckets += last && better > cap;
+    }
+    found.next = row;
+    sort_records(numbers.data(), numbers.size() / width, width);
+    std::size_t kept = 0;
+    for (std::size_t edge = 0; edge < numbers.size(); edge += width) {
+        if (kept > 0 && std::equal(&numbers[kept - width], &numbers[kept], &numbers[edge])) continue;
+        std::memmove(&numbers[kept], &numbers[edge], width * sizeof(std::uint64_t));
+        kept += width;
+    }
+    numbers.resize(kept);
+    return found;
 }
 
 void group_rows(const std::uint64_t* numbers, std::span<const std::uint32_t> groups, std::size_t width,

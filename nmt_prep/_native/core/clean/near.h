@@ -24,18 +24,11 @@ void band_hashes(const PairView& pairs, std::size_t bands, std::size_t rows, std
 // A record of a band has `width` numbers: the hash of the band, the ranks of the pair (smaller is better, the first
 // rank counts most), and its place. An edge from a pair to a better one with the same hash has as many: the place of
 // the worse pair, then the ranks and the place of the better one.
-inline constexpr std::size_t kSmallestBandWidth = 2;
-inline constexpr std::size_t kLargestBandWidth = 8;
-
-// The edges of some records.
 struct Edges {
     std::vector<std::uint64_t> numbers;  // numbers of the edges, ascending, without repetitions
     std::size_t next;                    // the first record whose edges are missing
     std::size_t full_buckets;            // buckets, among those that end here, in which some edges were left out
 };
-
-// Sorts records in place.
-void sort_bands(std::uint64_t* records, std::size_t rows, std::size_t width);
 
 // Returns the edges of sorted records from the record `first` on: about `limit` edges, and at least the edges of one
 // record. A record has edges to those of the best `cap` records of its bucket (the records with the same hash) that are

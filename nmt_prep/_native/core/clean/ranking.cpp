@@ -1,11 +1,9 @@
 #include "clean/ranking.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <span>
-#include <type_traits>
-#include <utility>
+#include <cstring>
+
+#include "clean/records.h"
 
 namespace nmt_prep::clean {
 namespace {
@@ -15,54 +13,16 @@ constexpr std::uint64_t kRowMask = (std::uint64_t{1} << kRowBits) - 1;
 bool is_count(std::uint64_t place) { return (place & kCount) != 0; }
 std::uint64_t part_of(std::uint64_t place) { return (place & ~kCount) >> kRowBits; }
 
-template <std::size_t kWidth>
-using Record = std::array<std::uint64_t, kWidth>;
+bool same_key(const std::uint64_t* a, const std::uint64_t* b) { return a[0] == b[0] && a[1] == b[1]; }
 
-template <std::size_t kWidth>
-bool same_key(const Record<kWidth>& a, const Record<kWidth>& b) {
-    return a[0] == b[0] && a[1] == b[1];
-}
+struct Records {
+    const std::uint64_t* numbers;
+    std::size_t rows;
+    std::size_t width;
 
-// Sorts records. Keys are hashes, so most of the work is to move each record to a bucket by the leading bits of its key
-// in which they differ; a bucket that many records share, because they have the same key, is sorted like any other.
-template <std::size_t kWidth>
-void sort_records(std::span<Record<kWidth>> records) {
-    constexpr std::size_t kBucketRows = 8;
-    constexpr int kMostBits = 10;
-    if (records.size() < 4 * kBucketRows) {
-        std::ranges::sort(records);
-        return;
-    }
-    std::uint64_t differing = 0;
-    for (const Record<kWidth>& record : records) differing |= record[0] ^ records.front()[0];
-    const int width = static_cast<int>(std::bit_width(differing));
-    const int bits = std::min({static_cast<int>(std::bit_width(records.size() / kBucketRows)), kMostBits, width});
-    const int shift = width - bits;
-    const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
-    const auto bucket_of = [=](const Record<kWidth>& record) { return record[0] >> shift & mask; };
-    std::vector<std::size_t> ends(mask + 1);
-    for (const Record<kWidth>& record : records) ++ends[bucket_of(record)];
-    std::vector<std::size_t> next(mask + 1);
-    for (std::size_t bucket = 1; bucket <= mask; ++bucket) {
-        next[bucket] = ends[bucket - 1];
-        ends[bucket] += ends[bucket - 1];
-    }
-    for (std::size_t bucket = 0; bucket <= mask; ++bucket) {
-        while (next[bucket] < ends[bucket]) {
-            Record<kWidth> moved = records[next[bucket]];
-            for (std::size_t own = bucket_of(moved); own != bucket; own = bucket_of(moved))
-                std::swap(moved, records[next[own]++]);
-            records[next[bucket]++] = moved;
-        }
-    }
-    for (std::size_t bucket = 0, first = 0; bucket <= mask; first = ends[bucket++]) {
-        const std::span<Record<kWidth>> own = records.subspan(first, ends[bucket] - first);
-        if (shift > 0 && own.size() < records.size())
-            sort_records(own);
-        else
-            std::ranges::sort(own);
-    }
-}
+    const std::uint64_t* operator[](std::size_t row) const { return numbers + row * width; }
+    std::uint64_t place(std::size_t row) const { return numbers[(row + 1) * width - 1]; }
+};
 
 // The rows of each corpus in a group of records with the same key.
 class RowsOfCorpora {
@@ -89,106 +49,32 @@ class RowsOfCorpora {
 };
 
 // Calls each(group, rows) for the records of each key, of which the first `rows` are not counts.
-template <std::size_t kWidth, class Each>
-void for_each_group(std::span<Record<kWidth>> sorted, Each&& each) {
-    for (std::size_t first = 0, last = 0; first < sorted.size(); first = last) {
+template <class Each>
+void for_each_group(const Records& sorted, Each&& each) {
+    for (std::size_t first = 0, last = 0; first < sorted.rows; first = last) {
         last = first + 1;
-        while (last < sorted.size() && same_key(sorted[first], sorted[last])) ++last;
-        std::size_t rows = last - first;
-        while (rows > 0 && is_count(sorted[first + rows - 1].back())) --rows;
-        each(sorted.subspan(first, last - first), rows);
+        while (last < sorted.rows && same_key(sorted[first], sorted[last])) ++last;
+        const Records group{sorted[first], last - first, sorted.width};
+        std::size_t rows = group.rows;
+        while (rows > 0 && is_count(group.place(rows - 1))) --rows;
+        each(group, rows);
     }
 }
 
-template <std::size_t kWidth>
-Ranked rank(std::span<Record<kWidth>> records, std::size_t kept, const Corpora& corpora) {
-    Ranked ranked;
-    ranked.overlap.resize(corpora.count * corpora.count);
-    RowsOfCorpora rows_of(corpora);
-    sort_records(records);
-    for_each_group(records, [&](std::span<const Record<kWidth>> group, std::size_t rows) {
-        for (std::size_t row = kept; row < rows; ++row)
-            ranked.drops.push_back({group[row].back(), group.front().back()});
-        for (const Record<kWidth>& record : group) rows_of.add(record.back());
-        for (const std::uint32_t a : rows_of.found())
-            for (const std::uint32_t b : rows_of.found()) ranked.overlap[a * corpora.count + b] += rows_of.rows(a);
-        rows_of.clear();
-    });
-    std::ranges::sort(ranked.drops, {}, &Drop::place);
-    return ranked;
-}
-
-template <std::size_t kWidth>
-std::size_t reduce(std::span<Record<kWidth>> records, std::size_t kept, const Corpora& corpora) {
-    RowsOfCorpora lost(corpora);
-    std::size_t left = 0;  // never beyond the group that is read
-    sort_records(records);
-    for_each_group(records, [&](std::span<const Record<kWidth>> group, std::size_t rows) {
-        const std::size_t best = std::min(rows, kept);
-        for (const Record<kWidth>& record : group.subspan(best)) lost.add(record.back());
-        Record<kWidth> count;
-        count.fill(~std::uint64_t{0});
-        std::copy_n(group.front().begin(), 2, count.begin());
-        for (std::size_t row = 0; row < best; ++row) records[left++] = group[row];
-        for (const std::uint32_t corpus : lost.found()) {
-            count.back() = kCount | std::uint64_t{corpus} << kRowBits | static_cast<std::uint64_t>(lost.rows(corpus));
-            records[left++] = count;
-        }
-        lost.clear();
-    });
-    return left;
-}
-
-template <std::size_t kWidth>
-std::vector<Drop> find_drops(std::span<const Record<kWidth>> records, std::size_t kept,
-                             std::span<const Record<kWidth>> reduced) {
-    const auto key_less = [](const Record<kWidth>& a, const Record<kWidth>& b) {
-        return a[0] < b[0] || (a[0] == b[0] && a[1] < b[1]);
-    };
-    std::vector<Drop> drops;
-    auto group = reduced.end();
-    for (const Record<kWidth>& record : records) {
-        if (group == reduced.end() || !same_key(*group, record))
-            group = std::lower_bound(reduced.begin(), reduced.end(), record, key_less);
-        const auto left = static_cast<std::size_t>(reduced.end() - group);
-        if (left == 0) continue;
-        const Record<kWidth>& worst = group[static_cast<std::ptrdiff_t>(std::min(kept, left) - 1)];
-        if (left >= kept && same_key(worst, record) && !is_count(worst.back()) && worst < record)
-            drops.push_back({record.back(), group->back()});
+// Returns the first of sorted records whose key is not less.
+std::size_t find_key(const Records& sorted, const std::uint64_t* key) {
+    std::size_t first = 0;
+    for (std::size_t rows = sorted.rows; rows > 0;) {
+        const std::size_t half = rows / 2;
+        const std::uint64_t* const middle = sorted[first + half];
+        const bool less = middle[0] < key[0] || (middle[0] == key[0] && middle[1] < key[1]);
+        first += less ? half + 1 : 0;
+        rows = less ? rows - half - 1 : half;
     }
-    return drops;
-}
-
-template <std::size_t kWidth>
-void partition(std::span<const Record<kWidth>> records, unsigned bits, Record<kWidth>* sorted, std::uint64_t* starts) {
-    const std::size_t ranges = std::size_t{1} << bits;
-    const auto range_of = [bits](const Record<kWidth>& record) { return bits == 0 ? 0 : record[0] >> (64 - bits); };
-    std::vector<std::uint64_t> next(ranges + 1);
-    for (const Record<kWidth>& record : records) ++next[range_of(record) + 1];
-    for (std::size_t range = 0; range < ranges; ++range) next[range + 1] += next[range];
-    std::ranges::copy(next, starts);
-    for (const Record<kWidth>& record : records) sorted[next[range_of(record)]++] = record;
-}
-
-// Calls work with a span of records of this width.
-template <std::size_t kWidth, class Number, class Work>
-auto with_width(Number* records, std::size_t rows, std::size_t width, Work&& work) {
-    if constexpr (kWidth < kLargestWidth) {
-        if (width != kWidth) return with_width<kWidth + 1>(records, rows, width, std::forward<Work>(work));
-    }
-    using Held = std::conditional_t<std::is_const_v<Number>, const Record<kWidth>, Record<kWidth>>;
-    static_assert(sizeof(Held) == kWidth * sizeof(std::uint64_t));
-    return work(std::span<Held>(reinterpret_cast<Held*>(records), rows));
+    return first;
 }
 
 }  // namespace
-
-void partition_records(const std::uint64_t* records, std::size_t rows, std::size_t width, unsigned bits,
-                       std::uint64_t* sorted, std::uint64_t* starts) {
-    with_width<kSmallestWidth>(records, rows, width, [&]<class Held, std::size_t kAny>(std::span<Held, kAny> held) {
-        partition(held, bits, reinterpret_cast<std::remove_const_t<Held>*>(sorted), starts);
-    });
-}
 
 bool have_corpora(const std::uint64_t* records, std::size_t rows, std::size_t width, const Corpora& corpora) {
     for (std::size_t row = 0; row < rows; ++row) {
@@ -200,19 +86,61 @@ bool have_corpora(const std::uint64_t* records, std::size_t rows, std::size_t wi
 
 Ranked rank_records(std::uint64_t* records, std::size_t rows, std::size_t width, std::size_t kept,
                     const Corpora& corpora) {
-    return with_width<kSmallestWidth>(records, rows, width, [&](auto held) { return rank(held, kept, corpora); });
+    Ranked ranked;
+    ranked.overlap.resize(corpora.count * corpora.count);
+    RowsOfCorpora rows_of(corpora);
+    sort_records(records, rows, width);
+    for_each_group({records, rows, width}, [&](const Records& group, std::size_t own) {
+        for (std::size_t row = kept; row < own; ++row) ranked.drops.push_back({group.place(row), group.place(0)});
+        for (std::size_t row = 0; row < group.rows; ++row) rows_of.add(group.place(row));
+        for (const std::uint32_t a : rows_of.found())
+            for (const std::uint32_t b : rows_of.found()) ranked.overlap[a * corpora.count + b] += rows_of.rows(a);
+        rows_of.clear();
+    });
+    std::ranges::sort(ranked.drops, {}, &Drop::place);
+    return ranked;
 }
 
 std::size_t reduce_records(std::uint64_t* records, std::size_t rows, std::size_t width, std::size_t kept,
                            const Corpora& corpora) {
-    return with_width<kSmallestWidth>(records, rows, width, [&](auto held) { return reduce(held, kept, corpora); });
+    RowsOfCorpora lost(corpora);
+    std::uint64_t* left = records;  // never beyond the group that is read
+    sort_records(records, rows, width);
+    for_each_group({records, rows, width}, [&](const Records& group, std::size_t own) {
+        const std::size_t best = std::min(own, kept);
+        for (std::size_t row = best; row < group.rows; ++row) lost.add(group.place(row));
+        const std::uint64_t high = group[0][0];
+        const std::uint64_t low = group[0][1];
+        std::memmove(left, group[0], best * width * sizeof(std::uint64_t));
+        left += best * width;
+        for (const std::uint32_t corpus : lost.found()) {
+            *left++ = high;
+            *left++ = low;
+            left = std::fill_n(left, width - 3, ~std::uint64_t{0});
+            *left++ = kCount | std::uint64_t{corpus} << kRowBits | static_cast<std::uint64_t>(lost.rows(corpus));
+        }
+        lost.clear();
+    });
+    return static_cast<std::size_t>(left - records) / width;
 }
 
 std::vector<Drop> drops_among(const std::uint64_t* records, std::size_t rows, std::size_t width, std::size_t kept,
                               const std::uint64_t* reduced, std::size_t reduced_rows) {
-    return with_width<kSmallestWidth>(records, rows, width, [&](auto held) {
-        return find_drops(held, kept, decltype(held)(reinterpret_cast<decltype(held.data())>(reduced), reduced_rows));
-    });
+    const Records all{records, rows, width};
+    const Records best{reduced, reduced_rows, width};
+    std::vector<Drop> drops;
+    std::size_t group = reduced_rows;
+    for (std::size_t row = 0; row < rows; ++row) {
+        if (group == reduced_rows || !same_key(best[group], all[row])) group = find_key(best, all[row]);
+        const std::size_t left = reduced_rows - group;
+        if (left < kept) continue;
+        const std::size_t last = group + kept - 1;
+        const std::uint64_t* const worst = best[last];
+        if (same_key(worst, all[row]) && !is_count(best.place(last)) &&
+            std::lexicographical_compare(worst, worst + width, all[row], all[row] + width))
+            drops.push_back({all.place(row), best.place(group)});
+    }
+    return drops;
 }
 
 }  // namespace nmt_prep::clean

@@ -13,15 +13,9 @@ namespace nmt_prep::clean {
 // Records that reduce_records made may also be counts: the key, the largest number as every rank, and in the place the
 // bit kCount, the number of the corpus in the bits of the part, and the number of rows in those of the row. They say
 // how many more rows of a corpus have the key.
-inline constexpr std::size_t kSmallestWidth = 3;
-inline constexpr std::size_t kLargestWidth = 8;
+inline constexpr std::size_t kSmallestKeyedWidth = 3;
 inline constexpr unsigned kRowBits = 40;
 inline constexpr std::uint64_t kCount = std::uint64_t{1} << 63;
-
-// Sorts records by the leading `bits` of their keys, and otherwise leaves them in order. Writes them to `sorted`, and
-// to `starts` where the records with each value begin, with one more entry for the end of the last. Requires bits < 32.
-void partition_records(const std::uint64_t* records, std::size_t rows, std::size_t width, unsigned bits,
-                       std::uint64_t* sorted, std::uint64_t* starts);
 
 // The corpus of each part. The numbers of corpora are less than `count`.
 struct Corpora {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from functools import cache
 from keyword import iskeyword
 from types import ModuleType
 from typing import Annotated, Any, cast
@@ -88,11 +89,15 @@ class CommandGroup(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Returns a command; None if there is none of this name."""
         del ctx
-        if cmd_name not in COMMANDS:
-            return None
-        alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-        alone.command(cmd_name)(getattr(COMMANDS[cmd_name], cmd_name + "_" * iskeyword(cmd_name)))
-        return typer.main.get_command(alone)
+        return _command(cmd_name) if cmd_name in COMMANDS else None
+
+
+@cache
+def _command(name: str) -> Any:
+    """Returns a command, which Typer builds slowly: it makes a validator for each option."""
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+    alone.command(name)(getattr(COMMANDS[name], name + "_" * iskeyword(name)))
+    return typer.main.get_command(alone)
 
 
 app = typer.Typer(

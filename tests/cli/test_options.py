@@ -96,8 +96,7 @@ def test_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, mes
 def test_messages_are_not_appended_to_what_a_run_reads(tmp_path: Path, command: str) -> None:
     config = write_config(tmp_path)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    corpus = next(path for path in before if path != config)
-    for path, name in ((config, "the config"), (corpus, "train/")):
+    for path, name in ((config, "the config"), (tmp_path / "train.tgz", "train/")):
         ended = nmt_prep(command, config, append_to=path)
         assert ended.returncode == 2
         assert f"standard output is also read, as {name}" in " ".join(ended.stderr.split())
@@ -110,8 +109,7 @@ def test_messages_are_not_appended_to_what_a_run_reads(tmp_path: Path, command: 
 def test_the_log_of_a_run_is_no_input_of_it(tmp_path: Path) -> None:
     config = write_config(tmp_path)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    corpus = next(path for path in before if path != config)
-    for path, name in ((config, "the config"), (corpus, "train/")):
+    for path, name in ((config, "the config"), (tmp_path / "train.tgz", "train/")):
         ended = nmt_prep("run", config, "--log-json", path)
         assert ended.returncode == 2
         assert f"is also read, as {name}" in " ".join(ended.stderr.split())

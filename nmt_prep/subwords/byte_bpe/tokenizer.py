@@ -288,10 +288,10 @@ class ByteBPETokenizer(Tokenizer):
         return self._model.decode(*rows.contiguous(), threads or available_cores(), errors == "replace")
 
     def _row(self, ids: Iterable[int]) -> Ragged:
-        row = list(ids)
+        row, size = list(ids), len(self._pieces)
         for number in row:
-            if not 0 <= number < len(self._pieces):
-                raise EncodeError(f"id {number}: the ids of the vocabulary are from 0 to {len(self._pieces) - 1}")
+            if not 0 <= number < size:
+                raise EncodeError(f"id {number}: the ids of the vocabulary are from 0 to {size - 1}")
         return Ragged.from_lists([row])
 
     def special_id(self, name: str) -> int:

@@ -261,11 +261,11 @@ class SentencePieceTokenizer(Tokenizer):
         Raises:
             EncodeError: an id is not in the vocabulary.
         """
-        row = list(ids)
-        outside = next((i for i in row if not 0 <= i < len(self)), None)
+        row, size = list(ids), len(self)
+        outside = next((i for i in row if not 0 <= i < size), None)
         if outside is not None:
             raise EncodeError(
-                f"id {outside} is not in the vocabulary, which has {len(self)} pieces; "
+                f"id {outside} is not in the vocabulary, which has {size} pieces; "
                 "decode with the vocabulary that encoded"
             )
         return self.decode_batch(Ragged.from_lists([row]))[0]

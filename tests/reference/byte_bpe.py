@@ -45,9 +45,9 @@ class Vocabulary:
 
     def encode_with_dropout(self, line: str, dropout: float, seed: int) -> list[int]:
         ids = []
-        at = 0
+        at, hashed = 0, hash_bytes(line.encode())
         for word in pretokens(line):
-            key = draw(hash_bytes(line.encode()), seed, at)
+            key = draw(hashed, seed, at)
             ids += self.merge(word.encode(), lambda step, i, key=key: draw(key, step, i) >> 11 < int(dropout * 2**53))
             at += len(word.encode())
         return ids

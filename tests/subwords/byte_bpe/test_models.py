@@ -73,7 +73,7 @@ def loaded(name: str) -> tuple[ByteBPETokenizer, ByteBPETokenizer, Tokenizer, To
         return ours, ByteBPETokenizer.load(again), theirs[0], theirs[1]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", NAMES, scope="module")
 @settings(max_examples=examples(50))
 @given(text=TEXTS)
 def test_ids(name: str, text: str) -> None:
@@ -135,7 +135,7 @@ def test_allowed_specials_include_adjacent_white_space() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", NAMES, scope="module")
 def test_saved_and_loaded(name: str) -> None:
     ours, again, _, _ = loaded(name)
     assert again.fingerprint == ours.fingerprint

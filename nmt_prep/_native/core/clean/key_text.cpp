@@ -28,8 +28,8 @@ const AsciiTable& ascii_table() {
     return kTable;
 }
 
-// Characters that stay as they are, and that do not combine with others.
-using PointSet = std::bitset<0x110000>;
+// Characters that stay as they are, and that do not combine with others; of the first plane, which few texts leave.
+using PointSet = std::bitset<0x10000>;
 
 const PointSet& plain_points() {
     static const PointSet kPlain = [] {
@@ -81,7 +81,8 @@ void KeyText::normalize_line(const TextView& text, std::size_t line) {
         const std::uint8_t* const same = at;
         while (at < end && *at >= 0x80) {
             const std::uint8_t* next = at;
-            if (!plain.test(next_utf8(next))) break;
+            const char32_t point = next_utf8(next);
+            if (point >= plain.size() || !plain[point]) break;
             at = next;
         }
         if (at > same) {

@@ -11,6 +11,7 @@ from math import ceil
 from rich.filesize import decimal
 
 from nmt_prep.config import Config
+from nmt_prep.corpora.slices import SLICE_BYTES
 from nmt_prep.engines.engine import BASE_MEMORY
 from nmt_prep.errors import ConfigError
 from nmt_prep.pipeline.forecast import BYTES_PER_PAIR, StageEstimate, Work, forecast
@@ -36,11 +37,13 @@ class CorpusSize:
         split: name of its split.
         bytes: bytes of both sides, line ends included.
         fetched: bytes of its remote files.
+        copied: true if compile copies the text, because the files are small, packed or remote.
     """
 
     split: str
     bytes: float
     fetched: float = 0.0
+    copied: bool = False
 
 
 def given_corpora(config: Config, pairs: int) -> list[CorpusSize]:
@@ -83,7 +86,9 @@ def configured_corpora(config: Config, lock: LockFile) -> list[CorpusSize]:
         known = {file.container: sizes(file.container) for file in files}
         text = sum(known[file.container][1] / members[file.container.mirrors] for file in files)
         fetched = sum(size for file, (size, _) in known.items() if not file.local(config.base_dir))
-        sizes_of_corpora.append(CorpusSize(split, text, fetched))
+        packed = bool(fetched) or any(size != unpacked for size, unpacked in known.values())
+        small = all(size <= SLICE_BYTES for size, _ in known.values())
+        sizes_of_corpora.append(CorpusSize(split, text, fetched, packed or small))
     if unknown:
         raise ConfigError(
             f"the sizes of {len(set(unknown))} files are unknown, the first of them {unknown[0]}; fetch them with "
@@ -137,7 +142,8 @@ def estimate(config: Config, corpora: Sequence[CorpusSize], machines: Machines) 
     """
     fetched = StageEstimate("download", output=sum(corpus.fetched for corpus in corpora), origin="the network")
     here = ceil(machines.workers / machines.count)
-    work = Work(max(total(corpora), 1.0), sample_bytes(config, corpora), machines.workers, here)
+    copied = sum(corpus.bytes for corpus in corpora if corpus.copied)
+    work = Work(max(total(corpora), 1.0), sample_bytes(config, corpora), machines.workers, here, copied)
     asked = (stage for stage in STAGES if stage.applies(config) and stage.name not in _OUTSIDE)
     return sorted([fetched, *(forecast(stage, config, work) for stage in asked)], key=lambda stage: not stage.origin)
 

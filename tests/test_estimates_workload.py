@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -32,9 +33,12 @@ def test_plain_files(tmp_path: Path) -> None:
     (tmp_path / "a.zh").write_bytes(b"y" * 300)
     dev = [{"name": "d", "url": {"source": "a.en", "target": "a.en"}}]
     assert sizes(tmp_path, {"url": {"source": "a.en", "target": "a.zh"}}, dev=dev) == [
-        CorpusSize("train", 1000),
-        CorpusSize("dev", 1400),
+        CorpusSize("train", 1000, copied=True),
+        CorpusSize("dev", 1400, copied=True),
     ]
+    os.truncate(tmp_path / "a.en", (64 << 20) + 1)
+    [large, dev_size] = sizes(tmp_path, {"url": {"source": "a.en", "target": "a.zh"}}, dev=dev)
+    assert (large.copied, dev_size.copied) == (False, False)
 
 
 def test_a_file_of_both_sides(tmp_path: Path) -> None:

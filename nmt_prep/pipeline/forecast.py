@@ -1,7 +1,8 @@
 """How long the stages of a run take, scaled from measurements of their rounds in earlier runs on this machine.
 
-The time of a round is proportional to its work: the text, the sample, or the pairs that a model is learned from. It is
-inversely proportional to the number of busy workers, which is at most the number of tasks.
+The time of a round is a short start, and a part that is proportional to its work: the text, the sample, or the pairs
+that a model is learned from. This part is inversely proportional to the number of busy workers, which is at most the
+number of tasks.
 """
 
 from __future__ import annotations
@@ -29,8 +30,17 @@ _LEARNING = re.compile("(align|translation|adequacy)-(?!select|scores|values|thr
 _TRAINING_GROWTH = 0.85
 """Exponent p such that training time and memory grow as sample size ** p; below 1, because words repeat."""
 
-_THIN, _COUNTING = 16, 20
-"""A sample of less than 1/16 of the text is taken by counting the lines in between, 20 times as fast as reading."""
+_COUNTING = 20
+"""Lines that a sample leaves out are counted, 20 times as fast as others are read and written."""
+
+_COPYING = 1.5
+"""Time to copy text when it is compiled, divided by the time to read it."""
+
+_PLACES = 20
+"""The places of the lines of a text take less than 1/20 of its bytes, the copied text more."""
+
+_START = 0.1
+"""Assumed seconds at the start of a round that do not grow with its work; at most half of the round."""
 
 _SHORT = 0.02
 """Assumed time of a round that does not read all pairs, as a share of the time of a round that does."""
@@ -59,12 +69,21 @@ class StageEstimate:
 
 @dataclass(frozen=True)
 class Work:
-    """The work of a run: bytes of text and of the sample, and parallel tasks on all machines and on each."""
+    """The work of a run.
+
+    Attributes:
+        text: bytes of text.
+        sample: bytes of the sample.
+        workers: parallel tasks on all machines.
+        workers_of_machine: parallel tasks on each machine.
+        copied: bytes of text that compile copies, instead of noting the places of its lines.
+    """
 
     text: float
     sample: float
     workers: int
     workers_of_machine: int
+    copied: float = 0.0
 
     def in_round(self, stage: str, round_name: str, most_learned: int) -> float:
         """Returns the amount to which the time of a round is proportional; empty for a stage outside of its rounds."""
@@ -73,7 +92,9 @@ class Work:
         if stage == "vocab":
             return self.sample if round_name == "count" else self.sample**_TRAINING_GROWTH
         if stage == "sample":
-            return (self.text if self.text < _THIN * self.sample else self.sample) + self.text / _COUNTING
+            return self.sample + self.text / _COUNTING
+        if stage == "compile":
+            return self.text + _COPYING * self.copied
         pairs = self.text / BYTES_PER_PAIR
         return max(min(pairs, most_learned), 1.0) if _LEARNING.match(round_name) else self.text
 
@@ -89,7 +110,8 @@ def forecast(stage: AnyStage, config: Config, work: Work) -> StageEstimate:
     rounds: dict[str, float] = {}
     memory = scratch = written = 0.0
     for note in notes:
-        then = Work(note.text, note.sample or work.sample or 1.0, note.workers, note.workers)
+        copied = note.text if note.written > note.text / _PLACES else 0.0
+        then = Work(note.text, note.sample or work.sample or 1.0, note.workers, note.workers, copied)
         now = replace(work, sample=work.sample or then.sample)
         factors = {
             name: now.in_round(stage.name, name, most) / then.in_round(stage.name, name, most)
@@ -99,15 +121,22 @@ def forecast(stage: AnyStage, config: Config, work: Work) -> StageEstimate:
         for name, measured in note.rounds.items():
             parts = 0.0 if _LEARNING.match(name) else now.text / PART_BYTES  # learning is divided by memory alone
             busy = min(now.workers, max(measured.tasks, min(measured.tasks * factors[name], parts)))
-            rounds.setdefault(name, measured.seconds * factors[name] * min(then.workers, measured.tasks) / busy)
+            factor = factors[name] * min(then.workers, measured.tasks) / busy
+            rounds.setdefault(name, _scaled(measured.seconds, factor))
         if note.rest is not None:
-            rounds.setdefault("", note.rest * factors[""])
+            rounds.setdefault("", _scaled(note.rest, factors[""]))
         grown = factors[""] if stage.name == "vocab" else max(1.0, work.workers_of_machine / note.workers)
         memory = max(memory, (note.memory or 0) * grown)
         scratch = scratch or note.scratch * factors[""]
         written = written or note.written * factors[""]
     origin = f"measured {notes[0].made} on {notes[0].text / 1e6:,.0f} MB" + ", not to its end" * ("" not in rounds)
     return StageEstimate(stage.name, sum(rounds.values()), BASE_MEMORY + int(memory), scratch, written, origin)
+
+
+def _scaled(seconds: float, factor: float) -> float:
+    """Returns the time of a round, or of a stage outside of its rounds, with other work than measured."""
+    start = min(_START, seconds / 2)
+    return start + (seconds - start) * factor
 
 
 def forecast_of_progress(

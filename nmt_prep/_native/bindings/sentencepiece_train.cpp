@@ -23,9 +23,7 @@ namespace {
 
 using sentencepiece::BpeTrainer;
 using sentencepiece::CharacterCount;
-using sentencepiece::Piece;
 using sentencepiece::PieceOptions;
-using sentencepiece::PieceType;
 using sentencepiece::TextRules;
 using sentencepiece::TrainingText;
 
@@ -116,14 +114,10 @@ nb::bytes write_pieces(const ByteArray& data, const Int64Array& offsets, const F
     const TextView texts = text_view(data, offsets);
     if (scores.size() != texts.lines || types.size() != texts.lines)
         throw nb::value_error("there must be a score and a type for each piece");
-    std::vector<Piece> pieces;
-    pieces.reserve(texts.lines);
-    for (std::size_t i = 0; i < texts.lines; ++i) {
-        auto text = Utf8Text::of({reinterpret_cast<const char*>(texts.line(i)), texts.size(i)});
-        if (!text) throw nb::value_error("a piece is not UTF-8");
-        pieces.push_back({std::move(*text), scores.data()[i], static_cast<PieceType>(types.data()[i])});
-    }
-    const std::string bytes = sentencepiece::write_pieces(pieces);
+    for (std::size_t i = 0; i < texts.lines; ++i)
+        if (!is_utf8({reinterpret_cast<const char*>(texts.line(i)), texts.size(i)}))
+            throw nb::value_error("a piece is not UTF-8");
+    const std::string bytes = sentencepiece::write_pieces(texts, scores.data(), types.data());
     return nb::bytes(bytes.data(), bytes.size());
 }
 

@@ -1,5 +1,6 @@
 #include "sentencepiece/file.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -158,33 +159,29 @@ void check_tokenizers(const ModelFile& file) {
             if (id < 0 || std::cmp_greater_equal(id, file.pieces.size())) fail("has a merge of an unknown piece");
 }
 
-std::string write_pieces(const std::vector<Piece>& pieces) {
-    constexpr std::size_t kScoreBytes = 5, kMostOtherBytes = 16;
-    std::size_t room = 0;
-    for (const Piece& piece : pieces) room += piece.text->size() + kMostOtherBytes;
-    std::string out;
-    out.reserve(room);
-    const auto write_number = [&out](std::size_t number) {
-        std::array<std::uint8_t, 10> bytes;
-        const std::uint8_t* const end = write_varint(bytes.data(), number);
-        out.append(reinterpret_cast<const char*>(bytes.data()), static_cast<std::size_t>(end - bytes.data()));
-    };
-    for (const Piece& piece : pieces) {
-        const bool typed = piece.type != PieceType::kNormal;
-        out.push_back('\x0A');
-        write_number(1 + varint_size(piece.text->size()) + piece.text->size() + kScoreBytes + (typed ? 2 : 0));
-        out.push_back('\x0A');
-        write_number(piece.text->size());
-        out += *piece.text;
-        std::array<char, kScoreBytes> score{'\x15'};
-        const auto bits = std::bit_cast<std::uint32_t>(piece.score);
-        for (std::size_t i = 0; i < 4; ++i) score[1 + i] = static_cast<char>(bits >> (8 * i) & 0xFF);
-        out.append(score.data(), score.size());
-        if (typed) {
-            out.push_back('\x18');
-            out.push_back(static_cast<char>(piece.type));
-        }
+std::string write_pieces(const TextView& texts, const float* scores, const std::uint8_t* types) {
+    constexpr std::size_t kScoreBytes = 5, kMostOtherBytes = 32;  // besides the text
+    std::string out(
+        static_cast<std::size_t>(texts.offsets[texts.lines] - texts.offsets[0]) + kMostOtherBytes * texts.lines, 0);
+    auto* const begin = reinterpret_cast<std::uint8_t*>(out.data());
+    std::uint8_t* at = begin;
+    for (std::size_t i = 0; i < texts.lines; ++i) {
+        const std::size_t size = texts.size(i);
+        const auto type = static_cast<PieceType>(types[i]);
+        const bool typed = type != PieceType::kNormal;
+        *at++ = 0x0A;
+        at = write_varint(at, 1 + varint_size(size) + size + kScoreBytes + (typed ? 2 : 0));
+        *at++ = 0x0A;
+        at = write_varint(at, size);
+        at = std::copy_n(texts.line(i), size, at);
+        *at++ = 0x15;
+        for (unsigned shift = 0; shift < 32; shift += 8)
+            *at++ = static_cast<std::uint8_t>(std::bit_cast<std::uint32_t>(scores[i]) >> shift);
+        if (!typed) continue;
+        *at++ = 0x18;
+        *at++ = types[i];
     }
+    out.resize(static_cast<std::size_t>(at - begin));
     return out;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "text/batch.h"
 #include "text/utf8.h"
 
 namespace nmt_prep::sentencepiece {
@@ -95,8 +96,9 @@ void check_tokenizers(const ModelFile& file);
 // others.
 void use_fairseq_ids(ModelFile& file);
 
-// Returns the bytes of a model's pieces in the wire format: the first field of ModelProto for each piece.
-std::string write_pieces(const std::vector<Piece>& pieces);
+// Returns the bytes of a model's pieces in the wire format: the first field of ModelProto for each piece. `types`:
+// values of PieceType.
+std::string write_pieces(const TextView& texts, const float* scores, const std::uint8_t* types);
 
 // Returns the byte of a piece such as "<0x0A>", -1 for other texts.
 int byte_of_piece(const std::string& text);

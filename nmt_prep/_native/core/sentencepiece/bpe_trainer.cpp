@@ -113,11 +113,11 @@ std::int32_t BpeTrainer::character_at(std::uint64_t key, std::uint32_t position)
 
 std::uint64_t BpeTrainer::rank_of(std::uint64_t key) const {
     const std::uint32_t size = length(left_of(key)) + length(right_of(key));
+    const std::uint32_t first = std::min(size, (64 - kLengthBits) / character_bits_);
     std::uint64_t rank = size;
-    unsigned left = 64 - kLengthBits;
-    for (std::uint32_t i = 0; left >= character_bits_; ++i, left -= character_bits_)
-        rank = rank << character_bits_ | (i < size ? static_cast<std::uint64_t>(character_at(key, i)) : 0);
-    return rank << left;
+    for (std::uint32_t i = 0; i < first; ++i)
+        rank = rank << character_bits_ | static_cast<std::uint64_t>(character_at(key, i));
+    return rank << (64 - kLengthBits - first * character_bits_);
 }
 
 bool BpeTrainer::spells_later(std::uint64_t first, std::uint64_t second) const {

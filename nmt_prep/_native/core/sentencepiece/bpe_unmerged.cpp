@@ -32,13 +32,13 @@ class BpeTrainer::UnmergedPairs {
     const std::vector<std::uint64_t>& keys() const { return keys_; }
 
    private:
-    // Adds the pairs that met at the boundary between two symbols.
+    // Adds the pairs that met at the boundary between two symbols before these themselves, which were merged or make no
+    // valid piece.
     void add_between(std::int32_t left, std::int32_t right) {
         spell_edge(left, right_of, lefts_);
         spell_edge(right, left_of, rights_);
-        while (true) {
+        while (lefts_.size() > 1 || rights_.size() > 1) {
             add(key_of(lefts_.back(), rights_.back()));
-            if (lefts_.size() == 1 && rights_.size() == 1) return;
             // The numbers of symbols are in the order of the merges; of two places of a merge, the left one is first.
             const bool left_grows =
                 rights_.size() == 1 || (lefts_.size() > 1 && *(lefts_.end() - 2) <= *(rights_.end() - 2));
@@ -76,9 +76,11 @@ void BpeTrainer::finish(std::size_t merges, const Progress& progress) {
     for (const std::uint64_t key : pairs.keys()) unmerged.push_back({rank_of(key), key});
     const std::size_t size = std::min(merges - this->merges(), unmerged.size());
     const auto end = unmerged.begin() + static_cast<std::ptrdiff_t>(size);
-    std::partial_sort(unmerged.begin(), end, unmerged.end(), [this](const Unmerged& a, const Unmerged& b) {
+    const auto before = [this](const Unmerged& a, const Unmerged& b) {
         return a.rank != b.rank ? a.rank < b.rank : spells_later(b.key, a.key);
-    });
+    };
+    std::ranges::nth_element(unmerged, end, before);
+    std::sort(unmerged.begin(), end, before);
     for (auto each = unmerged.begin(); each != end; ++each) {
         add_symbol(each->key);
         if (this->merges() % kMergesPerReport == 0) progress(this->merges());

@@ -6,9 +6,10 @@ Text is (bytes, offsets), as in Arrow string arrays; ids are :class:`Ragged`. Ne
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice, pairwise
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,22 +27,28 @@ LINES_PER_CHUNK = 65_536
 """Maximum number of lines per column; bounds memory if lines are short, since each line has a fixed overhead."""
 
 
-class ParquetWriter(pq.ParquetWriter):  # type: ignore[misc]
-    """A Parquet writer that closes its file once, even if that fails.
+@contextmanager
+def parquet_writer(file: object, schema: pa.Schema, **options: Any) -> Iterator[pq.ParquetWriter]:
+    """Opens a Parquet file for writing, and closes it once at the end, even if that fails.
 
-    Arrow's own tries again when the object is deleted, and prints a second traceback.
+    Arrow would try again when the writer is deleted, and print a second traceback.
+
+    Args:
+        file: path, or an open binary file.
+        schema: columns of the file.
+        options: options of ``pyarrow.parquet.ParquetWriter``.
+
+    Raises:
+        OSError: the file cannot be written.
     """
-
-    def close(self) -> None:
-        """Writes the end of the file.
-
-        Raises:
-            OSError: it cannot be written.
-        """
+    writer = pq.ParquetWriter(file, schema, **options)
+    try:
+        yield writer
+    finally:
         try:
-            super().close()
+            writer.close()
         finally:
-            self.is_open = False
+            writer.is_open = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_prep.columns import ParquetWriter, Ragged, TextColumn, text_columns
+from nmt_prep.columns import Ragged, TextColumn, parquet_writer, text_columns
 from nmt_prep.errors import InvalidTextError
 
 
@@ -94,9 +94,10 @@ def test_a_failed_close_of_a_parquet_file_is_not_tried_again(tmp_path: Path) -> 
             raise OSError("full")
 
     full = Full()
-    writer = ParquetWriter(tmp_path / "a", pa.schema([("row", pa.int64())]))
-    writer.writer = full
-    with pytest.raises(OSError, match="full"):
-        writer.close()
+    with (
+        pytest.raises(OSError, match="full"),
+        parquet_writer(tmp_path / "a", pa.schema([("row", pa.int64())])) as writer,
+    ):
+        writer.writer = full
     del writer
     assert full.closed == 1

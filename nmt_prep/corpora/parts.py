@@ -10,7 +10,7 @@ boundaries depend only on the pairs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from pydantic import model_serializer
 
 from nmt_prep.artefacts import atomic_write
-from nmt_prep.columns import LINES_PER_CHUNK, ParquetWriter
+from nmt_prep.columns import LINES_PER_CHUNK, parquet_writer
 from nmt_prep.corpora import line_parts
 from nmt_prep.corpora.line_parts import LineGroup, LinePart, TextFile
 from nmt_prep.corpora.reader import PairBatch, column_type
@@ -236,7 +236,7 @@ class BatchFile(ExitStack):
         self.path = path
         self._compressed = compressed
         self.pairs = 0
-        self._writer: ParquetWriter | None = None
+        self._writer: pq.ParquetWriter | None = None
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Adds a row group.
@@ -253,9 +253,9 @@ class BatchFile(ExitStack):
         self.pairs += len(batch)
 
 
-def part_writer(path: Path, schema: pa.Schema, *, compressed: bool = True) -> ParquetWriter:
-    """Returns a writer with the compression and encodings of parts."""
-    return ParquetWriter(
+def part_writer(path: Path, schema: pa.Schema, *, compressed: bool = True) -> AbstractContextManager[pq.ParquetWriter]:
+    """Opens a file for writing with the compression and encodings of parts."""
+    return parquet_writer(
         path,
         schema,
         compression="zstd" if compressed else "none",

@@ -12,9 +12,10 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from nmt_prep.artefacts import atomic_write
-from nmt_prep.columns import ParquetWriter
+from nmt_prep.columns import parquet_writer
 from nmt_prep.digests import HashedFile
 
 GROUP_ROWS = 10_000
@@ -69,7 +70,7 @@ class GroupedWriter:
     """Writes rows as row groups, the same for any division of the rows into batches."""
 
     file: HashedOutput
-    writer: ParquetWriter
+    writer: pq.ParquetWriter
     held: list[pa.RecordBatch] = field(default_factory=list)
     rows: int = 0
     bytes: int = 0
@@ -116,7 +117,7 @@ def parquet_file(
     packed = [f"{column}.list.element" for column in ids]
     with (
         output_file(directory, name) as file,
-        ParquetWriter(
+        parquet_writer(
             file,
             schema,
             compression={**dict.fromkeys(schema.names, "snappy"), **dict.fromkeys(packed, "none")},

@@ -64,6 +64,7 @@ class Spoken(NamedTuple):
     script: str | None
 
 
+@cache
 def spoken_of_tag(tag: str) -> Spoken | None:
     """Returns the language of a BCP 47 tag or of a code such as ``eng_Latn``; None if it is neither."""
     import langcodes  # noqa: PLC0415  (langcodes takes 0.1 s to load)

@@ -51,7 +51,12 @@ class PairTable {
         std::uint64_t place;  // the hash; after `begin` the slot to read
     };
 
-    static Lookup prepare(std::int32_t left, std::int32_t right) { return {key_of(left, right), hash_of(left, right)}; }
+    // Prefetches the memory that `begin` reads.
+    Lookup prepare(std::int32_t left, std::int32_t right) const {
+        const std::uint64_t hash = hash_of(left, right);
+        __builtin_prefetch(&filter_[filter_bit(hash) >> 6]);
+        return {key_of(left, right), hash};
+    }
 
     // Prefetches the memory that `finish` reads.
     void begin(Lookup& lookup) const {
@@ -75,7 +80,7 @@ class PairTable {
     }
 
    private:
-    static constexpr unsigned kFilterShift = 2;
+    static constexpr unsigned kFilterShift = 1;
     static constexpr std::size_t kFilterBits = std::size_t{1} << kFilterShift;  // bits per slot
 
     static constexpr std::uint32_t kDirect = 256;
@@ -122,7 +127,7 @@ class PairTable {
         return slots_[at].merge;
     }
 
-    unsigned shift_ = 60;
+    unsigned shift_ = 59;   // at least 32 slots, so that the filter has a whole word
     std::size_t none_ = 0;  // the bucket that is always free
     std::uint32_t size_ = 0;
     std::vector<Merge> direct_ = std::vector<Merge>(std::size_t{kDirect} * kDirect, kNoMerge);

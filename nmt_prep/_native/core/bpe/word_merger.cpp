@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <span>
 
 #include "text/simd.h"
 
@@ -130,30 +131,29 @@ NMT_PREP_AVX2 void merge_words_avx2(const PairTable& pairs, Word* words, std::si
 }  // namespace
 
 void WordMerger::add(const PairTable& pairs, const std::int32_t* symbols, std::size_t size) {
-    Word& word = words_[size_++];
+    Word& word = words_[size_];
     word.used = static_cast<std::uint32_t>((std::uint64_t{1} << (size + 2)) - 1);
     word.keys.fill(UINT32_MAX);
     word.symbols[0] = word.symbols[size + 1] = kOutside;
     std::copy_n(symbols, size, &word.symbols[1]);
-    // Lookups that wait for memory all begin before the first of them ends.
-    std::array<PairTable::Lookup, kMaxSymbols> waiting;
-    std::array<std::uint8_t, kMaxSymbols> places;
-    std::size_t count = 0;
     for (std::size_t i = 1; i < size; ++i) {
         const std::int32_t left = word.symbols[i];
         const std::int32_t right = word.symbols[i + 1];
         if (PairTable::has_place(left, right)) {
             set(word, i, pairs.at_place(left, right));
         } else {
-            places[count] = static_cast<std::uint8_t>(i);
-            waiting[count++] = pairs.prepare(left, right);
+            waiting_[waiting_size_++] = {pairs.prepare(left, right), static_cast<std::uint8_t>(size_),
+                                         static_cast<std::uint8_t>(i)};
         }
     }
-    for (std::size_t i = 0; i < count; ++i) pairs.begin(waiting[i]);
-    for (std::size_t i = 0; i < count; ++i) set(word, places[i], pairs.finish(waiting[i]));
+    ++size_;
 }
 
 void WordMerger::merge(const PairTable& pairs) {
+    const std::span waiting(waiting_.data(), waiting_size_);
+    for (Waiting& each : waiting) pairs.begin(each.lookup);
+    for (const Waiting& each : waiting) set(words_[each.word], each.place, pairs.finish(each.lookup));
+    waiting_size_ = 0;
 #if defined(__x86_64__)
     if (simd() >= Simd::kAvx2) return merge_words_avx2(pairs, words_.data(), size_);
     if (simd() >= Simd::kSse42) return merge_words_sse42(pairs, words_.data(), size_);

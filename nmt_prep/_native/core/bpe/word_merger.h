@@ -39,8 +39,16 @@ class WordMerger {
     };
 
    private:
+    // A lookup in an added word, done with those of all words, so that they wait for memory together.
+    struct Waiting {
+        PairTable::Lookup lookup;
+        std::uint8_t word, place;
+    };
+
     std::size_t size_ = 0;
     std::array<Word, kMaxWords> words_;
+    std::size_t waiting_size_ = 0;
+    std::array<Waiting, kMaxWords * kMaxSymbols> waiting_;
 };
 
 }  // namespace nmt_prep::bpe

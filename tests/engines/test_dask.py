@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing.context import BaseContext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,6 +25,15 @@ from tests.engines.numbers import bad_data, dies, dies_once, numbers, pid, squar
 from tests.engines.test_executor import Events
 
 distributed = pytest.importorskip("distributed")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forked_workers(forking: BaseContext) -> Iterator[None]:
+    """Forks the processes of workers."""
+    import dask
+
+    with dask.config.set({"distributed.worker.multiprocessing-method": forking.get_start_method()}):
+        yield
 
 
 @contextmanager

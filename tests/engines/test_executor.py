@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-import multiprocessing
 import time
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing.context import BaseContext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -45,10 +45,6 @@ class Events(Listener):
 def threads() -> Iterator[Executor]:
     with ThreadPoolExecutor(2) as executor:
         yield executor
-
-
-def processes(workers: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
 
 
 def squares(engine: ExecutorEngine, function: Any, place: Path | None = None) -> list[tuple[int, int]]:
@@ -160,25 +156,28 @@ def test_memory_of_a_worker_is_its_share_minus_that_of_the_process(threads: Exec
     assert ExecutorEngine(threads, 4).worker_memory(100_000_000) == 0
 
 
-def test_processor_time_counts_where_it_is_not_that_of_this_process(threads: Executor) -> None:
-    with processes(1) as executor:
+def test_processor_time_counts_where_it_is_not_that_of_this_process(threads: Executor, forking: BaseContext) -> None:
+    with ProcessPoolExecutor(1, forking) as executor:
         [elsewhere] = ExecutorEngine(executor, 1).map(busy_square, numbers(1), lambda amount: None)
     [here] = ExecutorEngine(threads, 2).map(busy_square, numbers(1), lambda amount: None)
     assert elsewhere.elsewhere >= 0.05
     assert here.elsewhere == 0
 
 
-def test_dead_workers_are_reported_and_nothing_hangs() -> None:
-    with processes(1) as executor, pytest.raises(EngineError, match=r"the workers are lost: .*; start them again"):
+def test_dead_workers_are_reported_and_nothing_hangs(forking: BaseContext) -> None:
+    with (
+        ProcessPoolExecutor(1, forking) as executor,
+        pytest.raises(EngineError, match=r"the workers are lost: .*; start them again"),
+    ):
         squares(ExecutorEngine(executor, 1), dies)
 
 
-def test_processes_give_the_same_bytes_as_threads(tmp_path: Path) -> None:
+def test_processes_give_the_same_bytes_as_threads(tmp_path: Path, forking: BaseContext) -> None:
     path = REPOSITORY / "configs" / "toy-clean.yaml"
-    threads, spawned = (
-        load_config(path, [f"output_dir={tmp_path / name}", "clean.rejects=sample"]) for name in ("threads", "spawned")
+    threads, forked = (
+        load_config(path, [f"output_dir={tmp_path / name}", "clean.rejects=sample"]) for name in ("threads", "forked")
     )
     nmt_prep.run(threads, workers=2)
-    with processes(2) as executor:
-        nmt_prep.run(spawned, executor=executor)
-    assert tree(spawned.run_dir) == tree(threads.run_dir)
+    with ProcessPoolExecutor(2, forking) as executor:
+        nmt_prep.run(forked, executor=executor)
+    assert tree(forked.run_dir) == tree(threads.run_dir)

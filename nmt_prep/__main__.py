@@ -6,7 +6,7 @@ import sys
 from nmt_prep.cli.delayed import delay_libraries
 from nmt_prep.cli.streams import prepare_process
 
-_COLLECTED_AFTER = 100_000
+_COLLECTED_AFTER = 300_000
 """New objects after which Python looks for garbage. By default it does so over a hundred times while libraries load."""
 
 

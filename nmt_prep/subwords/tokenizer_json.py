@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from nmt_prep.errors import VocabularyError
 from nmt_prep.runtime import needed_extra
@@ -30,6 +30,7 @@ USUAL_NAMES = {
 SURROGATE = re.compile("[\ud800-\udfff]")
 """A lone surrogate, which UTF-8 cannot represent."""
 
+_Name = TypeVar("_Name", bound=str | bytes)
 
 _DEEPEST = 100
 """Maximum number of levels of a file; deeper nesting could end recursive functions."""
@@ -208,7 +209,7 @@ def _check_numbering(added: Mapping[str, AddedToken], ids: Mapping[str, int], wh
         largest = max(largest, given)
 
 
-def names_by_id(ids: Mapping[str, int], where: str, most: int) -> list[str]:
+def names_by_id(ids: Mapping[_Name, int], where: str, most: int) -> list[_Name | str]:
     """Returns the name of each id; "" for unused ids.
 
     Args:
@@ -225,7 +226,7 @@ def names_by_id(ids: Mapping[str, int], where: str, most: int) -> list[str]:
             f"{where}: {len(ids)} pieces with ids up to {largest}: ids must be 0 or more, without large gaps, and "
             f"less than {most}; check that the file is complete"
         )
-    names = [""] * (largest + 1)
+    names: list[_Name | str] = [""] * (largest + 1)
     taken = set[int]()
     for name, number in ids.items():
         if number in taken:

@@ -16,13 +16,20 @@ from _nmt_prep_core import ByteBPEModel, byte_bpe_rank_merges
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords.added import AddedToken
-from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Pretokenization, byte_level, spelled
+from nmt_prep.subwords.byte_bpe.pretokenization import (
+    GPT2_PATTERN,
+    Pretokenization,
+    byte_level,
+    bytes_of,
+    spelled,
+)
 from nmt_prep.subwords.byte_bpe.ranks import TIKTOKEN_ENCODINGS, published_encoding
-from nmt_prep.subwords.byte_bpe.vocabulary import ByteBPEVocabulary, build_vocabulary
+from nmt_prep.subwords.byte_bpe.vocabulary import MAX_TOKENS, ByteBPEVocabulary, build_vocabulary
 from nmt_prep.subwords.tokenizer import read_vocabulary
 from nmt_prep.subwords.tokenizer_json import (
     FLAGS,
     list_at,
+    names_by_id,
     object_at,
     parse_json,
     read_added,
@@ -155,20 +162,25 @@ def _specials(ids: Mapping[str, int]) -> dict[str, AddedToken]:
     return {name: AddedToken(number) for name, number in ids.items()}
 
 
-def _from_ranks(path: Path, data: bytes, pattern: str | None, specials: Mapping[str, int] | None) -> ByteBPEVocabulary:
-    ranks: dict[str, int] = {}
+def _read_ranks(path: Path, data: bytes) -> dict[bytes, int]:
+    ranks: dict[bytes, int] = {}
     lines = _whole_lines(path, data.decode("latin-1"))
     for number, line in enumerate(lines, 1):
         try:
             encoded, rank = line.split()
-            ranks[spelled(binascii.a2b_base64(encoded, strict_mode=True))] = int(rank)
-        except (ValueError, binascii.Error) as error:
+            ranks[binascii.a2b_base64(encoded, strict_mode=True)] = int(rank)
+        except ValueError as error:
             raise VocabularyError(
                 f"{path}, line {number}: expected a token in base64 and its rank, found {line[:40]!r}; "
                 "fetch the file again, or check that this is a byte-level BPE vocabulary"
             ) from error
     if len(ranks) != len(lines):
         raise VocabularyError(f"{path}: {len(lines)} lines have {len(ranks)} distinct tokens; list each token once")
+    return ranks
+
+
+def _from_ranks(path: Path, data: bytes, pattern: str | None, specials: Mapping[str, int] | None) -> ByteBPEVocabulary:
+    ranks = _read_ranks(path, data)
     known = published_encoding(path.name, data)
     pattern = known.pattern if pattern is None else pattern
     if pattern is None:
@@ -178,15 +190,19 @@ def _from_ranks(path: Path, data: bytes, pattern: str | None, specials: Mapping[
             f"published encoding, let its name end in one of {', '.join(TIKTOKEN_ENCODINGS)}"
         )
     added = _specials(known.specials if specials is None else specials)
-    how = Pretokenization.by_ranks(pattern)
-    vocabulary = build_vocabulary(ranks, [], added, str(path), how, whole_words=True)
-    if missing := set(range(256)) - {token[0] for token in vocabulary.tokens if len(token) == 1}:
+    for name in added:  # a special token takes the place of a token that its name spells
+        ranks.pop(bytes_of(name) or b"", None)
+    ids = {name: token.id for name, token in added.items()}
+    tokens = [b""] * len(names_by_id({**ranks, **ids}, str(path), MAX_TOKENS))
+    for token, number in ranks.items():
+        tokens[number] = token
+    if missing := [byte for byte in range(256) if bytes([byte]) not in ranks]:
         raise VocabularyError(
-            f"{path} has no rank for byte {min(missing)} and {len(missing) - 1} more; every byte needs one: "
+            f"{path} has no rank for byte {missing[0]} and {len(missing) - 1} more; every byte needs one: "
             "fetch the file again"
         )
-    merges = byte_bpe_rank_merges(list(vocabulary.tokens)).reshape(-1, 3)
-    return replace(vocabulary, merges=merges)
+    merges = byte_bpe_rank_merges(tokens).reshape(-1, 3)
+    return ByteBPEVocabulary(tuple(tokens), merges, added, Pretokenization.by_ranks(pattern), whole_words=True)
 
 
 def _refuse_to_save(path: Path, what: str, reason: str | None) -> None:

@@ -41,6 +41,13 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Config:
     return config
 
 
+def learn_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets few trees learn from few pairs, which is enough to compare bytes."""
+    monkeypatch.setattr(learned_rules, "LEAST_PAIRS", 250)
+    monkeypatch.setattr(learning, "LEAST_PAIRS", 250)
+    monkeypatch.setattr(learning, "_TREES", 20)
+
+
 def facts_of(config: Config) -> dict[str, Any]:
     facts: dict[str, Any] = manifest(config, "clean").observed["adequacy"]["train"]["c"]
     return facts
@@ -80,8 +87,7 @@ def test_histograms_and_estimates(judged: Config) -> None:
 
 
 def test_shards_workers_and_parts_give_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learned_rules, "LEAST_PAIRS", 250)
-    monkeypatch.setattr(learning, "LEAST_PAIRS", 250)
+    learn_quickly(monkeypatch)
     monkeypatch.setattr(learning_rounds, "SHARD_PAIRS", 200)
     monkeypatch.setattr(parts, "PART_BYTES", 5_000)
     monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 2_500)
@@ -90,8 +96,7 @@ def test_shards_workers_and_parts_give_the_same_bytes(tmp_path: Path, monkeypatc
 
 
 def test_the_memory_of_the_engine_does_not_change_the_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learned_rules, "LEAST_PAIRS", 250)
-    monkeypatch.setattr(learning, "LEAST_PAIRS", 250)
+    learn_quickly(monkeypatch)
     monkeypatch.setattr(learning_rounds, "SHARD_PAIRS", 60)
     monkeypatch.setattr(learning, "MOST_PAIRS", 480)
     monkeypatch.setattr(adequacy, "SAMPLE_PAIRS", 570)
@@ -122,14 +127,20 @@ def test_the_rule_is_left_out_without_enough_good_pairs(tmp_path: Path) -> None:
     assert f"pairs translate each other well enough to learn from; {advice}" in said
 
 
-def test_a_rule_that_reports_drops_nothing(judged: Config, tmp_path: Path) -> None:
-    rules = {"adequacy": {"action": "report"}}
-    config = config_of(tmp_path, write(tmp_path, "c", pairs()), clean={**RULE, "rules": rules})
-    run(config, until="clean")
-    assert rejected(config) == []
-    assert facts_of(config) == facts_of(judged)
-    values = dict(pairs_below(config, "cleaned", "train", "row", "score:adequacy"))
-    assert {row: value for _, _, row, _, value, _ in rejected(judged)}.items() <= values.items()
+def test_a_rule_that_reports_drops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    learn_quickly(monkeypatch)
+    text, configs = write(tmp_path, "c", pairs()[:600]), []
+    for action in ("drop", "report"):
+        clean = {**RULE, "rules": {"adequacy": {"action": action}}}
+        configs.append(config_of(tmp_path / action, text, clean=clean).within(tmp_path))
+        run(configs[-1], until="clean")
+    drops, reports = configs
+    assert rejected(reports) == []
+    assert facts_of(reports) == facts_of(drops)
+    values = dict(pairs_below(reports, "cleaned", "train", "row", "score:adequacy"))
+    dropped = {row: value for _, _, row, _, value, _ in rejected(drops)}
+    assert dropped
+    assert dropped.items() <= values.items()
 
 
 def test_a_given_classifier_judges_few_pairs(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ A weight of 1/rank within every list (words, determiners, places) makes the prod
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 
 from . import facts, lexicon, people
 from .inflection import verb_forms, with_article
@@ -126,6 +127,7 @@ def _persons() -> dict[str, Table]:
     return {"person": person, "name": names, "plural": plural_persons, "who": who}
 
 
+@cache
 def build() -> dict[str, Table]:
     """Builds every table, by the name that patterns call it."""
     tables = _persons()

@@ -121,7 +121,7 @@ def interrupted(config: Path, reached: Callable[[], object], start: str = "") ->
         start: Python code that the program executes first.
     """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    program = f"{start}\nimport sys, nmt_prep.cli.app as app\nsys.exit(app.run_app())"
+    program = f"{start}\nfrom nmt_prep.__main__ import main\nmain()"
     with interruptible([sys.executable, "-c", program, "download", str(config), "--quiet"], environment) as process:
         try:
             reached()

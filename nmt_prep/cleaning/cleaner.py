@@ -18,13 +18,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nmt_prep.cleaning.counts import EMPTY, CleanCounts, counts_of, judge
+from nmt_prep.cleaning.dedup.records import KeyKind, Keys, line_keys_of
 from nmt_prep.cleaning.fixes import Fixer
 from nmt_prep.cleaning.known_lines import KnownLines
 from nmt_prep.cleaning.presets import Cleaning
 from nmt_prep.cleaning.rule import Context, PairError, Pairs, Rule, Values
 from nmt_prep.cleaning.rules import make_rules
 from nmt_prep.errors import CleaningError
-from nmt_prep.sides import Side
+from nmt_prep.sides import SIDES, Side
 
 Mask: TypeAlias = "npt.NDArray[np.bool_]"
 
@@ -42,6 +43,7 @@ class Judged:
             ``empty``.
         values: for each dropped pair the value that the rule refuses: float64, shape ``[dropped]``; NaN for ``empty``.
         thresholds: the limits that these values violate: float64, shape ``[dropped]``; NaN for ``empty``.
+        judged: the pairs with text.
     """
 
     text: Mapping[Side, pa.Array]
@@ -50,11 +52,34 @@ class Judged:
     columns: pa.Array
     values: Values
     thresholds: Values
+    judged: Pairs
 
     @cached_property
     def kept(self) -> Mask:
         """True for each pair that is kept: bool, shape ``[pairs]``."""
         return self.reasons < 0
+
+    def line_keys(self, kind: KeyKind, kept: Mask) -> dict[Side, Keys] | None:
+        """Returns the keys of the lines of some pairs, which are computed once for equal lines.
+
+        All batches of a cleaner must be asked for them, or none.
+
+        Args:
+            kind: kind of the keys.
+            kept: true for each of the pairs, all of which have text: bool, shape ``[pairs]``.
+
+        Returns:
+            For each side: uint64, shape ``[kept, 2]``; None if equal lines are not known, because there are no rules,
+            or a side is missing.
+        """
+        if len(self.names) == 1 or len(self.text) < len(SIDES):
+            return None
+        among = kept[self.reasons != 0]
+
+        def keys(pairs: Pairs, side: Side) -> Keys:
+            return line_keys_of(pairs.side(side), kind)
+
+        return {side: self.judged.line_values(("keys", kind), side, keys)[among] for side in SIDES}
 
 
 class Cleaner:
@@ -120,7 +145,7 @@ class Cleaner:
         failed = failed.reshape(len(self.rules), len(pairs))
         reasons[filled] = _first_reasons(failed)
         self.counts += counts_of(self.rules, altered, reasons, values, failed)
-        return Judged(fixed, reasons, self._names, *self._violations(values, reasons, filled))
+        return Judged(fixed, reasons, self._names, *self._violations(values, reasons, filled), pairs)
 
     def _values(self, rule: Rule[Any], pairs: Pairs, place: Callable[[int], str]) -> Values:
         try:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from _nmt_prep_core import LineNumbers
 
 from nmt_prep.columns import TextColumn
+
+V = TypeVar("V", bound=np.generic)
 
 _MOST = 1 << 17  # with ten rules, these lines take 20 MB
 
@@ -39,7 +42,7 @@ class KnownLines:
         """Makes an object that forgets all lines before it would hold more than ``most``."""
         self._most = most
         self._numbers = LineNumbers()
-        self._values: dict[Hashable, npt.NDArray[np.float64]] = {}
+        self._values: dict[Hashable, npt.NDArray[Any]] = {}
 
     def number(self, lines: TextColumn) -> NumberedLines:
         """Returns the numbers of lines."""
@@ -49,18 +52,18 @@ class KnownLines:
         numbers, new = self._numbers.add(lines.data, lines.offsets)
         return NumberedLines(numbers.astype(np.int64), new, start)  # NumPy would convert them for each rule
 
-    def values(self, rule: Hashable, lines: NumberedLines, new: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Returns the values of a rule for lines: float64, shape ``[lines]``.
+    def values(self, rule: Hashable, lines: NumberedLines, new: npt.NDArray[V]) -> npt.NDArray[V]:
+        """Returns the values of a rule for lines: an array like ``new``, shape ``[lines, …]``.
 
         Args:
             rule: the rule. It must have had values for all lines since they were forgotten.
             lines: the lines that were numbered last.
-            new: its values for the new ones: float64, shape ``[new]``.
+            new: its values for the new ones: shape ``[new, …]``.
         """
-        known = self._values.get(rule, np.empty(0))
+        known: npt.NDArray[V] = self._values.get(rule, new[:0])
         end = lines.start + len(new)
         if len(known) < end:
-            known = np.concatenate([known[: lines.start], np.empty(max(end, len(known)))])
-            self._values[rule] = known
+            more = np.empty((max(end, len(known)), *new.shape[1:]), new.dtype)
+            known = self._values[rule] = np.concatenate([known[: lines.start], more])
         known[lines.start : end] = new
-        return known.take(lines.numbers)
+        return known.take(lines.numbers, axis=0)

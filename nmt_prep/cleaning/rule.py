@@ -19,7 +19,7 @@ import pyarrow as pa
 from _nmt_prep_core import Lines
 from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_validator
 
-from nmt_prep.cleaning.known_lines import KnownLines
+from nmt_prep.cleaning.known_lines import KnownLines, V
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import Languages, Section
 from nmt_prep.config.problems import problems_of
@@ -193,14 +193,17 @@ class Pairs:
             self._lines[side] = Lines(column.data, column.offsets)
         return self._lines[side]
 
-    def line_values(self, rule: Hashable, side: Side, judge: Callable[[Pairs, Side], Values]) -> Values:
-        """Returns the values of a rule for the lines of a side: float64, shape ``[pairs]``.
+    def line_values(self, rule: Hashable, side: Side, judge: Callable[[Pairs, Side], npt.NDArray[V]]) -> npt.NDArray[V]:
+        """Returns the values of a rule for the lines of a side, or what else depends on a line alone.
 
         Args:
             rule: the rule.
             side: the side.
-            judge: returns the values for a batch. It gets a batch of the lines that did not come before, each once and
-                without the other side, or this batch if nearly all of its lines are new.
+            judge: returns the values for a batch: shape ``[pairs, …]``. It gets a batch of the lines that did not come
+                before, each once and without the other side, or this batch if nearly all of its lines are new.
+
+        Returns:
+            An array like that of ``judge``, shape ``[pairs, …]``.
         """
         lines = self.keep(("numbers", side), lambda: self._known[side].number(self.side(side)))
         if len(lines.new) > _MOSTLY_NEW * len(self):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from nmt_prep.cleaning.cleaner import Cleaner, Judged
 from nmt_prep.cleaning.counts import CleanCounts
+from nmt_prep.cleaning.dedup.records import Comparison, Group, records_of
 from nmt_prep.cleaning.presets import Cleaning, cleaning_of
 from nmt_prep.cleaning.rule import Context
 from nmt_prep.config import CleanSettings, Languages
@@ -48,6 +49,29 @@ def clean(made: Cleaner, *pairs: tuple[str, str]) -> Judged:
 LENGTH = {"unit": "token", "min": 1, "max": 2}
 OWN = {"length": LENGTH, "python": "own:same_start"}
 PAIRS = [("a b", "a b"), ("a b", "a b c"), ("a b c d", "x"), ("a", "x"), ("", "a"), ("a", "a")]
+
+
+@pytest.mark.parametrize("exchanged", [False, True])
+def test_keys_of_known_lines_are_those_of_the_lines(tmp_path: Path, exchanged: bool) -> None:
+    made, group = cleaner(tmp_path, OWN), Group(salt=5, exchanged=exchanged)
+    comparisons = [Comparison(what, "normalized", (), 1) for what in ("pair", *BOTH)]
+    for pairs in (PAIRS, [("A.", "a"), *PAIRS, ("", "x")], [("", "")]):
+        judged = clean(made, *pairs)
+        keys, kept = judged.line_keys("normalized", judged.kept), pa.array(judged.kept)
+        rows = pa.array(np.flatnonzero(judged.kept))
+        batch = pa.record_batch([*(judged.text[side].filter(kept) for side in BOTH), rows], names=[*BOTH, "row"])
+        assert keys is not None
+        for known, computed in zip(
+            *(records_of(batch, 1, comparisons, group, each) for each in (keys, None)), strict=True
+        ):
+            assert known.tolist() == computed.tolist()
+
+
+def test_keys_are_not_known_without_rules_or_both_sides(tmp_path: Path) -> None:
+    judged = clean(cleaner(tmp_path, {}), *PAIRS)
+    assert judged.line_keys("exact", judged.kept) is None
+    judged = clean(cleaner(tmp_path, {"length": LENGTH}, sides=("source",)), *PAIRS)
+    assert judged.line_keys("exact", judged.kept) is None
 
 
 def test_lines_of_earlier_batches_are_judged_as_before(tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ def test_values_of_known_lines_are_not_needed_again() -> None:
     more = numbered(known, "b", "c", "b")
     assert known.values("rule", more, np.array([3.0])).tolist() == [2, 3, 2]
     assert known.values("other", more, np.array([7.0])).tolist() == [6, 7, 6]
+    wide = known.values("wide", numbered(KnownLines(), "a", "b", "a"), np.array([[1, 2], [3, 4]], np.uint64))
+    assert (wide.tolist(), wide.dtype) == ([[1, 2], [3, 4], [1, 2]], np.uint64)
 
 
 def test_too_many_lines_are_forgotten() -> None:

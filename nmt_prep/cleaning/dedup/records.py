@@ -22,7 +22,7 @@ last. Then come the numbers of records and of runs. All numbers are uint64 in li
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +40,7 @@ from nmt_prep.columns import TextColumn
 from nmt_prep.config import DedupSettings
 from nmt_prep.corpora.parts import scores_of
 from nmt_prep.errors import OutputError
-from nmt_prep.sides import SIDES
+from nmt_prep.sides import SIDES, Side
 
 KeyKind: TypeAlias = Literal["exact", "normalized"]
 Compared: TypeAlias = Literal["pair", "source", "target"]
@@ -49,13 +49,16 @@ Compared: TypeAlias = Literal["pair", "source", "target"]
 Keys: TypeAlias = "npt.NDArray[np.uint64]"
 
 
-def keys_of(pairs: pa.RecordBatch, compared: Sequence[Compared], kind: KeyKind) -> dict[Compared, Keys]:
+def keys_of(
+    pairs: pa.RecordBatch, compared: Sequence[Compared], kind: KeyKind, lines: Mapping[Side, Keys] | None = None
+) -> dict[Compared, Keys]:
     """Returns the keys of pairs, and of the lines on each side of them.
 
     Args:
         pairs: a batch with the columns ``source`` and ``target``.
         compared: the texts to hash.
         kind: the kind of the keys.
+        lines: the keys of the lines of both sides; None to compute them.
 
     Returns:
         For each text, the upper and lower half of each key: uint64, shape ``[pairs, 2]``.
@@ -63,17 +66,21 @@ def keys_of(pairs: pa.RecordBatch, compared: Sequence[Compared], kind: KeyKind) 
     Raises:
         InvalidTextError: a line is not UTF-8.
     """
-    columns = {side: TextColumn.from_arrow(pairs.column(side)) for side in SIDES if {side, "pair"} & {*compared}}
-    sides = {side: _line_keys(lines, kind) for side, lines in columns.items()}
+    if lines is None:
+        columns = {side: TextColumn.from_arrow(pairs.column(side)) for side in SIDES if {side, "pair"} & {*compared}}
+        sides = {side: line_keys_of(column, kind) for side, column in columns.items()}
+    else:
+        sides = {side: lines[side] for side in SIDES}
     return {what: pair_keys(*sides.values()) if what == "pair" else sides[what] for what in compared}
 
 
 def keys_of_pairs(source: TextColumn, target: TextColumn, kind: KeyKind) -> Keys:
     """Returns the keys of pairs by the text of both sides; see :func:`keys_of`."""
-    return pair_keys(_line_keys(source, kind), _line_keys(target, kind))
+    return pair_keys(line_keys_of(source, kind), line_keys_of(target, kind))
 
 
-def _line_keys(lines: TextColumn, kind: KeyKind) -> Keys:
+def line_keys_of(lines: TextColumn, kind: KeyKind) -> Keys:
+    """Returns the keys of lines: uint64, shape ``[lines, 2]``."""
     return line_keys(lines.data, lines.offsets, kind == "normalized")
 
 
@@ -141,6 +148,10 @@ class Group:
         names = {"source": "target", "target": "source"} if self.exchanged else {}
         return pairs.rename_columns([names.get(name, name) for name in pairs.schema.names])
 
+    def line_keys(self, lines: Mapping[Side, Keys] | None) -> Mapping[Side, Keys] | None:
+        """Returns the keys of lines by the side that is compared; None for None."""
+        return {"source": lines["target"], "target": lines["source"]} if lines and self.exchanged else lines
+
     def ranks(self, pairs: pa.RecordBatch, scores: Sequence[str]) -> list[Records]:
         """Returns a column for each score, with smaller numbers for better pairs: uint64, shape ``[pairs]``."""
         given = scores_of(pairs) if scores else {}
@@ -155,7 +166,11 @@ ALL = Group()
 
 
 def records_of(
-    pairs: pa.RecordBatch, part: int, comparisons: Sequence[Comparison], group: Group = ALL
+    pairs: pa.RecordBatch,
+    part: int,
+    comparisons: Sequence[Comparison],
+    group: Group = ALL,
+    lines: Mapping[Side, Keys] | None = None,
 ) -> list[Records]:
     """Returns the records of the pairs of a batch of a part.
 
@@ -164,6 +179,7 @@ def records_of(
         part: number of the part.
         comparisons: the contents of the records; all with the same kind of keys and the same scores.
         group: the pairs that they are compared with.
+        lines: the keys of the lines of both sides; None to compute them.
 
     Returns:
         For each comparison: uint64, shape ``[pairs, width]``.
@@ -173,7 +189,8 @@ def records_of(
     """
     if not comparisons:
         return []
-    keys = keys_of(group.sides(pairs), [each.compared for each in comparisons], comparisons[0].kind)
+    compared = [each.compared for each in comparisons]
+    keys = keys_of(group.sides(pairs), compared, comparisons[0].kind, group.line_keys(lines))
     ranks, places, salt = group.ranks(pairs, comparisons[0].scores), places_of(pairs, part), np.uint64(group.salt)
     return [np.column_stack([keys[each.compared] ^ salt, *ranks, places]) for each in comparisons]
 

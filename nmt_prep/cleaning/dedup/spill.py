@@ -6,7 +6,7 @@ reads this range from the spill files of all parts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,11 +24,13 @@ from nmt_prep.cleaning.dedup.records import (
     Comparison,
     Group,
     GroupedWriter,
+    Keys,
     Records,
     Slice,
     records_of,
     slices_of,
 )
+from nmt_prep.sides import Side
 
 RUN_ROWS = 1 << 19
 """Number of records that are held in memory before they are written."""
@@ -104,16 +106,21 @@ class SpillWriter(ExitStack):
         self.push(self._end)
         return self
 
-    def add(self, pairs: pa.RecordBatch) -> None:
+    def add(self, pairs: pa.RecordBatch, lines: Mapping[Side, Keys] | None = None) -> None:
         """Adds the pairs of a batch.
+
+        Args:
+            pairs: the batch.
+            lines: the keys of the lines of both sides; None to compute them.
 
         Raises:
             OutputError: a file cannot be written.
         """
         done = 0
         while done < len(pairs):
-            batch = pairs[done : done + RUN_ROWS - self._rows]
-            found = records_of(batch, self._files.part, self._files.comparisons, self._files.group)
+            rows = slice(done, done + RUN_ROWS - self._rows)
+            batch, keys = pairs[rows], lines and {side: each[rows] for side, each in lines.items()}
+            found = records_of(batch, self._files.part, self._files.comparisons, self._files.group, keys)
             for buffer, records in zip(self._buffers, found, strict=True):
                 buffer[self._rows : self._rows + len(batch)] = records
             self._rows += len(batch)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,9 @@ from nmt_prep.engines import Tick
 from nmt_prep.lines.blocks import text_bytes
 from nmt_prep.pipeline.rounds import Round
 from nmt_prep.sides import SIDES
+
+if TYPE_CHECKING:
+    from nmt_prep.cleaning.cleaner import Judged
 
 REJECTED = "rejected"
 """The directory of rejected pairs."""
@@ -136,6 +139,7 @@ class PartOutput(ExitStack):
         self._sample = RejectSample(task.of.seed, task.of.corpus) if task.of.rejects == "sample" else None
         self._bytes = dict.fromkeys(SIDES, 0)
         self._spill = None if task.spill is None else SpillWriter(task.spill)
+        self._kind = None if task.spill is None else task.spill.comparisons[0].kind
         self._notes = RejectNotes()
 
     def __enter__(self) -> PartOutput:
@@ -149,8 +153,13 @@ class PartOutput(ExitStack):
         if self._sample is not None and kind is None:
             self._rejected.write(self._sample.sample())
 
-    def write(self, batch: pa.RecordBatch, verdict: Verdict) -> None:
+    def write(self, batch: pa.RecordBatch, verdict: Verdict, judged: Judged | None = None) -> None:
         """Writes the kept and the rejected pairs of a batch.
+
+        Args:
+            batch: the batch.
+            verdict: which pairs are kept.
+            judged: the batch as the rules judged it; None after other passes.
 
         Raises:
             OutputError: a file cannot be written.
@@ -159,8 +168,8 @@ class PartOutput(ExitStack):
         self._kept.write(chosen)
         for side in SIDES:
             self._bytes[side] += text_bytes(chosen.column(side)) + len(chosen)
-        if self._spill is not None:
-            self._spill.add(chosen)
+        if self._spill is not None and self._kind is not None:
+            self._spill.add(chosen, None if judged is None else judged.line_keys(self._kind, verdict.kept))
         if len(chosen) == len(batch):
             return
         rejected = verdict.rejected(batch)

@@ -58,7 +58,7 @@ def clean_part(task: PartTask, tick: Tick) -> PartResult:
             rows = batch.column("row").to_numpy()
             text = {side: batch.column(side) for side in task.of.context.sides}
             judged = cleaner.clean(text, scores_of(batch), partial(_pair_number, rows))
-            output.write(_with_text(batch, judged), verdict_of(finder, judged, rows))
+            output.write(_with_text(batch, judged), verdict_of(finder, judged, rows), judged)
             tick(len(batch))
     if finder is None:
         return output.result(cleaner.counts)

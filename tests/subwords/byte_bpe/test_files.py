@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tiktoken
+from _nmt_prep_core import ByteBPEModel
 from tiktoken.load import load_tiktoken_bpe
 from tokenizers import Tokenizer, models
 from tokenizers import pre_tokenizers as peer_pre_tokenizers
@@ -325,6 +326,8 @@ def test_more_merges_than_are_supported(tmp_path: Path, monkeypatch: pytest.Monk
     small_tokenizer().save(tmp_path / "tokenizer.json")
     with pytest.raises(VocabularyError, match="139 merges are more than the 130 that are supported"):
         ByteBPETokenizer.load(tmp_path / "tokenizer.json")
+    with pytest.raises(ValueError, match="there are too many merges"):
+        ByteBPEModel([b"a"], [], np.zeros(3 << 22, np.int32), False)
 
 
 def test_truncated_files(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import multiprocessing
 import random
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,13 +27,48 @@ STAGE_OF = {"shuffle": "encode"}
 """Stage of each round that is not named like its stage."""
 
 
+@pytest.fixture(scope="module", autouse=True)
+def small_parts() -> Iterator[None]:
+    """Makes several parts of a corpus, so that a stage has several tasks."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(parts, "PART_BYTES", 4000)
+        patched.setattr(parts, "ROW_GROUP_BYTES", 1000)
+        yield
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns a directory with a corpus, which tests copy: the bytes of an archive depend on the time."""
+    directory = tmp_path_factory.mktemp("corpus")
+    write_corpus(directory)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def one(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Returns the digests of the files of one whole run."""
+    place = shutil.copytree(corpus, tmp_path_factory.mktemp("one") / "place")
+    nmt_prep.run(config(place, "one"), workers=2)
+    return tree(place / "one")
+
+
+@pytest.fixture(scope="module")
+def up_to_vocab(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns a directory with the corpus and a run whose stages up to vocab are complete."""
+    place = shutil.copytree(corpus, tmp_path_factory.mktemp("up_to_vocab") / "place")
+    nmt_prep.run(config(place, "shared"), until="vocab")
+    return place
+
+
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    # Several parts, so that a stage has several tasks.
-    monkeypatch.setattr(parts, "PART_BYTES", 4000)
-    monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 1000)
-    write_corpus(tmp_path)
-    return tmp_path
+def shared(up_to_vocab: Path, tmp_path: Path) -> Config:
+    """Returns the config of a copy of that run."""
+    return config(shutil.copytree(up_to_vocab, tmp_path / "place"), "shared")
+
+
+@pytest.fixture
+def place(corpus: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(corpus, tmp_path / "place")
 
 
 def config(place: Path, name: str) -> Config:
@@ -39,8 +76,7 @@ def config(place: Path, name: str) -> Config:
 
 
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_repeated_shares_in_any_order_give_the_bytes_of_one_run(place: Path, seed: int) -> None:
-    nmt_prep.run(config(place, "one"), workers=2)
+def test_repeated_shares_in_any_order_give_the_bytes_of_one_run(place: Path, one: dict[str, str], seed: int) -> None:
     draw = random.Random(seed)
     shared = config(place, "shared")
     for name, above in UP_TO.items():
@@ -53,23 +89,19 @@ def test_repeated_shares_in_any_order_give_the_bytes_of_one_run(place: Path, see
         assert last.done == len(last.tasks) == sum(outcome.ran for outcome in outcomes)
     outcomes = nmt_prep.run(shared)
     assert [outcome.stage for outcome in outcomes if outcome.ran] == ["encode", "report"]
-    assert tree(place / "shared") == tree(place / "one")
+    assert tree(place / "shared") == one
 
 
-def test_a_run_finishes_tasks_that_shares_left(place: Path) -> None:
-    nmt_prep.run(config(place, "one"))
-    shared = config(place, "shared")
-    nmt_prep.run(shared, until="vocab")
+def test_a_run_finishes_tasks_that_shares_left(shared: Config, one: dict[str, str]) -> None:
     outcome = run_share(shared, Share("encode", 1, 3))
     assert outcome.state is not None
     assert 0 < outcome.ran == outcome.state.done < len(outcome.state.tasks)
     nmt_prep.run(shared)
-    assert tree(place / "shared") == tree(place / "one")
+    assert tree(shared.run_dir) == one
 
 
 @pytest.mark.slow
-def test_killed_and_repeated_members_give_the_bytes_of_one_run(place: Path) -> None:
-    nmt_prep.run(config(place, "one"))
+def test_killed_and_repeated_members_give_the_bytes_of_one_run(place: Path, one: dict[str, str]) -> None:
     shared = config(place, "shared")
     context = multiprocessing.get_context("spawn")
     for name in ("compile", "encode", "shuffle"):
@@ -81,7 +113,7 @@ def test_killed_and_repeated_members_give_the_bytes_of_one_run(place: Path) -> N
                 member.start()
                 member.join()
     nmt_prep.run(shared)
-    assert tree(place / "shared") == tree(place / "one")
+    assert tree(place / "shared") == one
 
 
 def test_tasks_are_listed_with_their_state_and_nothing_is_written(place: Path) -> None:
@@ -122,8 +154,7 @@ def test_tasks_are_listed_with_their_state_and_nothing_is_written(place: Path) -
 
 
 @pytest.mark.parametrize("name", ["compile", "sample", "encode", "shuffle"])
-def test_a_task_whose_file_was_removed_is_repeated(place: Path, name: str) -> None:
-    nmt_prep.run(config(place, "one"))
+def test_a_task_whose_file_was_removed_is_repeated(place: Path, one: dict[str, str], name: str) -> None:
     shared = config(place, "shared")
     nmt_prep.run(shared, until=UP_TO[name])
     for round_name in ("encode", "shuffle") if name == "shuffle" else (name,):
@@ -140,23 +171,19 @@ def test_a_task_whose_file_was_removed_is_repeated(place: Path, name: str) -> No
     assert run_share(shared, Share(name, 0, 1)).ran == 1
     made[-1].unlink()
     nmt_prep.run(shared)
-    assert tree(place / "shared") == tree(place / "one")
+    assert tree(place / "shared") == one
 
 
 def test_members_with_their_own_caches_read_earlier_stages_once(
-    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shared: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shared = config(place, "shared")
-    nmt_prep.run(shared, until="vocab")
     monkeypatch.setenv("NMT_PREP_CACHE", str(tmp_path / "elsewhere"))
     run_share(shared, Share("encode", 0, 2))
     monkeypatch.setattr(digests, "sha256_of", lambda path: pytest.fail(f"read {path} again"))
     run_share(shared, Share("encode", 1, 2))
 
 
-def test_progress_covers_the_share(place: Path) -> None:
-    shared = config(place, "shared")
-    nmt_prep.run(shared, until="vocab")
+def test_progress_covers_the_share(shared: Config) -> None:
     run_share(shared, Share("encode", 2, 4))
     events = Events()
     outcome = run_share(shared, Share("encode", 0, 2), workers=1, progress=Progress(events))

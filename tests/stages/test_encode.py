@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import inspect
+import shutil
 from pathlib import Path
 
 import pytest
@@ -17,10 +18,23 @@ from nmt_prep.subwords import T2TTokenizer, facts
 from tests.corpus import corpus_config, tree, write_corpus
 
 
+@pytest.fixture(scope="module")
+def up_to_vocab(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns a directory with the corpus and a run whose stages up to vocab are complete."""
+    place = tmp_path_factory.mktemp("up_to_vocab")
+    write_corpus(place)
+    nmt_prep.run(corpus_config(place / "run"), until="vocab")
+    return place
+
+
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
-    write_corpus(tmp_path)
-    return tmp_path
+def place(up_to_vocab: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(up_to_vocab, tmp_path / "place")
+
+
+def another(place: Path, name: str) -> Path:
+    """Returns the directory of another run with the same stages up to vocab."""
+    return shutil.copytree(place / "run", place / name)
 
 
 def test_dataset_json_describes_the_shards(place: Path) -> None:
@@ -47,15 +61,16 @@ def test_more_shards_than_pairs(place: Path) -> None:
 
 
 def test_the_number_of_buckets_changes_no_byte(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = another(place, "small")
     nmt_prep.run(corpus_config(place / "run"), until="encode")
     monkeypatch.setattr(encode_tasks, "_SMALLEST_BUFFER", 500)
     monkeypatch.setattr("nmt_prep.engines.engine.BASE_MEMORY", 10**12)
-    nmt_prep.run(corpus_config(place / "small"), until="encode")
+    nmt_prep.run(corpus_config(small), until="encode")
     assert tree(place / "run") == tree(place / "small")
 
 
 def test_spill_files_of_an_interrupted_run_keep_their_buckets(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    nmt_prep.run(corpus_config(place / "undisturbed"), until="encode")
+    nmt_prep.run(corpus_config(another(place, "undisturbed")), until="encode")
 
     def fail(*arguments: object) -> object:
         raise nmt_prep.NmtPrepError("power")
@@ -71,7 +86,6 @@ def test_spill_files_of_an_interrupted_run_keep_their_buckets(place: Path, monke
 
 
 def test_a_vocabulary_that_differs_from_its_manifest_is_refused(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    nmt_prep.run(corpus_config(place / "run"), until="vocab")
     other = T2TTokenizer.train(["something else"], 100)
     monkeypatch.setattr(facts, "_loaded", inspect.unwrap(facts._loaded))  # which may hold the vocabulary
     monkeypatch.setattr(T2TTokenizer, "load", lambda path: other)
@@ -82,7 +96,7 @@ def test_a_vocabulary_that_differs_from_its_manifest_is_refused(place: Path, mon
 def test_layouts_hold_the_same_pairs(place: Path) -> None:
     found = {}
     for layout in ("example", "chunk", "packed"):
-        run = place / layout
+        run = another(place, layout)
         records = {"shards": {"train": 3}, "layout": layout, "row_length": 64}
         nmt_prep.run(corpus_config(run, records=records), workers=2, until="encode")
         info = check_records(run / "records")
@@ -115,6 +129,7 @@ def test_tensorflow_reads_the_shards_without_nmt_prep(place: Path) -> None:
 
 
 def test_changed_input_options_rewrite_only_dataset_json(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    anew = another(place, "anew")
     nmt_prep.run(corpus_config(place / "run"))
     shards = {path: path.read_bytes() for path in (place / "run" / "records").rglob("small-*")}
     info = load_dataset_info(place / "run" / "records")
@@ -130,8 +145,8 @@ def test_changed_input_options_rewrite_only_dataset_json(place: Path, monkeypatc
     assert renewed == info.model_copy(update={"input": InputInfo(batch_tokens=4096, max_length=64)})
     assert {path: path.read_bytes() for path in shards} == shards
     assert all(step.fresh for step in nmt_prep.plan(changed))
-    nmt_prep.run(corpus_config(place / "anew", input={"max_length": 64}))
-    assert tree(place / "run") == tree(place / "anew")
+    nmt_prep.run(corpus_config(anew, input={"max_length": 64}))
+    assert tree(place / "run") == tree(anew)
 
 
 def test_a_licence_rewrites_only_dataset_json_and_the_report(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,6 +155,7 @@ def test_a_licence_rewrites_only_dataset_json_and_the_report(place: Path, monkey
         dev = {"name": "y", "url": "dev.tgz", "source": "d/x.en.sgm", "target": "d/x.zh.sgm"}
         return corpus_config(place / name, splits={"train": [train], "dev": [dev]})
 
+    anew = another(place, "anew")
     nmt_prep.run(licensed("run", None))
     records = place / "run" / "records"
     assert b"licence" not in (records / "dataset.json").read_bytes()
@@ -158,13 +174,13 @@ def test_a_licence_rewrites_only_dataset_json_and_the_report(place: Path, monkey
     assert [corpus.licence for corpus in (*renewed.corpora["train"], *renewed.corpora["dev"])] == ["CC-BY-4.0", None]
     assert renewed.model_copy(update={"corpora": info.corpora}) == info
     nmt_prep.run(licensed("anew", "CC-BY-4.0"))
-    assert tree(place / "run") == tree(place / "anew")
+    assert tree(place / "run") == tree(anew)
 
 
 def test_damaged_shards_are_not_kept_when_input_options_change(place: Path) -> None:
-    nmt_prep.run(corpus_config(place / "run"))
+    nmt_prep.run(corpus_config(place / "run"), until="encode")
     shard = place / "run" / "records" / "small-train-00001-of-00003"
     content = shard.read_bytes()
     shard.write_bytes(content[:-1])
-    nmt_prep.run(corpus_config(place / "run", input={"max_length": 64}))
+    nmt_prep.run(corpus_config(place / "run", input={"max_length": 64}), until="encode")
     assert shard.read_bytes() == content

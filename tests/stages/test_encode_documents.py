@@ -183,7 +183,8 @@ def test_duplicates_stay_as_context_of_their_document(tmp_path: Path, layout: st
             records={"layout": layout, "shards": {"train": 3}},
             documents=settings,
             outputs=[{"kind": "text", "pieces": False, "vocab": []}],
-        )
+        ),
+        until="outputs",
     )
     run, tokenizer = tmp_path / "run", tokenizer_of(tmp_path)
     assert SIZES[4] == 6
@@ -242,10 +243,10 @@ def test_an_epoch_resumes_at_any_batch(tmp_path: Path) -> None:
 
 def test_only_dataset_json_changes_with_the_windows(tmp_path: Path) -> None:
     write(tmp_path)
-    nmt_prep.run(config(tmp_path))
+    nmt_prep.run(config(tmp_path), until="encode")
     before = tree(tmp_path / "run" / "records")
     changed = config(tmp_path, documents={"separator": "<sep>", "context": {"source": 2, "target": 1}, "share": 1})
-    nmt_prep.run(changed)
+    nmt_prep.run(changed, until="encode")
     after = tree(tmp_path / "run" / "records")
     assert [name for name in before if before[name] != after[name]] == ["dataset.json"]
     tokenizer, whole, cut = tokenizer_of(tmp_path), 0, 0
@@ -312,7 +313,8 @@ def test_outputs_hold_the_windows_of_the_first_epochs(tmp_path: Path) -> None:
     ]
     settings = {"separator": "<sep>", "max_tokens": 100, "max_segments": 6, "epochs": 2}
     nmt_prep.run(
-        config(tmp_path, splits={"train": train}, outputs=outputs, weight={"from": "score:w"}, documents=settings)
+        config(tmp_path, splits={"train": train}, outputs=outputs, weight={"from": "score:w"}, documents=settings),
+        until="outputs",
     )
     run, tokenizer = tmp_path / "run", tokenizer_of(tmp_path)
     expected = [
@@ -407,10 +409,10 @@ def test_links_are_shifted_to_their_segments(tmp_path: Path, context: dict[str, 
         "align": {},
     }
     settings = {"separator": "<sep>", "max_tokens": 200, **({"context": context} if context else {})}
-    nmt_prep.run(config(tmp_path, documents={**settings, "share": 0}, **more))
+    nmt_prep.run(config(tmp_path, documents={**settings, "share": 0}, **more), until="outputs")
     run = tmp_path / "run"
     alone = {name: linked_lines(run, name) for name in ("marian", "raw")}
-    nmt_prep.run(config(tmp_path, documents={**settings, "share": 1}, **more))
+    nmt_prep.run(config(tmp_path, documents={**settings, "share": 1}, **more), until="outputs")
     tokenizer = nmt_prep.load_tokenizer(next((run / "vocab").glob("*.model")))
     for name, added in (("marian", 1), ("raw", 2)):  # in text, a space before the separator is a piece
         links = {

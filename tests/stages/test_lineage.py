@@ -52,7 +52,7 @@ def config_of(directory: Path, name: str = "run", **more: Any) -> Config:
 
 
 def made(directory: Path, config: Config) -> Lineage:
-    nmt_prep.run(config)
+    nmt_prep.run(config, until="encode")
     return Lineage(outputs_in(config.run_dir, STAGES, config), "train")
 
 

@@ -44,7 +44,7 @@ def test_memory_and_workers_do_not_change_the_files(tmp_path: Path) -> None:
     trees = []
     for number, (workers, memory) in enumerate(((1, "2GB"), (3, "256MB"))):
         config = output_config(tmp_path, *BOTH, run=f"run{number}", engine={"memory": memory})
-        nmt_prep.run(config, workers=workers)
+        nmt_prep.run(config, workers=workers, until="outputs")
         trees.append(tree(tmp_path / f"run{number}" / "outputs"))
     assert trees[0] == trees[1]
 

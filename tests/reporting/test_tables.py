@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,8 +28,9 @@ def test_columns_without_content_are_left_out() -> None:
     )
 
 
-@pytest.mark.parametrize("made", TABLES)
-def test_the_page_and_the_text_show_the_same_rows(made, toy: Path) -> None:
+@pytest.fixture(scope="module")
+def shown(toy: Path) -> tuple[dict[str, Any], str, str]:
+    """Returns a summary with all tables, as it is, as text and as a page."""
     summary = summary_of(toy)
     summary["adequacy"] = summary["translation"]  # the run has no such rule, and one pair of languages
     drawn = {"source": "en", "target": "de", "read": 9, "kept": 8, "dropped": {"length": 1}, "drawn": {"1": 8}}
@@ -43,11 +45,17 @@ def test_the_page_and_the_text_show_the_same_rows(made, toy: Path) -> None:
     summary["languages_of_sides"] = {"source": {"en": counts}}
     stage = {"name": "start", "rows": 8000, "mix": {"toy": 1.0}, "epochs": {"toy": 2.0}, "modifiers": ["Typos"]}
     summary["training"] = {"stages": [stage], "examples": []}
+    return summary, render_text(summary), render_page(summary)
+
+
+@pytest.mark.parametrize("made", TABLES)
+def test_the_page_and_the_text_show_the_same_rows(made, shown: tuple[dict[str, Any], str, str]) -> None:
+    summary, lines, page = shown
     table = made(summary)
     assert table.rows
-    text = [line.split("  ") for line in render_text(summary).splitlines()]
+    text = [line.split("  ") for line in lines.splitlines()]
     for row in table.rows:
         cells = [f"{cell:,}" if isinstance(cell, int) else cell for cell in row[1:]]
         assert cells in [[cell.strip() for cell in line if cell.strip()][-len(cells) :] for line in text]
     if made not in (drop_table, batch_table):  # the page has their numbers in larger tables
-        assert table.markup(sort=made not in (vocabulary_table, stages_table)) in render_page(summary)
+        assert table.markup(sort=made not in (vocabulary_table, stages_table)) in page

@@ -164,8 +164,8 @@ def atomic_writes(paths: Sequence[Path]) -> Iterator[list[Path]]:
             for directory in directories:
                 directory.mkdir(parents=True, exist_ok=True)
             yield list(finals)
-        with ThreadPoolExecutor(_FLUSHED_TOGETHER) as pool:
-            list((pool.map if len(paths) > 1 else map)(_flush_for, finals, paths))
+        with ThreadPoolExecutor(_FLUSHED_TOGETHER) if len(paths) > 1 else nullcontext() as pool:
+            list((pool.map if pool else map)(_flush_for, finals, paths))
         for beside, path in finals.items():
             with writing(path):
                 beside.replace(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,15 @@ def small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "SLICE_BYTES", 700)
 
 
+@pytest.fixture(scope="module")
+def sampled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns a directory with the corpus and a run up to its sample."""
+    place = tmp_path_factory.mktemp("sampled")
+    write_corpus(place)
+    nmt_prep.run(corpus_config(place / "run"), until="sample")
+    return place
+
+
 def vocabularies(place: Path, name: str, workers: int = 2, **changes: Any) -> dict[str, str]:
     nmt_prep.run(corpus_config(place / name, **changes), until="vocab", workers=workers)
     return tree(place / name / "vocab")
@@ -35,8 +45,12 @@ def vocabularies(place: Path, name: str, workers: int = 2, **changes: Any) -> di
         {"kind": "byte_bpe", "size": 300, "shared": True, "pattern": r"\w+|\W"},
     ],
 )
-def test_slices_change_no_byte(tmp_path: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    write_corpus(tmp_path)
+def test_slices_change_no_byte(
+    sampled: Path, tmp_path: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(sampled, tmp_path, dirs_exist_ok=True)
+    for name in ("whole", "one", "three"):
+        shutil.copytree(sampled / "run", tmp_path / name)
     expected = vocabularies(tmp_path, "whole", vocab=options)
     monkeypatch.setattr(training, "SLICE_BYTES", 700)
     counted: list[str] = []

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -42,20 +44,23 @@ class RunReader {
     static constexpr std::size_t kAtOnce = 4096;
     static constexpr std::size_t kLongPart = 512;  // characters; longer parts are cut, where no piece crosses
 
-    // Returns the entry of the next character and advances `at`.
-    std::uint32_t next(const std::uint8_t*& at) const {
-        if (*at >= 0xF0) [[unlikely]] {
-            at += 4;
-            return kSlow | kSecond;
-        }
-        return entries_[next_utf8(at)];
-    }
+    // The next characters. One with neither bit is left to the normaliser.
+    struct Block {
+        static constexpr std::size_t kMost = Lattice::kSlack;
 
-    // Returns true if the next character is made into one, whatever follows it.
-    bool is_simple(const std::uint8_t* at, const std::uint8_t* end) const {
-        const std::uint32_t entry = next(at);
-        return !(entry & kSlow) && (!(entry & kBeginsRule) || at == end || !(next(at) & kSecond));
-    }
+        // Drops the characters after the first `count`.
+        void keep(std::size_t count);
+
+        std::size_t size = 0;
+        std::uint32_t known = 0, strangers = 0;        // a bit for each character
+        std::array<std::uint32_t, 2 * kMost> symbols;  // by character
+        std::array<std::uint8_t, 4 * kMost> begins;  // by character, and behind the last one: where it begins, in bytes
+    };
+
+    // Reads a block. Requires text, of which the block has at least one character.
+    void read_block(const std::uint8_t* at, const std::uint8_t* end, Block& block) const;
+    void read_block_scalar(const std::uint8_t* at, const std::uint8_t* end, Block& block) const;
+    void read_block_avx512(const std::uint8_t* at, const std::uint8_t* end, Block& block) const;
 
     template <class Parts>
     class Line;
@@ -90,9 +95,16 @@ class RunReader::Line {
                 spaces_ += !after_space_;
                 after_space_ = reader_.normalizer_.collapses_spaces();
                 ++at;
-            } else if ((spaces_ != 0 && !reader_.is_simple(at, end)) || !read_simple(at, end)) {
-                read_other(at, end);
+                ++place_;
+                continue;
             }
+            if (place_ >= block_.size) read_block(at, end);
+            if (block_.known >> place_ & 1)
+                read_known(at);
+            else if (block_.strangers >> place_ & 1)
+                read_strangers(at, end);
+            else
+                read_other(at, end);
         }
         if (!reader_.normalizer_.collapses_spaces()) add_spaces();
         if (reader_.normalizer_.ends_with_space()) add(' ');
@@ -143,49 +155,39 @@ class RunReader::Line {
         spelling_.size += rest.size();
     }
 
-    // Reads simple characters, either ones that occur in pieces or ones that do not. Returns false if there are none.
-    bool read_simple(const std::uint8_t*& text, const std::uint8_t* end) {
-        const std::uint8_t* at = text;
-        const auto room = std::min(static_cast<std::size_t>(end - at), kAtOnce);
-        spelling_.reserve(room + spaces_ + 1);
-        if (spaces_ != 0) add_spaces();
-        const std::size_t count = read_alike(at, at + room, end, 0);
-        spelling_.size += count;
-        if (count == 0) read_strangers(at, at + room, end);
-        after_space_ &= at == text;
-        const bool any = at != text;
-        text = at;
-        return any;
+    void read_block(const std::uint8_t* at, const std::uint8_t* end) {
+        reader_.read_block(at, end, block_);
+        place_ = 0;
     }
 
-    void read_strangers(const std::uint8_t*& at, const std::uint8_t* stop, const std::uint8_t* end) {
-        const std::uint8_t* const begin = at;
-        const std::size_t count = read_alike(at, stop, end, kStranger);
-        if (count == 0) return;
+    // Passes over the characters of the block that have a bit. Returns how many.
+    std::size_t pass(const std::uint8_t*& at, std::uint32_t bits) {
+        const auto count = static_cast<std::size_t>(std::countr_one(bits >> place_));
+        at += block_.begins[place_ + count] - block_.begins[place_];
+        place_ += count;
+        return count;
+    }
+
+    // Reads characters of the block that occur in pieces.
+    void read_known(const std::uint8_t*& at) {
+        add_spaces();
+        after_space_ = false;
+        spelling_.reserve(Block::kMost);
+        std::copy_n(&block_.symbols[place_], Block::kMost, &spelling_.symbols[spelling_.size]);
+        spelling_.size += pass(at, block_.known);
+    }
+
+    void read_strangers(const std::uint8_t*& at, const std::uint8_t* end) {
+        add_spaces();
+        after_space_ = false;
         close();
+        const std::uint8_t* const begin = at;
+        std::size_t count = pass(at, block_.strangers);
+        while (place_ == block_.size && at != end && count < kAtOnce) {
+            read_block(at, end);
+            count += pass(at, block_.strangers);
+        }
         parts_.strangers(begin, static_cast<std::size_t>(at - begin), count);
-    }
-
-    // Reads characters with these of the flags kSlow and kStranger, up to `stop`, and writes their symbols behind the
-    // spelling. Returns how many.
-    [[gnu::flatten]] std::size_t read_alike(const std::uint8_t*& at, const std::uint8_t* stop, const std::uint8_t* end,
-                                            std::uint32_t flags) {
-        std::uint32_t* const first = spelling_.symbols.data() + spelling_.size;
-        std::uint32_t* symbol = first;
-        std::uint32_t before = 0;
-        for (const std::uint8_t* next = at; at < stop; at = next) {
-            const std::uint32_t entry = reader_.next(next);
-            if (((entry & (kSlow | kStranger)) ^ flags) | (before >> 1 & entry & kSecond)) break;
-            *symbol++ = entry & kSymbol;
-            before = entry;
-        }
-        const std::uint8_t* next = at;
-        if (at != end && (before & kBeginsRule) != 0 && (reader_.next(next) & kSecond) != 0) {
-            do --at;
-            while ((*at & 0xC0) == 0x80);
-            --symbol;
-        }
-        return static_cast<std::size_t>(symbol - first);
     }
 
     // Reads a character that is not simple, or the characters of a rule.
@@ -201,6 +203,7 @@ class RunReader::Line {
             add_spaces();
             add(point);
         }
+        place_ = block_.size;
     }
 
     void add_spaces() {
@@ -227,6 +230,8 @@ class RunReader::Line {
     std::size_t begin_ = 0, limit_ = 0;  // the part, as offsets in the spelling
     std::size_t spaces_;                 // how many spaces are written before the next other character
     bool after_space_;                   // if another space follows, it is dropped
+    Block block_;
+    std::size_t place_ = 0;  // in the block; its size or more if the next characters are not yet read
     std::vector<std::uint8_t> buffer_;
 };
 

@@ -36,7 +36,6 @@ RunReader::RunReader(const Normalizer& normalizer, const Vocabulary& vocabulary,
     }
 }
 
-// A character that may begin a rule is left to the next block, unless it is the last one of the text.
 void RunReader::Block::keep(std::size_t count) {
     size = count;
     const std::uint32_t all = (std::uint32_t{1} << count) - 1;
@@ -69,6 +68,7 @@ void RunReader::read_block_scalar(const std::uint8_t* at, const std::uint8_t* en
     }
     block.known = simple & known;
     block.strangers = simple & ~known;
+    // A character that may begin a rule is left to the next block, unless it is the last one of the text.
     block.keep(at != end && (before & kBeginsRule) != 0 ? size - 1 : size);
 }
 
@@ -106,7 +106,7 @@ NMT_PREP_AVX512 void RunReader::read_block_avx512(const std::uint8_t* at, const 
     // Where characters begin, and all bytes behind the text.
     const std::uint64_t begins = _mm512_cmpge_epi8_mask(text, _mm512_set1_epi8(-0x40));
     _mm512_storeu_si512(block.begins.data(), _mm512_maskz_compress_epi8(begins, _mm512_loadu_si512(kPlaces.data())));
-    // A character whose end is not in sight is left to the next block.
+    // A character whose end is not in sight is left to the next block, as one that may begin a rule.
     const int whole = std::min(std::popcount(begins & inside), std::popcount(begins) - 1);
     const auto size = std::min(static_cast<std::size_t>(whole), Block::kMost);
     const auto lanes = static_cast<__mmask16>(_bzhi_u32(~0u, static_cast<unsigned>(size)));

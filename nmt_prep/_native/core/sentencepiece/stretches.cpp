@@ -1,5 +1,8 @@
 #include "sentencepiece/stretches.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "text/simd.h"
 
 #if defined(__SSE2__)
@@ -50,7 +53,31 @@ ByteClasses classify_one_by_one(const std::uint8_t* block) {
     return classes;
 }
 
+inline bool is_run(const ByteClasses& classes, std::size_t size, int spaces) {
+    constexpr int kRuns = 8;           // at most so many bytes for each character of the first kind
+    constexpr int kContinuations = 3;  // at most so many bytes for each byte that continues a character
+    const std::uint64_t all = size < ByteClasses::kBytes ? (std::uint64_t{1} << size) - 1 : ~std::uint64_t{0};
+    const auto bytes = static_cast<int>(std::min(size, ByteClasses::kBytes));
+    const int runs = std::popcount(classes.runs & all), continuations = std::popcount(classes.continuations & all);
+    return ((runs != 0 && runs * kRuns >= bytes) || continuations * kContinuations >= bytes) &&
+           std::popcount(classes.spaces & all) <= spaces;
+}
+
+#if defined(__x86_64__)
+// The same, with instructions that count bits.
+NMT_PREP_SSE42 bool is_run_sse42(const std::uint8_t* text, std::size_t size, int spaces) {
+    return is_run(classify_by_vectors(text), size, spaces);
+}
+#endif
+
 }  // namespace
+
+bool is_run_of_text(const std::uint8_t* text, std::size_t size, int spaces) {
+#if defined(__x86_64__)
+    if (simd() >= Simd::kSse42) return is_run_sse42(text, size, spaces);
+#endif
+    return is_run(classify_bytes(text), size, spaces);
+}
 
 ByteClasses classify_bytes(const std::uint8_t* block) {
 #if defined(__SSE2__)

@@ -32,16 +32,7 @@ ByteClasses classify_bytes(const std::uint8_t* block);
 
 // Returns true if a text that is not empty begins with many characters of scripts without spaces between words, or
 // mostly with characters of several bytes, and has at most so many spaces there. Reads a whole block.
-inline bool is_run_of_text(const std::uint8_t* text, std::size_t size, int spaces) {
-    constexpr int kRuns = 8;           // at most so many bytes for each character of the first kind
-    constexpr int kContinuations = 3;  // at most so many bytes for each byte that continues a character
-    const ByteClasses classes = classify_bytes(text);
-    const std::uint64_t all = size < ByteClasses::kBytes ? (std::uint64_t{1} << size) - 1 : ~std::uint64_t{0};
-    const auto bytes = static_cast<int>(std::min(size, ByteClasses::kBytes));
-    const int runs = std::popcount(classes.runs & all), continuations = std::popcount(classes.continuations & all);
-    return ((runs != 0 && runs * kRuns >= bytes) || continuations * kContinuations >= bytes) &&
-           std::popcount(classes.spaces & all) <= spaces;
-}
+bool is_run_of_text(const std::uint8_t* text, std::size_t size, int spaces);
 
 // Visits the segments of a text that is not empty: visit(begin, size, whether the segment has a character of a run).
 // Words of ASCII letters stay whole, since almost all pairs of letters occur in some piece and the cache is fast for

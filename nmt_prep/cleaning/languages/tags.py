@@ -95,9 +95,12 @@ def same(asked: Spoken, label: Spoken | None) -> bool:
 
 def similar(asked: Spoken, label: Spoken | None) -> bool:
     """Returns true if a label stands for another language that is similar to the one asked for."""
-    if label is None or label.language == asked.language:
-        return False
-    return any(asked.language in group and label.language in group for group in SIMILAR)
+    return label is not None and label.language in _similar_to(asked.language)
+
+
+@cache
+def _similar_to(language: str) -> frozenset[str]:
+    return frozenset().union(*(group for group in SIMILAR if language in group)) - {language}
 
 
 _SEVERAL_SCRIPTS = {*["az", "bs", "ha", "kk", "ku", "ky", "mn", "ms", "pa", "sd", "sr", "tg", "tk", "tt", "ug", "uz"]}

@@ -280,9 +280,23 @@ void Model::keep_best(float score, std::uint32_t label, std::size_t most, Scratc
     heap.pop_back();
 }
 
-// Collects the most probable labels. Like fastText, leaves out branches below a probability of kFloor.
+// A score below that of the label to which the more probable branches lead, and below those of the nodes before any
+// label that is as probable: kFloor lets scores grow by as much from a node to the next.
+float Model::likely_bound(Scratch& scratch) const {
+    float score = 0;
+    for (std::uint32_t node = tree_->root(); !tree_->is_label(node);) {
+        const float right = node_output(node, scratch);
+        const bool turns_right = right > 0.5F;
+        score += log_of(turns_right ? right : static_cast<float>(1.0 - right));
+        node = turns_right ? tree_->node(node).right : tree_->node(node).left;
+    }
+    return score - static_cast<float>(3 * kFloor * tree_->labels());
+}
+
+// Collects the most probable labels. Like fastText, leaves out branches below a probability of kFloor; for one label
+// also those below a label that is likely to be the best, which changes no result.
 void Model::tree_top(std::size_t most, Scratch& scratch) const {
-    const float lowest = log_of(0);
+    const float lowest = most == 1 ? std::max(log_of(0), likely_bound(scratch)) : log_of(0);
     scratch.open.assign(1, {0.0F, tree_->root()});
     while (!scratch.open.empty()) {
         const auto [score, node] = scratch.open.back();

@@ -103,6 +103,7 @@ class Model {
 
     float node_output(std::uint32_t node, Scratch& scratch) const;
     double tree_probability(std::uint32_t label, Scratch& scratch) const;
+    float likely_bound(Scratch& scratch) const;
     void tree_top(std::size_t most, Scratch& scratch) const;
     void tree_rival(const std::vector<std::uint8_t>& has_rival, Scratch& scratch, float least, Contest& contest) const;
     void keep_best(float score, std::uint32_t label, std::size_t most, Scratch& scratch) const;

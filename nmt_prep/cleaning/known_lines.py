@@ -12,7 +12,7 @@ from _nmt_prep_core import LineNumbers
 
 from nmt_prep.columns import TextColumn
 
-V = TypeVar("V", bound=np.generic)
+V = TypeVar("V", bound="np.generic")  # by its name, so that the module loads without NumPy
 
 _MOST = 1 << 17  # with ten rules, these lines take 20 MB
 

@@ -19,6 +19,7 @@ from nmt_prep.pipeline.stage import outputs_in
 from nmt_prep.sources.downloads import Needed
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages import STAGES
+from nmt_prep.stages.compile.tasks import has_lines_as_they_are
 from nmt_prep.stages.download import Download
 from nmt_prep.stages.extract import wanted_by
 from nmt_prep.stages.learning import learning_memory
@@ -37,7 +38,7 @@ class CorpusSize:
         split: name of its split.
         bytes: bytes of both sides, line ends included.
         fetched: bytes of its remote files.
-        copied: true if compile copies the text, because the files are small, packed or remote.
+        copied: true if compile copies the text, because the files are small, packed, remote or not plain lines.
     """
 
     split: str
@@ -82,13 +83,13 @@ def configured_corpora(config: Config, lock: LockFile) -> list[CorpusSize]:
         return size or 0, (size or 0) * ratio
 
     sizes_of_corpora = []
-    for (split, _), files in zip(config.corpora, wanted, strict=True):
+    for (split, corpus), files in zip(config.corpora, wanted, strict=True):
         known = {file.container: sizes(file.container) for file in files}
         text = sum(known[file.container][1] / members[file.container.mirrors] for file in files)
         fetched = sum(size for file, (size, _) in known.items() if not file.local(config.base_dir))
         packed = bool(fetched) or any(size != unpacked for size, unpacked in known.values())
         small = all(size <= SLICE_BYTES for size, _ in known.values())
-        sizes_of_corpora.append(CorpusSize(split, text, fetched, packed or small))
+        sizes_of_corpora.append(CorpusSize(split, text, fetched, packed or small or not has_lines_as_they_are(corpus)))
     if unknown:
         raise ConfigError(
             f"the sizes of {len(set(unknown))} files are unknown, the first of them {unknown[0]}; fetch them with "

@@ -114,6 +114,8 @@ def test_a_stage_that_never_ended() -> None:
     note("compile", {"lines": (4.0, 2)}, rest=None)
     found = predicted(workers=2)["compile"]
     assert (found.seconds, found.output, found.origin) == (39.1, 0.0, "measured 2026-01-31 on 100 MB, not to its end")
+    copied = predicted([CorpusSize("train", 1e9, copied=True)], workers=2)["compile"]  # as the text of the note may be
+    assert copied.seconds == found.seconds
 
 
 def test_memory_grows_with_the_workers_of_a_machine() -> None:

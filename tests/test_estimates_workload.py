@@ -43,8 +43,9 @@ def test_plain_files(tmp_path: Path) -> None:
 
 def test_a_file_of_both_sides(tmp_path: Path) -> None:
     (tmp_path / "a.tmx").write_bytes(b"x" * 1000)
+    os.truncate(tmp_path / "a.tmx", (64 << 20) + 1)
     [found] = sizes(tmp_path, {"url": "a.tmx"})
-    assert found.bytes == 1000
+    assert (found.bytes, found.copied) == ((64 << 20) + 1, True)
 
 
 def test_text_of_compressed_files_is_four_times_their_size(tmp_path: Path) -> None:

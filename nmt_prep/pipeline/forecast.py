@@ -76,14 +76,14 @@ class Work:
         sample: bytes of the sample.
         workers: parallel tasks on all machines.
         workers_of_machine: parallel tasks on each machine.
-        copied: bytes of text that compile copies, instead of noting the places of its lines.
+        copied: bytes of text that compile copies, instead of noting the places of its lines; None if not known.
     """
 
     text: float
     sample: float
     workers: int
     workers_of_machine: int
-    copied: float = 0.0
+    copied: float | None = None
 
     def in_round(self, stage: str, round_name: str, most_learned: int) -> float:
         """Returns the amount to which the time of a round is proportional; empty for a stage outside of its rounds."""
@@ -94,7 +94,7 @@ class Work:
         if stage == "sample":
             return self.sample + self.text / _COUNTING
         if stage == "compile":
-            return self.text + _COPYING * self.copied
+            return self.text + _COPYING * (self.copied or 0.0)
         pairs = self.text / BYTES_PER_PAIR
         return max(min(pairs, most_learned), 1.0) if _LEARNING.match(round_name) else self.text
 
@@ -110,9 +110,10 @@ def forecast(stage: AnyStage, config: Config, work: Work) -> StageEstimate:
     rounds: dict[str, float] = {}
     memory = scratch = written = 0.0
     for note in notes:
-        copied = note.text if note.written > note.text / _PLACES else 0.0
+        compares = work.copied is not None and note.rest is not None  # an unfinished stage notes no written bytes
+        copied = note.text if compares and note.written > note.text / _PLACES else 0.0
         then = Work(note.text, note.sample or work.sample or 1.0, note.workers, note.workers, copied)
-        now = replace(work, sample=work.sample or then.sample)
+        now = replace(work, sample=work.sample or then.sample, copied=work.copied if compares else 0.0)
         factors = {
             name: now.in_round(stage.name, name, most) / then.in_round(stage.name, name, most)
             for most in [stage.learns_from(config)]

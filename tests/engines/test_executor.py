@@ -3,6 +3,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 from multiprocessing.context import BaseContext
 from pathlib import Path
 from types import SimpleNamespace
@@ -172,12 +173,14 @@ def test_dead_workers_are_reported_and_nothing_hangs(forking: BaseContext) -> No
         squares(ExecutorEngine(executor, 1), dies)
 
 
-def test_processes_give_the_same_bytes_as_threads(tmp_path: Path, forking: BaseContext) -> None:
+@pytest.mark.parametrize("start", ["forked", pytest.param("spawned", marks=pytest.mark.slow)])
+def test_processes_give_the_same_bytes_as_threads(tmp_path: Path, forking: BaseContext, start: str) -> None:
     path = REPOSITORY / "configs" / "toy-clean.yaml"
-    threads, forked = (
-        load_config(path, [f"output_dir={tmp_path / name}", "clean.rejects=sample"]) for name in ("threads", "forked")
+    threads, processes = (
+        load_config(path, [f"output_dir={tmp_path / name}", "clean.rejects=sample"])
+        for name in ("threads", "processes")
     )
     nmt_prep.run(threads, workers=2)
-    with ProcessPoolExecutor(2, forking) as executor:
-        nmt_prep.run(forked, executor=executor)
-    assert tree(forked.run_dir) == tree(threads.run_dir)
+    with ProcessPoolExecutor(2, forking if start == "forked" else get_context("spawn")) as executor:
+        nmt_prep.run(processes, executor=executor)
+    assert tree(processes.run_dir) == tree(threads.run_dir)

@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+import nmt_prep
 from nmt_prep.checks import check_config
 from nmt_prep.config import Config
 
@@ -94,6 +95,13 @@ def corpus_config(output_dir: Path, **changes: Any) -> Config:
         "records": {"shards": {"train": 3}},
     }
     return check_config({**base, **changes}, "test config").within(output_dir.parent)
+
+
+def run_corpus(place: Path, until: str) -> Path:
+    """Writes the corpus to a directory, runs its stages up to one in ``run`` there, and returns the directory."""
+    write_corpus(place)
+    nmt_prep.run(corpus_config(place / "run"), until=until)
+    return place
 
 
 def tree(root: Path) -> dict[str, str]:

@@ -194,7 +194,7 @@ class Pairs:
         return self._lines[side]
 
     def line_values(self, rule: Hashable, side: Side, judge: Callable[[Pairs, Side], npt.NDArray[V]]) -> npt.NDArray[V]:
-        """Returns the values of a rule for the lines of a side, or what else depends on a line alone.
+        """Returns the values of a rule for the lines of a side, or other values that depend on a line alone.
 
         Args:
             rule: the rule.

@@ -15,16 +15,13 @@ from nmt_prep.records.reader import read_shard
 from nmt_prep.stages import encode_tasks
 from nmt_prep.stages.encode import Encode
 from nmt_prep.subwords import T2TTokenizer, facts
-from tests.corpus import corpus_config, tree, write_corpus
+from tests.corpus import corpus_config, run_corpus, tree, write_corpus
 
 
 @pytest.fixture(scope="module")
 def up_to_vocab(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Returns a directory with the corpus and a run whose stages up to vocab are complete."""
-    place = tmp_path_factory.mktemp("up_to_vocab")
-    write_corpus(place)
-    nmt_prep.run(corpus_config(place / "run"), until="vocab")
-    return place
+    return run_corpus(tmp_path_factory.mktemp("up_to_vocab"), "vocab")
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from nmt_prep.errors import TrainingError
 from nmt_prep.stages.vocab import training
 from nmt_prep.stages.vocab.training import SampleFile, count_slice, count_tasks
 from nmt_prep.subwords.dialect import CountColumns, read_counts, write_counts
-from tests.corpus import corpus_config, tree, write_corpus
+from tests.corpus import corpus_config, run_corpus, tree, write_corpus
 
 
 @pytest.fixture
@@ -25,10 +25,7 @@ def small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def sampled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Returns a directory with the corpus and a run up to its sample."""
-    place = tmp_path_factory.mktemp("sampled")
-    write_corpus(place)
-    nmt_prep.run(corpus_config(place / "run"), until="sample")
-    return place
+    return run_corpus(tmp_path_factory.mktemp("sampled"), "sample")
 
 
 def vocabularies(place: Path, name: str, workers: int = 2, **changes: Any) -> dict[str, str]:

@@ -280,8 +280,8 @@ void Model::keep_best(float score, std::uint32_t label, std::size_t most, Scratc
     heap.pop_back();
 }
 
-// A score below that of the label to which the more probable branches lead, and below those of the nodes before any
-// label that is as probable: kFloor lets scores grow by as much from a node to the next.
+// Returns a bound below the score of the label to which the more probable branches lead. The margin is needed because
+// kFloor and rounding let scores grow a little from a node to the next.
 float Model::likely_bound(Scratch& scratch) const {
     float score = 0;
     for (std::uint32_t node = tree_->root(); !tree_->is_label(node);) {

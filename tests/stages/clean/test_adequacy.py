@@ -86,12 +86,16 @@ def test_histograms_and_estimates(judged: Config) -> None:
     assert sum(facts["compared"]["series"]["defective"]) > 1000
 
 
-def test_shards_workers_and_parts_give_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    learn_quickly(monkeypatch)
+@pytest.mark.parametrize("quickly", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_shards_workers_and_parts_give_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quickly: bool
+) -> None:
+    if quickly:
+        learn_quickly(monkeypatch)
     monkeypatch.setattr(learning_rounds, "SHARD_PAIRS", 200)
     monkeypatch.setattr(parts, "PART_BYTES", 5_000)
     monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 2_500)
-    corpora = [write(tmp_path, "a", pairs()[:200]), write(tmp_path, "b", pairs()[200:500])]
+    corpora = [write(tmp_path, "a", pairs()[:200]), write(tmp_path, "b", pairs()[200 : 500 if quickly else None])]
     made_in_three_ways(tmp_path, *corpora, divided=lambda: None, clean={**RULE, "rejects": "sample"})
 
 

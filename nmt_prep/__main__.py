@@ -7,7 +7,7 @@ from nmt_prep.cli.delayed import delay_libraries
 from nmt_prep.cli.streams import prepare_process
 
 _COLLECTED_AFTER = 300_000
-"""New objects after which Python looks for garbage. By default it does so over a hundred times while libraries load."""
+"""Number of new objects that starts a garbage collection. The default starts over a hundred while libraries load."""
 
 
 def main() -> None:
@@ -18,7 +18,7 @@ def main() -> None:
     from nmt_prep.cli.app import run_app  # noqa: PLC0415  (loads typer)
 
     status = run_app()
-    gc.freeze()  # Python would look for garbage once more at its end, among all objects of the libraries
+    gc.freeze()  # else the garbage collection at exit visits all objects of the libraries
     sys.exit(status)
 
 

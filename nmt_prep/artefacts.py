@@ -68,7 +68,7 @@ def flush(path: Path) -> None:
 def flush_tree(directory: Path) -> None:
     """Flushes everything below a directory to the disk, except unfinished files of :func:`atomic_write`.
 
-    What symbolic links point to is not flushed.
+    The targets of symbolic links are not flushed.
 
     Raises:
         OutputError: flushing failed.
@@ -112,10 +112,10 @@ def link_files(source: Path, target: Path, names: Iterable[str]) -> bool:
 
 
 def point_to(target: Path, link: Path) -> bool:
-    """Makes a symbolic link, in place of any other; returns False if the file system has no links.
+    """Makes a symbolic link, and replaces an existing one; returns False if the file system has no links.
 
     Raises:
-        OutputError: it cannot be made.
+        OutputError: the link cannot be made.
     """
     beside = link.with_name(f".{link.name}.{secrets.token_hex(8)}.partial")
     with writing(link):
@@ -180,13 +180,13 @@ def atomic_writes(paths: Sequence[Path]) -> Iterator[list[Path]]:
 
 @contextmanager
 def output_file(path: Path) -> Iterator[BinaryIO]:
-    """Opens a file that a user named for writing; it appears under its name when it is complete.
+    """Opens an output file, named by a user, for writing; it appears under its name when it is complete.
 
     Devices, pipes, and standard streams such as ``/dev/stderr`` are written in place, because renaming would replace
     them.
 
     Raises:
-        OutputError: it cannot be written.
+        OutputError: the file cannot be written.
     """
     in_place = path.exists() and (not path.is_file() or path.absolute().parent == _DEVICES)
     with (
@@ -201,7 +201,7 @@ def check_writable(path: Path) -> None:
     """Checks that :func:`output_file` can write a file, before the work that makes it.
 
     Raises:
-        OutputError: it cannot be written.
+        OutputError: the file cannot be written.
     """
     if path.exists() and not path.is_file():
         return  # opening a pipe waits for its reader
@@ -216,7 +216,7 @@ def write_bytes(path: Path, content: bytes) -> None:
     """Writes a file atomically.
 
     Raises:
-        OutputError: it cannot be written.
+        OutputError: the file cannot be written.
     """
     with atomic_write(path) as beside:
         beside.write_bytes(content)
@@ -240,7 +240,7 @@ def parse_json(content: bytes | str) -> Any:
     """Parses JSON that may be damaged or hostile.
 
     Raises:
-        ValueError: it is not JSON, or nested too deeply.
+        ValueError: the content is not JSON, or nested too deeply.
     """
     try:
         return json.loads(content)
@@ -271,8 +271,8 @@ def as_json(value: object) -> Any:
 def write_json_once(path: Path, value: Callable[[], object]) -> Any:
     """Writes JSON unless the file exists already; returns what the file then holds.
 
-    ``value`` is only called if the file is missing. If several processes do this at once, one of them writes, and all
-    return the value that it wrote.
+    ``value`` is only called if the file is missing. If several processes call this at once, one of them writes, and all
+    return its value.
 
     Raises:
         OutputError: the file cannot be written or read, or is damaged.

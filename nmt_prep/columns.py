@@ -29,7 +29,7 @@ LINES_PER_CHUNK = 65_536
 
 @contextmanager
 def parquet_writer(file: object, schema: pa.Schema, **options: Any) -> Iterator[pq.ParquetWriter]:
-    """Opens a Parquet file for writing, and closes it once at the end, even if that fails.
+    """Opens a Parquet file for writing, and closes it only once at the end, even if closing fails.
 
     Arrow would try again when the writer is deleted, and print a second traceback.
 
@@ -107,7 +107,7 @@ class Ragged:
         return Ragged(np.delete(values, cuts), np.concatenate([[0], ends - left_out])), counts
 
     def taken(self, rows: npt.NDArray[np.int64], longest: int | None = None) -> Ragged:
-        """Returns a copy of some rows, by their numbers, cut to ``longest`` ids; None cuts none."""
+        """Returns a copy of some rows, by their numbers, cut to ``longest`` ids; None for no limit."""
         return Ragged(*select_rows(*self.contiguous(), rows, (1 << 63) - 1 if longest is None else longest))
 
     def part(self, first: int, last: int) -> Ragged:

@@ -96,7 +96,8 @@ def digest_of(value: object) -> str:
 
 
 STEP_BYTES = 1 << 20
-"""Size of a step. Lines are counted and files are checked by steps, so the size bounds the search for a line."""
+"""Size of a step in bytes. Lines are counted and files are checked by steps, so the size bounds the search for a
+line."""
 
 
 @dataclass(frozen=True)

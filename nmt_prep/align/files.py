@@ -31,7 +31,7 @@ _VERSION = 2
 
 
 def write_arrays(path: Path, kind: str, facts: Mapping[str, Any], arrays: Arrays) -> None:
-    """Writes a file, atomically; a device or pipe in place.
+    """Writes a file atomically; a device or pipe is written in place.
 
     Args:
         path: the file.
@@ -40,7 +40,7 @@ def write_arrays(path: Path, kind: str, facts: Mapping[str, Any], arrays: Arrays
         arrays: one-dimensional arrays by name.
 
     Raises:
-        OutputError: it cannot be written.
+        OutputError: the file cannot be written.
     """
     listed = [[name, _dtype(array), len(array)] for name, array in arrays.items()]
     header = {"nmt_prep": "alignment", "version": _VERSION, "kind": kind, **facts, "arrays": listed}
@@ -53,7 +53,7 @@ def write_arrays(path: Path, kind: str, facts: Mapping[str, Any], arrays: Arrays
 
 
 def read_arrays(path: Path, kind: str, dtypes: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    """Reads a file: its facts, and its arrays, which are mapped into memory.
+    """Returns the facts of a file, and its arrays, mapped into memory.
 
     Args:
         path: the file.
@@ -97,7 +97,7 @@ def _dtype(array: npt.NDArray[Any]) -> str:
 
 
 def _parts(arrays: Arrays, at: int) -> Iterator[memoryview]:
-    """Yields the bytes of arrays, each after the bytes that align it, from a place in the file."""
+    """Yields the bytes of arrays, each after its padding, given the offset in the file at which they are written."""
     for array in arrays.values():
         data = np.ascontiguousarray(array, _dtype(array)).view(np.uint8).data
         yield memoryview(bytes(-at % _ALIGNED))
@@ -130,7 +130,7 @@ def _is_listed(entry: object, dtypes: Mapping[str, str]) -> bool:
 
 
 def _places(listed: list[tuple[str, str, int]], at: int, size: int) -> dict[str, int] | None:
-    """Returns where the arrays after a place in a file begin; None if the last array does not end with the file."""
+    """Returns the offset of each array, given the first possible one; None if the arrays do not end with the file."""
     places = {}
     for name, dtype, length in listed:
         at += -at % _ALIGNED
@@ -140,7 +140,7 @@ def _places(listed: list[tuple[str, str, int]], at: int, size: int) -> dict[str,
 
 
 def shared(load: Callable[[Path], Content]) -> Callable[[Path], Content]:
-    """Returns a function that loads a file, and gives the threads of a process the content that was read last.
+    """Returns a function that loads a file, but returns the content loaded last in the process if the file is the same.
 
     The function raises :class:`AlignmentModelError` if the file cannot be read, and what ``load`` raises.
     """

@@ -63,7 +63,7 @@ def pharaoh_text(links: Links, threads: int = 1) -> memoryview:
 
 
 def pieces_of(lines: TextColumn, rows: Ragged, tokenizer: Tokenizer) -> tuple[Words, npt.NDArray[np.bool_]]:
-    """Returns the places of the pieces of lines, and True for lines whose places are known: bool, shape ``[lines]``.
+    """Returns the positions of pieces in lines, and whether those of each line are known: bool, shape ``[lines]``.
 
     Args:
         lines: the lines.
@@ -136,7 +136,7 @@ class LexicalCounts:
 
         Args:
             backward: true if the target piece is given.
-            best: most other pieces of a given piece; None for all.
+            best: maximum number of other pieces for a given piece; None for all.
         """
         self._settle()
         sources, targets = self._keys // self._targets, self._keys % self._targets
@@ -173,7 +173,7 @@ def write_shortlist(
         path: the file.
         pieces: texts of the pieces of the source and the target vocabulary, without white space.
         backward: true if the target piece is given.
-        best: most other pieces of a given piece; None for all.
+        best: maximum number of other pieces for a given piece; None for all.
 
     Raises:
         OutputError: the file cannot be written.

@@ -30,7 +30,8 @@ _NO_LINK = 0.3
 """Probability that a word has no link, whatever the word."""
 
 _UNSEEN = 0.03
-"""Probability of a word given a word that the table does not pair with it, as a multiple of its share in the text."""
+"""Probability of a word given another word, if the table lacks the pair, as a multiple of the word's share in the
+text."""
 
 _STEEPNESS = 2.0
 """Factor by which the logarithm of a link's weight falls with its distance from the diagonal."""
@@ -65,7 +66,7 @@ _DTYPES = {
 """Types of the arrays of a model."""
 
 CLASSIFIER = "adequacy"
-"""Name of the facts, and begin of the names of the arrays, of a classifier in the file of a model."""
+"""Name of a classifier's facts in the file of a model, and prefix of the names of its arrays."""
 
 _CLASSIFIER_DTYPES = {
     **{f"{CLASSIFIER}.{side}.sums": "<i8" for side in SIDES},

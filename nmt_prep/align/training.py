@@ -67,7 +67,7 @@ _CELL_NAMES = ("offsets", "targets", "counts")
 
 
 class Counter:
-    """Counts batches of pairs for the next round of a model, in memory that does not grow with their number."""
+    """Counts batches of pairs for the next round of a model, in memory that does not grow with the number of pairs."""
 
     def __init__(self, model: Model, threads: int = 1) -> None:
         """Prepares for counting.
@@ -256,7 +256,7 @@ def known_cells(model: Model, vocabularies: tuple[Vocabulary, ...]) -> _CellArra
 
 
 def equal_words(vocabularies: tuple[Vocabulary, ...]) -> _CellArrays:
-    """Returns a cell for each word of both sides."""
+    """Returns a cell for each word that occurs on both sides."""
     hashes = np.intersect1d(vocabularies[0].hashes, vocabularies[1].hashes)
     source, target = (vocabulary.numbers_of(hashes) for vocabulary in vocabularies)
     counts = np.full(len(hashes), int(_EQUAL_WORDS * ALIGN_ONE), np.int64)

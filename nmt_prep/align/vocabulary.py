@@ -84,10 +84,10 @@ class Vocabulary:
 
     @classmethod
     def restored(cls, hashes: Hashes, counts: Integers) -> Vocabulary:
-        """Returns the words in a file.
+        """Returns the vocabulary in a file.
 
         Raises:
-            ValueError: these cannot be the words of a text.
+            ValueError: no text has such hashes and counts.
         """
         if len(hashes) != len(counts) or not len(np.unique(hashes)) == len(hashes) <= MOST_WORDS:
             raise ValueError("its words are not distinct, too many, or not as many as their counts")
@@ -96,7 +96,7 @@ class Vocabulary:
         return cls(hashes, counts)
 
     def __len__(self) -> int:
-        """Returns the size of arrays by number of word: the number of known words and 1."""
+        """Returns the length of arrays that are indexed by word number: the number of known words plus 1."""
         return len(self.hashes) + 1
 
     @cached_property

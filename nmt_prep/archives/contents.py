@@ -103,7 +103,7 @@ def contents_of(
         wanted: requested members, as for :func:`~nmt_prep.archives.extract_members`.
         place: returns a new path for a member.
         limits: limits of the archive.
-        most: number of bytes of a member to write, decompressed.
+        most: maximum number of decompressed bytes of a member to write.
 
     Raises:
         OutputError: a beginning cannot be written.
@@ -181,7 +181,7 @@ def _beginning_of(entry: Entry, name: str, opened: Opened, place: Callable[[str]
 
 
 def _chunks(stream: Readable) -> Iterator[bytes]:
-    """Yields the content of a stream in its smallest pieces, so that as little as possible is lost at a cut."""
+    """Yields the content of a stream in chunks as small as possible, so that little is lost if it is cut short."""
     read = getattr(stream, "read1", stream.read)
     while chunk := read(_CHUNK):
         yield chunk
@@ -200,7 +200,7 @@ class _Beginning:
         self._ahead = b""
 
     def within(self, file: Peekable) -> Readable:
-        """Starts with the content of the file, decompressed."""
+        """Returns this stream, set to the decompressed content of a file."""
         self._chunks = _chunks(decompressed(file))
         return self
 

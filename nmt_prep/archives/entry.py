@@ -131,7 +131,7 @@ def without_suffix(name: str) -> str:
 
 
 def climbs_out(name: str) -> bool:
-    """Returns True if a name is absolute or contains ``..`` as a part."""
+    """Returns True if a name is absolute or has ``..`` as a component."""
     return name.startswith("/") or ".." in name.split("/")
 
 

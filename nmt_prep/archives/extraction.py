@@ -42,7 +42,7 @@ from nmt_prep.errors import ArchiveError
 from nmt_prep.file_kinds import FileKind, file_kind
 
 _CHUNK = 1 << 20
-_NAMES_KEPT = 100_000  # for messages
+_NAMES_KEPT = 100_000  # of members, for messages
 
 
 def damage_errors() -> tuple[type[Exception], ...]:
@@ -206,14 +206,14 @@ def entries_of(
     wanted: Iterable[str],
     within: Callable[[Peekable], Readable] = decompressed,
 ) -> Generator[Entry, None, None]:
-    """Yields the entries in the order of the archive. The next entry of a tar can be requested only after the last.
+    """Yields the entries in the order of the archive. An entry of a tar can be read until the next one is requested.
 
     Args:
         name: original name of the file.
         file: the archive, or a single file.
         budget: limits of the entries.
         wanted: requested members; a single file gets the name by which it is requested.
-        within: returns the stream of a tar, decompressed.
+        within: returns the decompressed stream of a tar.
 
     Raises:
         ArchiveError: an entry is refused.

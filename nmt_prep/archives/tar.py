@@ -39,7 +39,7 @@ def is_tar(head: bytes) -> bool:
 
 
 def tar_entries(stream: Readable, budget: Budget) -> Iterator[Entry]:
-    """Yields the entries, and reads the stream to its end. Requesting the next entry skips the rest of an entry.
+    """Yields the entries, and reads the stream to its end. Requesting the next entry skips the rest of the current one.
 
     Raises:
         tarfile.TarError: the archive is damaged or cut short.

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Split(NamedTuple):
     """The number of parts that each batch of a window is split into.
 
-    A batch is split into ``parts`` parts, or into single pairs if it has fewer. The last ``more`` of the larger batches
-    are split into one part more.
+    A batch is split into ``parts`` parts, or into single pairs if it has fewer pairs. The last ``more`` of the larger
+    batches are split into one part more.
 
     Attributes:
         parts: at least 1.
@@ -91,10 +91,10 @@ class PlannedWindow(NamedTuple):
     Attributes:
         number: number of the window in the epoch of the process. The random numbers of the window depend on it alone,
             so a loader may start at any window.
-        runs: int64, shape ``[runs]``: numbers of its runs.
+        runs: int64, shape ``[runs]``: numbers of the window's runs.
         skip: number of pairs (rows, if packed) at the start that belong to another process.
-        take: number of pairs (rows, if packed) of this window after these.
-        done: number of its batches to skip, because they were delivered before.
+        take: number of pairs (rows, if packed) to deliver after the skipped ones.
+        done: number of the window's batches to skip, because they were delivered before.
         split: how the batches are split.
         key: key of the random numbers of the window's epoch; 0 if nothing is shuffled.
         shift: int64, shape ``[corpora]``: offsets of the mix of the window's epoch; empty if corpora are not mixed.
@@ -152,7 +152,7 @@ def cut_window(plan: BatchPlan, window: PlannedWindow, contents: WindowPairs, on
     Args:
         plan: the plan of the epoch, or of another epoch of the same split.
         window: the window.
-        contents: the lengths of its pairs.
+        contents: the lengths of the window's pairs.
         on: the operations on vectors.
     """
     cut = _batches_of_pairs if plan.rule.row_length is None else _batches_of_rows
@@ -239,7 +239,7 @@ def longest_first(source: Vector, target: Vector, on: Vectors) -> Vector:
 
 
 def _left_in_group(counts: Vector, on: Vectors) -> Vector:
-    """For each place, returns the number of pairs of its group from there on, given the sizes of the groups."""
+    """Returns for each pair the number of pairs of its group from this pair on, given the sizes of the groups."""
     ends = on.sums_before(counts) + counts
     return on.repeat(ends, counts) - on.span(0, on.total(counts))
 
@@ -251,7 +251,7 @@ def batch_sizes(longer: Vector, rule: BatchRule, on: Vectors, left: Vector | Non
         longer: length of each pair's longer side, descending; for packed rows only the number of elements matters.
         rule: limits of a batch, without buckets.
         on: the operations on vectors.
-        left: for each pair the number of pairs from there on that may be in its batch; None for all.
+        left: for each pair, the number of pairs from this pair on that may be in its batch; None for all.
     """
     if rule.pairs is None:
         most = on.maximum(rule.tokens // on.maximum(longer, 1), 1)

@@ -58,7 +58,7 @@ class Examples:
         return Examples(first, self.target[chosen], self.end[chosen], self.targets[chosen], lengths)
 
     def mean(self, values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """Returns the means of the values of the targets of each example, given 0 for repeated segments: float32."""
+        """Returns the mean value of the targets of each example; ``values`` has 0 for repeated segments: float32."""
         sums = np.concatenate([[0], np.cumsum(values, dtype=np.float64)])
         means: npt.NDArray[np.float32] = ((sums[self.end] - sums[self.target]) / self.targets).astype("f4")
         return means
@@ -68,12 +68,13 @@ class Segments(NamedTuple):
     """Consecutive segments of a split, among them repeated ones.
 
     Attributes:
-        entries: entries of an index, uint16: tokens of the source, of the target, number of the corpus.
+        entries: entries of an index, uint16, shape ``[segments, 3]``: length of the source and of the target in tokens,
+            number of the corpus.
         continues: the column ``document``, uint8.
         places: int64, numbers of the segments in the split; a repeated segment has the number of the segment after it.
         breaks: int64, segments at which an example begins.
         repeated: bool, True for segments that are context only; None if no segment is.
-        found: the repeated segments, numbered by the pairs; None if there is none.
+        found: the repeated segments, with the numbers of pairs within these runs; None if there is none.
     """
 
     entries: npt.NDArray[np.uint16]
@@ -90,7 +91,7 @@ class Segments(NamedTuple):
         Args:
             index: indexes of the split.
             runs: the runs.
-            entries: lengths and corpora of their pairs in the epoch, as in the index.
+            entries: lengths and corpora of the runs' pairs in the epoch, as in the index.
 
         Raises:
             RecordsError: a file of the records cannot be read.
@@ -135,7 +136,7 @@ class Joining:
         info: settings of the records.
         before: for each side, the number of ids that the frame puts before a row, by number of the corpus: int64.
         after: for each side, the number of ids that the frame puts after a row, by number of the corpus: int64.
-        drawn: True if documents are drawn; False if all are joined, in windows as long as possible.
+        drawn: True if the documents to join are drawn; False if all are joined, in windows as long as possible.
         seed: decides the draws, together with the epoch.
     """
 
@@ -252,7 +253,7 @@ class Joining:
         return Examples(heads, target, end, targets, lengths)
 
     def _sums(self, pairs: npt.NDArray[np.uint16]) -> tuple[dict[Side, Int64s], dict[Side, Int64s]]:
-        """Returns the ids before each segment, without frames, and the ids that each row adds, as numbers.
+        """Returns the number of ids before each segment, without frames, and the number of ids that each row adds.
 
         A segment counts with the separator after it, so a row has one separator less than the sum.
         """
@@ -276,9 +277,9 @@ class Joining:
 
         Args:
             joined: True for each segment in a joined document.
-            limits: for each segment, the end of a window from there on that ``max_tokens`` does not limit.
-            sums: as of :meth:`_sums`.
-            shared: as of :meth:`_sums`.
+            limits: for each segment, the end of a window that starts there, without the limit ``max_tokens``.
+            sums: see :meth:`_sums`.
+            shared: see :meth:`_sums`.
         """
         (inside,) = joined.nonzero()
         reach = limits[inside]
@@ -331,10 +332,10 @@ class Joining:
         ends = offsets[1:][inner]  # of the segments that are not the last ones of their examples
         bounds = np.concatenate([[0], offsets[lasts + 1]])
         if separator is not None and not self.before[side].any() and (self.after[side] == 1).all():
-            values[ends - 1] = separator  # in the place of the end of a segment
+            values[ends - 1] = separator  # replaces the last id of a segment, its frame
             return Ragged(values, bounds)
         before, after = (np.repeat(sizes_of[side][corpora], sizes - 1) for sizes_of in (self.before, self.after))
-        starts = offsets[:-1][1:][inner[:-1]]  # of the segments after them
+        starts = offsets[:-1][1:][inner[:-1]]  # of the segments after these ends
         kept = np.ones(len(values), np.bool_)
         kept[spans(ends - after, after)] = False
         kept[spans(starts, before)] = False
@@ -361,7 +362,7 @@ class Joining:
     def ignored(self, targets: Ragged, examples: Examples, segments: Segments) -> Ragged | None:
         """Returns the bounds of repeated segments in the target of each window; None if there are none.
 
-        A part reaches to the next segment, and from the start of the row if it is the first one.
+        The bounds of a segment reach to the next segment, and those of the first one from the start of the row.
 
         Args:
             targets: the ids of the targets of all segments.
@@ -385,7 +386,7 @@ class Joining:
 
 
 def _walk(end: Int64s) -> Int64s:
-    """Returns the first segments of the windows that follow each other, given the end of a window from each segment."""
+    """Returns the first segments of consecutive windows, given the end of the window from each segment."""
     steps, count, places, place = end.tolist(), len(end), np.empty(len(end), np.bool_), 0
     places[:] = False
     marks = places.view(np.uint8).data

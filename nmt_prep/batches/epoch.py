@@ -81,7 +81,7 @@ class SplitIndex:
 
     @cached_property
     def pairs_before(self) -> list[int]:
-        """Number of pairs in the shards before each one."""
+        """Number of pairs in the shards before each shard."""
         return list(accumulate((len(shard.pairs) for shard in self.shards), initial=0))
 
     @cached_property
@@ -114,7 +114,7 @@ class SplitIndex:
         return np.concatenate([column.values(0, 0), *(column.values(*span) for span in spans)])
 
     def repeated_of(self, runs: Int64s) -> Repeated | None:
-        """Returns the repeated segments of some runs, numbered by the pairs of these; None if the records have none.
+        """Returns the repeated segments of some runs, numbered by the pairs of these runs; None without any.
 
         Raises:
             RecordsError: a file cannot be read.
@@ -129,7 +129,7 @@ class SplitIndex:
         return Repeated.joined(parts)
 
     def starts_of(self, runs: Int64s) -> Int64s:
-        """Returns the numbers of the first pairs of some runs in the split, int64."""
+        """Returns the number of the first pair of each given run in the split: int64, shape ``[runs]``."""
         return np.array(self.pairs_before, np.int64)[self.runs.shard[runs]] + self.runs.first_pair[runs]
 
 
@@ -159,7 +159,7 @@ class Window(NamedTuple):
     Attributes:
         runs: int64, numbers of the runs to read, in order.
         skip: number of pairs (rows, if packed) at the start of the first run that belong to the previous process.
-        take: number of pairs (rows, if packed) of this window after these.
+        take: number of pairs (rows, if packed) of this window after the skipped ones.
     """
 
     runs: Int64s
@@ -310,10 +310,10 @@ def corpus_mix(info: DatasetInfo, split: str, index: SplitIndex, options: Option
 
 
 def _only(corpora: Sequence[CorpusInfo], pairs: Sequence[str]) -> list[CorpusInfo]:
-    """Returns the corpora, without the pairs of corpora of other languages.
+    """Returns the corpora; those of other languages count as empty.
 
     Raises:
-        ArgumentError: no corpus has one of the pairs of languages.
+        ArgumentError: ``pairs`` is not a list, is empty, or has a pair of languages without a corpus.
     """
     known = dict.fromkeys(corpus.language_pair for corpus in corpora)
     if isinstance(pairs, str) or not pairs or not known.keys() >= set(pairs):
@@ -325,7 +325,7 @@ def _only(corpora: Sequence[CorpusInfo], pairs: Sequence[str]) -> list[CorpusInf
 def pair_numbers(info: DatasetInfo, split: str) -> Int64s | None:
     """Returns the number of each corpus's pair of languages among the pairs of the split: int64, ``[corpora]``.
 
-    It is None in a run with one pair of languages.
+    Returns None in a run with one pair of languages.
     """
     known = info.language_pairs(split)
     return np.array([known.index(corpus.language_pair) for corpus in info.corpora[split]], np.int64) if known else None
@@ -335,7 +335,7 @@ def pair_groups(info: DatasetInfo, split: str, options: Options, *, packed: bool
     """Returns the number of the pair of languages of each corpus, if a batch has only one: int64, shape ``[corpora]``.
 
     Raises:
-        ArgumentError: the records do not say, or pairs are packed.
+        ArgumentError: the run has one pair of languages, pairs are packed, or records are of layout ``example``.
     """
     if not options.one_pair:
         return None

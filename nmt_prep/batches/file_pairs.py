@@ -25,8 +25,8 @@ class FilePairs:
 
     Args:
         files: the files, in the order of the corpora; ``.gz`` is decompressed.
-        fields: number of columns that lines are cut to, and shorter ones skipped; None for three, of which the third
-            may be missing. Lines with an empty column are skipped.
+        fields: number of columns of a line: longer lines are cut, shorter ones skipped; None for two columns and an
+            optional third. Lines with an empty column are skipped.
         seed: decides the order of each epoch.
 
     Raises:
@@ -44,7 +44,7 @@ class FilePairs:
         self.sizes = [len(table) for table in self._tables]
 
     def window(self, corpus: int, epoch: int, number: int) -> pa.RecordBatch:
-        """Returns a window, as :class:`Pairs` says."""
+        """Returns a window of an epoch of a corpus; see :class:`Pairs`."""
         table = self._tables[corpus]
         places = np.arange(number * WINDOW, min((number + 1) * WINDOW, len(table)))
         shuffle = GlobalShuffle(len(table), self._seed, f"lines of file {corpus} in epoch {epoch}")

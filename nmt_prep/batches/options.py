@@ -45,7 +45,7 @@ def check_choice(choices: tuple[object, ...], **arguments: object) -> None:
     """Checks that each keyword argument is one of the choices.
 
     Raises:
-        ArgumentError: an argument is not.
+        ArgumentError: an argument has another value.
     """
     for name, value in arguments.items():
         if value not in choices:
@@ -145,14 +145,15 @@ class Options:
             Needs layout ``chunk`` or ``text``.
         one_pair: the pairs of a batch have the same languages, in a run with several pairs of languages. Needs layout
             ``chunk`` or ``text``, and pairs that are not packed.
-        documents: False gives single segments, although the records have documents whose segments are to be joined.
+        documents: False gives single segments, even if the settings of the records join the segments of documents.
         subwords: draws other subwords of each pair in each epoch, by side, such as
             ``{"source": {"alpha": 0.5}, "target": {"dropout": 0.1}}``: ``alpha`` and ``nbest`` for unigram models,
-            ``dropout`` for BPE. For split ``train`` of records of layout ``text``. ``"config"`` takes those of
-            ``training``; None draws none.
+            ``dropout`` for BPE. For split ``train`` of records of layout ``text``. ``"config"`` takes the settings in
+            the section ``training`` of the config; None samples no subwords.
         training: stages and modifiers, as in the section ``training`` of a config; also for split ``train`` of records
-            of layout ``text``. ``"config"`` takes those of the config with which the run was made last; None has
-            none. An epoch is then a part of the stream of all stages, with as many rows as the split has pairs.
+            of layout ``text``. ``"config"`` takes the section of the config with which the run was made last; None is
+            for no stages or modifiers. An epoch is then a part of the stream of all stages, with as many rows as the
+            split has pairs.
         shuffle: False reads the shards in order, and returns the longest batches of each window first.
         seed: decides the order, together with ``epoch``.
         epoch: number of the epoch; each epoch has a different order.

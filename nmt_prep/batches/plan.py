@@ -51,14 +51,14 @@ class BatchPlan:
 
     Attributes:
         info: content of ``dataset.json``.
-        order: the order of the epoch, and the part of the process of it.
+        order: the order of the epoch, and the process's part of it.
         rule: limits of a batch.
         mix: number of copies of each pair in the epoch; None if each occurs once.
         pad_to_limits: True if batches are padded to the limits of their buckets.
         skip_batches: number of batches to skip at the start.
         equal_batches: whether and how all processes get the same number of batches, see :class:`Options`.
-        batches_wanted: this number of batches, if ``equal_batches`` is not False; None for the number that fits all
-            processes in this epoch.
+        batches_wanted: number of batches of each process, if ``equal_batches`` is not False; None for the number that
+            fits all processes in this epoch.
         encoder: makes the ids of records of layout ``text``; None for other layouts.
         training: stages, modifiers and subwords.
         groups: int64, shape ``[corpora]``: number of the pair of languages of each corpus, if a batch has only one;
@@ -134,8 +134,7 @@ class BatchPlan:
     def batches(self) -> Iterator[int]:
         """Returns the number of batches of each window; reads the indexes, about a second for 100 million pairs.
 
-        Subwords that are drawn again have other lengths than in the indexes, so the windows are encoded to get the
-        lengths.
+        If subwords are sampled, lengths differ from those in the indexes, so the windows are encoded to get them.
         """
         counts = map(self._batches, self.windows)
         return (count + self._splits.get(number, (0, WHOLE))[0] for number, count in enumerate(counts))
@@ -156,7 +155,7 @@ class BatchPlan:
         if not self.equal_batches:
             return None
         if self.fresh and self.order.world_size == 1 and self.batches_wanted is None:
-            return None  # counting would encode the epoch
+            return None  # counting would require encoding the epoch
         if self.batches_wanted is not None:
             return self.batches_wanted
         orders = (replace(self.order, rank=rank) for rank in range(self.order.world_size))
@@ -179,10 +178,10 @@ class BatchPlan:
 
     @cached_property
     def _splits(self) -> dict[int, tuple[int, Split]]:
-        """Number of additional batches and split of the last windows: as many as the missing batches need.
+        """Additional batches and split, by number of window, of as many last windows as the missing batches need.
 
         Raises:
-            ArgumentError: all of them together have not, or there are more batches than wanted.
+            ArgumentError: the process has too few pairs, or more batches than wanted.
         """
         if self.equal_batches != "split" or self.batches_of_all is None:
             return {}
@@ -216,7 +215,7 @@ class BatchPlan:
     def start(self) -> tuple[int, int]:
         """The window with which the epoch starts or resumes, and the number of its batches that are skipped.
 
-        It is the number after the last window if all batches are skipped.
+        If all batches are skipped, the window is the number after the last one.
 
         Raises:
             ArgumentError: the epoch has fewer batches than ``skip_batches``.
@@ -287,7 +286,7 @@ class BatchPlan:
 
         Args:
             runs: the runs.
-            pairs: their pairs, if they have been read.
+            pairs: the runs' pairs, if they have been read.
         """
         if not self.fresh:
             return self.order.index.pairs_of(runs)
@@ -355,7 +354,7 @@ def _of_text(plan: BatchPlan, records_dir: Path, split: str, base_dir: Path) -> 
     """Returns the plan with the encoder for records of layout ``text``, and with the stages and modifiers.
 
     Raises:
-        ArgumentError: the records or the vocabularies cannot be read like this.
+        ArgumentError: the records or the vocabularies do not suit the options.
         ConfigError: the stages or modifiers do not fit the pairs.
     """
     settings, info, order = plan.training, plan.info, plan.order
@@ -372,7 +371,7 @@ def _of_text(plan: BatchPlan, records_dir: Path, split: str, base_dir: Path) -> 
     if settings.is_plain:
         return plan
     if order.seed is None:
-        raise ArgumentError("shuffle=False has no place in stages and modifiers; pass training=None with it")
+        raise ArgumentError("shuffle=False does not go with stages and modifiers; pass training=None with it")
     if plan.mix is not None or plan.groups is not None or plan.joining is not None:
         raise ArgumentError(
             "weights, temperature, batches of one pair of languages and documents do not go with stages and modifiers; "

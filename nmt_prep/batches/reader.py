@@ -42,7 +42,7 @@ class IdBatch:
             have no weights.
         segments: int64, shape ``[pairs]``: number of segments of a document that are targets in each row, without
             context; None if segments are not joined.
-        context: int64, shape ``[pairs]``: number of ids at the start of each row of ``target`` that are context, and no
+        context: int64, shape ``[pairs]``: number of ids at the start of each row of ``target`` that are context, not
             target; None without context.
         ignored: for each row of ``target``, the begins and ends of the parts that do not count as target, because they
             repeat dropped duplicates: ``[begin, end, begin, end, …]``; None without such parts.
@@ -257,7 +257,7 @@ def pad_into(
 
 _Item = TypeVar("_Item")
 _LISTS_AHEAD = 4
-_LOOK_EVERY = 0.1  # seconds after which a waiting thread checks again that the program still reads
+_LOOK_EVERY = 0.1  # seconds between the checks of a waiting thread that the program still reads
 
 
 class _End:

@@ -23,7 +23,7 @@ class Position(NamedTuple):
 
     Attributes:
         epoch: number of the epoch.
-        batches: number of its batches before this place.
+        batches: number of the epoch's batches before this place.
     """
 
     epoch: int
@@ -34,8 +34,8 @@ class BatchSource:
     """Yields the batches of :func:`read_records`, epoch after epoch, and has a state.
 
     Each iteration gives an epoch: the epoch set by :meth:`set_epoch`, or the epoch after the last complete one. The
-        state says how
-    many batches were taken, and is a dictionary of numbers and strings, which any program can save.
+        state has the number of batches that were taken, and is a dictionary of numbers and strings, which any program
+        can save.
 
     Args:
         run_dir: directory of the run, which holds ``records``, or of an output of kind ``tfrecord``.
@@ -72,7 +72,7 @@ class BatchSource:
     @property
     def plan(self) -> BatchPlan:
         """The plan of the first epoch, without the place to start from."""
-        if self._plan is None:  # in another process
+        if self._plan is None:  # unpickled in another process
             self._plan = plan_batches(self._run_dir, self._split, self._options, "quick")
             if fingerprint(self._plan.info, self._split) != self._fingerprint:
                 raise RecordsError(f"{self._run_dir}: the records of {self._split} were replaced while they were read")
@@ -96,8 +96,7 @@ class BatchSource:
     def __len__(self) -> int:
         """Returns the number of batches in the epoch of :attr:`position`, including the batches before the position.
 
-        The indexes are read for it, which takes about a second for 100 million pairs. Other epochs may have a few
-        batches more or fewer.
+        It reads the indexes, about a second for 100 million pairs. Other epochs may have a few batches more or fewer.
         """
         epoch = self._position.epoch
         if self._counted is None or self._counted[0] != epoch:
@@ -121,10 +120,10 @@ class BatchSource:
         self.finish()
 
     def begin(self, part: int = 0, parts: int = 1) -> Iterator[IdBatch]:
-        """Begins an iteration, for a loader that reads ahead and so counts itself which batches were taken.
+        """Begins an iteration for a loader that reads ahead, and so counts the batches that were taken itself.
 
         Args:
-            part: number of the reader among those that share the batches; each gets every ``parts``-th one.
+            part: number of the reader among the readers that share the batches; each gets every ``parts``-th batch.
             parts: number of readers.
 
         Returns:
@@ -161,7 +160,7 @@ class BatchSource:
 
         Raises:
             RecordsError: the state was saved with other data.
-            ArgumentError: it is not a state of this class, or an option differs from the saved option.
+            ArgumentError: ``state`` is not a state of this class, or an option differs from the saved option.
         """
         _check_state(state)
         if state["fingerprint"] != self._fingerprint:
@@ -229,7 +228,7 @@ def _whole_number(value: object, name: str, advice: str = "") -> int:
     """Returns an integer of at least 0, such as NumPy's, as Python's int, which any program can save.
 
     Raises:
-        ArgumentError: the value is not one.
+        ArgumentError: the value is not such an integer.
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
         raise ArgumentError(f"{name} is {value!r}; it must be an integer of at least 0{advice}")

@@ -1,4 +1,4 @@
-"""Loaders of records of text with stages and modifiers: their epochs are parts of the stream of the plan."""
+"""Epochs of records of text with stages and modifiers: each epoch is a part of the stream of all stages."""
 
 from __future__ import annotations
 
@@ -83,12 +83,12 @@ def _settings_of(run_dir: Path, given: object) -> tuple[TrainingSettings, Path]:
 class StagedOrder(EpochOrder):
     """The blocks of the plan of stages that a process reads in an epoch.
 
-    An epoch has as many rows as the split has pairs; the last one ends with the last stage. The processes take turns
+    An epoch has as many rows as the split has pairs; the last epoch ends with the last stage. The processes take turns
     with blocks. Numbers of runs are numbers of the first rows of blocks.
 
     Attributes:
         stream: the stream.
-        encoder: makes ids of its text.
+        encoder: encodes the text of the stream.
         corpora: names of the corpora of the split.
     """
 
@@ -111,7 +111,7 @@ class StagedOrder(EpochOrder):
         return range(self.epoch * size, end if curriculum.rows is None else min(end, curriculum.rows))
 
     def windows(self) -> Iterator[Window]:
-        """Yields the windows of the process in order. They take the pairs that the modifiers leave: ``take`` is 0."""
+        """Yields the windows of the process in order. ``take`` is 0, since modifiers decide the number of pairs."""
         firsts, row = list[int](), self.rows.start
         while row < self.rows.stop:
             firsts.append(row)

@@ -1,7 +1,7 @@
 """The stream of pairs that the plan of stages describes: as text, modified, from any row on.
 
-Blocks of the plan are made by themselves, by several threads at once. A corpus is read in windows: its pairs in the
-order of an epoch's runs, mixed within 65,536 of them.
+Several threads make blocks of the plan independently. A corpus is read in windows of 65,536 pairs, in the order of an
+epoch's runs; the pairs of a window are mixed.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ class Pairs(Protocol):
     """Names of the columns other than ``source`` and ``target``."""
 
     units: Units
-    """What links count."""
+    """Unit of the numbers in links."""
 
     def window(self, corpus: int, epoch: int, number: int) -> pa.RecordBatch:
-        """Returns the pairs from ``number`` times 65,536 on in the order of an epoch, up to 65,536, in any order."""
+        """Returns window ``number`` of an epoch: up to 65,536 pairs, in any order, after ``number`` times as many."""
         ...
 
 
@@ -59,7 +59,7 @@ class RecordPairs:
 
     Args:
         index: the indexes of the split.
-        corpora: names of its corpora.
+        corpora: names of the split's corpora.
         seed: decides the order of each epoch.
         together: treat all corpora as one corpus.
     """
@@ -85,7 +85,7 @@ class RecordPairs:
         return self._index.pairs_of(np.array([run]))[:, 2].astype(np.int64)
 
     def window(self, corpus: int, epoch: int, number: int) -> pa.RecordBatch:
-        """Returns a window, as :class:`Pairs` says.
+        """Returns a window of an epoch of a corpus; see :class:`Pairs`.
 
         Raises:
             RecordsError: a shard is damaged.
@@ -145,7 +145,7 @@ def stream_of_records(
         training: stages and modifiers.
         seed: decides the order and the draws.
         base_dir: the directory that paths in options of modifiers are relative to.
-        key: place of the settings, for messages.
+        key: config key of the settings, for messages.
 
     Raises:
         ConfigError: the stages or modifiers are wrong, or do not fit the pairs.
@@ -153,7 +153,7 @@ def stream_of_records(
     sizes = {corpus.name: corpus.pairs for corpus in info.corpora[split]}
     several = [corpus for corpus in info.corpora[split] if corpus.language_pair]
     training = training.by_direction((corpus.name, corpus.language_pair) for corpus in several)
-    names, together = list(sizes), not training.stages  # or else an epoch would not end for all corpora at once
+    names, together = list(sizes), not training.stages  # so that an epoch ends for all corpora at once
     if together:
         training, sizes = training.model_copy(update={"groups": {}}), {"all": sum(sizes.values())}
     pairs = RecordPairs(SplitIndex.load(records_dir, info, split), names, seed, together=together)
@@ -166,8 +166,8 @@ class StreamBlock:
 
     Attributes:
         plan: the plan of the block.
-        end: number of the row after it.
-        text: its pairs before they were modified, with all columns.
+        end: number of the row after the block.
+        text: the pairs before they were modified, with all columns.
         pairs: the modified pairs.
     """
 
@@ -224,7 +224,7 @@ class TextStream:
 
         Args:
             row: number of the row.
-            part: number of the reader among those that share the stream, who take turns: see :meth:`places`.
+            part: number of the reader among the readers that share the stream and take turns; see :meth:`places`.
             parts: number of readers.
             threads: number of threads that make blocks; None is one per available core.
 
@@ -261,7 +261,7 @@ class TextStream:
             yield block
 
     def turn(self, parts: int) -> int:
-        """Returns the number of rows that readers of a stream take in turn: a block, or less of a small stream."""
+        """Returns the number of rows that readers of a stream take in turn: a block, or fewer in a small stream."""
         rows = min(sum(self.curriculum.sizes), self.curriculum.rows or MAX_ROWS)
         return min(1 << (max(rows // (_TURNS * parts), 1).bit_length() - 1), BLOCK_ROWS)
 
@@ -272,7 +272,7 @@ class TextStream:
         return np.add((rows - stages[stage].first) // turn, before, dtype=np.int64)
 
     def places(self, block: StreamBlock, row: int, end: int | None, part: int, parts: int) -> Int64s:
-        """Returns the places of a reader's pairs in a block, from a row on, up to another one."""
+        """Returns the positions of a reader's pairs in a block, from ``row`` to before ``end``."""
         places: Int64s = np.arange(block.since(row), len(block.pairs) if end is None else block.since(end))
         if parts == 1:
             return places

@@ -61,7 +61,7 @@ def _evaluation_problems(settings: CleanSettings, config: Config) -> Iterator[Pr
 
 
 def _weight_problems(config: Config, settings: CleanSettings) -> Iterator[Problem]:
-    """Yields the problem of weights from a score that rules compute, but none of the config, and no corpus has."""
+    """Yields a problem if weights use the score of a rule that the config lacks, and no corpus has this score."""
     name = "" if config.weight is None else config.weight.origin.removeprefix("score:")
     if name not in COMPUTED_SCORES or any(name in corpus.scores for _, corpus in config.corpora):
         return

@@ -25,7 +25,7 @@ from nmt_prep.stages.publish import published
 from nmt_prep.subwords import dialect_of
 
 _PLACEHOLDERS = {"name": "x", "output_dir": "x", "seed": 0}
-"""Values of required keys in a config in which they are missing or wrong, so that the rest of it can be checked."""
+"""Stand-ins for required keys that are missing or wrong, so that the rest of the config can be checked."""
 
 
 def load_config(path: str | os.PathLike[str], overrides: Iterable[str] = ()) -> Config:
@@ -57,7 +57,7 @@ def check_config(data: Mapping[str, object], origin: str, lines: Mapping[KeyPath
         The config. Corpora that a catalogue id names have the keys that the id stands for.
 
     Raises:
-        ConfigError: it is not a valid config; the message lists every problem.
+        ConfigError: the mapping is not a valid config; the message lists every problem.
     """
     lines = lines or {}
     values = as_tuples(data)

@@ -40,7 +40,7 @@ def by_pair(config: Config) -> tuple[Config, list[Problem]]:
                 whole, wrong = _joining(single, made) if joins else completed(single, _languages_in_files(single, pair))
                 problems += [(("splits", split, number, *path), problem) for path, problem in wrong]
                 made.append(_used(whole, pair, config, both=both))
-        splits[split] = tuple(sorted(made, key=lambda one: one.reverse is None))  # equal pairs of the first one stay
+        splits[split] = tuple(sorted(made, key=lambda one: one.reverse is None))  # the first of equal pairs stays
         used = [used for one in made for used in (one.pair, one.pair and one.pair.reverse if one.reverse else None)]
         if not problems:
             problems += _lacking(split, asked, [*filter(None, used)])
@@ -105,7 +105,7 @@ def _joined_languages(corpus: Corpus, others: Sequence[Corpus]) -> Languages:
 
 
 def _joining(corpus: Corpus, others: Sequence[Corpus]) -> tuple[Corpus, list[Problem]]:
-    """Returns a corpus with a pivot with the names of the divided corpora, and the scores and licences of both."""
+    """Returns a pivot corpus that names the divided corpora, and has the scores and licences of both."""
     both: list[Corpus] = []
     for name in corpus.corpora or ():
         found = [other for other in others if other.pair is not None and name in _names_of(other, other.pair)]
@@ -135,7 +135,7 @@ def _divided(
         corpus: the corpus.
         asked: the directions to prepare.
         problems: receives the problems of the corpus.
-        path: its key.
+        path: key of the corpus.
     """
     if corpus.pivot is not None and corpus.languages is None:
         return  # the problem is known
@@ -176,7 +176,7 @@ def _of_pair(corpus: Corpus, pair: LanguagePair, *, swapped: bool) -> Corpus:
     """Returns the corpus with the text of one pair of languages; ``swapped`` exchanges the sides of its files.
 
     Raises:
-        ValueError: its format has no places for several texts.
+        ValueError: the format of the corpus has no places for several texts.
     """
     if corpus.corpora is not None:
         return corpus.model_copy(update={"corpora": corpus.corpora[:: -1 if swapped else 1], "languages": None})

@@ -62,11 +62,11 @@ class Judged:
     def line_keys(self, kind: KeyKind, kept: Mask) -> dict[Side, Keys] | None:
         """Returns the keys of the lines of some pairs, which are computed once for equal lines.
 
-        All batches of a cleaner must be asked for them, or none.
+        Call this for all batches of a cleaner, or for none.
 
         Args:
             kind: kind of the keys.
-            kept: true for each of the pairs, all of which have text: bool, shape ``[pairs]``.
+            kept: true for each of these pairs, all of which have text: bool, shape ``[pairs]``.
 
         Returns:
             For each side: uint64, shape ``[kept, 2]``; None if equal lines are not known, because there are no rules,
@@ -159,11 +159,11 @@ class Cleaner:
     def _violations(
         self, values: list[Values], reasons: npt.NDArray[np.int16], filled: Mask
     ) -> tuple[pa.Array, Values, Values]:
-        """Returns, for each dropped pair, the first value that its rule refuses: its column, it, and its limit."""
+        """Returns for each dropped pair the first value that its rule refuses: its column, the value, and the limit."""
         found, thresholds = (np.full(len(reasons), np.nan) for _ in range(2))
         columns = np.zeros(len(reasons), np.int32)
         names: list[str | None] = [None]
-        places = np.cumsum(filled) - 1  # of a pair, in the values
+        places = np.cumsum(filled) - 1  # index of each pair in the values
         for number, (rule, each) in enumerate(zip(self.rules, values, strict=True), 1):
             pairs = np.flatnonzero(reasons == number)
             for name, column, bounds in reversed([*zip(rule.columns, each, rule.bounds, strict=True)]):

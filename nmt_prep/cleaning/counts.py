@@ -80,7 +80,8 @@ def dropped_counts(
     Args:
         dropped: number of dropped pairs by reason.
         histograms: histograms by reason and column.
-        failed: number of pairs to which a reason applies, dropped for another one or not; ``dropped`` by default.
+        failed: number of pairs to which a reason applies, also of those that were dropped for another reason;
+            ``dropped`` by default.
     """
     counts = {reason: {reason: count} for reason, count in (failed or dropped).items()}
     return CleanCounts(0, -sum(dropped.values()), {**dropped}, counts, {}, {**histograms})

@@ -1,4 +1,4 @@
-"""Lines that came before, and their values: a rule judges a line once, however often a corpus repeats it."""
+"""Lines of earlier batches, and their values: a rule judges a line once, however often a corpus repeats it."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class NumberedLines:
 
     Attributes:
         numbers: the number of each line; equal lines have equal numbers: int64, shape ``[lines]``.
-        new: places of the lines that did not come before, ascending, each line once: int64, shape ``[new]``.
-        start: number of the first of these; the others have the numbers after it.
+        new: positions of the lines that did not occur before, ascending, each line once: int64, shape ``[new]``.
+        start: number of the first new line; the other new lines have the numbers after it.
     """
 
     numbers: npt.NDArray[np.int64]
@@ -56,9 +56,9 @@ class KnownLines:
         """Returns the values of a rule for lines: an array like ``new``, shape ``[lines, …]``.
 
         Args:
-            rule: the rule. It must have had values for all lines since they were forgotten.
+            rule: the rule, which must have got values for all lines that are not forgotten.
             lines: the lines that were numbered last.
-            new: its values for the new ones: shape ``[new, …]``.
+            new: values of the rule for the new lines: shape ``[new, …]``.
         """
         known: npt.NDArray[V] = self._values.get(rule, new[:0])
         end = lines.start + len(new)

@@ -43,7 +43,7 @@ def opusfilter_rules(config: object) -> OpusFilterRules:
         config: the parsed YAML.
 
     Raises:
-        ConfigError: it is not an OpusFilter config, or the value of an option is invalid.
+        ConfigError: the YAML is not an OpusFilter config, or the value of an option is invalid.
     """
     steps = config.get("steps") if isinstance(config, Mapping) else None
     if not isinstance(steps, Sequence) or isinstance(steps, str):

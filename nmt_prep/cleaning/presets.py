@@ -97,7 +97,7 @@ def effective_dedup(settings: CleanSettings) -> DedupSettings:
 PRESET_AGAINST: Mapping[Preset, tuple[str, ...]] = MappingProxyType(
     {"none": (), "light": (), "standard": ("dev", "test"), "strict": ("dev", "test")}
 )
-"""The splits whose segments each preset removes from the others, where the config has them."""
+"""The splits whose segments each preset removes from the other splits; splits that the config lacks are ignored."""
 
 
 def effective_decontamination(settings: CleanSettings, splits: Collection[str]) -> DecontaminateSettings:

@@ -1,7 +1,7 @@
 """Rejected pairs: the columns of their files, samples of them, and notes about them for the report.
 
-Samples and notes do not depend on the order of work. Notes have the bytes of the pairs of each reason, and the pairs
-that are nearest to the threshold.
+Samples and notes do not depend on the order of work. Notes have the number of bytes of the pairs of each reason, and
+the pairs nearest to the threshold.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Verdict:
         values: the refused value of each rejected pair: float64, shape ``[rejected]``; NaN for none.
         thresholds: the limit that each value violates: float64, shape ``[rejected]``; NaN for none.
         instead: the pairs that were kept in their place; None if there are none.
-        unanswered: the words of each rejected pair that the other side does not answer, an array of strings; None if
+        unanswered: the words of each rejected pair without counterpart on the other side, an array of strings; None if
             the rule does not look for such words.
     """
 
@@ -96,7 +96,7 @@ class Verdict:
 def distances(rejected: pa.RecordBatch | pa.Table) -> npt.NDArray[np.float64]:
     """Returns the distances of values from their thresholds, divided by the thresholds: float64, shape ``[pairs]``.
 
-    It is infinite for a pair without a value.
+    The distance is infinite for a pair without a value.
     """
     values, thresholds = (
         np.asarray(rejected.column(name).to_numpy(zero_copy_only=False), np.float64) for name in ("value", "threshold")
@@ -174,7 +174,7 @@ def places_by_rule(batch: pa.RecordBatch) -> Mapping[str, npt.NDArray[np.int64]]
 
 
 NEAREST = 5
-"""Number of pairs that are kept for each reason."""
+"""Number of nearest pairs in the notes, for each reason."""
 
 _CHARACTERS = 300
 
@@ -185,8 +185,8 @@ class NearReject:
 
     Attributes:
         row: position of the pair in its corpus, before any pair was dropped.
-        source: its first characters.
-        target: the same for the target.
+        source: first characters of the source.
+        target: first characters of the target.
         value: value that the rule refused; None if the reason is no rule.
         threshold: limit that the value violates.
         distance: distance of the value from the limit, divided by the limit; None without a value.
@@ -226,7 +226,7 @@ class RejectNotes:
 
 
 def notes_of(rejected: pa.RecordBatch, *, text: bool) -> RejectNotes:
-    """Returns notes about a batch of rejected pairs; none of their text unless ``text`` is true."""
+    """Returns notes about a batch of rejected pairs; without their text unless ``text`` is true."""
     far = distances(rejected)
     source, target = (np.diff(TextColumn.from_arrow(rejected.column(side)).offsets) for side in SIDES)
     sizes = source + target
@@ -255,7 +255,7 @@ def _pair(batch: pa.RecordBatch, place: int, distance: float) -> NearReject:
 
 
 def unanswered_text(side: str | None, words: str | None) -> str:
-    """Returns a sentence about words of a side that the other side does not answer; empty without such words."""
+    """Returns a sentence about words of a side without counterpart on the other side; empty without such words."""
     if words is None:
         return ""
     (other,) = {*SIDES} - {side}

@@ -235,8 +235,8 @@ class Rule(ABC, Generic[O]):
     :data:`NOT_FOUND`. A rule without columns does not apply to its corpus.
 
     Attributes:
-        key: the key below ``rules`` in the config: the name of its module, or this and a label. Counts and rejects use
-            it.
+        key: the key below ``rules`` in the config: the name of the rule's module, or this name and a label. Counts and
+            rejects use the key.
         options: the type of the options, validated from the YAML below the key: the type parameter of the class.
         compares: true if the rule compares the sides; corpora of one side are then cleaned without it.
         edges: edges of the histogram of the values, ascending, first and last edge included. Values outside are counted

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nmt_prep.inspection import CorpusFacts, FileFacts, Inspection
 
 _CUT = 108
-"""Columns of a text in a table: three lines of its cell."""
+"""Maximum width of a text in a table, in columns: three lines of its cell."""
 
 _MEMBERS = 5
 """Maximum number of members of an archive that are named."""
@@ -59,7 +59,7 @@ def check(
 
 
 def _lines(facts: Inspection, config: Config) -> Iterator[str | Table]:
-    """Yields a paragraph for each corpus, the problems and warnings of several corpora again, and their numbers."""
+    """Yields a paragraph for each corpus; for several corpora, also all problems and warnings with their numbers."""
     spoken = {(split, each.name): config.languages_of(each) for split, each in config.corpora}
     for corpus in facts.corpora:
         yield from _corpus_lines(corpus, spoken[corpus.split, corpus.name])

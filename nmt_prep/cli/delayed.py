@@ -41,7 +41,7 @@ class StandIn(ModuleType):
     def __getattr__(self, name: str) -> object:
         _withdraw(self.__name__)
         module = importlib.import_module(self.__name__)
-        vars(self).update(vars(module))  # later lookups do not come here
+        vars(self).update(vars(module))  # later lookups do not reach this method
         return getattr(module, name)
 
 

@@ -58,7 +58,7 @@ def describe(name: str, fields: Fields) -> str | None:
 
 
 class _QuietListener(Listener):
-    """Says on standard error what a command waits for."""
+    """Prints what a command waits for to standard error."""
 
     def event(self, name: str, fields: Fields) -> None:
         if name == "waiting":
@@ -68,7 +68,7 @@ class _QuietListener(Listener):
 def progress_on(console: SafeConsole, *, log_json: Path | None = None) -> Progress:
     """Returns the progress of a command: bars on a terminal, lines elsewhere.
 
-    On a quiet console, it only reports the wait for another run, on standard error, because the command seems to hang.
+    On a quiet console, only the wait for another run is reported, on standard error, because the command seems to hang.
     Events are also appended to the file ``log_json``, as JSON.
     """
     terminal = console.is_terminal and console.is_interactive

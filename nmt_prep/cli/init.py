@@ -112,7 +112,7 @@ def _languages(text: str | None, recipe: MtdataRecipe | None, *, ask: bool) -> L
     """Returns the languages that an option, an answer or a recipe names.
 
     Raises:
-        ArgumentError: they are missing, or are not languages.
+        ArgumentError: the languages are missing, or are not languages.
         ConfigError: the recipe is for other languages.
     """
     given = None if text is None else _parsed_languages(text)
@@ -132,7 +132,7 @@ def _parsed_languages(text: str) -> Languages:
     """Returns the languages of a pair such as ``en-de`` or ``pt-BR,en``.
 
     Raises:
-        ArgumentError: they are not two languages; the message names the tags that were probably meant.
+        ArgumentError: the text is not two languages; the message names the tags that were probably meant.
     """
     tags = re.split(r"[,:\s]+", text.strip())
     tags = tags[0].split("-") if len(tags) == 1 else tags
@@ -158,7 +158,7 @@ def _check_new(file: Path, *, force: bool, ask: bool) -> None:
     """Checks that a file does not exist, or may be replaced.
 
     Raises:
-        OutputError: it exists and must not be replaced.
+        OutputError: the file exists and must not be replaced.
     """
     if file.is_dir():
         raise OutputError(f"{file} is a directory; name the file to write")
@@ -308,7 +308,7 @@ def _relative(file: Path, config_dir: Path) -> str:
 
 
 def _safe(text: str) -> str:
-    """Returns a text with the characters that names in a config may have; it may be empty."""
+    """Returns a text with ``_`` for characters that names in a config may not have; the result may be empty."""
     return re.sub(r"[^A-Za-z0-9._-]+", "_", text).strip("._-")[:100]
 
 
@@ -317,7 +317,7 @@ def _can_ask() -> bool:
 
 
 def _ask(question: str, default: str, parse: Callable[[str], _T]) -> _T:
-    """Asks until the answer can be parsed. An empty answer is the default.
+    """Asks until the answer can be parsed. An empty answer stands for the default.
 
     Raises:
         Exit: the input ended.
@@ -364,8 +364,8 @@ def _write(file: Path, corpora: _Corpora, clean: str, settings: Mapping[str, obj
     """Checks a config and writes it.
 
     Args:
-        file: the file.
-        corpora: its corpora and languages.
+        file: path of the config.
+        corpora: the corpora and languages.
         clean: preset of cleaning, or ``none``.
         settings: other values of the template.
 

@@ -21,7 +21,7 @@ _PATIENCE = 10.0
 """Seconds that tasks have to end after Ctrl-C."""
 
 _SECONDS_BETWEEN_LOOKS = 0.1
-"""Time between two looks for programs to end after Ctrl-C."""
+"""Seconds between checks for programs to end after Ctrl-C."""
 
 
 @contextmanager
@@ -55,9 +55,9 @@ def interruptible(remark: str = "interrupted; run the same command again to resu
 def _watched(remark: str) -> Iterator[None]:
     """Ends the process at SIGTERM, and some time after Ctrl-C if the work inside does not end. Prints the remark then.
 
-    Work that cannot be asked to stop is not waited for. A thread does it, because the main thread handles signals only
-    between two steps of Python. What a run has made is kept in the same way as after a crash. Programs that were
-    started for cleaning also end.
+    There is no wait for work that cannot be asked to stop. A thread ends the process, because the main thread handles
+    signals only between two steps of Python. What a run has made is kept in the same way as after a crash. Programs
+    that were started for cleaning also end.
     """
     reader, writer = os.pipe()
     os.set_blocking(writer, False)

@@ -79,10 +79,10 @@ def _entry(text: str) -> dict[str, object]:
 
 
 def _blocks(seed: int, pretokenized: bool) -> Iterator[Block]:
-    """Yields the pairs of standard input, in blocks that do not depend on how it is read.
+    """Yields the pairs of standard input, in blocks that do not depend on how the input arrives.
 
     Raises:
-        CorpusError: a line has not two columns, or three as the first line, or the third one has no links.
+        CorpusError: a line has neither two columns nor, like the first line, three; or the third column has no links.
     """
     key = np.array([seed_of(f"{seed}\nmodify")], np.uint64)
     waiting, first, columns = pa.array([], pa.large_string()), 0, 0

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ConfigArgument = Annotated[
     Path, typer.Argument(metavar="CONFIG", help="The YAML file.", exists=True, dir_okay=False, readable=False)
 ]
-"""A file that does not exist is wrong usage; one that cannot be read is an error."""
+"""A file that does not exist is wrong usage; a file that cannot be read is an error."""
 
 
 @contextmanager
@@ -131,7 +131,7 @@ def load_config(file: Path, overrides: Iterable[str] | None) -> Config:
 
     Args:
         file: the config.
-        overrides: assignments to its keys, as ``--set`` gives them.
+        overrides: assignments to keys of the config, as ``--set`` gives them.
 
     Raises:
         BadParameter: standard output is appended to a file that a run of the config reads.

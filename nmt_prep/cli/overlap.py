@@ -19,7 +19,7 @@ with delayed_imports():
     from nmt_prep.cleaning.decontamination import overlap as comparison
     from nmt_prep.cleaning.decontamination import segments
 
-_HELP = "Pairs: TSV or another format that the suffix tells, or lines of text; may be compressed."
+_HELP = "Pairs, as TSV, in another format that the suffix implies, or as lines of text; may be compressed."
 _COVERAGE = "A pair of FIRST contains one of SECOND with this share of its n-grams."
 _LANGUAGES = "The languages to read, such as en-de, in formats that may have several (tmx, xliff, xml)."
 _FIRST, _SECOND = (
@@ -67,7 +67,7 @@ def _languages(given: str | None, *files: Path) -> Languages:
     """Returns the languages to read.
 
     Raises:
-        BadParameter: they are malformed, or missing although a file needs them.
+        BadParameter: the languages are malformed, or missing although a file needs them.
     """
     if given is None:
         for file in files:

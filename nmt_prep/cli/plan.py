@@ -67,7 +67,7 @@ def plan(
     """List the stages: which are fresh, and which would run and why. Runs nothing.
 
     With --show-rules, print what the section clean of CONFIG stands for: its preset written out, with all options of
-    all rules, and what differs for single corpora. It is a section that cleans in the same way.
+    all rules, and what differs for single corpora. The output is a section that cleans in the same way.
 
     With --estimate, print the time, memory and disk space that each stage of a run from the start would need. The
     figures of earlier runs on this machine are scaled by the corpora's sizes or --pairs.
@@ -109,7 +109,7 @@ def plan_table(steps: Sequence[Step]) -> Table:
 
 
 def _print_stages(console: SafeConsole, config: Config) -> None:
-    """Prints the stages of training; their lengths are known once the records are made."""
+    """Prints the stages of training, with their lengths if the records are made."""
     if not (config.training.stages or config.training.modifiers):
         return
     try:

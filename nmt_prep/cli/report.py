@@ -68,7 +68,7 @@ def _summary(path: Path, advice: str) -> dict[str, Any]:
     """Returns the content of a ``summary.json``.
 
     Raises:
-        OutputError: there is none, or it was written by another version.
+        OutputError: the file is missing, or was written by another version.
     """
     try:
         summary = parse_json(path.read_bytes())

@@ -165,24 +165,24 @@ def _share_line(outcome: ShareOutcome) -> str:
 
 
 SUMMARY_VERSION = 1
-"""Increased when a key of :func:`summary_json` changes its meaning or goes."""
+"""Increased when a key of :func:`summary_json` changes its meaning or is removed."""
 
 _ROWS = 3
 """Number of pairs of a batch that are shown."""
 
 _WIDTH = 80 - len("  source ids: ")
-"""Columns of their text, so that a line has 80."""
+"""Columns for ids and text, so that a line has 80 columns."""
 
 
 def show_summary(
     console: SafeConsole, config: Config, outcomes: Sequence[Outcome], *, preview: bool, warnings: bool
 ) -> None:
-    """Prints a batch, the table of the stages, the warnings, and the places of records and report.
+    """Prints a batch, the table of the stages, the warnings, and the paths of records and report.
 
     Args:
         console: where to print.
         config: the config of the run.
-        outcomes: the outcomes of its stages.
+        outcomes: the outcomes of the stages.
         preview: true to show a batch, if the records are new.
         warnings: true to show the warnings.
 
@@ -276,7 +276,7 @@ def batch_preview(config: Config) -> str:
     Raises:
         NmtPrepError: the records are damaged.
     """
-    options = config.input.model_dump() | {"documents": config.training.is_plain}  # stages and modifiers refuse them
+    options = config.input.model_dump() | {"documents": config.training.is_plain}  # refused with stages or modifiers
     batch = next(batches.read_records(config.run_dir, "train", **options, packed=False), None)
     if batch is None:
         return f"no pair of train is within input.max_length = {config.input.max_length}; there is no batch to show"

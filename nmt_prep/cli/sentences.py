@@ -30,7 +30,7 @@ _SIDE = "A file, or a directory of files; a line is a sentence unless --split is
 _SPLIT = "Divide running text into sentences: each line by itself, or text that goes on to the next blank line."
 _FORMAT = "What to write: pairs with a tab, beads such as [0, 1]:[0], or the rungs of hunalign's ladder."
 _OUTPUT = "Directory for the results of directories, one file for each document; standard output for files."
-_MODEL = "A model of the same languages that nmt-prep align --save wrote; what it knows is used beside the documents."
+_MODEL = "A model of the same languages that nmt-prep align --save wrote; its counts add to those of the documents."
 _GOLD = "Beads in vecalign's format: compare with them, and print precision, recall and F1 to standard error."
 _LANGUAGES = "The languages, such as zh-en: sides of languages without spaces are joined without a space."
 
@@ -50,8 +50,8 @@ def sentences(
     """Align the sentences of two documents, or of two directories with files of the same names.
 
     Each line of a file is a sentence, or running text is divided with --split. A model of word alignment is learned
-    from the documents themselves, from all files of the directories together. A sentence may be aligned with several,
-    or with none; pairs leave out the latter.
+    from the documents themselves, from all files of the directories together. A sentence may be aligned with several
+    sentences, or with none; pairs leave out sentences aligned with none.
     """
     if source.is_dir() != target.is_dir():
         raise typer.BadParameter(f"{source} and {target}: name two files, or two directories")

@@ -87,11 +87,11 @@ def print_error(message: str) -> None:
 
 
 def print_remark(message: str | Text) -> None:
-    """Prints a message to standard error; does nothing if that cannot be written."""
+    """Prints a message to standard error; does nothing if standard error cannot be written."""
     try:
         SafeConsole(stderr=True).print(message, soft_wrap=True)
     except OSError:
-        abandon_output(sys.stderr)  # else Python tries once more at its end, and changes the exit status
+        abandon_output(sys.stderr)  # else Python tries to write again at exit, and changes the exit status
 
 
 def show_cursor() -> None:

@@ -62,18 +62,18 @@ def input_lines(path: Path | None = None) -> Iterator[InputLines]:
 
     Raises:
         InvalidTextError: the bytes are not UTF-8.
-        OSError: it cannot be read.
+        OSError: the input cannot be read.
     """
     for block in input_blocks(path):
         yield InputLines(spans(block.data, block.starts, block.ends), block.first_line, name_of(path))
 
 
 def input_blocks(path: Path | None = None) -> Iterator[Block]:
-    """Yields the blocks of a UTF-8 file, or of standard input. None has faults.
+    """Yields the blocks of a UTF-8 file, or of standard input, without faults.
 
     Raises:
         InvalidTextError: the bytes are not UTF-8.
-        OSError: it cannot be read.
+        OSError: the input cannot be read.
     """
     name = name_of(path)
     if path is None and sys.stdin is None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from nmt_prep.config import Config
 
 _PAUSE = 0.3
-"""Seconds between two looks at the config."""
+"""Seconds between checks of the config for changes."""
 
 
 def try_(
@@ -59,7 +59,7 @@ def try_(
             raise typer.BadParameter("--apply changes the config, and goes with no other option")
         keys = changes.apply_changes(config, apply)
         console.print(
-            f"changed in {config}: {', '.join(keys)}" if keys else f"{config} says that already", soft_wrap=True
+            f"changed in {config}: {', '.join(keys)}" if keys else f"{config} has these values already", soft_wrap=True
         )
         return
     checked = load_config(config, overrides)

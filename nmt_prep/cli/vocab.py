@@ -1,4 +1,4 @@
-"""The commands encode, decode and vocab: text through a vocabulary, and facts about it.
+"""The commands encode, decode and vocab: text to ids and back, and facts about a vocabulary.
 
 Errors in the text name its line and column.
 """
@@ -47,7 +47,7 @@ _LONGEST = 10
 """Number of the longest pieces that are shown."""
 
 _DOCUMENTS = "The piece between segments of a document: write a line for each segment."
-_LIKE = "The source of the lines, encoded: write as many lines for each as it has segments."
+_LIKE = "The encoded source of the lines: write as many lines for each as its source has segments."
 _TAG = "A piece, such as <2de>, to put before the ids of each line."
 
 
@@ -98,7 +98,7 @@ def decode(
             return pa.array(tokenizer.decode_batch(rows), pa.large_string())
         segments, counts = rows.divided(separator)
         texts = iter(tokenizer.decode_batch(segments))
-        # In text, spaces stand around the piece.
+        # In text, the piece has a space on either side.
         lines_of = (text.replace("\n", " ").strip(" ") for text in texts)
         joined = ("\n".join(islice(lines_of, count)) for count in counts.tolist())
         return pa.array(joined, pa.large_string())
@@ -122,7 +122,7 @@ def decode(
 
 
 def _with_segments(window: str, count: int) -> str:
-    """Returns a window with a number of lines: further ones are joined to the last, and missing ones are empty."""
+    """Returns a window as ``count`` lines: further lines are joined to the last, and missing lines are empty."""
     lines = window.split("\n")
     kept = [*lines[: count - 1], " ".join(lines[count - 1 :])]
     return "\n".join([*kept, *[""] * (count - len(kept))])

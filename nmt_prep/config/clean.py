@@ -45,9 +45,9 @@ class DedupSettings(Section):
     all bytes, or except for case, punctuation, digits, spaces and width; near also drops pairs whose sides are similar
     to those of a better pair"""
     max_targets_per_source: int | None = Field(None, ge=1)
-    """a number, or null for no limit: the most pairs to keep with the same source"""
+    """a number, or null for no limit: the maximum number of pairs to keep with the same source"""
     max_sources_per_target: int | None = Field(None, ge=1)
-    """a number, or null for no limit: the most pairs to keep with the same target"""
+    """a number, or null for no limit: the maximum number of pairs to keep with the same target"""
     keep: tuple[str, ...] = ("corpus",)
     """a list of names of scores, then corpus: keep the pairs with the highest scores; if scores are equal, those of the
     first corpus, then those in the first rows"""

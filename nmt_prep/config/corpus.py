@@ -155,8 +155,7 @@ class Corpus(Section):
     corpora: Annotated[tuple[Name, ...], Field(min_length=2, max_length=2)] | None = None
     """a list of the names of two corpora of the same split: the corpora that pivot joins, the source side first"""
     translations: Annotated[int, Field(ge=1, le=8)] = 3
-    """a number from 1 to 8: how many different translations of a line of the pivot to use of each corpus, from the
-    first one on"""
+    """a number from 1 to 8: how many different translations of a pivot line to use from each corpus, the first ones"""
     references: Literal["all"] | Translators | None = None
     """a translator, a list of them, or all: the references to read, each giving its own pairs (wmt_xml, sgm)"""
     systems: Literal["all"] | Translators | None = None
@@ -235,7 +234,7 @@ class Corpus(Section):
         if self.split is not None and self.url.hub_id is None:
             yield "split is for a data set that url names by an hf: id"
         if self.url.hub_id is not None and self.sha256.both is not None:
-            yield "sha256 is for one file; the lock file, or a commit after @ in url, keeps a data set as it is"
+            yield "sha256 is for one file; the lock file, or a commit after @ in url, fixes the version of a data set"
         if (self.pivot is None) != (self.corpora is None):
             yield "pivot and corpora belong together: the language to join by, and the two corpora to join"
         if self.documents is not None:
@@ -270,7 +269,7 @@ class Corpus(Section):
 
     @property
     def is_fetched(self) -> bool:
-        """True if it has files that the stages download and extract provide."""
+        """True if the corpus has files that the stages download and extract provide."""
         return not self.is_local and self.pivot is None
 
     @property

@@ -27,13 +27,14 @@ class Documents(Section):
     """Documents whose sentences are to be aligned: how they are stored, and how they are divided into sentences."""
 
     format: DocumentFormat = "text"
-    """text, html, tsv, jsonl, parquet or list: a document a file; rows with text; or a table of two columns with the
-    paths of text files"""
+    """text, html, tsv, jsonl, parquet or list: one document per file; rows with text; or a table of two columns with
+    the paths of text files"""
     divider: Annotated[str, Field(min_length=1), AfterValidator(_pattern)] | None = None
     """a regular expression, or null: matches the lines that divide the documents of a long text (text)"""
     id: _Place | None = None
     """the number of a column, counted from 0 (tsv), or field names joined by dots (jsonl, parquet), or null: where the
-    name of a row's document is; consecutive rows with the same name are a document. By default, a row is one"""
+    name of a row's document is; consecutive rows with the same name are a document. By default, each row is a
+    document"""
     text: _Place | None = None
     """a place like id: where the text is in the rows of a file per side"""
     source: _Place | None = None
@@ -45,9 +46,9 @@ class Documents(Section):
     min: float | None = Field(None, strict=False)
     """a number, or null for all: pairs with a lower score are dropped"""
     pairs: Count = Field(1_000_000, ge=1000)
-    """an integer >= 1000: the most pairs that the model of words is learned from, about"""
+    """an integer >= 1000: the approximate maximum number of pairs to learn the model of words from"""
     model: Location | None = None
-    """a path, or null: a model that nmt-prep align --save wrote, to begin with"""
+    """a path, or null: a model that nmt-prep align --save wrote, to start from"""
 
     @property
     def has_rows(self) -> bool:
@@ -114,5 +115,5 @@ class DocumentSettings(Section):
 
     @property
     def piece(self) -> str | None:
-        """The piece between two segments; None if there is none, as the pieces of words begin with a space."""
+        """The piece between two segments; None if there is none, because pieces of words begin with a space."""
         return None if self.separator == "space" else self.separator

@@ -18,7 +18,7 @@ _MAX_BYTES = 16 << 20
 """Maximum size of a config; guards against endless files such as /dev/zero."""
 
 _MAX_NODES = 100_000
-"""Limit on values, with aliases expanded; more are an attack or a mistake."""
+"""Maximum number of values, with aliases expanded; more are an attack or a mistake."""
 
 _SNIPPET_WIDTH = 100
 _BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # as PyYAML counts lines
@@ -156,7 +156,7 @@ def _index(node: yaml.Node, path: KeyPath, lines: dict[KeyPath, int], origin: st
 
 
 def _syntax_error(text: str, origin: str, error: yaml.MarkedYAMLError) -> ConfigError:
-    """Returns PyYAML's error for the line at fault, which is not always the line where it stopped."""
+    """Returns PyYAML's error for the line at fault, which is not always the line where PyYAML stopped."""
     mark = error.problem_mark or error.context_mark
     problem = error.problem or str(error)
     if mark is None:

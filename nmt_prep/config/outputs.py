@@ -19,7 +19,7 @@ ID_LAYOUT = (
 )
 LAYOUT = (
     "example, chunk, packed or text: a record is a tf.train.Example of one pair, about 256 pairs, about 256 pairs "
-    "packed into rows, or the text of 256 pairs, of which loaders make ids"
+    "packed into rows, or the text of 256 pairs, which loaders encode"
 )
 ROW_LENGTH = "an integer from 1 to 1024: ids of a row on either side, for layout packed"
 
@@ -119,7 +119,7 @@ class MegatronOptions(OutputOptions):
     """a text of {source}, {target}, {sep}, {eos}, {bos}, {pad}, {unk} and pieces of vocab.reserved between spaces: the
     sequence of a pair"""
     sep: str | None = Field(None, min_length=1)
-    """a piece of vocab.reserved, or null for the end of sentence: what {sep} is"""
+    """a piece of vocab.reserved, or null for the end of sentence: the piece for {sep}"""
     dtype: Literal["uint16", "int32"] | None = None
     """uint16, int32, or null for uint16 with up to 65499 pieces, else int32: the type of the ids"""
 

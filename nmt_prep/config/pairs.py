@@ -18,7 +18,7 @@ MULTIPLE = "mul"
 
 
 class LanguagePair(NamedTuple):
-    """The languages of a direction. Its text is ``en-de``."""
+    """The languages of a direction, written as ``en-de``."""
 
     source: str
     target: str
@@ -28,7 +28,7 @@ class LanguagePair(NamedTuple):
         """Returns the pair that a text such as ``en-de`` or ``pt-BR-en`` names.
 
         Raises:
-            ValueError: it is not two different language tags with a hyphen between them.
+            ValueError: the text is not two different language tags with a hyphen between them.
         """
         pairs = [pair for pair in splits_of(text) if are_languages(pair)]
         if len(pairs) > 1:
@@ -117,10 +117,10 @@ def asked_pairs(pairs: Pairs) -> tuple[LanguagePair, ...]:
 
 
 def groups_of_directions(corpora: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Returns names for the directions of corpora that are used in several.
+    """Returns names for the directions of corpora that are used in several directions.
 
     The name that a corpus has in the config stands for all of its directions. The name of one direction ends in its
-    pair of languages, even if the corpus in the records has no such ending.
+    pair of languages, even if the name in the records has no such ending.
 
     Args:
         corpora: names in the records, and pairs of languages.

@@ -1,4 +1,4 @@
-"""Words the problems that pydantic finds in a config."""
+"""Messages about the problems that pydantic finds in a config."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ UNKNOWN_NAME = "unknown_name"
 
 def problems_of(error: ValidationError, root: type[BaseModel], lines: Mapping[KeyPath, int]) -> set[str]:
     """Returns a line of text for each problem in ``root``: key, line if known, what was found and what is allowed."""
-    # Pydantic also reports a list with wrong items as too short; keep that report for lists that are.
+    # Pydantic also reports a list with wrong items as too short; keep that report only for lists that are too short.
     details = [
         detail
         for detail in error.errors()
@@ -78,18 +78,18 @@ def _problem(detail: ErrorDetails, root: type[BaseModel], lines: Mapping[KeyPath
 
 
 def located(path: KeyPath, lines: Mapping[KeyPath, int]) -> str:
-    """Returns a key with dots between its parts, and the line that it or the nearest key above it is in, if known."""
+    """Returns a dotted key, with the line of the key or of the nearest key above it, if known."""
     return (_dotted(path) or "config") + _line(path, lines)
 
 
 def _line(path: KeyPath, lines: Mapping[KeyPath, int]) -> str:
-    """Returns the line that a key or the nearest key above it is in, as `` (line 3)``; empty if it is not known."""
+    """Returns the line of a key or of the nearest key above it, as `` (line 3)``; empty if it is not known."""
     line = next((lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in lines), None)
     return f" (line {line})" if line else ""
 
 
 def _whole_config(problem: str, lines: Mapping[KeyPath, int]) -> str:
-    """Returns the place of a problem between sections, with the line of the key at the start of its text."""
+    """Returns the place of a problem between sections, with the line of the key at the start of the problem's text."""
     named = re.match(r"[\w.]*", problem)
     return "config" + _line(tuple(named[0].split(".")) if named else (), lines)
 
@@ -168,7 +168,7 @@ def _suggest(key: str, section: type[BaseModel]) -> str:
 
 
 def _problem_of_kind(detail: ErrorDetails) -> str:
-    """Returns the problem of the key ``kind`` of one of several models."""
+    """Returns the problem of the key ``kind``, which selects one of several models."""
     if detail["type"] == "union_tag_not_found":
         return "this key is required, as each of them has a kind"
     tag, allowed = str(detail["ctx"]["tag"]), detail["ctx"]["expected_tags"]

@@ -35,7 +35,7 @@ Publishable: TypeAlias = Literal["compile", "clean", "sample", "vocab", "encode"
 
 
 class DownloadSettings(Section):
-    """Options for fetching files. No key of it changes the results."""
+    """Options for fetching files. Its keys do not change the results."""
 
     parallel: Count = Field(4, ge=1, le=64)
     """an integer from 1 to 64: how many files are fetched at once"""
@@ -54,7 +54,7 @@ class DownloadSettings(Section):
 
 
 class ExtractSettings(Section):
-    """Limits that protect against hostile archives. No key of it changes the results."""
+    """Limits that protect against hostile archives. Its keys do not change the results."""
 
     max_member_bytes: Amount = Field(100_000_000_000, ge=1)
     """an amount of bytes >= 1, such as 100GB: an archive with a larger member is refused"""
@@ -70,7 +70,8 @@ class SampleSettings(Section):
     bytes_per_corpus: Count = Field(100_000_000, ge=1)
     """a number of bytes >= 1: how much of each side of each corpus is sampled"""
     origin: Literal["cleaned", "raw"] = Field("cleaned", alias="from")
-    """cleaned or raw: lines that cleaning left, or all lines of the corpora; the same without a section clean"""
+    """cleaned or raw: lines that cleaning left, or all lines of the corpora; without a section clean, both are all
+    lines"""
     temperature: Annotated[float, Field(ge=1, strict=False)] | Literal["equal"] | None = None
     """a number >= 1, or equal, or null for all that bytes_per_corpus allows: makes the share of each language in a
     config with pairs proportional to its bytes to the power 1 / temperature, or all shares equal"""
@@ -85,11 +86,11 @@ class AlignSettings(Section):
     splits: Annotated[tuple[Name, ...], Field(min_length=1)] | None = None
     """a list of splits, or null for all: the splits to align"""
     pairs: Count = Field(1_000_000, ge=1000)
-    """an integer >= 1000: the most pairs to learn from, drawn at random"""
+    """an integer >= 1000: the maximum number of pairs to learn from, drawn at random"""
     model: Location | None = None
     """a path, or null to learn from the pairs: a model that nmt-prep align --save wrote"""
     learn: bool = False
-    """true or false: also learn from the pairs if there is a model, which is then the beginning"""
+    """true or false: learn from the pairs even if there is a model, and start from the model"""
 
     @property
     def learns(self) -> bool:
@@ -267,7 +268,7 @@ class Config(Section):
         if self.documents.max_tokens > self.input.max_length:
             yield (
                 f"documents.max_tokens is {self.documents.max_tokens}, and loaders leave out rows of more than "
-                f"input.max_length = {self.input.max_length} ids; raise that, or lower this"
+                f"input.max_length = {self.input.max_length} ids; raise the latter, or lower the former"
             )
         if self.documents.piece is not None:
             yield from self._piece_problems("documents.separator", self.documents.piece)

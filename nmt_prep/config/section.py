@@ -55,7 +55,7 @@ Amount = Annotated[
 
 
 def default_kind(kind: str) -> BeforeValidator:
-    """Returns a validator that gives a section without the key ``kind`` this one."""
+    """Returns a validator that gives a section the key ``kind`` if it lacks the key."""
     return BeforeValidator(lambda value: {"kind": kind, **value} if isinstance(value, dict) else value)
 
 
@@ -82,8 +82,8 @@ class Section(BaseModel):
 def descriptions(section: type[BaseModel]) -> dict[str, str]:
     """Returns the descriptions of the keys of a section.
 
-    The source of the section is parsed when a message needs them; pydantic would parse all sections at the start of
-    each command.
+    The source of the section is parsed when a message needs descriptions; pydantic would parse all sections at the
+    start of each command.
     """
     below: dict[str, str] = {}
     for kind in (kind for kind in reversed(section.__mro__) if issubclass(kind, Section)):

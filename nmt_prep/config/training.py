@@ -39,7 +39,7 @@ class StageSettings(Section):
         if len(self.until) > 1:
             yield "until has several keys; give one corpus, group or rows"
         if not sum(self.mix.values()):
-            yield "the weights of mix sum to nothing; give one of them a weight above 0"
+            yield "the weights of mix sum to 0; give one of them a weight above 0"
         for name, amount in self.until.items():
             if name == ROWS and (amount == "inf" or float(amount) != int(amount)):
                 yield f"until.rows is {amount}; it must be a whole number"
@@ -53,7 +53,7 @@ class StageSettings(Section):
 
 
 class TrainingSettings(Section):
-    """How training reads the pairs. No key of it changes the files of a run."""
+    """How training reads the pairs. Its keys do not change the files of a run."""
 
     groups: dict[Name, Annotated[tuple[Name, ...], Field(min_length=1)]] = Field(default_factory=dict)
     """a mapping from names to lists of corpora: corpora that stages name together"""
@@ -84,7 +84,7 @@ class TrainingSettings(Section):
         return not (self.stages or self.modifiers)
 
     def by_direction(self, corpora: Iterable[tuple[str, str]]) -> TrainingSettings:
-        """Returns the settings for corpora that pairs of languages divide, which stages may name as the config does.
+        """Returns the settings for corpora that pairs of languages divide; stages may use the names in the config.
 
         Args:
             corpora: names of the corpora in the records, and their pairs of languages.
@@ -118,10 +118,10 @@ TRAINING_FILE = "training.json"
 
 
 def note_training(run_dir: Path, training: TrainingSettings, base_dir: Path) -> None:
-    """Writes the section ``training`` for loaders; removes an earlier one if it is empty.
+    """Writes the section ``training`` for loaders; removes an earlier file if the section is empty.
 
     Raises:
-        OutputError: it cannot be written.
+        OutputError: the file cannot be written.
     """
     path = run_dir / TRAINING_FILE
     if training == TrainingSettings():

@@ -45,7 +45,7 @@ class FrameTexts(Section):
     target: FrameText | None = Field(None, description=f"{_FRAME}: the rows of the target side")
 
     def of(self, side: Side) -> str | None:
-        """Returns the frame of a side; None for the usual one."""
+        """Returns the frame of a side; None for the default frame."""
         return self.source if side == "source" else self.target
 
     def pieces(self, side: Side) -> tuple[str, ...]:
@@ -258,7 +258,7 @@ class SentencePieceVocab(VocabOptions):
 
     @property
     def special_ids(self) -> dict[str, int | None]:
-        """Ids in the model's file by ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece that it lacks."""
+        """Ids in the model's file by ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece that the model lacks."""
         if self.id_layout == "fairseq":
             return {"pad": None, "eos": 2, "bos": 1, "unk": 0}  # the file's ids, from which the layout is derived
         if self.id_layout == "marian":
@@ -275,7 +275,7 @@ class SentencePieceVocab(VocabOptions):
 
     @property
     def own_pieces(self) -> tuple[str, ...]:
-        """The strings that always become single pieces, with control symbols, which no text is encoded to."""
+        """The strings that always become single pieces, with control symbols, which never result from text."""
         control = self.options.get("control_symbols", ())
         return (*self.reserved, *(control.split(",") if isinstance(control, str) else control))
 

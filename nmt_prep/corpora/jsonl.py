@@ -78,7 +78,7 @@ class JsonlReader(Reader):
     def _at(self, row: dict[str, Any], place: list[str], line: int, key: str = "fields") -> Any:
         """Returns the value at a place, given by the names of nested fields; None for null.
 
-        Only a column other than the texts may lack the field; its value is then also None.
+        A missing field is an error for the texts, and None for other columns.
         """
         value: Any = row
         for done, name in enumerate(place):

@@ -1,8 +1,9 @@
 """Compiled parts without text: they name the lines of files that are read in place.
 
 Such a part is a JSON file. For each row group it has the ranges of bytes in the files of the two sides, and the lines
-in them that are not pairs. For each side it has the hashes of the steps of the file, against which readers check the
-bytes. Links beside the parts point to the files, so that the bytes of a part do not depend on the places of the files.
+in them that are not pairs. For each side it has hashes of the steps (stretches of equal size) of the file, against
+which readers check the bytes. Links beside the parts point to the files, so that the bytes of a part do not depend on
+where the files are.
 """
 
 from __future__ import annotations
@@ -164,11 +165,11 @@ class LinePart:
 
 
 LARGEST_GROUP = 16 << 20
-"""Most bytes of the lines of a row group in a file, including lines that are not pairs; a single pair may have more."""
+"""Maximum number of bytes of a row group in a file, including lines that are not pairs; a single pair may have more."""
 
 
 def groups_of(held: list[PairBatch]) -> Iterator[tuple[LineGroup, int]]:
-    """Yields a row group without its text, and the UTF-8 bytes of both sides.
+    """Yields a row group without its text, and the number of UTF-8 bytes of both sides.
 
     A group is divided if it has more than :data:`LARGEST_GROUP` bytes of a file, including lines that are not pairs.
     """

@@ -21,7 +21,7 @@ from nmt_prep.lines.blocks import Fault
 from nmt_prep.lines.chunks import Chunk, decoded, unreadable
 
 CHUNK_BYTES = 1 << 16
-"""Size of the pieces in which a document is parsed."""
+"""Size in bytes of the chunks in which a document is parsed."""
 
 _LONGEST_TOKEN = 4 << 20
 _DEEPEST = 200
@@ -138,7 +138,7 @@ class XmlReader(Reader):
     document: ClassVar[type[Document]]
 
     def pairs(self) -> Iterator[PairBatch]:
-        """Yields the pairs of the document; before an error, those that were read.
+        """Yields the pairs of the document; before an error, the pairs read so far.
 
         Raises:
             AlignmentError: the sides do not match.

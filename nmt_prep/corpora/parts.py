@@ -114,7 +114,7 @@ class PairFile:
         return replace(self, file=str(directory / self.file))
 
     def reverse(self, corpus: str) -> PairFile:
-        """Returns the file as one of the other direction, which is a corpus of its own."""
+        """Returns the file for the opposite direction, which counts as a corpus with the given name."""
         flag: Literal[True] | None = None if self.reversed else True
         source, target = self.source_bytes, self.target_bytes
         return replace(self, corpus=corpus, source_bytes=target, target_bytes=source, reversed=flag)
@@ -346,9 +346,9 @@ def scores_of(batch: pa.RecordBatch) -> dict[str, npt.NDArray[np.float64]]:
 
 
 def _row_groups(batches: Iterable[PairBatch], corpus: str) -> Iterator[list[PairBatch]]:
-    """Yields the pieces of row groups: all but the last are the shortest of :data:`ROW_GROUP_BYTES` or more.
+    """Yields row groups as lists of batches, each as short as possible with :data:`ROW_GROUP_BYTES`, except the last.
 
-    The texts of pieces are Arrow ``string`` arrays, whose offsets take half the memory.
+    The texts are Arrow ``string`` arrays, whose offsets take half the memory.
 
     Raises:
         CorpusError: the texts of a side have 2 GiB or more.
@@ -379,7 +379,7 @@ def _row_groups(batches: Iterable[PairBatch], corpus: str) -> Iterator[list[Pair
 
 
 def _joined(held: list[PairBatch], corpus: str) -> pa.RecordBatch:
-    """Returns the pieces of a row group as one batch of :func:`part_schema`, and empties the list."""
+    """Returns the batches of a row group as one batch of :func:`part_schema`, and empties the list."""
     columns: list[pa.Array] = [pa.concat_arrays([pairs.side(side) for pairs in held]) for side in SIDES]
     columns.append(pa.DictionaryArray.from_arrays(np.zeros(len(columns[0]), np.int32), pa.array([corpus])))
     if rows := [pairs.rows for pairs in held if pairs.rows is not None]:

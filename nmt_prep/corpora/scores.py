@@ -104,7 +104,7 @@ class RowPlace(NamedTuple):
     Attributes:
         path: the file.
         unit: ``line``, or ``row`` in files whose rows are not lines.
-        first: number of the first one.
+        first: number of the first row.
     """
 
     path: Path
@@ -117,11 +117,11 @@ class RowPlace(NamedTuple):
 
 
 def in_order(batches: Iterator[PairBatch], place: RowPlace) -> Iterator[PairBatch]:
-    """Yields batches, whose documents with numbers as names must come in ascending order.
+    """Yields batches, and checks that documents with numbers as names come in ascending order.
 
     Args:
         batches: the pairs of all rows.
-        place: of the numbers.
+        place: the place of the numbers.
 
     Raises:
         CorpusError: a number is smaller than one before it.
@@ -145,12 +145,12 @@ def in_order(batches: Iterator[PairBatch], place: RowPlace) -> Iterator[PairBatc
 
 
 def checked_weights(batches: Iterator[PairBatch], key: str, place: RowPlace) -> Iterator[PairBatch]:
-    """Yields batches, whose scores are the weights of pairs.
+    """Yields batches, and checks that their scores can be the weights of pairs.
 
     Args:
         batches: the pairs of all rows.
         key: key of the scores in the config.
-        place: of the scores.
+        place: the place of the scores.
 
     Raises:
         CorpusError: a score is negative, or not finite in float32.
@@ -169,7 +169,7 @@ def checked_weights(batches: Iterator[PairBatch], key: str, place: RowPlace) -> 
 
 
 def no_weights(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Returns the places of scores that cannot be weights (negative, or not finite in float32): int64."""
+    """Returns the indexes of scores that cannot be weights (negative, or not finite in float32): int64."""
     with np.errstate(over="ignore"):
         return np.flatnonzero((scores < 0) | np.isinf(scores.astype(np.float32)))
 
@@ -215,10 +215,10 @@ def score_of(value: object, name: str, where: str) -> float | None:
 
 
 class ColumnLines:
-    """Reads the numbers of a file, one on each line, for a corpus or a slice of it.
+    """Reads the values of a file, one on each line, for a corpus or a slice of it.
 
     Attributes:
-        name: name of the score.
+        key: key of the column in the config.
         path: the file.
         line: number of the next line, counted from 0.
     """

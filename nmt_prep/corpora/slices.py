@@ -22,10 +22,10 @@ from nmt_prep.digests import FileSteps, StepRange
 from nmt_prep.lines.chunks import UTF8_MARK, LineSlice, changed, one_byte_newlines, unreadable
 
 SLICE_BYTES = 64 << 20
-"""Size of a slice of the larger file of a corpus; smaller files are not divided."""
+"""Size in bytes of a slice of the larger file of a corpus; smaller files are not divided."""
 
 COUNT_BYTES = 256 << 20
-"""Size of the ranges that tasks count newlines in."""
+"""Size in bytes of the ranges in which tasks count newlines."""
 
 _NEWLINE = ord("\n")
 
@@ -71,7 +71,7 @@ def line_slice(path: Path, bounds: Bounds, steps: StepRange | None = None) -> Li
     Args:
         path: the file.
         bounds: the two lines.
-        steps: the steps to check while the slice is read, which contain it; None for no check.
+        steps: steps that contain the slice, to check while it is read; None for no check.
 
     Raises:
         CorpusError: as :meth:`LineStart.find`.

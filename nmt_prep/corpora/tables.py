@@ -47,7 +47,7 @@ class _Table:
         """Finds the columns that the config names.
 
         Raises:
-            CorpusError: no column has a name, or several columns have the same name.
+            CorpusError: no column, or more than one, has a name in the config.
         """
         self._numbers = []
         for column in self._wanted:

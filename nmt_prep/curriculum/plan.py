@@ -1,4 +1,4 @@
-"""The plan of stages: which pair of which corpus each row of a stream is, computed without the rows before it.
+"""The plan of stages: the corpus and the pair of each row of a stream, computed without the rows before it.
 
 Each stage is divided into blocks of :data:`BLOCK_ROWS` rows. The weights give the exact number of pairs of each corpus
 in the blocks up to a given block; a keyed permutation mixes the pairs of a block. The pairs of a corpus are numbered
@@ -26,10 +26,10 @@ from nmt_prep.modifiers.draws import Keys, mixed
 from nmt_prep.records.plan import GlobalShuffle
 
 BLOCK_ROWS = 16_384
-"""Rows of a block: modifiers that join pairs do so within it."""
+"""Number of rows of a block. Modifiers join pairs of one block only."""
 
 MAX_ROWS = 1 << 60
-"""The most rows of a stream."""
+"""Maximum number of rows of a stream."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class PlannedBlock:
 
     Attributes:
         stage: number of the stage.
-        first: number of its first row in the stream.
+        first: number of the block's first row in the stream.
         corpora: number of the corpus of each row: int64, shape ``[rows]``.
-        epochs: epoch of that corpus, from 0 on: int64, shape ``[rows]``.
+        epochs: epoch of the row's corpus, from 0 on: int64, shape ``[rows]``.
         pairs: number of the pair in the order of that epoch: int64, shape ``[rows]``.
         keys: keys of the draws of each row: uint64, shape ``[rows]``.
     """
@@ -66,13 +66,14 @@ class PlannedStage:
     """A stage.
 
     Attributes:
-        name: its name.
+        name: name of the stage.
         shares: share of each corpus of the stream among the rows; they sum to 1.
         before: number of pairs of each corpus in the stages before it.
         first: number of its first row in the stream.
-        rows: number of its rows; None if it never ends.
-        modifiers: the modifiers of its rows.
-        until: numbers of the corpora whose epochs end the stage; all that it reads, if a number of rows ends it.
+        rows: number of the stage's rows; None if it never ends.
+        modifiers: the modifiers of the stage's rows.
+        until: numbers of the corpora whose epochs end the stage; all corpora that it reads, if a number of rows ends
+            it.
         key: key of the permutations.
     """
 
@@ -129,11 +130,11 @@ class PlannedStage:
 
 @dataclass(frozen=True)
 class Curriculum:
-    """The rows of all stages: a stream that any row can begin.
+    """The rows of all stages: a stream that can be read from any row on.
 
     Attributes:
         corpora: names of the corpora.
-        sizes: numbers of their pairs.
+        sizes: numbers of pairs of the corpora.
         seed: decides the order and the draws of modifiers.
         stages: the stages, at least one.
     """
@@ -154,7 +155,7 @@ class Curriculum:
         return bisect_right([stage.first for stage in self.stages], row) - 1
 
     def blocks(self, row: int = 0, step: int = 1) -> Iterator[PlannedBlock]:
-        """Yields whole blocks, from the block with a row on; only every ``step``-th block.
+        """Yields every ``step``-th block as a whole, from the block with a row on.
 
         Readers that share a stream begin at different blocks, and their step is the number of readers.
         """
@@ -216,14 +217,14 @@ class Curriculum:
 def plan_stages(
     training: TrainingSettings, sizes: Mapping[str, int], seed: int, base_dir: Path, key: str = "training"
 ) -> Curriculum:
-    """Returns the plan of the stages of a config; without stages one that reads all corpora by their sizes.
+    """Returns the plan of the stages of a config; without stages, one stage reads all corpora by their sizes.
 
     Args:
         training: the settings.
         sizes: number of pairs of each corpus of the stream.
         seed: decides the order and the draws of modifiers.
         base_dir: the directory that paths in options of modifiers are relative to.
-        key: place of the settings, for messages.
+        key: config key of the settings, for messages.
 
     Raises:
         ConfigError: a name is unknown, a stage reads nothing or never ends, or a modifier is wrong.
@@ -277,5 +278,5 @@ def _shares(
             weights[member] += Fraction(str(weight)) * sizes[member] / max(pairs, 1)
     total = sum(weights.values())
     if not total:
-        raise ConfigError(f"{place}.mix: the weights sum to nothing; raise them")
+        raise ConfigError(f"{place}.mix: the weights sum to 0; raise them")
     return tuple(weight / total for weight in weights.values())

@@ -13,7 +13,7 @@ from nmt_prep.records.dataset_json import DatasetInfo
 from nmt_prep.sides import Side
 
 _LEAST_COUNT = 10
-"""Smaller counts may be chance."""
+"""Minimum count for a warning; smaller counts may be chance."""
 
 _EQUAL_SHARE = 0.05
 _SCRIPT_SHARE = 0.1

@@ -18,12 +18,12 @@ from nmt_prep.errors import CleaningError
 from nmt_prep.sides import SIDES, Side
 
 _LEAST_LETTERS = 20
-"""Lines with fewer letters are too short to identify their language; a Han character counts as four letters."""
+"""Minimum number of letters to identify the language of a line; a Han character counts as four letters."""
 
 _LEAST_OF_SCRIPT = 0.1
 
 _LEAST_SHARE = 0.01
-"""Languages with a smaller share of the lines are not reported."""
+"""Minimum share of the lines for a language to be reported."""
 
 _LOOKED_AT = 200
 """Number of sentences of a document whose languages are identified."""
@@ -133,9 +133,9 @@ def language_warning(side: str, facts: SideFacts, other: SideFacts | None) -> st
     if facts.lines < _LEAST_LINES or facts.fitting is None or facts.fitting >= _LEAST_FITTING:
         return None
     name, share = next(iter(facts.shares.items()))
-    advice = "check languages, and what the corpus names as this side"
+    advice = "check languages, and the file or column that the corpus names for this side"
     if other is not None and name == other.language and facts.language == next(iter(other.shares), None):
-        advice = "the sides may be the wrong way round: exchange what names them, or set swap"
+        advice = "the sides may be exchanged: exchange them in the config, or set swap"
     return f"{share:.0%} of the first {side} lines look like {name}, not {facts.language}; {advice}"
 
 

@@ -215,7 +215,7 @@ def scripts_in_use(tag: str) -> list[int]:
         return []
     likely = language.maximize()
     if language.script is None and likely.language != "en" and (likely.script, likely.territory) == ("Latn", "US"):
-        return []  # CLDR does not know the language, and answers with American English
+        return []  # CLDR does not know the language, and gives American English instead
     if language.script is not None:
         return scripts
     return [

@@ -3,8 +3,8 @@
 A column has flat ``values`` and a start and a length for each row. Dropping, reordering and truncating rows only edits
 these two small vectors; the values are copied once, when the rows are in batch order.
 
-The cost is in launching operations, not in the ids. So as much as possible is computed for many batches at once, and
-each batch only needs a slice and a padding operation per field.
+Launching operations costs more than processing the ids. So as much as possible is computed for many batches at once,
+and each batch only needs a slice and a padding operation per field.
 
 Tensors are compared with ``tf.equal``, since ``==`` compares identity in a TensorFlow 1 graph.
 """
@@ -127,8 +127,8 @@ class BatchedInput(NamedTuple):
     def _from_compatible_tensor_list(self, tensors: list[tf.Tensor]) -> BatchedInput:
         """Returns a batch of these tensors; ``self`` is the structure of the batches.
 
-        An eager iterator calls this if it is there, and otherwise builds each batch from its structure, field by field,
-        which takes longer than everything else about a batch.
+        An eager iterator calls this method if there is one, and otherwise builds each batch from its structure, field
+        by field, which takes longer than everything else about a batch.
         """
         left = iter(tensors)
         return BatchedInput(*(next(left) if isinstance(spec, tf.TensorSpec) else None for spec in self))
@@ -193,8 +193,9 @@ def batches_or_tensors(batches: tf.data.Dataset) -> tf.data.Dataset | BatchedInp
     """Returns the result of the input functions for a dataset of :class:`BatchedInput`.
 
     That is the dataset itself in TensorFlow 2; in a TensorFlow 1 graph the tensors of its next batch, with their
-    initializer. TensorFlow's tuning is off, which notes the time of each element in each step: all numbers of threads
-    and buffers are set. So are its optimizations of the graph, which find little and take a third of the start.
+    initializer. TensorFlow's automatic tuning, which measures the time of each element in each step, is off, since all
+    numbers of threads and buffers are set. So are its optimizations of the graph, which find little and take a third of
+    the start.
     """
     options = tf.data.Options()
     options.autotune.enabled = False

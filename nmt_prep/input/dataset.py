@@ -40,7 +40,7 @@ _COLUMNS = ("corpora", "weights", "segments", "context", "ignored", "language_pa
 Features: TypeAlias = Literal["nmt", "t2t"]
 
 _BATCHES_AHEAD = 16
-_WINDOWS_CUT = 2  # at once
+_WINDOWS_CUT = 2  # number of windows that are cut at once
 _MORE_PER_WINDOW, _BATCHES_PER_MORE = 4, 200  # spare batches of passes without end
 
 
@@ -157,7 +157,7 @@ def make_dataset(
             need ``t2t``.
         sos_id: overrides the id that begins ``target_input``.
         epochs: number of epochs; each pass over the dataset gives the next epoch, from ``epoch`` on, and then the first
-            one again; None for another one in each pass. If it is not 1, all passes have the same number of batches,
+            one again; None for a new epoch in each pass. If it is not 1, all passes have the same number of batches,
             which ``cardinality()`` returns: in epochs that have fewer than the longest one, the last batches are split.
             A Python function computes the order of each pass.
         corpus_ids: also give the number of each pair's corpus in ``dataset.json``: int32, a last field ``corpora`` of
@@ -178,7 +178,7 @@ def make_dataset(
     check_choice(get_args(Features), features=features)
     check_positive(epochs=epochs)
     if features == "t2t" and not tf.compat.v1.executing_eagerly_outside_functions():
-        raise ArgumentError('features="t2t" has no place for the initializer of a TensorFlow 1 graph; use "nmt"')
+        raise ArgumentError('features="t2t" cannot hold the initializer of a TensorFlow 1 graph; use "nmt"')
     plan = plan_batches(run_dir, split, Options(**options), check)
     if plan.rule.row_length is not None and features != "t2t":
         raise ArgumentError('packed rows need segments and positions, which BatchedInput lacks; set features="t2t"')
@@ -229,7 +229,7 @@ def plan_passes(plan: BatchPlan, epochs: int | None) -> tuple[int, Callable[[int
             number of batches of the first epoch and some to spare.
 
     Returns:
-        The number of batches of each pass, and a function that returns the plan of a pass, from its number.
+        The number of batches of each pass, and a function that returns the plan of a pass, given its number.
 
     Raises:
         ArgumentError: batches cannot be split into so many, or cannot be left out.
@@ -252,7 +252,7 @@ def plan_passes(plan: BatchPlan, epochs: int | None) -> tuple[int, Callable[[int
 
 
 def _batches_of_any(plan: BatchPlan, leave_out: bool) -> int:
-    """Returns a number of batches for all epochs: that many in the first, and some to spare if epochs can differ."""
+    """Returns a number of batches for all epochs: that of the first epoch, and some to spare if epochs can differ."""
     total, processes = plan.total, plan.order.world_size
     if len(plan.windows) == 1 and plan.mix is None and plan.joining is None and processes == 1 and not plan.fresh:
         return total

@@ -68,7 +68,7 @@ def blocks_of(lines: tf.data.Dataset) -> tf.data.Dataset:
 def random_numbers(seed: int | None, another_each_iteration: bool) -> tf.data.Dataset:
     """Returns the random numbers that ``tf.data.Dataset.shuffle`` draws with this seed, int64 scalars without end."""
     with warnings.catch_warnings():
-        # According to TensorFlow, the numbers of TensorFlow 1 differ only in a repeated dataset. So is the shuffle.
+        # TensorFlow 1 warns that new numbers need a repeated dataset, which holds for its own shuffle too.
         warnings.filterwarnings("ignore", ".*rerandomize_each_iteration", UserWarning)
         return tf.data.Dataset.random(seed, rerandomize_each_iteration=another_each_iteration)
 
@@ -111,14 +111,14 @@ def shuffled_batches(
 
 
 class _Iterations:
-    """The shuffle buffers and buckets of the iterations under way, each found by the number of its iteration."""
+    """The shuffle buffers and buckets of the iterations under way, by number of the iteration."""
 
     def __init__(self) -> None:
         self._open: dict[int, PairBatches] = {}
         self._numbers = count()
 
     def begin(self, *sizes: np.int64) -> Iterator[int]:
-        """Yields the number of a new iteration. TensorFlow drops this generator with the iterator that it is for."""
+        """Yields the number of a new iteration. TensorFlow drops this generator together with its iterator."""
         number = next(self._numbers)
         options = dict(zip(BatchSizes._fields, map(int, sizes), strict=True))
         self._open[number] = PairBatches(**options, drains=_DRAINS)

@@ -1,4 +1,4 @@
-"""Reads the windows of epochs through ``tf.data``: first which runs belong to each, then their records."""
+"""Reads the windows of epochs through ``tf.data``: first the numbers of the runs of each window, then their records."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Pairs(NamedTuple):
     Attributes:
         source: the sources.
         target: the targets.
-        corpora: int64, shape ``[pairs]``, or None in layout ``example``.
+        corpora: number of each pair's corpus: int64, shape ``[pairs]``; None in layout ``example``.
         row_pairs: int64, shape ``[rows]``: pairs in each row; empty if they are not packed.
         columns: other columns, shape ``[pairs]``, by the names in :class:`~nmt_prep.batches.IdBatch`.
         ignored: ``ignored`` of each pair; None if there is none.
@@ -48,7 +48,7 @@ class Pairs(NamedTuple):
 
 
 def parse(serialized: tf.Tensor | Pairs, layout: Layout) -> Pairs:
-    """Parses the pairs of records: strings, shape ``[records]``; pairs of text have been encoded before."""
+    """Parses the pairs of records: strings, shape ``[records]``; pairs of layout ``text`` are encoded already."""
     if isinstance(serialized, Pairs):
         return serialized
     return _examples(serialized) if layout == "example" else _chunks(serialized)

@@ -131,7 +131,7 @@ def _remote_problems(looked: Looked) -> list[str]:
 
 
 def _others(config: Config) -> Iterator[str]:
-    """Yields the problems that stages refuse to run with, such as a missing model, vocabulary or evaluation set."""
+    """Yields the problems that would stop a stage, such as a missing model, vocabulary or evaluation set."""
     for stage in STAGES:
         if stage.applies(config):
             try:

@@ -149,7 +149,7 @@ class Looker:
     def _into(
         self, looked: Looked, opening: AbstractContextManager[Opened], wanted: Sequence[str], directory: Path
     ) -> Looked:
-        """Looks into a file; adds its facts to ``looked`` and returns it."""
+        """Looks into a file; adds its facts to ``looked`` and returns ``looked``."""
         places = (directory / str(number) for number in range(1 << 30))
         try:
             with opening as opened:

@@ -33,7 +33,7 @@ class FirstPairs:
         lines: the first lines of each side, at most :data:`LINES`, of pairs with text on both sides.
         pairs: number of pairs with text on both sides; None if not all pairs were read.
         problem: the error of the reader; empty if there was none.
-        unseen: the reason why no pairs can be read from the beginning of the files; empty if some can.
+        unseen: the reason why no pairs can be read from the beginning of the files; empty if some can be read.
     """
 
     lines: dict[Side, pa.Array] = field(default_factory=lambda: dict.fromkeys(SIDES, pa.array([], pa.large_string())))
@@ -110,6 +110,6 @@ def _with_text(batch: PairBatch) -> PairBatch:
 
 
 def _cut_to_lines(path: Path) -> None:
-    """Removes the last line of a temporary file, which was cut at any byte."""
+    """Removes the last line of a temporary file, which may be cut within the line."""
     data = path.read_bytes()
     path.write_bytes(data[: data.rfind(b"\n") + 1])

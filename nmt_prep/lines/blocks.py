@@ -45,7 +45,7 @@ LARGEST_IN_MEMORY = 256 << 20
 _NEWLINE, _RETURN = ord("\n"), ord("\r")
 
 _LAST_SPACE = 0x3000
-"""The last character of white space."""
+"""The white space character with the highest code point."""
 
 
 class Fault(IntEnum):
@@ -238,7 +238,7 @@ def _may_have_outer_space(column: TextColumn) -> npt.NDArray[np.int64]:
 
 @functools.cache
 def _space_bytes() -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Returns True for the bytes that begin white space in UTF-8, and for those that end it: bool, shape ``[256]``."""
+    """Returns True for the bytes that begin white space in UTF-8, and for those that end it: bool, ``[256]`` each."""
     begin, end = np.zeros((2, 256), np.bool_)
     spaces = [character.encode() for character in map(chr, range(_LAST_SPACE + 1)) if character.isspace()]
     begin[[space[0] for space in spaces]] = True

@@ -19,11 +19,11 @@ from nmt_prep.digests import StepRange, checked_steps
 from nmt_prep.errors import CorpusError, InvalidTextError
 
 BLOCK_BYTES = 2 << 20
-"""Bytes of a block, in which files are read; a longer line is a run by itself."""
+"""Size in bytes of the blocks in which files are read; a longer line is a run by itself."""
 
 Chunk: TypeAlias = "bytes | memoryview"
 
-_SHORTEST_READ = 4  # ensures that the first chunk contains a whole byte order mark
+_SHORTEST_READ = 4  # bytes, so that the first chunk contains a whole byte order mark
 
 
 class LineSlice(NamedTuple):
@@ -158,7 +158,7 @@ def unreadable(path: Path, error: OSError) -> CorpusError:
 def unreadable_in_place(path: Path, error: OSError) -> CorpusError:
     """Returns the error for an unreadable file that is read in place."""
     return CorpusError(
-        f"cannot read {path}, which is read in its place: {error.strerror or error}; put it back, then run again"
+        f"cannot read {path}, which is read in place: {error.strerror or error}; put it back, then run again"
     )
 
 
@@ -180,7 +180,7 @@ _ONE_BYTE_NEWLINES = re.compile(
 )
 _MARK_AS_INVALID = "nmt_prep.mark_as_invalid"
 
-# Half a surrogate pair is invalid in UTF-8, so that the later check of each line sees it.
+# Half a surrogate pair is invalid in UTF-8, so that the later check of each line finds it.
 codecs.register_error(_MARK_AS_INVALID, lambda error: ("\udcff", error.end))  # type: ignore[attr-defined]
 
 

@@ -53,7 +53,7 @@ def test_judgements_and_changes(
     assert capsys.readouterr().out == f"changed in {config}: clean\n"
     assert config.read_text().endswith("clean: {preset: light}\n")
     assert call(monkeypatch, "try", config, "--apply", changes) == 0
-    assert capsys.readouterr().out == f"{config} says that already\n"
+    assert capsys.readouterr().out == f"{config} has these values already\n"
 
 
 def test_watch(config: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

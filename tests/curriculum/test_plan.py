@@ -116,7 +116,7 @@ def test_wrong_stages(stages: list[dict[str, Any]], message: str) -> None:
 @pytest.mark.parametrize(
     ("stages", "message"),
     [
-        ([{"mix": {"a": 0}}], "the weights of mix sum to nothing"),
+        ([{"mix": {"a": 0}}], "the weights of mix sum to 0"),
         ([{"mix": {"a": 1}, "until": {"b": 1}}], "until names 'b', which the stage does not read"),
         ([{"mix": {"a": 1}, "until": {"a": 1, "rows": 1}}], "until has several keys"),
         ([{"mix": {"a": 1}, "until": {"rows": 1.5}}], "until.rows is 1.5; it must be a whole number"),

@@ -71,14 +71,14 @@ FEATURES = (
     ("sentences on the target side alone", -1),
 )
 """The features and their directions: 1 if a pair is never worse for a higher value, -1 if it is never better, 0 if it
-may be both. A classifier that keeps to them does not learn the defects of a corpus as marks of good pairs."""
+may be both. A classifier with these directions does not learn the defects of a corpus as marks of good pairs."""
 
 _NAMES = [name for name, _ in FEATURES]
 SCORE = _NAMES.index("score")
 VALUES, _GAPS = ([_NAMES.index(f"{name}, {side}") for side in SIDES] for name in ("value", "gap"))
 
 CLASSES = (6, 11, 21)
-"""Numbers of words with which the second and later classes of lengths begin."""
+"""Minimum numbers of words of the classes of lengths, from the second class on."""
 
 DIRECTIONS = tuple(direction for _, direction in FEATURES)
 
@@ -88,8 +88,9 @@ class Reference:
     """The usual values and lengths of a corpus.
 
     Attributes:
-        sums: for each side the sums of values and links, and the numbers, of each word: int64, shape ``[3, words]``.
-        ratios: middle of the ratio of source to target length, in words and in characters.
+        sums: for each side the sum of values, the sum of links, and the count of each word: int64, shape ``[3,
+            words]``.
+        ratios: median ratio of source to target length, in words and in characters.
     """
 
     sums: tuple[Integers, Integers]
@@ -143,7 +144,7 @@ def features(
     sample: MarkedPairs | None = None,
     origins: Places | None = None,
 ) -> tuple[Floats, Gaps]:
-    """Returns the features of pairs, and for each the words of either side that the other side answers least.
+    """Returns the features of pairs, and for each pair the words of either side that the other side translates least.
 
     Args:
         model: a model of word alignment.
@@ -211,8 +212,8 @@ class Judged:
         values: 0 is the value that one good pair in a hundred of this length falls below; higher is better; NaN for
             pairs with a side without words: float64, shape ``[pairs]``.
         gaps: for each pair the first word of the gap of the source, the word after its last, and the same of the
-            target: int32, shape ``[pairs, 4]``. A gap is the run of words that the other side answers least; both are 0
-            if every word is answered.
+            target: int32, shape ``[pairs, 4]``. A gap is the run of words that the other side translates least; both
+                are 0 if every word is translated.
         wider: the side with the wider gap, 0 for the source and 1 for the target: int64, shape ``[pairs]``.
     """
 
@@ -221,7 +222,7 @@ class Judged:
     wider: Integers
 
     def unanswered(self, source: TextColumn, target: TextColumn, *, pretokenized: bool) -> Gaps:
-        """Returns where the words of each pair are that the other side answers least.
+        """Returns the position in each pair of the words that the other side translates least.
 
         Args:
             source: the source lines that were judged.
@@ -229,7 +230,7 @@ class Judged:
             pretokenized: true if words are separated by ASCII white space.
 
         Returns:
-            The side, 0 or 1, or -1 if every word is answered; the first byte of the words in the line; and the byte
+            The side, 0 or 1, or -1 if every word is translated; the first byte of the words in the line; and the byte
             after the last: int32, shape ``[pairs, 3]``.
         """
         places = np.full((len(self.gaps), 3), -1, np.int32)
@@ -248,7 +249,7 @@ class Classifier:
 
     Attributes:
         model: the model of word alignment.
-        reference: what is usual in the corpus that it learned from.
+        reference: the usual values and lengths of the corpus that the classifier learned from.
         forests: trees learned from either half of that corpus.
         lowest: for each class of lengths the log-odds whose value is 0.
     """

@@ -74,7 +74,7 @@ def _restored(model: Model, facts: object, arrays: Mapping[str, npt.NDArray[Any]
         case _:
             raise ValueError(f"the settings of its classifier are {facts!r}")
     if not all(isinstance(value, float) and math.isfinite(value) for value in (words, characters, *lowest)):
-        raise ValueError("the settings of its classifier are no numbers")
+        raise ValueError("the settings of its classifier are not numbers")
     if not model.finished or not 1e-6 < words < 1e6 or not 1e-6 < characters < 1e6:
         raise ValueError("its training is not finished, or the lengths of its sides differ too much")
     sums = [
@@ -83,7 +83,7 @@ def _restored(model: Model, facts: object, arrays: Mapping[str, npt.NDArray[Any]
     ]
     forests = [Forest(tuple(np.ascontiguousarray(arrays[f"{number}.{name}"]) for name in _ARRAYS)) for number in (0, 1)]
     for forest in forests:
-        _ = forest.trees  # checks them
+        _ = forest.trees  # checks the arrays
     return Classifier(
         model, Reference((sums[0], sums[1]), (words, characters)), (forests[0], forests[1]), tuple(lowest)
     )

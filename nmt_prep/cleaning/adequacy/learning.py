@@ -118,7 +118,7 @@ def learn(
         copies: how often the model counted each pair: int64, shape ``[pairs]``.
         seed: seed of the random numbers.
         threads: number of threads; it does not change the result.
-        sums: sums of the words of the text in which each pair is as often as the model counted it
+        sums: sums of the words of the text in which each pair occurs as often as the model counted it
             (:func:`~nmt_prep.cleaning.adequacy.classifier.count_words`); None if this text is the given pairs.
 
     Raises:
@@ -167,7 +167,7 @@ def defective_values(
 ) -> list[Floats]:
     """Returns the values of defective pairs that are made of the first pairs of a text.
 
-    Each is judged by the trees that did not learn from its pair.
+    Each is judged by the trees that did not learn from the original pair.
 
     Args:
         classifier: the classifier.
@@ -200,12 +200,12 @@ class _Corpus:
     """The pairs that a classifier learns from.
 
     Attributes:
-        model: a model of word alignment that was learned from them.
-        reference: their usual values.
-        pairs: their words.
-        copies: how often the model counted each: int64, shape ``[pairs]``.
+        model: a model of word alignment that was learned from the pairs.
+        reference: the usual values of the pairs.
+        pairs: the words of the pairs.
+        copies: how often the model counted each pair: int64, shape ``[pairs]``.
         keys: keys of the sources and of the targets; equal lines have equal keys.
-        halves: the half that each belongs to: int64.
+        halves: the half of each pair: int64, shape ``[pairs]``.
         threads: number of threads.
     """
 
@@ -255,8 +255,8 @@ class _Half:
 
     Attributes:
         pairs: the pairs.
-        kinds: the index of the defect of each; -1 for good pairs.
-        features: their features.
+        kinds: the index of the defect of each pair; -1 for good pairs.
+        features: the features of the pairs.
     """
 
     pairs: MarkedPairs
@@ -265,7 +265,7 @@ class _Half:
 
     @classmethod
     def of(cls, corpus: _Corpus, half: int, rows: Integers, known: Floats, draws: Draws) -> _Half:
-        """Makes the pairs of a half of the good rows, whose features are known."""
+        """Makes the pairs of one half, given the good rows and their features."""
         mine = corpus.halves[rows] == half
         rows, known = rows[mine], known[mine]
         made = Made.concatenated(
@@ -279,7 +279,7 @@ class _Half:
         return cls(every.pairs, every.kinds, np.concatenate([known, corpus.features(made)]))
 
     def without_doubtful(self, odds: Floats, share: float) -> _Half:
-        """Returns the pairs without a share of the good ones, which have the lowest log-odds and so look defective."""
+        """Returns the pairs without a share of the good pairs: those with the lowest log-odds, which look defective."""
         good = self.kinds < 0
         limits = (np.sort(odds[of])[int(most * of.sum())] for of, most in ((good, share), (~good, _DEFECTIVE)))
         kept = np.flatnonzero(~good | (odds >= min(limits)))
@@ -290,7 +290,7 @@ def _good_rows(corpus: _Corpus, draws: Draws) -> tuple[Integers, Floats]:
     """Returns the numbers of good pairs, and their features.
 
     Raises:
-        AlignmentModelError: there are too few.
+        AlignmentModelError: there are too few good pairs.
     """
     rows = np.flatnonzero((corpus.pairs.source.sizes > 0) & (corpus.pairs.target.sizes > 0))
     rows = rows[:SAMPLE_PAIRS]
@@ -308,7 +308,7 @@ def _good_rows(corpus: _Corpus, draws: Draws) -> tuple[Integers, Floats]:
 
 
 def trained(rows: Floats, classes: _Classes, threads: int = 1) -> Forest:
-    """Returns trees that give the log-odds of the pairs for which ``classes`` is true.
+    """Returns trees that give the log-odds that ``classes`` is true for a pair.
 
     Args:
         rows: features: float64, shape ``[pairs, features]``.
@@ -328,7 +328,7 @@ def trained(rows: Floats, classes: _Classes, threads: int = 1) -> Forest:
 
 
 def _lowest(odds: Floats, lengths: Integers) -> tuple[float, ...]:
-    """For each class of lengths, returns the log-odds below which :data:`_LOWEST` of the good pairs are."""
+    """Returns for each class of lengths the log-odds that a share :data:`_LOWEST` of the good pairs falls below."""
     every = np.sort(odds)
     lowest = []
     for length in range(len(CLASSES) + 1):

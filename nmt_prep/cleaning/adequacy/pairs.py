@@ -27,7 +27,7 @@ class Words:
 
     Attributes:
         numbers: numbers of the words in the vocabulary of a model: int32, shape ``[words]``.
-        marks: what punctuation or number a word is, and how long it is: uint32, shape ``[words]``.
+        marks: kind of punctuation or number, and length, of each word: uint32, shape ``[words]``.
         offsets: int64, shape ``[lines + 1]``.
     """
 
@@ -50,7 +50,7 @@ class Words:
 
         Args:
             begins: first word of each stretch: int64, shape ``[lines, stretches]``.
-            ends: the word after its last word, in the same shape.
+            ends: the word after the last word of each stretch, in the same shape.
         """
         sizes = np.maximum(ends - begins, 0)
         offsets = np.concatenate([[0], np.cumsum(sizes.sum(axis=1))])
@@ -160,14 +160,14 @@ class Made:
 
     @classmethod
     def concatenated(cls, several: list[Made]) -> Made:
-        """Returns all pairs of several."""
+        """Returns the pairs of several objects as one, in their order."""
         pairs = MarkedPairs.concatenated([made.pairs for made in several])
         origins, kinds = (np.concatenate([getattr(made, name) for made in several]) for name in ("origins", "kinds"))
         return cls(pairs, origins, kinds)
 
 
 def good(pairs: MarkedPairs, rows: Integers) -> Made:
-    """Returns pairs as they are."""
+    """Returns some of the pairs unchanged, as good pairs."""
     return Made(pairs.take(rows), _origins(rows), np.full(len(rows), _NONE))
 
 
@@ -196,9 +196,9 @@ def joined(pairs: MarkedPairs, rows: Integers, draws: Draws) -> Made:
 
 
 def defective(pairs: MarkedPairs, rows: Integers, draws: Draws) -> Made:
-    """Returns a pair with a random defect for each pair; fewer where a defect is not possible."""
+    """Returns a copy of each pair with a random defect, except of pairs in which a defect is not possible."""
     kinds = 1 + draws.below(np.full(len(rows), len(KINDS) - 1))
-    changed = draws.shares(len(rows)) < 0.5  # the target
+    changed = draws.shares(len(rows)) < 0.5  # true for the target, false for the source
     several = []
     for kind, name in enumerate(KINDS):
         for side in (0, 1):
@@ -223,7 +223,7 @@ def _origins(first: Integers, second: Integers | None = None) -> npt.NDArray[np.
 def _changed(
     name: str, words: Words, lines: Integers, others: Integers, draws: Draws
 ) -> tuple[Words, npt.NDArray[np.bool_]]:
-    """Returns lines with a defect, and true for lines that have it."""
+    """Returns lines with a defect where it is possible, and true for these lines."""
     begins, ends = _bodies(words, lines)
     sizes = ends - begins
     match name:
@@ -253,7 +253,7 @@ def _changed(
 
 
 def _bodies(words: Words, lines: Integers) -> tuple[Integers, Integers]:
-    """Returns where the words of lines begin and end that are between the opening and the closing punctuation."""
+    """Returns the begin and the end of the words between the opening and the closing punctuation of lines."""
     plain = np.append(np.flatnonzero(words.plain), -1)
     first = np.searchsorted(plain[:-1], words.offsets[lines])
     last = np.searchsorted(plain[:-1], words.offsets[lines + 1])
@@ -276,7 +276,7 @@ def _after(words: Words, first: Integers, second: Integers) -> Words:
 
 
 def _boundaries(words: Words, begins: Integers, ends: Integers, draws: Draws) -> tuple[Integers, npt.NDArray[np.bool_]]:
-    """Returns a mark for each stretch of words that ends a sentence within it, and true where there is one."""
+    """Returns for each stretch of words a mark that ends a sentence within it, and true if there is one."""
     stops = np.append(np.flatnonzero(np.isin(words.marks & 15, _STOPS)), 0)
     first, last = np.searchsorted(stops[:-1], begins + 1), np.searchsorted(stops[:-1], ends - 1)
     some = last > first

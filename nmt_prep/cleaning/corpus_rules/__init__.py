@@ -53,4 +53,4 @@ COMPUTED_SCORES = frozenset(name for name, rule in CORPUS_RULES.items() if rule.
 """The names of the scores that rules compute."""
 
 SHARES = frozenset(name for name, rule in CORPUS_RULES.items() if rule.keeps_share)
-"""The rules that keep a share of the pairs that the config asks for."""
+"""The rules that keep a share of the pairs, set in the config."""

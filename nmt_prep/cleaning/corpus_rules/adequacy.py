@@ -17,7 +17,7 @@ _TAIL = 0.5
 """Share of the pairs, those with the lowest values, to which the shares of complete and incomplete pairs are fitted."""
 
 _MERGED = 5
-"""Fine bins that are fitted as one."""
+"""Number of fine bins that are fitted as one."""
 
 _FIRST_SHARE, _ITERATIONS = 0.02, 150
 
@@ -25,7 +25,7 @@ _CLEARLY = 2
 """The threshold drops values at which this many incomplete pairs are expected for each complete one."""
 
 _LOST = 0.0075
-"""Greatest share of the complete pairs that the threshold may lose, by estimate; really, it is a little more."""
+"""Greatest share of the complete pairs that the threshold may lose, by estimate; the true share is a little greater."""
 
 _LOST_ANYWAY = 0.001
 """Estimated share of the complete pairs that may always be lost, because the lowest values belong to incomplete
@@ -36,8 +36,8 @@ class AdequacyOptions(TranslationOptions):
     """The model that judges pairs, and the lowest value that passes."""
 
     min: Literal["auto"] | Annotated[float, Field(strict=False)] = "auto"
-    """a number, or auto: the lowest value that passes; auto drops what is incomplete rather than complete by the values
-    of the corpus, and loses about 1 % of the complete pairs or fewer"""
+    """a number, or auto: the lowest value that passes; auto drops pairs that are more likely incomplete than complete,
+    by the values of the corpus, and loses about 1 % of the complete pairs or fewer"""
     model: str | None = Field(None, min_length=1)
     """a path, or null to learn from the corpora: a model that nmt-prep align --adequacy --save wrote; with learn: true,
     one that nmt-prep align --save wrote"""

@@ -2,10 +2,10 @@
 
 The scores of a corpus are a mixture: a share of its pairs is misaligned, and scores like pairs whose targets were
 exchanged at random ("re-paired"); the others are clean. What a threshold loses is the lower tail of the clean scores,
-which is mostly hidden below the misaligned pairs. So the tail is a model: its logarithm is a parabola that opens
-downwards, or a line. It is fitted, by maximum likelihood, to the numbers of scores that few misaligned pairs reach, and
-continued to lower scores. The other pairs there are the share of noise. The mean and the deviation of the misaligned
-scores are estimated at the same time, from the scores of the corpus and of re-paired pairs.
+which is mostly hidden below the misaligned pairs. So the tail is modelled: its logarithm is a parabola that opens
+downwards, or a line. It is fitted, by maximum likelihood, to the counts of scores that few misaligned pairs reach, and
+continued to lower scores. All further pairs with lower scores count as misaligned. The mean and the deviation of the
+misaligned scores are estimated at the same time, from the scores of the corpus and of re-paired pairs.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ class TranslationOptions(Section):
     model: str | None = Field(None, min_length=1)
     """a path, or null to learn from the corpora: a model that nmt-prep align --save wrote"""
     learn: bool = False
-    """true or false: also learn from the corpora if there is a model, which is then the beginning"""
+    """true or false: learn from the corpora even if there is a model, and start from the model"""
     pairs: Count = Field(100_000, ge=1000)
-    """an integer >= 1000: the most pairs of a split to learn from, drawn at random"""
+    """an integer >= 1000: the maximum number of pairs of a split to learn from, drawn at random"""
     action: Literal["drop", "report"] = "drop"
-    """drop or report: report scores and estimates, and drops nothing"""
+    """drop or report: report gives scores and estimates, and drops nothing"""
 
     written_by: ClassVar[str] = "nmt-prep align --save"
     """The command that writes models."""
@@ -122,13 +122,13 @@ LOST = 0.005
 """Greatest share of the clean pairs that the threshold may lose, by estimate."""
 
 _LOST_FOR_MORE = LOST / 4
-"""Greatest share of the clean pairs that it may lose in order to find more than :data:`FOUND`."""
+"""Greatest share of the clean pairs that the threshold may lose in order to find more than :data:`FOUND`."""
 
 _BELOW_FIT = 0.9
-"""This share of the misaligned pairs has scores below the ones that the tail is fitted to."""
+"""Share of the misaligned pairs with scores below those that the tail is fitted to."""
 
 _TAIL = 0.5
-"""Share of the clean pairs that belong to the tail, about."""
+"""Approximate share of the clean pairs that belong to the tail."""
 
 _SMOOTHED = 0.2
 """Standard deviation of the kernel that smooths the scores of re-paired pairs, which are fewer than others."""
@@ -166,9 +166,9 @@ def auto_threshold(
 ) -> AutoThreshold:
     """Returns the threshold that separates the misaligned pairs of a corpus from the others, with estimates.
 
-    It is the lowest edge below which :data:`FOUND` of the re-paired pairs are. It is lower if it would lose more than
-    :data:`LOST` of the clean pairs. It is higher if that finds more misaligned pairs than it loses clean ones, and
-    hardly any clean ones are lost.
+    The threshold is the lowest edge with a share :data:`FOUND` of the re-paired pairs below it. It is lower if it would
+    lose more than :data:`LOST` of the clean pairs. It is higher if that finds more misaligned pairs than it loses clean
+    ones, and hardly any clean ones are lost.
 
     Args:
         edges: ascending edges of the bins of both histograms, all of the same width.

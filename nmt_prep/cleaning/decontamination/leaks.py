@@ -1,4 +1,4 @@
-"""Pairs of corpora that contain segments of evaluation sets: they are counted, and dropped or kept."""
+"""Counts the pairs of corpora that contain segments of evaluation sets, and drops or keeps them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from nmt_prep.cleaning.cleaner import Judged
 
 LARGE_SHARE = 0.05
-"""A corpus that contains a larger share of the segments of a set is warned about."""
+"""Greatest share of the segments of a set that a corpus may contain without a warning."""
 
 EXAMPLES = 20
 """Maximum number of examples of a set and a corpus in the report."""
@@ -100,9 +100,9 @@ class SetLeaks:
 
     Attributes:
         pairs: number of pairs whose closest segment is in the set.
-        dropped: number of these that were dropped for it.
+        dropped: number of these pairs that were dropped because of the set.
         found: numbers of the segments that some pair contains, ascending, counted through all sets.
-        examples: the first pairs.
+        examples: the first of these pairs.
     """
 
     pairs: int = 0

@@ -37,7 +37,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class CommonPair:
-    """A pair of one file and the closest of the other.
+    """A pair of one file and the closest pair of the other.
 
     Attributes:
         kind: how they match.
@@ -150,7 +150,7 @@ def _require_pairs(pairs: int, path: Path) -> None:
 
 
 def lines_of(overlap: Overlap) -> Iterator[str]:
-    """Yields the numbers in words."""
+    """Yields the counts as lines of text."""
     for one, other in ((overlap.a, overlap.b), (overlap.b, overlap.a)):
         total = sum(one.found.values())
         parts = ", ".join(f"{kind} {count:,}" for kind, count in one.found.items())

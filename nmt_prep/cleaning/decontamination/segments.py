@@ -86,7 +86,7 @@ def _schema() -> pa.Schema:
 
 
 def numbered_segments(batches: Iterable[PairBatch], number: int) -> Iterator[pa.RecordBatch]:
-    """Yields the segments of a set that have text, as batches with its number and their rows.
+    """Yields the segments of a set that have text, as batches with the number of the set and the rows of the segments.
 
     Args:
         batches: the segments of the set; if they have no rows, these are counted.
@@ -104,7 +104,7 @@ def numbered_segments(batches: Iterable[PairBatch], number: int) -> Iterator[pa.
 
 @kept()
 def load_segments(path: Path, sha256: str, coverage: float) -> Segments:
-    """Returns the segments of a file and their index. The last ones are kept in memory for all tasks of the process.
+    """Returns the segments of a file and their index. The last result stays in memory for all tasks of the process.
 
     Raises:
         CorpusError: the file cannot be read.
@@ -127,9 +127,9 @@ class Matches:
     Attributes:
         closest: the number of the closest segment of each pair, -1 for none: int64, shape ``[pairs]``.
         kinds: how that segment matches, as an index into :data:`KINDS`: uint8, shape ``[pairs]``.
-        shares: the share of its n-grams in the pair, 1 if lines are the same: float64, shape ``[pairs]``.
+        shares: the share of that segment's n-grams in the pair, 1 if lines are the same: float64, shape ``[pairs]``.
         found: the numbers of all segments that some pair matches, ascending: int64, shape ``[found]``.
-        found_kinds: the closest kind of these: uint8, shape ``[found]``.
+        found_kinds: the closest kind of match of each of these segments: uint8, shape ``[found]``.
     """
 
     closest: Numbers
@@ -188,8 +188,8 @@ def read_segments(path: Path, languages: Languages, unpacked: Path) -> Iterator[
         unpacked: a path for the contents of a compressed file.
 
     Raises:
-        CorpusError: the file cannot be read, or is malformed; the message names it and the line.
-        ArchiveError: it is compressed, but damaged.
+        CorpusError: the file cannot be read, or is malformed; the message names the file and the line.
+        ArchiveError: the file is compressed, but damaged.
     """
     corpus = _corpus(path)
     kind = format_of(corpus)

@@ -19,7 +19,7 @@ SACREBLEU = "sacrebleu:"
 FILE = "file:"
 
 REASON = "in_test_set:"
-"""Reasons for dropping pairs begin with this, followed by the name of the evaluation set."""
+"""Prefix of reasons for dropping pairs; the name of the evaluation set follows."""
 
 
 def set_name(entry: str) -> str:
@@ -42,7 +42,7 @@ def against_of(config: Config) -> tuple[str, ...]:
 def is_decontaminated(config: Config, split: str, corpus: Corpus) -> bool:
     """Returns true if the pairs of a cleaned corpus are compared with evaluation sets.
 
-    This does not concern splits that are evaluation sets themselves, and corpora of role ``vocab``.
+    Returns false for splits that are evaluation sets themselves, and for corpora of role ``vocab``.
     """
     against = against_of(config)
     return bool(against) and split not in against and corpus.role != "vocab"

@@ -52,7 +52,7 @@ class DropWriter(GroupedWriter):
     def clusters(self) -> ClusterSizes:
         """Returns the number of clusters by size.
 
-        Requires that all pairs that are dropped in favour of one pair are in this file.
+        Requires that the file has all pairs that are dropped in favour of the same pair.
         """
         survivors, counts = np.concatenate(self._survivors).T
         return cluster_sizes(np.bincount(np.unique(survivors, return_inverse=True)[1], counts).astype(np.int64))
@@ -94,7 +94,7 @@ def merged_clusters(counts: Iterable[ClusterSizes]) -> ClusterSizes:
 
 
 class PartDrops:
-    """The pairs of one part that deduplication drops. They are read from the files as they are asked for."""
+    """The pairs of one part that deduplication drops. They are read from the files on demand."""
 
     def __init__(self, dropped: Dropped, part: int, parts: int) -> None:
         """Finds the pairs in the files.

@@ -51,7 +51,7 @@ class Bands:
 
     @classmethod
     def of(cls, similarity: float) -> Bands:
-        """Returns the bands that find candidates with at least a similarity, with a probability of :data:`RECALL`.
+        """Returns the bands that find candidates of at least the given similarity with a probability of :data:`RECALL`.
 
         More rows let fewer other pairs become candidates, but need more bands.
         """
@@ -101,8 +101,8 @@ class Signatures:
         Args:
             pairs: the pairs.
             part: number of the part.
-            sides: the sides that are hashed.
-            group: the pairs that they are compared with; the sides of these are exchanged already.
+            sides: the sides that are hashed, in the order of the group.
+            group: the pairs of the split that they are compared with.
 
         Raises:
             InvalidTextError: a line is not UTF-8.
@@ -160,7 +160,7 @@ def edges_of(records: Records, counts: BucketCounts) -> Iterator[Records]:
 
 
 def _comparisons(hashes: Records) -> int:
-    """Returns how many comparisons the buckets of some hashes take, which must be in order."""
+    """Returns the number of comparisons in the buckets of some hashes, which must be in order."""
     sizes = np.diff(np.flatnonzero(np.diff(hashes)) + 1, prepend=0, append=len(hashes))
     best = np.minimum(sizes, BUCKET_CAP)
     return int((best * (best - 1) // 2 + (sizes - best) * BUCKET_CAP).sum())
@@ -181,14 +181,14 @@ def requests_of(edges: Records) -> Records:
 
 
 def best_of(edges: Records) -> Records:
-    """Returns the edge of each worse pair to the best of its better ones."""
+    """Returns the edge of each worse pair to the best of its better pairs."""
     ordered = distinct(edges)
     return ordered[np.concatenate([[True], ordered[1:, 0] != ordered[:-1, 0]])] if len(ordered) else ordered
 
 
 @dataclass(frozen=True)
 class Texts:
-    """Pairs that others are compared with, and their places, which ascend."""
+    """Pairs that others are compared with, and their places in ascending order."""
 
     places: Records
     source: TextColumn
@@ -211,7 +211,7 @@ def write_texts(file: GroupedWriter, pairs: pa.RecordBatch, places: Records, req
         file: the file.
         pairs: pairs with the columns ``source`` and ``target``.
         places: places of these pairs, ascending.
-        requests: places of some of them, each with a part: uint64, shape ``[requests, 2]``.
+        requests: places of some of these pairs, each with the part that requested it: uint64, shape ``[requests, 2]``.
         count: number of parts.
 
     Raises:
@@ -234,7 +234,7 @@ def write_texts(file: GroupedWriter, pairs: pa.RecordBatch, places: Records, req
 
 
 def verified_edges(pairs: pa.RecordBatch, places: Records, texts: Texts, edges: Records, similarity: float) -> Records:
-    """Returns, for each pair that has any, the edge to the best of its near duplicates.
+    """Returns the edge of each pair to the best of its near duplicates; pairs without any have none.
 
     Args:
         pairs: pairs with the columns ``source`` and ``target``.

@@ -133,10 +133,10 @@ class Group:
     """The pairs that the pairs of a corpus are compared with.
 
     Attributes:
-        salt: number that keys are mixed with; pairs with different ones are never equal.
+        salt: number that keys are mixed with; pairs with different salts are never equal.
         exchanged: true if the sides are exchanged before keys are computed.
-        behind: true if the pairs of the corpus come behind those of other corpora of the group, whatever their scores,
-            false if they come before them, None if only scores and places count.
+        behind: true if the pairs of the corpus rank behind the pairs of other corpora of the group, whatever their
+            scores; false if they rank before them; None if only scores and places count.
     """
 
     salt: int = 0
@@ -144,12 +144,12 @@ class Group:
     behind: bool | None = None
 
     def sides(self, pairs: pa.RecordBatch) -> pa.RecordBatch:
-        """Returns pairs with the sides that are compared."""
+        """Returns pairs with the sides as they are compared: exchanged or not."""
         names = {"source": "target", "target": "source"} if self.exchanged else {}
         return pairs.rename_columns([names.get(name, name) for name in pairs.schema.names])
 
     def line_keys(self, lines: Mapping[Side, Keys] | None) -> Mapping[Side, Keys] | None:
-        """Returns the keys of lines by the side that is compared; None for None."""
+        """Returns the keys of lines by the side as it is compared; None for None."""
         return {"source": lines["target"], "target": lines["source"]} if lines and self.exchanged else lines
 
     def ranks(self, pairs: pa.RecordBatch, scores: Sequence[str]) -> list[Records]:
@@ -257,7 +257,7 @@ class GroupedWriter(ExitStack):
 
 @dataclass(frozen=True)
 class Slice:
-    """The records of a group in one run: their file, the number of the first one, and their number."""
+    """The records of a group in one run: their file, the number of the first record, and the number of records."""
 
     path: Path
     first: int
@@ -313,7 +313,7 @@ def cut_off(path: Path) -> OutputError:
 
 
 def _numbers(file: BinaryIO, path: Path, place: int) -> tuple[int, int]:
-    """Returns two numbers of a file."""
+    """Returns the two numbers at an offset of a file."""
     content = os.pread(file.fileno(), 16, place) if place >= 0 else b""
     if len(content) < 16:
         raise cut_off(path)

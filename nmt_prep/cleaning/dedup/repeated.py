@@ -34,14 +34,14 @@ def with_repeated(batch: pa.RecordBatch, kept: npt.NDArray[np.bool_]) -> pa.Reco
     begins[1:] |= kept[:-1]
     begins |= batch.column(DOCUMENT).is_null().to_numpy(zero_copy_only=False)
     first = np.maximum.accumulate(np.where(begins, np.arange(count), 0))
-    # A row has the segments that an earlier comparison gave it, and its own if it is dropped.
+    # Each row contributes the segments from an earlier comparison, and its own if it is dropped.
     sizes = held + ~kept
     ends = np.cumsum(sizes)
     segments = np.insert(np.arange(held.sum()), np.cumsum(held)[~kept], np.flatnonzero(~kept) + held.sum())
     most = np.minimum(ends - (ends - sizes)[first], MOST)[kept]
     places = np.repeat(ends[kept] - np.cumsum(most), most) + np.arange(most.sum())
     offsets = pa.array(np.append(0, np.cumsum(most)).astype(np.int32))
-    # A list for each kept pair; the other rows are left out with them.
+    # ``added`` has a list for each kept pair only; dropped rows may get any list, since they are left out later.
     others = pa.array(np.cumsum(kept) - kept)
     fields = {field.name: field for field in batch.schema}
     columns = dict(zip(fields, batch.columns, strict=True))

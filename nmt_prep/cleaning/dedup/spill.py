@@ -232,7 +232,7 @@ def decide_range(found: SpilledRange, corpora: Corpora, memory: int, output: Dro
 
 
 def _reduced(found: SpilledRange, corpora: Corpora, most: int) -> Records:
-    """Returns the best records of each key, and the counts of others (see ``ranking.h``)."""
+    """Returns the best records of each key, and the counts of the other records (see ``ranking.h``)."""
 
     def reduce(held: Records) -> int:
         return reduce_records(held, found.comparison.kept, [*corpora.of_parts], corpora.count)

@@ -2,7 +2,7 @@
 
 The kinds of brackets are ( ), [ ], { } and ⟨ ⟩, wide forms included. The balance of a kind on a side is the number of
 opening brackets minus the number of closing ones. Value: the sum over all kinds of the absolute difference of the
-balances of the two sides; so ``a)`` on both sides counts nothing. In a corpus of one side, the value is the sum of the
+balances of the two sides; so ``a)`` on both sides counts as 0. In a corpus of one side, the value is the sum of the
 absolute balances. A pair passes if ``value <= max``.
 """
 

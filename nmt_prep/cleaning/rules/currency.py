@@ -22,7 +22,7 @@ class CurrencyOptions(Section):
     min: float = 0.5
     """a number from 0 to 1: the least similarity that passes"""
     missing: bool = False
-    """true or false: whether a side may not lack what the other names"""
+    """true or false: whether a pair is compared if one side names no currency"""
 
 
 class CurrencyRule(PairRule[CurrencyOptions]):

@@ -49,7 +49,7 @@ _NOT_JUDGED, _WRONG = -1.0, 1.0
 _LEAST_RIVAL = 0.05
 _LEAST_SUM = 0.5
 _LEAST_OF_SCRIPT = 0.1
-_CERTAIN = 3  # times min_letters: longer text is judged without further doubt
+_CERTAIN = 3  # times min_letters: values of longer text are not changed
 
 
 class LanguageOptions(Section):

@@ -37,13 +37,13 @@ class LengthRatioOptions(Section):
     formula: Literal["linear", "log"] = "linear"
     """linear or log: the formula"""
     factors: Literal["auto", "off"] | PerSide[float] = "off"
-    """off, auto or {source: …, target: …}: lengths of equivalent texts, which lengths are divided by"""
+    """off, auto or {source: …, target: …}: lengths of equivalent texts, the divisors of the lengths"""
     max: float = 3
     """a number > 1: a ratio of this size does not pass (formula: linear)"""
     min: float = 0.6
     """a number from 0 to 1: the least value that passes (formula: log)"""
     min_length: float = Field(0, ge=0)
-    """a number >= 0: pairs with two shorter sides pass"""
+    """a number >= 0: pairs pass if both sides are shorter"""
 
 
 class LengthRatioRule(PairRule[LengthRatioOptions]):

@@ -1,4 +1,4 @@
-"""Rule ``longest_word``: words that are too long to be words.
+"""Rule ``longest_word``: text with a word that is too long.
 
 Value: the number of code points in the longest word of a side; 0 without words. A pair passes if ``value < max`` on
 both sides.
@@ -25,7 +25,7 @@ class LongestWordOptions(Section):
     """The limit of the length of a word."""
 
     unit: WordUnit = "word"
-    """token or word: count all characters without spaces, or not those of Chinese and similar scripts"""
+    """token or word: token counts all characters between spaces, word none of Chinese and similar scripts"""
     max: PerSide[float] = PerSide[float].both(40)
     """a number, or one a side: a longest word of this length does not pass"""
 

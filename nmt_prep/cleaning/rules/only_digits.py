@@ -1,4 +1,4 @@
-"""Rule ``only_digits``: text of numbers.
+"""Rule ``only_digits``: text that consists of numbers.
 
 Value: the number of numeric characters (N*), divided by the number of letters, marks and numeric characters (L*, M*,
 N*); 0 if there are none. A pair passes if ``value < max`` on both sides.

@@ -1,4 +1,4 @@
-"""Rule ``only_symbols``: text of punctuation and symbols.
+"""Rule ``only_symbols``: text that consists of punctuation and symbols.
 
 Value: the number of letters, marks and numeric characters (L*, M*, N*), divided by the number of all code points except
 white space; 1.0 for an empty text. A pair passes if ``value >= min`` on both sides.

@@ -39,7 +39,7 @@ _ERROR_BYTES = 1 << 26
 """Limit of the messages on standard error, for each batch of pairs."""
 
 _SECONDS_BETWEEN_LOOKS = 0.05
-"""Time between two looks at the sizes of the output and the messages."""
+"""Seconds between checks of the sizes of the output and the messages."""
 
 
 def _words(value: Any) -> Any:
@@ -88,7 +88,8 @@ class ProgramRule(Rule[ProgramOptions]):
     def _run(self, text: memoryview, pairs: int) -> bytes:
         """Returns what the program writes to its standard output.
 
-        Its streams are files: children that outlive it may hold them open, and it need not read its input.
+        Its streams are files: child processes may hold them open after the program ends, and it need not read its
+        input.
 
         Raises:
             CleaningError: the program cannot be run, fails or writes too much.

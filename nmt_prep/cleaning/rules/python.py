@@ -160,7 +160,7 @@ def _load(name: str, base_dir: Path) -> tuple[Callable[..., Any], Path | None]:
 
 
 def _described(error: BaseException) -> str:
-    """Returns an error with the file and line of the user's code that raised it, or that called what raised it.
+    """Returns the text of an error, with the last file and line of the user's code that led to it.
 
     Frames of the standard library, of installed packages and of this package are passed over.
     """

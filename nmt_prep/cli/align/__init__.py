@@ -1,4 +1,4 @@
-"""The commands align and shortlist: links of words, from standard input or of a run."""
+"""The commands align and shortlist: links between the words of pairs, read from standard input or made by a run."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def align(
         Symmetrization, typer.Option(help="How the links of both directions are joined.")
     ] = "grow-diag-final-and",
     pretokenized: Annotated[
-        bool, typer.Option("--pretokenized", help="Words are what spaces separate, as in tokenized text.")
+        bool, typer.Option("--pretokenized", help="Words are separated by spaces, as in tokenized text.")
     ] = False,
     stem: Annotated[int | None, typer.Option(min=0, max=MOST, metavar="N", help=_STEM)] = None,
     table: Annotated[int | None, typer.Option(min=1000, max=MOST, metavar="N", help=_TABLE)] = None,
@@ -72,13 +72,13 @@ def align(
 
     With CONFIG, the links of the pairs of a split are written, in the order of its parts; nothing is read.
 
-    Without --model, it learns from the input, which it keeps in a temporary file. Pairs learned from are scored without
-    the counts that they and their copies brought.
+    Without --model, a model is learned from the input, which is kept in a temporary file. The score of a pair that was
+    learned from leaves out its own counts and those of its copies.
     """
     if config is not None:
         if any((model, prior, save, scores, adequacy, pretokenized, stem is not None, table is not None)):
             raise typer.BadParameter(
-                f"{config}: the links of a run exist already; options of learning do not go with it"
+                f"{config}: the links of a run exist already; options of learning do not go with CONFIG"
             )
         with interruptible("interrupted"):
             run_links.write_links(config, overrides or (), split or "train", links)
@@ -88,7 +88,7 @@ def align(
     if model is not None and (prior is not None or save is not None):
         raise typer.BadParameter("--model goes with neither --prior nor --save: nothing is learned from the input")
     if model is not None and (stem is not None or table is not None):
-        raise typer.BadParameter("--model goes with neither --stem nor --table, which it was learned with")
+        raise typer.BadParameter("--model goes with neither --stem nor --table, with which the model was learned")
     check_outputs(
         {**STANDARD_OUTPUT, "--save": save, "--scores": scores, "--adequacy": adequacy},
         {**STANDARD_INPUT, "--model": model, "--prior": prior},

@@ -74,7 +74,7 @@ def write_shortlists(
         run: directory of the run.
         split: the split to count.
         directory: directory for the files; None for ``shortlist`` in the directory of the run.
-        best: the most pieces to keep for each piece of the other side; None for all.
+        best: maximum number of pieces to keep for each piece of the other side; None for all.
         console: prints the names of the files.
         progress: receives the number of pairs.
 
@@ -105,7 +105,7 @@ def write_shortlists(
         console.print(f"{place / name}: {lines:,} lines", soft_wrap=True)
     if skipped:
         console.print(
-            f"{skipped:,} pairs were left out: their pieces are not their text, because the vocabulary normalizes it",
+            f"{skipped:,} pairs were left out: their pieces do not spell the text, which the vocabulary normalizes",
             soft_wrap=True,
         )
 
@@ -148,10 +148,10 @@ def _aligned(outputs: Outputs, split: str, hint: str) -> tuple[AlignedPart, ...]
 
 
 def _check_text(outputs: Outputs) -> None:
-    """Checks that the links of a run belong to its text, and that the files of both are there.
+    """Checks that the links of a run belong to its text, and that the files of both exist.
 
     Raises:
-        OutputError: a stage before them has run again since, was interrupted, or a file is missing.
+        OutputError: a stage before ``align`` has run again since, was interrupted, or a file is missing.
     """
     links, run = outputs.manifest(Align), outputs.root
     advice = "first run nmt-prep run CONFIG"

@@ -41,7 +41,7 @@ _FEW_KNOWN = 0.75
 text in others 0.7 or less."""
 
 _SMALL_VOCABULARY = 500
-"""A model with fewer words than this on a side is only remarked on."""
+"""If a model has fewer words on a side, low shares of known words give a warning, but no error."""
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ class _Writer:
     ) -> None:
         """Writes the links of pairs, their scores, and the values of the classifier, which takes their text.
 
-        The scores leave out the counts that the pairs brought to the model: ``copies`` is how often each was read.
+        The scores leave out the counts that the pairs brought to the model: ``copies`` is how often each pair was read.
 
         Raises:
             OutputError: the links or the scores cannot be written.
@@ -314,7 +314,7 @@ def _loaded(path: Path, options: StreamOptions) -> Model:
 
 
 def _check_languages(model: Model, source: TextColumn, target: TextColumn, threads: int, console: SafeConsole) -> None:
-    """Compares the words of the input with those of a model. If the input has a few words only, it warns.
+    """Compares the words of the input with those of a model; only warns if the input or the model has few words.
 
     Raises:
         AlignmentModelError: the model is of other languages, or its sides are swapped.

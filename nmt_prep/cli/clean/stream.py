@@ -240,7 +240,7 @@ def _in_order(pool: ThreadPoolExecutor, work: Iterator[Callable[[], _Block]], ah
 def _finders(
     loaded: StreamCleaning, config: Path, number: int, progress: Progress
 ) -> tuple[list[LeakFinder | None], list[EvaluationSet]]:
-    """Returns finders of the evaluation segments that a config names, None without any, and the sets of the segments.
+    """Returns finders of the segments of the evaluation sets that a config names (None for no sets), and the sets.
 
     Args:
         loaded: the settings of the filter.
@@ -263,7 +263,7 @@ def _finders(
 
 
 def _leak_line(evaluation: EvaluationSet, leaks: SetLeaks) -> str:
-    """Returns the leaks of an evaluation set in words."""
+    """Returns the leaks of an evaluation set as a line of text."""
     share = len(leaks.found) / evaluation.segments
     return (
         f"{'warning: ' * (share > LARGE_SHARE)}{evaluation.name}: {len(leaks.found):,} of {evaluation.segments:,} "
@@ -312,7 +312,7 @@ def _fetched(corpora: Sequence[Corpus], config: Path, directory: Path, progress:
 
 
 def lines_of(workers: Sequence[Worker], sets: Sequence[EvaluationSet]) -> Iterator[str]:
-    """Yields the counts of the filter in words."""
+    """Yields the counts of the filter as lines of text."""
     counts = reduce(add, (worker.counts for worker in workers))
     dropped = counts.pairs_in - counts.pairs_out
     share = 100 * dropped / max(counts.pairs_in, 1)

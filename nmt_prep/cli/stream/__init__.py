@@ -17,8 +17,8 @@ _SOURCE = "The YAML file, or the directory of a run, whose pairs are then read w
 _COMMAND = "-- and a trainer with its arguments, which reads the lines from its standard input."
 _FORM = "Lines of text, or of the pieces of the vocabularies."
 _COLUMNS = "The columns of a line, such as source,target,links; also corpus, document, weight and scores."
-_STATE = "Go on from the row in this file, and keep it current."
-_PART = "The part of this reader among N that share the stream, such as 0/4."
+_STATE = "Continue from the row in this file, and keep the row current."
+_PART = "The part of this reader among N readers that share the stream, such as 0/4."
 _OPUSTRAINER = "Stages and modifiers of OpusTrainer's YAML; its datasets are TSV files, or corpora of the config."
 
 

@@ -1,4 +1,4 @@
-"""Writes the lines of a stream to a trainer or to standard output, and keeps the place to go on from."""
+"""Writes the lines of a stream to a trainer or to standard output, and records the row to continue from."""
 
 from __future__ import annotations
 
@@ -124,10 +124,10 @@ def _without_tabs(lines: pa.Array) -> pa.Array:
 
 
 class State:
-    """The file with the row to go on from.
+    """The file with the row to continue from.
 
     Args:
-        path: the file; None keeps nothing.
+        path: the file; None to record nothing.
         reader: the reader.
     """
 
@@ -144,7 +144,7 @@ class State:
         }
 
     def row(self) -> int:
-        """Returns the row in the file, 0 if there is none.
+        """Returns the row in the file, 0 if there is no file.
 
         Raises:
             ArgumentError: the file is not a state, or belongs to another stream.
@@ -183,7 +183,7 @@ def feed(reader: Reader, command: Sequence[str], start: int, path: Path | None) 
         reader: the lines.
         command: a trainer to start; empty for standard output.
         start: the first row, if there is no state.
-        path: file of the state; None if there is none.
+        path: file of the state; None for no state.
 
     Raises:
         ArgumentError: the state belongs to another stream, or the command cannot be started.
@@ -215,7 +215,7 @@ def _feed_trainer(writer: _Writer, command: Sequence[str]) -> int:
     assert trainer.stdin is not None
     why = "the stream is complete"
     pipe = trainer.stdin.fileno()
-    os.set_blocking(pipe, False)  # a full pipe takes a part of the lines
+    os.set_blocking(pipe, False)  # a full pipe takes only some of the lines
     try:
         if not writer.write(pipe, _PIECE):
             why = f"{name} reads no more"
@@ -281,7 +281,7 @@ class _Stop:
 
 
 class _Writer:
-    """Writes lines, and knows the row after the last complete one."""
+    """Writes lines, and keeps track of the row after the last complete line."""
 
     def __init__(self, reader: Reader, state: State, row: int, stop: _Stop) -> None:
         self._reader, self._state, self.row, self._stop = reader, state, row, stop
@@ -316,7 +316,7 @@ class _Writer:
         return True
 
     def _taken(self, output: int, text: memoryview, piece: int) -> tuple[int, bool]:
-        """Writes until the end, a signal, or the loss of the reader; returns the bytes, and whether it is lost."""
+        """Writes until the end, a signal or the loss of the reader; returns the bytes, and true for a lost reader."""
         written = 0
         try:
             while written < len(text) and self._stop.number is None:
@@ -329,7 +329,7 @@ class _Writer:
         return written, False
 
     def report(self, why: str) -> None:
-        """Notes the row, and prints the rate; with a reason, also the row to go on from."""
+        """Records the row, and prints the rate; with a reason, also the row to continue from."""
         if why:
             self._state.note(self.row, at_once=True)
         seconds = max(time.monotonic() - self._begun, 1e-9)

@@ -32,7 +32,7 @@ class Opened:
         stream: the stream.
         fingerprint: digest of all that its rows depend on.
         encoder: makes pieces of the lines; None for text.
-        tags: for each corpus by name, the tag that begins the lines of a side.
+        tags: by name of the corpus and by side, the tag at the start of each line.
         trainer: the command in OpusTrainer's YAML.
     """
 

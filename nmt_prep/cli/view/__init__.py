@@ -1,4 +1,4 @@
-"""The command view: pairs as a stage left them, and the way of a pair from its file to its record."""
+"""The command view: pairs as a stage left them, and the steps of a pair from its file to its record."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ with delayed_imports():
     from nmt_prep import viewing as pairs
 
 _CUT = 400
-"""Columns of a text in a table; JSON has all of it."""
+"""Maximum width of a text in a table, in columns; JSON has the whole text."""
 
 _STAGE = "The pairs as this stage left them; by default, as text that goes into the records."
 _WHERE = "Show where a record comes from: its number, SHARD:POSITION, or the CORPUS:ROW that it was made from."
@@ -91,7 +91,7 @@ def _check_trace(given: Mapping[str, object]) -> None:
     """Checks that no option is given that chooses pairs; the value of an option that is not given is None.
 
     Raises:
-        BadParameter: one is given.
+        BadParameter: such an option is given.
     """
     for option, value in given.items():
         if value is not None:

@@ -229,7 +229,7 @@ def test_options_that_contradict_each_other(tmp_path: Path) -> None:
     assert "--model goes with neither --prior nor --save" in refused(TEXT, "--model", path, "--save", path, status=2)
     for option in (["--stem", "4"], ["--table", "1000"]):
         message = refused(TEXT, "--model", path, *option, status=2)
-        assert "--model goes with neither --stem nor --table, which it was learned with" in message
+        assert "--model goes with neither --stem nor --table, with which the model was learned" in message
 
 
 def test_files_that_cannot_be_written(tmp_path: Path) -> None:

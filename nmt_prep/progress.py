@@ -25,7 +25,7 @@ Fields: TypeAlias = "dict[str, object]"
 _SECONDS_BETWEEN_LINES = 10.0
 
 _TELLING = 0.01
-"""Part of some work that must be done before the time left is shown."""
+"""Share of the work that must be done before the time left is shown."""
 
 
 class StoppedError(Exception):
@@ -148,9 +148,10 @@ class Progress:
 
 
 class _Rounds:
-    """The rounds of the stage in progress, and how long the rest of the stage and of the run takes.
+    """The rounds of the stage in progress, and the estimated time left of the stage and of the run.
 
-    The time left follows from the time that the stage has taken, and from the shares that its rounds have in it.
+    The time left follows from the time that the stage has taken so far, and from its rounds' shares of the stage's
+    time.
     """
 
     def __init__(self, fields: Fields | None = None) -> None:
@@ -179,7 +180,7 @@ class _Rounds:
             self._worked += self._shares[self._names.index(meter.label)] * _part(meter)
 
     def left(self, meter: Meter) -> list[str]:
-        """Returns the time left of the stage and of the run in words, or of a meter that is for no round, if known."""
+        """Returns the time left in words, if known: of the stage and of the run, or of a meter outside of rounds."""
         if meter.label not in self._names:
             known = meter.total and _part(meter) >= _TELLING
             return [f"{_clock((meter.total or 0) / meter.rate - meter.elapsed)} left"] if known else []
@@ -265,14 +266,14 @@ class BarListener(_DescribingListener):
 
 
 class _Pace:
-    """Decides when a meter is due to be told: every ten seconds. Safe to use from threads."""
+    """Decides when a meter is due for a report: every ten seconds. Safe to use from threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._told: dict[Meter, float] = {}
 
     def is_due(self, meter: Meter, since: float) -> bool:
-        """Returns True if a meter was not told for ten seconds, or not ``since`` a time if it was never told."""
+        """Returns True if the last report of a meter, or the time ``since`` if it has none, is ten seconds ago."""
         now = time.monotonic()
         with self._lock:
             due = now - self._told.get(meter, since) >= _SECONDS_BETWEEN_LINES
@@ -344,7 +345,7 @@ def _facts(meter: Meter, rounds: _Rounds) -> list[str]:
 
 
 def _part(meter: Meter) -> float:
-    """Returns the part of the work of a meter that is done, from 0 to 1."""
+    """Returns the share of a meter's work that is done, from 0 to 1."""
     return min(meter.done / meter.total, 1.0) if meter.total else float(meter.ended and meter.done > 0)
 
 

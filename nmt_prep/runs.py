@@ -148,7 +148,7 @@ class Run:
 
 
 def open_run(run: str | os.PathLike[str]) -> Run:
-    """Returns a run, to look at it.
+    """Opens an existing run for inspection.
 
     Args:
         run: the directory of the run, or its config.

@@ -1,6 +1,6 @@
-"""The environment of the program: cores, optional libraries, content that threads share, and programs that it starts.
+"""The environment of the program: cores, optional libraries, results that threads share, and child processes.
 
-Programs end with this process. Work of its own may be marked so that it does not keep the process from ending.
+Child processes end with this process. Work that cannot be stopped may be marked, so that the exit does not wait for it.
 """
 
 from __future__ import annotations
@@ -154,10 +154,10 @@ def child(
         errors: its standard error.
 
     Raises:
-        OSError: it cannot be started.
+        OSError: the program cannot be started.
     """
     with ExitStack() as stack:
-        with _lock:  # whoever ends the programs ends this one, too
+        with _lock:  # so that end_children does not miss a program that is just starting
             process = stack.enter_context(
                 Popen(command, stdin=given, stdout=output, stderr=errors, cwd=directory, process_group=0)  # noqa: S603
             )

@@ -89,7 +89,7 @@ def chosen(config: Config, stage: str | None, wanted: Wanted) -> Iterator[Row]:
 
 
 def chosen_in(outputs: Outputs, stage: str, wanted: Wanted) -> Iterator[Row]:
-    """Yields pairs of a run, whose config need not be known for pairs without a row and without pieces.
+    """Yields pairs of a run; the outputs need a config only for a wanted row or for pieces.
 
     Args:
         outputs: the outputs of its stages.
@@ -298,7 +298,8 @@ class _Decoder:
     def table(self, shard: str, before: int, first: int, corpora: Any, inputs: Ragged, targets: Ragged) -> pa.Table:
         """Returns pairs of a shard: record, shard, position, corpus, source, target, and the pieces of both sides.
 
-        In layout ``packed``, whose order is not that of the shuffle, ``packed`` takes the place of record and position.
+        In layout ``packed``, whose order differs from the shuffle's, the column ``packed`` replaces record and
+        position.
 
         Args:
             shard: file name of the shard.

@@ -22,10 +22,10 @@ Spans: TypeAlias = "tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDAr
 """Begins and ends of words or pieces in bytes, and their offsets by line."""
 
 NEXT_KEY = 1 << 40
-"""Number of the draw that is the key of a row for the next modifier."""
+"""Number of the draw that becomes a row's key for the next modifier."""
 
 ADDED_KEY = NEXT_KEY + 1
-"""Number of the draw that is the key of a row that a modifier adds."""
+"""Number of the draw that becomes the key of an added row."""
 
 _ANY = 1 << 31
 
@@ -44,13 +44,14 @@ class Block:
 
     Attributes:
         source: lines without line ends: ``large_string``.
-        target: the same of the other side.
-        links: links of each pair, numbers of words from 0, such as ``0-0 1-2``: ``large_string``; None without links.
-        keys: key of the draws of each pair: uint64, shape ``[pairs]``.
-        rows: number of each pair in the stream, ascending: int64, shape ``[pairs]``. A pair that a modifier adds has
-            the number of the pair after it, and merged pairs have that of the first one; other columns follow by it.
-        units: what links count: ``words`` of :func:`nmt_prep.align.vocabulary.words_of`, words between white space
-            (``spaced``), or ``pieces`` of the vocabularies.
+        target: lines of the other side, likewise.
+        links: links of each pair as word numbers from 0, such as ``0-0 1-2``: ``large_string``; None without links.
+        keys: key of each pair's draws: uint64, shape ``[pairs]``.
+        rows: number of each pair in the stream, ascending: int64, shape ``[pairs]``. An added pair has the number of
+            the pair after it, and a merged pair the number of its first pair. Other columns are looked up by this
+            number.
+        units: unit of the numbers in links: ``words`` of :func:`nmt_prep.align.vocabulary.words_of`, words between
+            white space (``spaced``), or ``pieces`` of the vocabularies.
     """
 
     source: pa.LargeStringArray
@@ -68,15 +69,15 @@ class Block:
         return replace(self, keys=mixed(self.keys, NEXT_KEY))
 
     def drawn(self, probability: float) -> Rows:
-        """Returns the places of the pairs whose first draw is below the probability."""
+        """Returns the indexes of the pairs whose first draw is below the probability."""
         return np.flatnonzero(uniform(self.keys, 0) < probability)
 
     def draws(self, place: int) -> Draws:
-        """Returns the draws of a pair after the first one, which :meth:`drawn` takes."""
+        """Returns the draws of a pair, without the first draw, which :meth:`drawn` takes."""
         return Draws(int(self.keys[place]), 1)
 
     def lines(self, places: Rows) -> list[Line]:
-        """Returns some pairs."""
+        """Returns the pairs at the given indexes."""
         sides = [column.take(pa.array(places)).to_pylist() for column in (self.source, self.target)]
         links = [None] * len(places) if self.links is None else self.links.take(pa.array(places)).to_pylist()
         return [Line(*line) for line in zip(*sides, links, strict=True)]
@@ -94,7 +95,7 @@ class Block:
         return source, target
 
     def taken(self, places: Rows) -> Block:
-        """Returns the block of the pairs at some places, in their order."""
+        """Returns a block of the pairs at the given indexes, in the order of the indexes."""
         wanted = pa.array(places)
         links = None if self.links is None else self.links.take(wanted)
         return Block(
@@ -102,7 +103,7 @@ class Block:
         )
 
     def edited(self, places: Rows, lines: Sequence[Line]) -> Block:
-        """Returns the block with other pairs at some places, which ascend."""
+        """Returns the block with new pairs at the given indexes, which ascend."""
         if not len(places):
             return self
         text = pa.large_string()
@@ -117,7 +118,7 @@ class Block:
         target: pa.LargeStringArray,
         links: pa.LargeStringArray | None = None,
     ) -> Block:
-        """Returns the block with other columns at some places, which ascend; without links these stay."""
+        """Returns the block with new columns at the given indexes, which ascend; the links stay if none are given."""
         if not len(places):
             return self
         mask = np.zeros(len(self), np.bool_)
@@ -132,7 +133,7 @@ class Block:
 
 
 def spans_of(lines: pa.LargeStringArray, *, spaced: bool) -> Spans:
-    """Returns the words of lines: words between ASCII white space if ``spaced``, else words of the aligner."""
+    """Returns the spans of words in lines: words between ASCII white space if ``spaced``, else words of the aligner."""
     column = TextColumn.from_arrow(lines)
     return word_spans(column.data, column.offsets, spaced)
 
@@ -140,9 +141,9 @@ def spans_of(lines: pa.LargeStringArray, *, spaced: bool) -> Spans:
 def numbers_of(
     links: pa.LargeStringArray, words: Sequence[npt.NDArray[np.int64]] | None = None
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-    """Returns the links of pairs as numbers, two for each link: int32; and their offsets by pair, in links: int64.
+    """Returns the links of pairs as numbers, two per link: int32; and the offset of each pair's links, in links: int64.
 
-    Pairs have no links if the text is not links, or if a link names a word that does not exist.
+    A pair gets no links if its text is malformed, or if a link names a word that does not exist.
 
     Args:
         links: links such as ``0-0 1-2``.
@@ -154,7 +155,7 @@ def numbers_of(
 
 
 def first_wrong(links: pa.LargeStringArray) -> int | None:
-    """Returns the place of the first text that is not links such as ``0-0 1-2``; None if there is none."""
+    """Returns the index of the first text that is not links such as ``0-0 1-2``; None if all texts are links."""
     unread = np.flatnonzero(np.diff(numbers_of(links)[1]) == 0)
     blank = pc.equal(pc.ascii_trim(links.take(pa.array(unread)), " "), "").to_numpy(zero_copy_only=False)
     return None if blank.all() else int(unread[blank.argmin()])
@@ -176,7 +177,7 @@ class LineModifier:
     """
 
     scripts: ClassVar[str] = "all"
-    """The scripts that the modifier works on; it leaves text of others alone."""
+    """The scripts that the modifier changes; text in other scripts stays."""
 
     needs_links: ClassVar[bool] = False
 

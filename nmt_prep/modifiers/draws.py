@@ -1,4 +1,4 @@
-"""Random numbers that depend on the key of a row and on their number alone: SplitMix64 (Steele et al., 2014)."""
+"""Random numbers that depend only on a row's key and the number of the draw: SplitMix64 (Steele et al., 2014)."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def mixed(keys: Keys, number: int | npt.NDArray[np.integer]) -> Keys:
 
 
 def scrambled(x: Keys) -> Keys:
-    """Returns numbers that look random, different for different numbers: uint64, in the same shape."""
+    """Returns pseudo-random numbers, different for different input: uint64, in the same shape."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(_FACTORS[0])
     x = (x ^ (x >> np.uint64(27))) * np.uint64(_FACTORS[1])
     return np.asarray(x ^ (x >> np.uint64(31)), np.uint64)
 
 
 def uniform(keys: Keys, number: int | npt.NDArray[np.integer]) -> npt.NDArray[np.float64]:
-    """Returns the draw of a number of each key, from 0 to 1, as :meth:`Draws.random` gives it."""
+    """Returns one draw per key, given its number: from 0 to 1, as :meth:`Draws.random` returns it."""
     return np.asarray((mixed(keys, number) >> np.uint64(11)) * 2.0**-53, np.float64)
 
 
@@ -41,7 +41,7 @@ class Draws:
 
     Args:
         key: key of the row.
-        taken: number of draws that were taken before.
+        taken: number of earlier draws, which are skipped.
     """
 
     __slots__ = ("_made", "_state")
@@ -51,7 +51,7 @@ class Draws:
 
     @classmethod
     def of_rows(cls, keys: Keys, taken: int) -> list[Draws]:
-        """Returns the draws of some rows; the first ones of all rows are computed together."""
+        """Returns the draws of some rows; the first draws of all rows are computed together."""
         made = [mixed(keys, number) for number in range(taken + _TOGETHER - 1, taken - 1, -1)]
         rows = [cls(key, taken + _TOGETHER) for key in keys.tolist()]
         for draws, numbers in zip(rows, np.stack(made, axis=1).tolist(), strict=True):
@@ -71,7 +71,7 @@ class Draws:
         return (self._next() >> 11) * 2.0**-53
 
     def randrange(self, start: int, stop: int | None = None) -> int:
-        """Returns an integer from ``start`` to below ``stop``; from 0 to below ``start`` without ``stop``."""
+        """Returns an integer in ``[start, stop)``; in ``[0, start)`` without ``stop``."""
         low, high = (0, start) if stop is None else (start, stop)
         return low + ((self._next() * (high - low)) >> 64)
 

@@ -10,7 +10,7 @@ from nmt_prep.modifiers.block import Block, LineModifier, Rows, check_range, lin
 
 
 class Merge(LineModifier):
-    """Joins some consecutive pairs of a block, with a space between them; at the end of the block fewer."""
+    """Joins some consecutive pairs of a block, with a space between them; fewer at the end of the block."""
 
     by_pair = False
 
@@ -24,7 +24,7 @@ class Merge(LineModifier):
         kept, starts, counts, end = np.ones(len(block), np.bool_), list[int](), list[int](), 0
         for place in block.drawn(self.probability).tolist():
             if place < end:
-                continue  # in the merged pair before it
+                continue  # already part of the previous merged pair
             end = min(place + block.draws(place).randint(*self.lengths), len(block))
             starts.append(place)
             counts.append(end - place)

@@ -14,11 +14,11 @@ RANGES = (
     (0x10A0, 0x10FF), (0x1780, 0x17FF), (0x3040, 0x309F), (0x30A0, 0x30FF), (0x4E00, 0x9FFF), (0xAC00, 0xD7AF),
     (0x1F600, 0x1F64F),
 )  # fmt: skip
-"""Blocks of Unicode, the last character exclusive."""
+"""First and last character of Unicode blocks; the last one is not used."""
 
 
 def random_words(draws: Draws, shortest: int, longest: int, most: int) -> list[str]:
-    """Returns up to ``most`` words of equal length, of characters of one block of Unicode."""
+    """Returns up to ``most`` words of equal length, with characters from one Unicode block."""
     length, (first, last) = draws.randint(shortest, longest), draws.choice(RANGES)
     return ["".join(chr(draws.randrange(first, last)) for _ in range(length)) for _ in range(draws.randint(1, most))]
 

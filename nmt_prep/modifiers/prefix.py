@@ -25,7 +25,7 @@ class Prefix(WordModifier):
         self.lengths, self.template = (min_words, max_words), template.encode().split(b"{trg}")
 
     def rewrite(self, source: Words, target: Words, draws: Draws) -> Rewritten | None:
-        """Returns the pair with words of the target in the source; None if the target has too few."""
+        """Returns the pair with words of the target in the source; None if the target has too few words."""
         tokens, count = target.tokens, draws.randint(*self.lengths)
         if count > len(tokens):
             return None

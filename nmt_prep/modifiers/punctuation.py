@@ -42,7 +42,7 @@ class RemoveEndPunct(LineModifier):
 
 
 def _last_marks(lines: pa.LargeStringArray) -> npt.NDArray[np.int64]:
-    """Returns the kind of the mark at the end of each line; -1 if there is none, or another one before it."""
+    """Returns the kind of the mark at the end of each line; -1 without a mark, or after another mark."""
     last, before, earlier = (
         pc.fill_null(pc.index_in(pc.utf8_slice_codeunits(lines, begin, end), _ALL), -1).to_numpy(zero_copy_only=False)
         for begin, end in ((-1, None), (-2, -1), (-3, -2))

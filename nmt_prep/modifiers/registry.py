@@ -43,7 +43,7 @@ GROUP = "nmt_prep.modifiers"
 
 @dataclass(frozen=True)
 class Modifiers:
-    """Modifiers in their order, as one.
+    """A list of modifiers that is applied in order, as one modifier.
 
     Attributes:
         names: their names.
@@ -61,7 +61,7 @@ class Modifiers:
 
     @property
     def by_pair(self) -> bool:
-        """True if no pair depends on those after it."""
+        """True if no pair depends on later pairs."""
         return all(getattr(modifier, "by_pair", False) for modifier in self.modifiers)
 
     @property
@@ -75,8 +75,8 @@ def read_modifiers(entries: Iterable[Mapping[str, Any]], key: str, base_dir: Pat
     """Makes the modifiers of a list such as ``[{UpperCase: 0.1}, {Typos: 0.05, char_swap: 0.1}]``.
 
     Args:
-        entries: mappings, whose first key is the name of a modifier with its probability, and others its options.
-        key: place of the list, for messages.
+        entries: mappings; the first key is a modifier's name with its probability, the other keys are its options.
+        key: config key of the list, for messages.
         base_dir: the directory that paths in options are relative to.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Retokenize: text instead of tokens, and links of its words or of the pieces of vocabularies."""
+"""Retokenize: turns tokens into text, and links of tokens into links of words or vocabulary pieces."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ def _moses(language: str) -> Callable[[list[str]], str]:
 
 
 class Retokenize:
-    """Makes text of the tokens of all pairs.
+    """Turns the tokens of all pairs into text.
 
     Args:
         probability: not used.
         src: ``detokenize`` (spaces, icu:LANGUAGE or moses:LANGUAGE) and ``tokenize`` (spaces or spm:PATH)
-        trg: the same of the target.
+        trg: the same keys for the target.
         base_dir: the directory that paths are relative to.
     """
 
@@ -98,7 +98,7 @@ class Retokenize:
 def retokenized(block: Block, source: Side, target: Side) -> Block:
     """Returns the block as text, with links of pieces where a side has a vocabulary.
 
-    If a link names a word that does not exist, its pair loses all links. Text of corpora that is not tokens stays.
+    If a link names a word that does not exist, its pair loses all links. Corpus text that is not tokenized stays.
     """
     sides, texts, spans = (source, target), [block.source, block.target], []
     for number, side in enumerate(sides):
@@ -125,7 +125,7 @@ def retokenized(block: Block, source: Side, target: Side) -> Block:
 
 
 def _detokenized(lines: pa.LargeStringArray, detokenize: Callable[[list[str]], str]) -> tuple[pa.Array, Spans]:
-    """Returns the text of tokens, and the places of the tokens in it.
+    """Returns the text of tokens, and the position of each token in the text.
 
     A line stays as it is if its tokens are not all in the text of the detokenizer.
     """
@@ -147,7 +147,7 @@ def _detokenized(lines: pa.LargeStringArray, detokenize: Callable[[list[str]], s
 
 
 def _places(tokens: Sequence[str], text: str) -> list[tuple[int, int]] | None:
-    """Returns the places of tokens in a text, empty for a space token; None if the text lacks a token."""
+    """Returns the position of each token in a text, empty for a space token; None if the text lacks a token."""
     places, done = list[tuple[int, int]](), 0
     for word in tokens:
         if word == "▁":

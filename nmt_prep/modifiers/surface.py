@@ -17,9 +17,9 @@ from nmt_prep.modifiers.draws import Draws
 from nmt_prep.modifiers.words import NO_LABEL, Part, Rewritten, WordModifier, Words
 
 _MOVING = "[\u0345\u24b6-\u24e9]"
-"""The characters whose case decides where words of the aligner begin (RE2).
+"""The characters whose case decides where the aligner's words begin (RE2).
 
-They are a mark whose upper case is a letter, and letters in circles, which form one word with equal ones.
+The first is a combining mark whose upper case is a letter. The others are circled letters: equal ones form one word.
 """
 
 
@@ -44,7 +44,7 @@ class _CaseModifier(WordModifier):
         raise NotImplementedError
 
     def changed(self, before: str, character: str) -> str:
-        """Returns a character in another case, given the one before it."""
+        """Returns a character in another case, given the previous character."""
         raise NotImplementedError
 
     def rewrite(self, source: Words, target: Words, draws: Draws) -> Rewritten:

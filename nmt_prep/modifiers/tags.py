@@ -1,4 +1,4 @@
-"""Tags: translations of single words in the source, as terminology gives them."""
+"""Tags: hints in the source that translate single words, as for terminology."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Tags(LineModifier):
     """Changes words that are linked with a single, different word, each with the same probability.
 
     Args:
-        probability: probability of each such word.
+        probability: probability that such a word is changed.
         tag: share of the words that get the target word as a hint, in the form of the template.
         replace: share of the words whose target word and hint become random words.
         augment: share of the words after which random words are inserted on both sides.

@@ -1,4 +1,4 @@
-"""Typos: errors of typing in the source, as of the package ``typo``, on a keyboard of the United States."""
+"""Typos: typing errors in the source, as the package ``typo`` makes them, on a US keyboard."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from nmt_prep.modifiers.block import Block, LineModifier, check_share
 
 
 class Typos(LineModifier):
-    """Makes errors of typing in the source, each kind at most once, with a probability of its own.
+    """Makes typing errors in the source, each kind at most once, with its own probability.
 
     Args:
         probability: share of the pairs to change.
-        kinds: probability of each kind; 0.1 of all if none is given, else 0 of those that are not.
+        kinds: probability of each kind; 0.1 for all if no kind is given, else 0 for kinds that are not given.
     """
 
     scripts = "scripts of letters with spaces between words"

@@ -1,4 +1,4 @@
-"""Text with labelled words: pairs made of parts of others, whose links follow their words."""
+"""Text with labelled words: makes pairs from parts of other pairs, with links that follow the words."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NO_LABEL = -1
 """The label of inserted text that belongs to no word."""
 
 NEW_WORDS = 1 << 30
-"""The first label of words that a modifier inserts. Words with the same label on both sides are equal."""
+"""The first label of inserted words. Words with the same label on both sides are equal."""
 
 
 class _PlacesOfLines(NamedTuple):
@@ -51,7 +51,7 @@ class _PlacesOfLines(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A line and its words, whose labels are their numbers. Places are in bytes: first, and last exclusive.
+    """A line and its words, labelled with their numbers. Places are begin and end in bytes.
 
     Attributes:
         text: the line as UTF-8.
@@ -64,7 +64,7 @@ class Words:
 
     @property
     def words(self) -> Places:
-        """Places of the words that links count."""
+        """Places of the words that links refer to."""
         return self._words.in_line(self._number)
 
     @property
@@ -87,7 +87,7 @@ class Words:
         return [*parts, (done, len(self.text))]
 
     def copied(self, begin: int, end: int) -> list[Part]:
-        """Returns a stretch of the line to insert elsewhere; word n has the label ``NEW_WORDS`` + n there."""
+        """Returns a stretch of the line to insert elsewhere; its word n gets the label ``NEW_WORDS`` + n."""
         parts, done = list[Part](), begin
         for number, (first, last) in enumerate(self.words):
             if first < end and last > begin:
@@ -98,7 +98,7 @@ class Words:
 
 
 class Rewritten(NamedTuple):
-    """The parts of both sides of a new pair, and links between labels, in addition to the links of the pair."""
+    """The parts of both sides of a new pair, and links between labels in addition to the pair's links."""
 
     source: list[Part]
     target: list[Part]
@@ -106,7 +106,7 @@ class Rewritten(NamedTuple):
 
 
 class WordModifier(LineModifier):
-    """Base class of modifiers that make pairs of parts of others."""
+    """Base class of modifiers that make pairs from parts of other pairs."""
 
     def __call__(self, block: Block) -> Block:
         """Returns the modified block."""
@@ -158,7 +158,7 @@ def _written(block: Block, made: Sequence[Rewritten]) -> tuple[pa.Array, pa.Arra
 
 
 def _arrays(lines: pa.LargeStringArray, parts: Sequence[Sequence[Part]]) -> tuple[np.ndarray, ...]:
-    """Returns lines and their parts as the native core takes them."""
+    """Returns lines and their parts as arguments of the native core."""
     rows, inserted = list[tuple[int, int, int]](), bytearray()
     for first, second in (part for line in parts for part in line):
         if isinstance(first, bytes):

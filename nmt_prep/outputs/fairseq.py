@@ -155,7 +155,7 @@ def _dtype(options: FairseqOptions, tokenizer: Tokenizer) -> IdType:
 
 
 def _languages(task: ShardTask[FairseqOptions]) -> tuple[npt.NDArray[np.int64], dict[tuple[str, ...], int]]:
-    """Returns the number of the pair of languages of each corpus, and how many pairs of each the shard has."""
+    """Returns the index of each corpus's language pair, and the shard's number of sentence pairs by language pair."""
     of_corpora = task.run.pairs.get(task.split)
     if not of_corpora:
         return np.zeros(0, np.int64), {tuple(task.run.codes[side] for side in SIDES): task.count}

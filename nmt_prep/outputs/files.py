@@ -20,7 +20,7 @@ from nmt_prep.digests import HashedFile
 
 GROUP_ROWS = 10_000
 GROUP_BYTES = 16 << 20
-"""A row group ends with the row that reaches one of these limits."""
+"""A row group ends with the row that reaches one of these two limits."""
 
 _ID_PAGE_BYTES = 1 << 15
 """Bytes of a page of ids, few enough to stay in the processor's cache until they are encoded."""

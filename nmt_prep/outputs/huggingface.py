@@ -85,7 +85,7 @@ def parse_prompt(text: str) -> Prompt:
     """Splits a prompt at ``{source}``.
 
     Raises:
-        ValueError: the prompt does not have ``{source}`` exactly once, or has an unknown place.
+        ValueError: the prompt does not have ``{source}`` exactly once, or has an unknown placeholder.
     """
     places = _PLACE.findall(text)
     for name in places:
@@ -185,7 +185,7 @@ class TextRows:
         questions = pc.binary_join_element_wise(
             pc.take(self._before, choice), batch.sources, pc.take(self._after, choice), nothing
         )
-        if batch.context is not None:  # the answer goes on after the translation of the context
+        if batch.context is not None:  # the answer begins after the translation of the context
             breaks = pc.if_else(pc.equal(batch.context, nothing), nothing, pa.scalar("\n", pa.large_string()))
             questions = pc.binary_join_element_wise(questions, breaks, batch.context, nothing)
         pairs = len(batch)

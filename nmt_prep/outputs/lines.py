@@ -38,7 +38,7 @@ def line_batches(task: ShardTask[Any]) -> Iterator[TextBatch]:
 
 
 def link_problems(config: Config) -> Iterator[tuple[str, str]]:
-    """Yields the keys of an output and the reasons why a config gives no links for pieces of the training split."""
+    """Yields an output key and the reason for each setting that leaves the training split without piece links."""
     if config.align is None:
         yield "alignments", "the run has no links of words; add a section align"
     elif config.align.splits is not None and "train" not in config.align.splits:
@@ -51,7 +51,7 @@ def unlinked(batch: TextBatch) -> int:
 
 
 def weight_lines(weights: npt.NDArray[np.float32]) -> pa.Array:
-    """Returns weights as numbers in text, the shortest that stand for them, as a ``large_string`` array."""
+    """Returns weights as their shortest decimal numbers, a ``large_string`` array."""
     return pa.array(weights, pa.float32()).cast(pa.large_string())
 
 
@@ -101,7 +101,7 @@ def task_pieces(task: ShardTask[Any]) -> tuple[Pieces, Pieces]:
 
 @functools.lru_cache(maxsize=2)
 def pieces_of(tokenizer: Tokenizer) -> Pieces:
-    """Returns the pieces of a tokenizer, which each process converts only once."""
+    """Returns the pieces of a tokenizer; each process converts them only once."""
     return Pieces(tokenizer)
 
 

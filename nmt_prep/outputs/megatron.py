@@ -104,8 +104,8 @@ def sequence_parts(options: MegatronOptions, tokenizer: Tokenizer) -> list[int]:
             number = getattr(tokenizer, f"{special}_id")
             if number is None:
                 raise VocabularyError(
-                    f"the vocabulary has no {special} piece, which {{{name}}} in the pair of the output "
-                    f"{options.directory} stands for"
+                    f"the vocabulary has no {special} piece for {{{name}}} in the key pair of the output "
+                    f"{options.directory}"
                 )
             numbers.append(number)
         else:

@@ -31,12 +31,12 @@ _BLOCK = 1 << 18
 
 
 def id_type(given: IdType | None, pieces: int, wide: IdType) -> IdType:
-    """Returns the type of ids in a file: the given one, or else the choice of toolkits for this vocabulary size."""
+    """Returns the type of ids in a file: the given one, else the type that toolkits choose for this vocabulary size."""
     return given or ("uint16" if pieces <= MAX_UINT16_PIECES else wide)
 
 
 def type_problems(given: IdType | None, vocab: Vocab) -> Iterator[tuple[str, str]]:
-    """Yields the key ``dtype`` and the problem if the type cannot hold the ids of a vocabulary of the asked size."""
+    """Yields the key ``dtype`` and the problem if the type cannot hold the ids of a vocabulary of the given size."""
     asked = 0 if isinstance(vocab, ExistingVocab) else vocab.size
     if given == "uint16" and asked > MAX_UINT16_PIECES:
         yield "dtype", f"uint16 holds at most {MAX_UINT16_PIECES} pieces, and vocab.size is {asked}; leave it out"
@@ -99,7 +99,7 @@ class SequenceFile:
             end = int(ends[-1])
 
     def write_documents(self) -> None:
-        """Writes the bounds of Megatron's documents, with a sequence each: int64."""
+        """Writes the bounds of Megatron's documents, one sequence per document: int64."""
         for first in range(0, self._sequences + 1, _BLOCK):
             last = min(first + _BLOCK, self._sequences + 1)
             self._index.write(np.arange(first, last, dtype="<i8").tobytes())

@@ -1,4 +1,4 @@
-"""The interface of a kind of output, with the tasks that write shards and their results.
+"""The interface of a kind of output, the tasks that write its shards, and their results.
 
 To add a kind, add a class of options to :mod:`nmt_prep.config.outputs`, write one module with an instance of a subclass
 of :class:`Output`, and list the instance in ``nmt_prep.outputs.KINDS``.
@@ -30,8 +30,8 @@ Options = TypeVar("Options", bound=OutputOptions)
 Form: TypeAlias = Literal["ids", "text", "linked_text", "linked_tsv", "linked_pieces"]
 """The form in which an output gets its pairs: the ids of the records, or the text before encoding.
 
-The linked forms also have the links of pieces, for splits with links: ``linked_text`` is text, ``linked_tsv`` text for
-a trainer that reads spaces for tabs, and ``linked_pieces`` lines of pieces.
+The linked forms add piece links, for splits with links: ``linked_text`` is text, ``linked_tsv`` text for a trainer
+whose lines have tabs replaced by spaces, and ``linked_pieces`` lines of pieces.
 """
 
 
@@ -51,7 +51,8 @@ class RunFacts:
         fingerprint: fingerprint of the stage.
         records: directory of the records.
         weighted: True if the pairs have weights.
-        pairs: the languages of the corpora of each split, in the order of their numbers; empty if the run has one pair.
+        pairs: the languages of each corpus by split, in the order of the corpora's numbers; empty for one language
+        pair.
     """
 
     name: str
@@ -74,7 +75,7 @@ class RunFacts:
 
     @property
     def codes(self) -> Mapping[Side, str]:
-        """Names of the sides in files: their languages, or for equal or several languages source and target."""
+        """Names of the sides in files: their languages, or source and target if the languages are equal or several."""
         source, target = self.languages["source"], self.languages["target"]
         return self.languages if source != target and not self.pairs else {"source": "source", "target": "target"}
 
@@ -91,7 +92,7 @@ class ShardTask(Generic[Options]):
         shard: number of the shard.
         shards: number of shards of the split.
         count: number of pairs of the shard.
-        pairs: the pairs, in the form of the output.
+        pairs: the pairs, in the output's form.
         weights: each file of weights of the split, with its number of pairs; empty if there are no weights.
         start: number of the first pair in the split.
         directory: directory of the output.
@@ -123,7 +124,7 @@ class ShardTask(Generic[Options]):
 
     @property
     def label(self) -> str:
-        """The usual start of the names of files of the shard: ``train-00000-of-00004``."""
+        """The usual start of the shard's file names: ``train-00000-of-00004``."""
         return f"{self.split}-{self.shard:05d}-of-{self.shards:05d}"
 
     def scratch_path(self, name: str) -> Path:
@@ -195,18 +196,18 @@ class Output(ABC, Generic[Options]):
         return options.shards.get(split, config.shards(split))
 
     def problems(self, options: Options, config: Config) -> Iterator[tuple[str, str]]:
-        """Yields the problems of the output with a config, except for the vocabularies: a key and the problem."""
+        """Yields the conflicts of the output with a config, except for the vocabularies: a key and the problem."""
         return iter(())
 
     def vocab_problems(self, options: Options, vocab: Vocab) -> Iterator[tuple[str, str]]:
-        """Yields the problems of the output with the vocabularies: a key of its options, and the problem."""
+        """Yields the conflicts of the output with the vocabularies: a key of its options, and the problem."""
         return iter(())
 
     def check(self, options: Options, run: RunFacts) -> None:
         """Checks the output against the vocabularies and frames of a run, before text is encoded.
 
         Raises:
-            VocabularyError: the output cannot hold the ids or pieces of a vocabulary, or those of a frame.
+            VocabularyError: the output cannot hold the ids or pieces of a vocabulary or of a frame.
         """
 
     @abstractmethod

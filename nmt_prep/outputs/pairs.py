@@ -29,7 +29,8 @@ class IdBatch:
         sources: ids of the sources, as in the records.
         targets: ids of the targets, as in the records.
         corpora: number of each pair's corpus: int32, shape ``[pairs]``.
-        weights: weight of each pair, float32; None if the pairs are consecutive pairs of the records, which have them.
+        weights: weight of each pair, float32; None if the pairs are consecutive pairs of the records, which store
+        weights.
     """
 
     sources: Ragged
@@ -51,7 +52,7 @@ class TextBatch:
         corpora: number of each pair's corpus: int32, shape ``[pairs]``.
         links: links of the pieces of each pair, such as ``0-0 1-2``, a ``large_string`` array; None for no links.
         weights: as in :class:`IdBatch`.
-        context: lines of the context of the targets; None if the targets contain their context.
+        context: lines of context before the targets; None if the targets contain their context.
     """
 
     sources: pa.Array

@@ -22,8 +22,8 @@ LIST_HEAD = ("<unk>", "<s>", "</s>")
 def check_frames(options: OutputOptions, run: RunFacts, *, pieces: bool) -> None:
     """Checks that lines of text or pieces can have the frames of ``vocab.frame``.
 
-    Lines can have a tag, and lines of pieces also other pieces before the ids. The trainer adds the end of sentence, so
-    that a frame can have no other piece after the ids.
+    Lines can have a tag, and lines of pieces also other pieces before the ids. Since the trainer adds the end of
+    sentence, a frame can have no other piece after the ids.
 
     Args:
         options: the output.
@@ -117,8 +117,8 @@ def write_hf_marian(directory: Path, run: RunFacts) -> None:
 def copy_vocabularies(directory: Path, run: RunFacts) -> None:
     """Copies the vocabularies, with the names that ``transformers`` loads where it can.
 
-    SentencePiece models become the files of a MarianTokenizer. A shared ``tokenizer.json`` has this name, one per side
-    the names ``<side>.tokenizer.json``. Other vocabularies keep the names of their files.
+    SentencePiece models become the files of a MarianTokenizer. A shared ``tokenizer.json`` keeps this name; one per
+    side gets the name ``<side>.tokenizer.json``. Other vocabularies keep the names of their files.
 
     Raises:
         OutputError: a file cannot be written.
@@ -133,7 +133,7 @@ def copy_vocabularies(directory: Path, run: RunFacts) -> None:
 
 
 def without_spm(vocab: Vocab) -> str:
-    """Returns why the vocabularies are no SentencePiece models, for messages."""
+    """Returns the reason why the vocabularies are no SentencePiece models, for messages."""
     dialect = dialect_of(vocab)
     return "vocab.from is a tokenizer.json" if dialect.has_spm else f"vocab.kind is {dialect.kind}"
 

@@ -1,11 +1,11 @@
-"""A stage's unfinished output with the notes of its finished tasks, and the note of the directories that nmt_prep made.
+"""A stage's unfinished output with the results of its finished tasks, and the record of directories that nmt_prep made.
 
 A draft belongs to one fingerprint, and processes on several machines may open it at once. It changes by renames, which
 are atomic if the process is killed. To delete a draft, it is first moved to the trash as a whole, so no draft ever has
-notes of files that it lacks.
+results whose files are missing.
 
 Only directories that nmt_prep made may be replaced. A stage's manifest lists the files of its directory, and so does
-``.nmt_prep/made/<directory>.json``. That note is flushed before the directory is installed and before a manifest is
+``.nmt_prep/made/<directory>.json``. This record is flushed before the directory is installed and before a manifest is
 removed. So even after a kill at any point, a run can tell its own output from a directory that the user made.
 """
 
@@ -64,7 +64,7 @@ class Draft:
         """Opens the draft that an interrupted run or other processes left, or creates an empty one.
 
         Raises:
-            OutputError: it cannot be created.
+            OutputError: the draft cannot be created.
         """
         with writing(self._root):
             self.notes.mkdir(parents=True, exist_ok=True)
@@ -86,10 +86,10 @@ class Draft:
     def install(self, final: Path, files: Mapping[str, Iterable[str]]) -> None:
         """Replaces the stage's directories by the draft's output; the draft is then gone.
 
-        A worker that was given up may still run a task; it then finds no draft, and its unfinished files are deleted.
-        If the process is killed then, each directory holds the old output, the new one, or none. The note of what
-        nmt_prep made is updated after the old output is moved away and before the new one is installed, so the note
-        always matches the directory. What was replaced, and the rest of the draft, is then in the trash.
+        An abandoned worker may still run a task; the task then finds no draft, and its unfinished files are deleted. If
+        the process is killed meanwhile, each directory holds the old output, the new one, or none. The record of what
+        nmt_prep made is updated after the old output is moved away and before the new one is installed, so the record
+        always matches the directory. The replaced files and the rest of the draft are then in the trash.
 
         Args:
             final: directory of the stage; anything there must have been made by nmt_prep. The other directories of the
@@ -123,7 +123,7 @@ def throw_away(private: Path, path: Path) -> None:
     """Moves a file or directory, if it exists, to the trash and empties the trash; links are not followed.
 
     Raises:
-        OutputError: it cannot be moved.
+        OutputError: the path cannot be moved.
     """
     _to_trash(private, path)
     empty_trash(private)
@@ -164,10 +164,10 @@ and so on) as a whole, with all that is in them: keep your own files elsewhere.
 
 
 def mark_output_directory(workspace: Workspace) -> None:
-    """Writes the marker file into a run's directory if that is empty; the caller holds the run's lock.
+    """Writes the marker file into a run's directory if the directory is empty; the caller holds the run's lock.
 
     Raises:
-        OutputError: it cannot be written.
+        OutputError: the marker file cannot be written.
     """
     root = workspace.root
     with writing(root):
@@ -179,20 +179,20 @@ def mark_output_directory(workspace: Workspace) -> None:
 
 
 def note_made(private: Path, directory: str, files: Iterable[str]) -> None:
-    """Notes the current or imminent files of a stage's directory; flushes the note before it returns.
+    """Records the current or imminent files of a stage's directory; flushes the record before returning.
 
     Args:
         private: the run's private directory.
-        directory: the stage's.
+        directory: directory of the stage.
         files: paths relative to the stage's directory.
 
     Raises:
-        OutputError: the note cannot be written.
+        OutputError: the record cannot be written.
     """
     note = _note(private, directory)
     write_json(note, {"files": sorted(files)})
     with writing(note):
-        for above in (private, private.parent):  # they may be as new as the note
+        for above in (private, private.parent):  # may be new directories, too
             flush(above)
 
 
@@ -217,7 +217,7 @@ def check_places(workspace: Workspace, stages: Sequence[AnyStage]) -> None:
 
 
 def _foreign(workspace: Workspace, stage: AnyStage) -> Iterator[Path]:
-    """Yields the directories of a stage with content that no manifest or note lists, and that would be lost."""
+    """Yields the directories of a stage whose content is in no manifest or record, and would be lost."""
     for directory in stage.directories():
         path = workspace.root / directory
         if not os.path.lexists(path) or _holds_no_file(path):
@@ -246,7 +246,7 @@ def _listed(manifest: Path, beside: str) -> Iterable[str]:
 
 
 def _noted(private: Path, directory: str) -> list[str]:
-    """Returns the files that :func:`note_made` noted; none if the note is damaged."""
+    """Returns the files that :func:`note_made` recorded; none if the record is damaged."""
     with suppress(OSError, ValueError, TypeError, LookupError):
         return [str(name) for name in parse_json(_note(private, directory).read_bytes())["files"]]
     return []

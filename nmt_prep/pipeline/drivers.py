@@ -1,7 +1,7 @@
 """The three ways to drive a stage's rounds: run everything, run a share, list.
 
-A task writes each of its files atomically; then its result is noted in the stage's draft. Tasks with a noted result are
-not run again after a kill.
+A task writes each of its files atomically; then its result is stored in the stage's draft. Tasks with a stored result
+are not run again after a kill.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class RoundState:
     """The progress of a round.
 
     Attributes:
-        round: its name.
+        round: name of the round.
         tasks: key of each task in order, and whether it has ended; None if they depend on a round that has not ended.
     """
 
@@ -66,7 +66,7 @@ class RoundState:
 
 
 class TaskNotes:
-    """The noted results of finished tasks, one file each, in a stage's draft."""
+    """The stored results of finished tasks, one file each, in a stage's draft."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -97,10 +97,10 @@ class TaskNotes:
         return results
 
     def add(self, pending: RoundTasks[T, R], task: T, result: R) -> R:
-        """Notes the result of a task, and returns the result that counts.
+        """Stores the result of a task; returns the result that counts, which another process may have stored first.
 
         Raises:
-            OutputError: the note cannot be written.
+            OutputError: the result cannot be written.
         """
         note, value = self._note(task.key), as_json(result)
         if pending.round.by_all and pending.valid is None:
@@ -121,11 +121,11 @@ class TaskNotes:
 
 @dataclass(frozen=True)
 class RoundTime:
-    """The time of the tasks of a round that ran now.
+    """The time that the tasks of a round took in this run.
 
     Attributes:
         round: name of the round.
-        tasks: number of these tasks.
+        tasks: number of tasks that ran.
         seconds: duration.
         processor_seconds: processor time of all processes.
         elsewhere: the processor time of other processes.
@@ -139,7 +139,7 @@ class RoundTime:
 
     @property
     def numbers(self) -> dict[str, float]:
-        """The numbers for people and programs, rounded."""
+        """The rounded numbers, for messages and JSON."""
         return {
             "tasks": self.tasks,
             "seconds": round(self.seconds, 3),
@@ -149,7 +149,7 @@ class RoundTime:
 
 @dataclass(frozen=True)
 class TaskRunner:
-    """Runs tasks of a round, on an engine or in this thread, and notes their results.
+    """Runs tasks of a round, on an engine or in this thread, and stores their results.
 
     Attributes:
         notes: the noted results.
@@ -164,7 +164,7 @@ class TaskRunner:
     times: list[RoundTime] = field(default_factory=list)
 
     def run(self, pending: RoundTasks[T, R]) -> list[R]:
-        """Returns the results of all tasks in order, running those that have none yet."""
+        """Returns the results of all tasks in order; runs the tasks without a result."""
         results, missing = self.known(pending)
         if results and not pending.round.by_all:
             self.progress.event("tasks_resumed", round=pending.round.name, done=len(results), total=len(pending.tasks))
@@ -172,7 +172,7 @@ class TaskRunner:
         return [results[task.key] for task in pending.tasks]
 
     def known(self, pending: RoundTasks[T, R]) -> tuple[dict[str, R], list[T]]:
-        """Returns the results that are noted, by the keys of their tasks, and the tasks without one."""
+        """Returns the stored results by task key, and the tasks without a result."""
         results = self.notes.results(pending)
         return results, [task for task in pending.tasks if task.key not in results]
 
@@ -180,7 +180,7 @@ class TaskRunner:
         """Runs some tasks of a round; returns their results by key.
 
         Raises:
-            OutputError: a result cannot be noted.
+            OutputError: a result cannot be stored.
             NmtPrepError: a task failed.
         """
         round_ = pending.round

@@ -25,19 +25,19 @@ BYTES_PER_PAIR = 150
 """Assumed bytes of both sides of a pair, line ends included."""
 
 _LEARNING = re.compile("(align|translation|adequacy)-(?!select|scores|values|threshold|top)")
-"""The names of rounds that work on the pairs that a model is learned from."""
+"""The names of rounds that process the training pairs of a model."""
 
 _TRAINING_GROWTH = 0.85
 """Exponent p such that training time and memory grow as sample size ** p; below 1, because words repeat."""
 
 _COUNTING = 20
-"""Lines that a sample leaves out are counted, 20 times as fast as others are read and written."""
+"""Speed of counting the lines that a sample leaves out, divided by the speed of reading and writing a line."""
 
 _COPYING = 1.5
 """Time to copy text when it is compiled, divided by the time to read it."""
 
 _PLACES = 20
-"""The places of the lines of a text take less than 1/20 of its bytes, the copied text more."""
+"""Line offsets take less than 1/20 of the bytes of a text, and a copy of the text takes more."""
 
 _START = 0.1
 """Assumed seconds at the start of a round that do not grow with its work; at most half of the round."""
@@ -86,7 +86,7 @@ class Work:
     copied: float | None = None
 
     def in_round(self, stage: str, round_name: str, most_learned: int) -> float:
-        """Returns the amount to which the time of a round is proportional; empty for a stage outside of its rounds."""
+        """Returns the amount that a round's time is proportional to; without a name, for the rest of the stage."""
         if stage == "report":
             return 1.0
         if stage == "vocab":
@@ -102,7 +102,7 @@ class Work:
 def forecast(stage: AnyStage, config: Config, work: Work) -> StageEstimate:
     """Estimates a stage; without an origin if the stage was not measured on this machine.
 
-    A round is scaled from the run over the most similar amount of text that has it.
+    The time of a round is scaled from the measured run with the most similar amount of text.
     """
     notes = sorted(read_notes(kind_of(stage.name, config)), key=lambda note: abs(log(note.text / work.text)))
     if not notes:
@@ -110,7 +110,7 @@ def forecast(stage: AnyStage, config: Config, work: Work) -> StageEstimate:
     rounds: dict[str, float] = {}
     memory = scratch = written = 0.0
     for note in notes:
-        compares = work.copied is not None and note.rest is not None  # an unfinished stage notes no written bytes
+        compares = work.copied is not None and note.rest is not None  # an unfinished stage has no written bytes
         copied = note.text if compares and note.written > note.text / _PLACES else 0.0
         then = Work(note.text, note.sample or work.sample or 1.0, note.workers, note.workers, copied)
         now = replace(work, sample=work.sample or then.sample, copied=work.copied if compares else 0.0)
@@ -177,7 +177,7 @@ def shares_of(stage: AnyStage, config: Config, rounds: Sequence[Round[Any, Any]]
 
 
 def seconds_of(stages: Sequence[AnyStage], config: Config, workspace: Workspace, workers: int) -> float | None:
-    """Returns the time of stages to come, scaled from earlier runs on this machine; None if one is unknown.
+    """Returns the time of later stages, scaled from earlier runs on this machine; None if the time of one is unknown.
 
     The text must be extracted.
     """

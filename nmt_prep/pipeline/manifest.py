@@ -23,10 +23,10 @@ class Workspace:
 
     @classmethod
     def of(cls, directory: Path) -> Self:
-        """Returns the directory of a run that is to be made.
+        """Returns the directory of a new or existing run.
 
         Raises:
-            OutputError: its path is not UTF-8.
+            OutputError: the path is not UTF-8.
         """
         root = directory.absolute()
         try:

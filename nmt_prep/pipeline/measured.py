@@ -1,4 +1,4 @@
-"""What stages and rounds took: notes on this machine, which ``nmt-prep plan --estimate`` scales, and notes of a run.
+"""Measurements of stages and rounds: notes on this machine, which ``nmt-prep plan --estimate`` scales, and of a run.
 
 Notes on this machine are in the cache directory. Runs that ended early count up to where they stopped. Only runs on
 threads of this machine are measured, over enough text to be scaled.
@@ -75,8 +75,8 @@ class StageNote(_Note):
         sample: bytes of the sample that the vocabularies are trained on.
         workers: number of parallel tasks.
         rounds: the rounds that ran tasks, by name.
-        rest: seconds of the stage outside of its rounds; None if it did not end.
-        written: bytes of its output; 0 if it did not end.
+        rest: seconds of the stage outside of its rounds; None if the stage did not end.
+        written: bytes of its output; 0 if the stage did not end.
         scratch: bytes of its files for later tasks, at most.
         memory: bytes by which the process grew; None if unknown.
     """

@@ -30,7 +30,7 @@ class Outcome:
         reason: why it ran.
         seconds: duration.
         counts: its counts.
-        warnings: its warnings, also if they are of an earlier run that made its output.
+        warnings: its warnings, or those of the earlier run that made its output.
         processor_seconds: processor time of all processes.
         rounds: the times of its rounds.
     """

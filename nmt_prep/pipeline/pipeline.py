@@ -128,16 +128,16 @@ class Pipeline:
             last: name of the last stage to check; None for all stages.
 
         Raises:
-            OutputError: a stage would.
+            OutputError: a stage would replace such a directory.
         """
         check_places(self.workspace, self.stages[: self._end(last)])
 
     def _end(self, last: str | None) -> int | None:
-        """Returns the number of stages up to the named one, itself included; None for all."""
+        """Returns the number of stages up to and including the named stage; None for all stages."""
         return next((place for place, stage in enumerate(self.stages, 1) if stage.name == last), None)
 
     def _check(self, stages: Iterable[AnyStage]) -> None:
-        """Checks what the config names outside of the run's directory, for some stages.
+        """Checks files and services outside of the run's directory that some stages need.
 
         Raises:
             NmtPrepError: something is missing or unusable.
@@ -179,7 +179,7 @@ class Pipeline:
     ) -> list[Outcome]:
         """Runs the stages that are not fresh, up to and including ``until``.
 
-        With ``strict``, it ends before a stage that changes something outside of the directory if there are warnings.
+        With ``strict``, warnings end the run before a stage that changes something outside of the directory.
 
         Raises:
             NmtPrepError: a stage failed; the output of other stages is kept.

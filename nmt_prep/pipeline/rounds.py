@@ -34,10 +34,10 @@ class Round(Generic[T, R]):
         made: returns the files that a task wrote, by default its ``output`` if it has one. If one is missing, the task
             is run again.
         here: True if the tasks run one after another in the calling thread, with any engine, and cannot be shared.
-        by_all: True if each process that needs the results runs the tasks itself unless their results are noted; they
-            must be quick and idempotent. If ``valid`` is not given, they must be pure functions of the task; of several
-            results the first one noted is kept, so that all processes agree on it.
-        words: its work in words, for the progress; its name if this is empty.
+        by_all: True if each process that needs the results runs the tasks itself unless their results are stored. Such
+            tasks must be quick and idempotent; without ``valid``, their results must depend on the task alone. Of
+            several results the first stored one counts, so all processes use the same.
+        words: description of its work in messages about progress; its name if empty.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Round(Generic[T, R]):
         Args:
             tasks: the tasks; their keys must be unique within the stage.
             total: sum of the progress of all tasks, in ``unit``; None if unknown.
-            valid: returns True if a result noted by an earlier run is still usable. It may contact a network, so it is
+            valid: returns True if a result stored by an earlier run is still usable. It may contact a network, so it is
                 not called for listing.
         """
         return (yield RoundTasks(self, tuple(tasks), total, valid))

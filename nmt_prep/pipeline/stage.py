@@ -50,7 +50,7 @@ class Outputs:
         """Returns the output of a stage.
 
         Raises:
-            OutputError: its manifest does not hold that output.
+            OutputError: the stage's manifest does not hold its output.
         """
         kind: type[B] = stage.output
         try:
@@ -69,7 +69,7 @@ class Outputs:
         A stage without ``observes`` may use it only to decide what to observe itself.
 
         Raises:
-            OutputError: its manifest does not hold them.
+            OutputError: the stage's manifest does not hold observations.
         """
         return observed_in(self.manifest(stage), stage)
 
@@ -204,16 +204,16 @@ class Stage(ABC, Generic[O, P]):
         return self.rounds
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
-        """Returns the stages whose output it reads for this config."""
+        """Returns the stages whose output this stage reads with this config."""
         return self.reads
 
     def digest_of_input(self, earlier: Manifest) -> str:
-        """Returns the digest of what it reads of an earlier stage; it runs again if that changes."""
+        """Returns the digest of the data read from an earlier stage; a change makes this stage run again."""
         return earlier.observed_digest if self.observes else earlier.output_digest
 
     @classmethod
     def directories(cls) -> tuple[str, ...]:
-        """Returns the names of all directories that it owns, ``directory`` first."""
+        """Returns the names of all directories that the stage owns, ``directory`` first."""
         return (cls.directory, *cls.beside)
 
     @abstractmethod
@@ -221,14 +221,14 @@ class Stage(ABC, Generic[O, P]):
         """Returns the values of the config that the output depends on, by dotted key."""
 
     def check(self, config: Config) -> None:
-        """Checks what the config names outside of the run's directory. Called before any stage runs.
+        """Checks files and services outside of the run's directory that the config names. Called before any stage runs.
 
         Raises:
             NmtPrepError: something is missing or unusable.
         """
 
     def local_files(self, config: Config) -> dict[str, Path]:
-        """Returns the files outside of the run's directory that it reads, by their names in the config."""
+        """Returns the files that the stage reads outside of the run's directory, by their names in the config."""
         return {}
 
     def outdated(self, manifest: Manifest, config: Config, lock: LockFile) -> str:
@@ -243,7 +243,7 @@ class Stage(ABC, Generic[O, P]):
         return None
 
     def warnings(self, observed: Any, config: Config) -> tuple[HealthWarning, ...]:
-        """Returns the warnings among its observations, without warnings that a later stage replaces for this config.
+        """Returns the warnings among the stage's observations, except warnings that a later stage replaces.
 
         Args:
             observed: what it observed, of type ``observed``.

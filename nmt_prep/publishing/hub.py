@@ -1,4 +1,4 @@
-"""Publishes to a data set of the Hugging Face Hub: the files go to its storage first, then one commit has them all.
+"""Publishes to a data set of the Hugging Face Hub: the files go to its storage first, then one commit adds them all.
 
 A commit is atomic, so there is no unfinished manifest: readers of the branch find the earlier publication until the
 commit, and then the new one. The commit is refused if another one was made since the manifest was read.
@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 
 
 def hub_url_problem(url: str) -> str:
-    """Returns the reason why nothing can be published to an ``hf://`` URL; empty if something can."""
+    """Returns the reason why an ``hf://`` URL cannot be published to; empty if it can."""
     try:
         hub = hub_address(url)
     except ConfigError:
@@ -167,7 +167,7 @@ class HubPublisher(Publisher):
         return repeated(worded, self._retries, self._clock, OutputError)
 
     def _refusal(self, error: Any) -> OutputError | None:
-        """Returns the error for a refused change of the data set; None for the errors of any request."""
+        """Returns the error for a refused change of the data set; None for errors that any request can have."""
         errors = self._library.errors
         status = None if error.response is None else error.response.status_code
         if isinstance(error, errors.RevisionNotFoundError):

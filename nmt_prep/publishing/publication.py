@@ -1,4 +1,4 @@
-"""The manifest of a publication, the unfinished manifest in its place while files change, and who replaces them.
+"""The manifest of a publication, the unfinished manifest in its place while files change, and their publishers.
 
 Object stores have no atomic renames. So a manifest lists all files, with sizes and digests, and is written last: a
 reader that finds a manifest finds every file. While files are being replaced there is an unfinished manifest instead,
@@ -51,7 +51,7 @@ class Publication:
 
     Attributes:
         number: number of the publication.
-        files: its files; None for one that is being replaced or deleted.
+        files: its files; None for a file that is being replaced or deleted.
         fingerprint: fingerprint of the stage publish, while it is unfinished; else empty.
     """
 
@@ -71,7 +71,7 @@ class Publication:
 
 
 def check_foreign(url: str, wanted: Files, there: Collection[str], before: Collection[str]) -> None:
-    """Checks that a publication overwrites no file that an earlier one did not put there.
+    """Checks that a publication overwrites only files of earlier publications.
 
     Args:
         url: URL of the publication.
@@ -107,7 +107,8 @@ def read_publication(store: ObjectStore, error: type[NmtPrepError], name: str = 
 def parse_publication(content: bytes | None, where: str, error: type[NmtPrepError]) -> Publication | None:
     """Parses a manifest or an unfinished one.
 
-    Returns None if it is empty or cut short, since not every storage writes atomically. Then the other one is valid.
+    Returns None if it is empty or cut short, since not every storage writes atomically. The other of the two is then
+    valid.
 
     Raises:
         NmtPrepError: an error of the given type; nmt_prep did not write it, or it names a file outside the directory.
@@ -128,7 +129,7 @@ def _publication(files: dict[str, object], number: object, format: int, fingerpr
     """Returns the publication with the keys of a JSON file.
 
     Raises:
-        ValueError: the format is another one, or a value is of a wrong type.
+        ValueError: the format is unknown, or a value is of a wrong type.
     """
     if format != _FORMAT:
         raise ValueError(f"format {format}")
@@ -216,7 +217,7 @@ class StorePublisher(Publisher):
     def announce(self, fingerprint: str, wanted: Files) -> tuple[int, list[str]]:
         """Writes the unfinished manifest, then removes the manifest.
 
-        Several processes may do it at once for the same publication. If it is complete already, nothing is changed.
+        Several processes may call it at once for the same publication. Nothing changes if the publication is complete.
         """
         if links := self._store.links(wanted):
             raise OutputError(
@@ -228,7 +229,7 @@ class StorePublisher(Publisher):
         if manifest is None and unfinished is None:  # another process may have completed it between the two
             manifest = self._read(MANIFEST)
         before = unfinished or manifest or Publication(0, {})
-        cut_short = UNFINISHED in sizes and unfinished is None  # by a kill, so the list of our files is lost
+        cut_short = UNFINISHED in sizes and unfinished is None  # by a kill: the list of published files is lost
         if not cut_short:
             check_foreign(self.url, wanted, sizes, before.files)
         known = {name: file for name, file in before.complete_files.items() if sizes.get(name) == file.size}

@@ -1,13 +1,13 @@
 """Columns of pairs other than their ids: a file ``index/<shard>.<column>`` for each shard, in the order of its pairs.
 
 ``weight`` is float32, little-endian: the weight of each pair in the loss. ``document`` is uint8: 1 for a pair that
-follows the pair before it in its document, without a row between them but repeated ones; 0 for others.
+continues the document of the previous pair, with nothing between them but repeated segments; else 0.
 
 Repeated segments, which cleaning dropped as duplicates, are context of the pairs after them. ``repeated`` is int64,
 shape ``[segments, 3]``: the number of the pair after each of them, and the ends of its ids in ``repeated-source`` and
 ``repeated-target``, int32.
 
-Each task that encodes a part notes the values of its rows in a file of its own; the tasks that write shards collect
+Each task that encodes a part writes the values of its rows to a file of its own; the tasks that write shards collect
 them in the order of the shuffle.
 """
 
@@ -75,7 +75,7 @@ def columns_of_shard(
         first_rows: number of the first row of each spill file.
 
     Raises:
-        RecordsError: values of rows were not noted.
+        RecordsError: values of rows are missing.
         OutputError: a file cannot be written.
     """
     written: dict[str, IndexInfo] = {}
@@ -102,8 +102,8 @@ def rows_by_part(
         first_rows: number of the first row of each part.
 
     Yields:
-        The number of positions; and for each part with rows there its number, their places in the range, and the rows
-        in the part, ascending.
+        The number of positions in the range; and for each part with rows there: the number of the part, the indexes of
+        its rows in the range, and its row numbers, ascending.
     """
     positions, firsts = plan.shard_range(number), np.array([*first_rows, plan.rows])
     for start in range(positions.start, positions.stop, _AT_A_TIME):

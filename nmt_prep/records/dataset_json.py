@@ -83,7 +83,7 @@ def _histogram(lengths: npt.NDArray[np.int64]) -> Counter[int]:
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 FileName = Annotated[str, StringConstraints(pattern=r"^[^/\\\x00]+$")]
 NonNegativeInt = Annotated[int, Field(ge=0, lt=2**63)]
-"""An integer that arrays and tensors of int64 hold, too."""
+"""A non-negative integer that fits in int64."""
 
 Histogram = tuple[tuple[NonNegativeInt, NonNegativeInt], ...]
 """Pairs of length and count, ascending; lengths that do not occur are omitted."""
@@ -373,7 +373,7 @@ def write_dataset_info(records_dir: str | Path, dataset: DatasetInfo) -> Path:
     """Writes ``dataset.json`` atomically and returns its path; equal content gives equal bytes.
 
     Raises:
-        OutputError: it cannot be written.
+        OutputError: the file cannot be written.
     """
     path = Path(records_dir) / DATASET_FILE
     write_json(path, dataset.model_dump(mode="json"))
@@ -384,7 +384,7 @@ def load_dataset_info(records_dir: str | Path) -> DatasetInfo:
     """Reads ``dataset.json``; :func:`~nmt_prep.records.check.check_records` also checks the shards against it.
 
     Raises:
-        RecordsError: it is missing, not JSON, of a later format, incomplete, or its counts do not add up.
+        RecordsError: the file is missing, not JSON, of a later format, incomplete, or its counts do not add up.
     """
     path = Path(records_dir) / DATASET_FILE
     try:

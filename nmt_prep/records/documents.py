@@ -1,8 +1,8 @@
 """The order of documents: a shuffle of whole documents, whose pairs stay together.
 
-A table lists the documents of a split: by row, the first row and the first position of each document; then, by
-position, the same. It is the file ``index/<split>.documents``: int64, little-endian, shape ``[4, documents]``. It is
-mapped into memory, so that its size is not limited by memory.
+A table lists the documents of a split: the first row and first position of each document, in the order of rows and
+again in the order of positions. It is the file ``index/<split>.documents``: int64, little-endian, shape ``[4,
+documents]``. It is mapped into memory, so that its size is not limited by memory.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def write_table(path: Path, lengths: Iterable[Int64s], shuffle: Callable[[int], 
 
 
 def _place(table: npt.NDArray[Any], rows: int, shuffle: GlobalShuffle | None) -> None:
-    """Fills the other lines of a table, given the first row of each document and the number of rows."""
+    """Fills lines 1 to 3 of a table, whose line 0 has the first row of each document, given the number of rows."""
     documents, position = table.shape[1], 0
     for start in range(0, documents, _AT_A_TIME):
         places = np.arange(start, min(start + _AT_A_TIME, documents))
@@ -86,7 +86,7 @@ def document_sizes(records: Path, split: str, pairs: int) -> Iterator[Int64s]:
 
 
 def _moved(places: Int64s, starts: Int64s, moved: Int64s) -> Int64s:
-    """Returns where places go if the document that starts at ``starts[i]`` goes to ``moved[i]``."""
+    """Returns new row numbers or positions, if the document that starts at ``starts[i]`` moves to ``moved[i]``."""
     document = np.searchsorted(starts, places, side="right") - 1
     return np.asarray(moved[document] + places - starts[document], np.int64)
 

@@ -6,7 +6,8 @@ equally many) while reading a hundredth of the bytes. The file ``index/<shard>.i
 - for each pair, in the order of the shard, three uint16: tokens of the source, tokens of the target, number of the
   corpus; 65,535 stands for itself and all larger values;
 - for each block (a record of layout ``chunk`` or ``packed``, 256 records of layout ``example``) four int64: its offset
-  in the shard, its records, its pairs, and its rows (0 if pairs are not packed), not counting pairs longer than a row;
+  in the shard, and its numbers of records, pairs and rows (0 if pairs are not packed); rows do not count pairs longer
+  than a row;
 - a trailer: ``nmtindx1``, then the numbers of pairs and of blocks, two int64.
 """
 
@@ -58,7 +59,7 @@ class ShardIndex:
         """Maps the index of a shard into memory.
 
         Raises:
-            RecordsError: it is missing, or not an index.
+            RecordsError: the file is missing, or not an index.
         """
         path = index_path(shard)
         try:

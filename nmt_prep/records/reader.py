@@ -69,7 +69,7 @@ def read_shard(path: str | Path, layout: Layout = "example") -> tuple[Ragged, Ra
 
 
 def iter_shard(path: str | Path, layout: Layout) -> Iterator[PairColumns]:
-    """Yields the pairs of a shard, those of a few MiB of records at a time.
+    """Yields the pairs of a shard, a few MiB of records at a time.
 
     Any valid encoding of the two int64 features of an Example is read: packed or not, in any order; other features are
     ignored.

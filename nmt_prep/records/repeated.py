@@ -1,6 +1,6 @@
 """Repeated segments: pairs that cleaning dropped as duplicates, kept as context of the pair after them in its document.
 
-The tasks that encode parts note the segments of their rows; the tasks that write shards collect them in the order of
+The tasks that encode parts write the segments of their rows; the tasks that write shards collect them in the order of
 the shuffle, in the files that :mod:`nmt_prep.records.columns` describes.
 """
 
@@ -48,25 +48,25 @@ class Repeated(NamedTuple):
         return cls(pairs, Ragged.joined(sources), Ragged.joined(targets))
 
     def ordered(self, before: int) -> Repeated:
-        """Returns the segments in the order of their pairs, given the number of pairs before these."""
+        """Returns the segments in the order of their pairs, with ``before`` added to the numbers of the pairs."""
         order = np.argsort(self.pairs, kind="stable")
         return Repeated(self.pairs[order] + before, self.source.taken(order), self.target.taken(order))
 
     def among(self, source: Ragged, target: Ragged) -> tuple[Ragged, Ragged]:
-        """Returns the ids of both sides of pairs and of the segments before them, in order."""
+        """Returns the ids of pairs and of the segments before each pair, in order, for both sides."""
         order = np.argsort(np.concatenate([self.pairs, np.arange(len(source))]), kind="stable")
         merged = (Ragged.joined(sides) for sides in ((self.source, source), (self.target, target)))
         first, second = (side.taken(order) for side in merged)
         return first, second
 
     def columns(self, source_ids: int = 0, target_ids: int = 0) -> dict[str, npt.NDArray[Any]]:
-        """Returns the columns, given the numbers of ids before these segments."""
+        """Returns the columns, given the number of ids of earlier segments on each side."""
         ends = self.source.offsets[1:] + source_ids, self.target.offsets[1:] + target_ids
         values = np.column_stack([self.pairs, *ends]), self.source.values, self.target.values
         return dict(zip(REPEATED, values, strict=True))
 
     def note(self, spill: Path) -> None:
-        """Notes the segments of a part, whose ``pairs`` are rows of the part.
+        """Writes the segments of a part, whose ``pairs`` are rows of the part.
 
         Raises:
             OutputError: a file cannot be written.
@@ -106,7 +106,7 @@ def repeated_of_shard(
         first_rows: number of the first row of each spill file.
 
     Raises:
-        RecordsError: segments were not noted.
+        RecordsError: segments of a part are missing.
         OutputError: a file cannot be written.
     """
     before = source_ids = target_ids = 0
@@ -123,7 +123,7 @@ def repeated_of_shard(
 
 
 def _of_rows(spill: Path, places: Int64s, rows: Int64s) -> Repeated:
-    """Returns the segments before some rows of a part, with the places of these rows in place of the rows."""
+    """Returns the segments before some rows of a part; their ``pairs`` are ``places[i]`` for ``rows[i]``."""
     counts = np.empty(0, np.int64)
 
     def chosen(pairs: Int64s) -> Int64s:
@@ -151,11 +151,11 @@ def repeated_before(shard: Path, first: int, pairs: int) -> Repeated:
 
 
 def _rows(ids: npt.NDArray[np.int32], ends: Int64s, numbers: Int64s) -> Ragged:
-    """Returns some rows of ids, given the ends of all and their numbers, ascending."""
+    """Returns the rows of ids with the given numbers, ascending; ``ends`` are the ends of all rows."""
     if not len(numbers):
         return Ragged.from_lists([])
     starts = np.where(numbers > 0, ends[numbers - 1], 0)
     first, last = int(starts[0]), int(ends[numbers[-1]])
-    # Rows at odd places are read, and rows between them are not.
+    # Odd rows are the wanted ones, even rows the gaps between them.
     offsets = np.concatenate([[0], np.column_stack([starts, ends[numbers]]).ravel() - first])
     return Ragged(ids[first:last], offsets).taken(2 * np.arange(len(numbers)) + 1)

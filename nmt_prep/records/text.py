@@ -1,4 +1,4 @@
-"""Records of layout ``text``: pairs as text, in the order of the global shuffle, and the ids that loaders make of them.
+"""Records of layout ``text``: pairs as text, in the order of the global shuffle, which loaders encode to ids.
 
 A shard is an Arrow IPC file, whose record batches of 256 pairs have the columns ``source``, ``target``, ``corpus`` (its
 number) and the other columns of the corpora, such as ``links`` and ``score:<name>``; null where a corpus has none.
@@ -109,7 +109,7 @@ def read_text(path: str | Path, first: int, pairs: int) -> pa.RecordBatch:
     """Returns consecutive pairs of a shard of layout ``text``; ``first`` is the number of the first one in the shard.
 
     Raises:
-        RecordsError: the file cannot be read, is damaged, or ends before.
+        RecordsError: the file cannot be read, is damaged, or has fewer pairs.
     """
     end = first + pairs
     blocks = range(first // PAIRS_PER_BLOCK, -(-end // PAIRS_PER_BLOCK))
@@ -141,7 +141,7 @@ def pairs_in(path: str | Path) -> int:
 
 @dataclass(frozen=True)
 class TextEncoder:
-    """Makes ids of the text of a split's pairs.
+    """Encodes the text of a split's pairs to ids.
 
     Attributes:
         vocabularies: the vocabulary of each side.

@@ -1,9 +1,9 @@
 """The external shuffle. Each task writes its pairs to a spill file; from all spill files, shards are gathered in order.
 
-A spill file holds groups of spilled records (see ``core/records/spill.h``), each of one bucket, then the index: the
-first entry of each bucket (int64, ``[buckets + 1]``), the entries in order of bucket (int64, ``[entries, 2]``: offset
-and bytes of a group), and a trailer that identifies the plan. For a shard, each of its buckets is gathered from all
-spill files and sorted by position.
+A spill file holds groups of spilled records (see ``core/records/spill.h``), each for one bucket, then the index: the
+number of the first entry of each bucket (int64, ``[buckets + 1]``), the entries in order of bucket (int64, ``[entries,
+2]``: offset and bytes of a group), and a trailer that identifies the plan. For a shard, each of its buckets is gathered
+from all spill files and sorted by position.
 """
 
 from __future__ import annotations

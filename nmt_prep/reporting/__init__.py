@@ -1,4 +1,4 @@
-"""The report of a run: what the stages count for it, its numbers, and the page and the text that show them.
+"""The report of a run: the counts that stages collect for it, its numbers, and the page and the text that show them.
 
 :mod:`~nmt_prep.reporting.sample` and :mod:`~nmt_prep.reporting.profile` hold what ``encode`` counts.
 :mod:`nmt_prep.stages.report` turns the outputs of all stages into ``summary.json``. From this file alone,

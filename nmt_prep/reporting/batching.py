@@ -1,4 +1,4 @@
-"""Estimates of the batches that loaders make: with the settings of the config, and with others."""
+"""Estimates of the batches that loaders make: with the settings of the config, and with other settings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class BatchEstimate:
         setting: the arguments of a loader that differ from the config; empty for the settings of the config.
         sampled_pairs: number of sampled pairs. A sample of the whole split gives the exact numbers of the first epoch
             with the default seed.
-        pairs: number of sampled pairs in batches; joined segments of documents are one.
+        pairs: number of sampled pairs in batches; joined segments of documents count as one pair.
         batches: number of batches.
         tokens: number of ids in the batches, both sides.
         cells: number of ids and padding in the batches, both sides.
@@ -123,7 +123,7 @@ def first_shards(records_dir: Path, info: DatasetInfo, split: str) -> SplitIndex
 
 
 class _Sampled(NamedTuple):
-    """A window of the sample: its rows, of pairs or of joined segments, their lengths, and the number of its pairs."""
+    """A window of the sample: its rows (pairs or joined segments), their lengths, and the number of its pairs."""
 
     window: PlannedWindow
     contents: WindowPairs

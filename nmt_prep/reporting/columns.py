@@ -32,7 +32,7 @@ def column_facts(records_dir: Path, info: DatasetInfo) -> Json:
 
 
 def _segments(records_dir: Path, info: DatasetInfo, split: str) -> Json:
-    """Returns the sizes of the documents, and what epoch 0 makes of a sample of the segments."""
+    """Returns the sizes of the documents, and the rows that epoch 0 makes from a sample of the segments."""
     sizes: Counter[int] = Counter()
     for part in document_sizes(records_dir, split, info.splits[split].pairs):
         numbers, counts = np.unique(part, return_counts=True)

@@ -23,14 +23,14 @@ _HIDDEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff"
     "\ud800-\udfff\U000e0000-\U000e007f]"
 )
-# Joiners (U+200C, U+200D) and variation selectors are not among them, because they change single characters only.
+# Joiners (U+200C, U+200D) and variation selectors stay, because they change single characters only.
 
 _EMPTY = frozenset({"br", "col", "hr", "meta", "rect", "line", "path", "use", "circle"})
 
 
 def visible(text: str) -> str:
     """Returns a text in which control, format and bidirectional characters are written as ``⟨U+202E⟩``."""
-    if text.isprintable():  # most texts are, and none of these characters is
+    if text.isprintable():  # fast path: most texts are printable, and none of these characters is
         return text
     return _HIDDEN.sub(lambda match: f"⟨U+{ord(match[0]):04X}⟩", text)
 

@@ -1,4 +1,4 @@
-"""``index.html``: one page that shows ``summary.json``, without anything from outside of the file."""
+"""``index.html``: one page that shows ``summary.json`` and loads nothing from outside of the file."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _BOUNDED = ("lengths", "examples")
 """The sections that become smaller to keep the page small."""
 
 _LEVELS = ((10, 40), (5, 40), (3, 20), (1, 10), (1, 0))
-"""Numbers of random pairs of each corpus and of corpora with figures; the first ones that make the page small enough
-count."""
+"""Numbers of random pairs per corpus, and of corpora with figures; the first entry that makes the page small enough is
+used."""
 
 
 def render_page(summary: Json) -> str:
@@ -76,7 +76,7 @@ def titled(anchor: str, title: str, content: Content = None) -> Markup:
 def document(
     kind: str, title: tuple[str, str], header: Content, main: str, body: Content, script: str, style: str = ""
 ) -> str:
-    """Returns a page without anything from outside of the file, in the style of the report.
+    """Returns a page in the style of the report that loads nothing from outside of the file.
 
     Args:
         kind: the kind of page, such as the report.

@@ -236,7 +236,7 @@ def _escaped(tokenizer: Tokenizer, characters: Counter[int]) -> list[tuple[str, 
 
 
 def _curve_ranks(last: int) -> list[int]:
-    """Returns ranks from 1 to the last: all small ranks, then ranks that grow by about a tenth."""
+    """Returns ranks from 1 to the last rank: all small ranks, then ranks that grow by about a tenth."""
     ranks = {last} if last else set()
     while last > 1:
         last = min(last - 1, last * 10 // 11)

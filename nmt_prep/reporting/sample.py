@@ -1,9 +1,9 @@
 """The sample of each corpus, whose lengths and characters ``encode`` counts for the report.
 
 The sample has up to :data:`SAMPLE_PAIRS` pairs of a corpus, fewer if a split has many corpora, or all pairs of a
-smaller corpus. They are chosen at random by seed, split and name of the corpus. The order of the work does not matter.
-A task collects the sampled pairs of its part in a :class:`PairSample`, and writes it to a file; the samples of the
-parts add up to the sample of the corpus.
+smaller corpus. They are drawn at random; seed, split and name of the corpus fix the choice, whatever the order of the
+work. A task collects the sampled pairs of its part in a :class:`PairSample`, and writes it to a file; the samples of
+the parts add up to the sample of the corpus.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SAMPLE_PAIRS = 20_000
 """Maximum number of pairs in the sample of a corpus."""
 
 SPLIT_PAIRS, LEAST_PAIRS = 100_000, 1000
-"""Number of pairs of all corpora of a split, and number of pairs of each one that may exceed it."""
+"""Maximum number of sampled pairs of a split; number of pairs that each corpus may have even beyond it."""
 
 EXAMPLES = 10
 """Number of random examples of a corpus."""
@@ -47,7 +47,7 @@ class EncodedPair:
 
     Attributes:
         row: number of the pair among the encoded pairs of its corpus, from 0.
-        rank: place among the random examples, or 0.
+        rank: rank among the random examples, or 0.
         length: number of pieces of each side before cutting, without the frame.
         text: the first characters of each side.
         ids: the first ids of each side, without the frame.

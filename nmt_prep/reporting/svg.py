@@ -27,7 +27,7 @@ _CHARACTER = 0.026
 
 @dataclass(frozen=True)
 class Tick:
-    """A label of an axis at a place from 0 to 1. A strong label also has a line across the plot."""
+    """A label of an axis at a position from 0 to 1. A strong label also has a line across the plot."""
 
     place: float
     text: str
@@ -96,7 +96,7 @@ def _label(tick: Tick, y: float, kind: str) -> Markup:
 
 
 def _extent(tick: Tick) -> tuple[float, float]:
-    """Returns where the label of a tick begins and ends in a plot of the smallest width, from 0 to 1."""
+    """Returns begin and end of a tick's label in a plot of the smallest width, from 0 to 1."""
     width = _CHARACTER * len(tick.text)
     if tick.place < width / 2:
         return tick.place, tick.place + width
@@ -111,7 +111,7 @@ def _collide(one: Tick, other: Tick) -> bool:
 
 
 def _apart(ticks: Sequence[Tick], collide: Callable[[Tick, Tick], bool]) -> list[Tick]:
-    """Returns the ticks whose labels have room: the first, the last, and those between them in their order."""
+    """Returns the ticks whose labels do not overlap: the first, the last, then further ones in order."""
     shown: list[Tick] = []
     for tick in [*ticks[:1], *ticks[-1:], *ticks[1:-1]]:
         if not any(collide(tick, other) for other in shown):
@@ -120,7 +120,7 @@ def _apart(ticks: Sequence[Tick], collide: Callable[[Tick, Tick], bool]) -> list
 
 
 def bars(series: Sequence[Series], texts: Sequence[str], *, log: bool = False) -> list[Markup]:
-    """Returns bars, later series in front of earlier ones; so sums come first.
+    """Returns bars, later series in front of earlier ones, so a series of sums must come first.
 
     Args:
         series: the bars of each kind.

@@ -1,11 +1,11 @@
-"""Aligns the sentences of documents by their lengths and by a model of their words, which it learns from them.
+"""Aligns the sentences of documents by their lengths and by a model of word alignment, learned from the documents.
 
 The passes are
 
 1. lengths alone (:func:`~nmt_prep.sentences.search.path_by_lengths`);
-2. words that both sides have, such as names and numbers, and those that a prior model knows;
-3. words: a model of word alignment is learned from the beads of the pass before; a sentence is compared without the
-    counts of its own bead. This pass is repeated.
+2. words that occur on both sides, such as names and numbers, and words that a prior model knows;
+3. words: a model of word alignment is learned from the beads of the previous pass; the counts of a bead do not count
+    for its own sentences. This pass is repeated.
 
 All documents share the model. :func:`align_documents` does everything in memory; the stage ``sentences`` divides the
 documents into tasks.
@@ -69,9 +69,9 @@ class Level:
 
     Attributes:
         score: sum of the scores of the beads.
-        beads: their number.
+        beads: number of beads.
         shuffled: sum of the scores with other targets.
-        others: their number.
+        others: number of the scores with other targets.
     """
 
     score: float = 0.0
@@ -88,7 +88,7 @@ class Level:
 
     @classmethod
     def sum(cls, levels: Iterable[Level]) -> Level:
-        """Returns the sums of several."""
+        """Returns the sum of several levels."""
         every = list(levels)
         return cls(
             math.fsum(level.score for level in every),
@@ -104,7 +104,7 @@ class Level:
 
     @property
     def unrelated(self) -> bool:
-        """True if the documents together do not seem to translate each other."""
+        """True if the sides of the documents, taken together, do not seem to be translations."""
         return self.beads >= _LEAST_JUDGED and self.distance < _LEAST_DISTANCE
 
     def fidelity(self, aligned: float, score: float) -> float:
@@ -121,7 +121,7 @@ class Level:
 def align_documents(
     documents: Sequence[Texts], prior: Model | None = None, threads: int = 1
 ) -> tuple[list[Beads], Level]:
-    """Aligns documents together; returns the beads of each, and the scores of all.
+    """Aligns documents together; returns the beads of each document, and the level of all.
 
     Args:
         documents: the documents.
@@ -129,7 +129,7 @@ def align_documents(
         threads: number of threads; it does not change the result.
 
     Raises:
-        AlignmentModelError: the prior divides lines into other words.
+        AlignmentModelError: the prior splits lines into words differently.
         InvalidTextError: a sentence is not UTF-8.
     """
     aligner = Aligner(documents, Lexicon.begun(documents, prior, threads), threads)
@@ -147,8 +147,8 @@ class Lexicon:
     """The known words of documents.
 
     Attributes:
-        model: a model that has counted the words of the documents; it is finished, or has only counted.
-        prior: the model that it began with; None if there is none.
+        model: a model of the documents: finished, or with counts of words only.
+        prior: the model that the lexicon began with; None without one.
     """
 
     model: Model
@@ -159,7 +159,7 @@ class Lexicon:
         """Returns the lexicon before the first beads: equal words, and a prior of no more words than the documents.
 
         Raises:
-            AlignmentModelError: the prior divides lines into other words.
+            AlignmentModelError: the prior splits lines into words differently.
             InvalidTextError: a sentence is not UTF-8.
         """
         prior = None if prior is None else capped(prior, sum(len(source) for source, _ in documents))
@@ -226,16 +226,16 @@ class Aligner:
         return Sentences(words, offsets, lengths_of(lines))
 
     def first_paths(self) -> list[Beads]:
-        """Returns paths by lengths, then by equal words and the words that the prior knows."""
+        """Returns paths found by lengths, then refined by equal words and the words of the prior."""
         documents = self.documents  # computed once, before threads use it
         before = self._each(lambda number: path_by_lengths(*(side.lengths for side in documents[number])))
         return self.paths(before, learned=False)
 
     def paths(self, before: Sequence[Beads], priors: Priors = USUAL, *, learned: bool = True) -> list[Beads]:
-        """Returns the path of each document near the path before.
+        """Returns the path of each document near its previous path.
 
         Args:
-            before: the paths before.
+            before: the previous paths.
             priors: the expectations of the beads.
             learned: True if the model of the lexicon learned from these paths.
         """
@@ -249,7 +249,7 @@ class Aligner:
         return self._each(path)
 
     def learned(self, paths: Sequence[Beads]) -> Model:
-        """Returns the model that is learned from the beads of paths, by the lexicon before the first beads."""
+        """Returns the model that is learned from the beads of paths, starting from the initial lexicon."""
         model, pairs = self.lexicon.model, self._pairs(paths)
         while not model.finished:
             counter = Counter(model, self.threads)
@@ -262,7 +262,8 @@ class Aligner:
 
         Args:
             paths: the paths of the documents.
-            before: the paths that the model learned from, whose beads do not count for themselves; None for others.
+            before: the paths that the model learned from, whose beads do not count for themselves; None for other
+            paths.
         """
         copies: Integers | int = 0
         if before is not None:
@@ -285,7 +286,7 @@ class Aligner:
             return list(pool.map(path, range(len(self.texts))))
 
     def _pairs(self, paths: Sequence[Beads]) -> NumberedPairs:
-        """Returns the beads of all documents as pairs. Those without a counterpart have an empty side."""
+        """Returns the beads of all documents as pairs. A bead without a counterpart has an empty side."""
         return NumberedPairs(*self._words_of(paths))
 
     def _words_of(self, paths: Sequence[Beads]) -> list[npt.NDArray[Any]]:
@@ -317,7 +318,7 @@ class Aligner:
 
 
 def capped(prior: Model, sentences: int) -> Model:
-    """Returns a prior with no more words than some sentences have, about."""
+    """Returns a prior with about as many words as a number of sentences has, or fewer."""
     scale = min(1.0, _PRIOR_WORDS * sentences / max(int(prior.vocabularies[0].counts.sum()), 1))
     vocabularies = tuple(
         Vocabulary(known.hashes, np.maximum(1, (known.counts * scale).astype(np.int64))) for known in prior.vocabularies
@@ -326,7 +327,7 @@ def capped(prior: Model, sentences: int) -> Model:
 
 
 def _known(path: Beads, before: Beads) -> Integers:
-    """Returns 1 for each bead that is one of the beads before, else 0."""
+    """Returns 1 for each bead that is among the previous beads, else 0."""
     old = {tuple(bead) for bead in before.tolist()}
     return np.array([tuple(bead) in old for bead in path.tolist()], np.int64)
 

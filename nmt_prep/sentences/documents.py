@@ -1,4 +1,4 @@
-"""Reads pairs of documents, from a file each, from rows of tables or from a long text, and divides them into sentences.
+"""Reads pairs of documents from single files, table rows or a long text, and divides them into sentences.
 
 All readers hold one document at a time.
 """
@@ -109,7 +109,7 @@ def read_text(path: Path, encoding: str) -> str:
 
     Raises:
         CorpusError: the file cannot be read.
-        InvalidTextError: it is not text in the encoding.
+        InvalidTextError: the file is not text in the encoding.
     """
     data = read_bytes(path)
     try:
@@ -129,7 +129,7 @@ def _lines(path: Path, encoding: str) -> Iterator[str]:
 
 
 def _rows(path: Path, kind: str, places: Iterable[int | str | None], encoding: str) -> Iterator[list[str]]:
-    """Yields the values at some places of each row of a table."""
+    """Yields the values of some columns of each row of a table."""
     wanted = [place for place in places if place is not None]
     if kind == "parquet":
         try:
@@ -167,9 +167,9 @@ def _value(row: Any, place: str, where: str) -> str:
 
 
 def pairs_of_list(path: Path) -> list[tuple[Path, Path]]:
-    """Returns the pairs of paths in a table of two columns; relative ones are relative to its directory.
+    """Returns the pairs of paths in a table of two columns; relative paths are relative to its directory.
 
-    The source names the document, so it is in the table once.
+    The source path names the document, so it must be unique.
 
     Raises:
         CorpusError: a line does not have two columns, a source is named twice, or the table cannot be read.
@@ -219,7 +219,7 @@ def lines_of_html(text: str) -> str:
     """Returns the text of an HTML document, a line for each block.
 
     Raises:
-        CorpusError: it cannot be parsed.
+        CorpusError: the text cannot be parsed.
         MissingPackageError: the extra ``documents`` is not installed.
     """
     inscriptis = needed_extra("inscriptis", _EXTRA, "text of HTML")
@@ -236,7 +236,7 @@ def sentences_of(text: str, split: Splitting, language: str) -> pa.Array:
     Args:
         text: the text.
         split: whether a line is a sentence, or running text, or running text ends at blank lines.
-        language: its language tag, which decides the rules.
+        language: language tag of the text, which selects the rules.
 
     Raises:
         MissingPackageError: running text is to be divided, and the extra ``documents`` is not installed.

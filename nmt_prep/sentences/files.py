@@ -1,4 +1,4 @@
-"""Documents in files, and their beads: as pairs, as vecalign and hunalign write them, compared with gold beads."""
+"""Aligns documents in files; writes beads as pairs or as vecalign and hunalign do; compares them with gold beads."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _LINE = re.compile(f"{_SIDE}:{_SIDE}(:.*)?")
 class Agreement:
     """How well beads agree with gold beads, as vecalign counts it.
 
-    Strict: a bead is right if it is a gold bead. Lax: it is right if it overlaps a gold bead on both sides. Beads with
-    an empty side count for precision, and not for recall.
+    A bead is correct (strict) if it is a gold bead, and (lax) if it overlaps a gold bead on both sides. Beads with an
+    empty side count for precision, and not for recall.
     """
 
     precision: float
@@ -64,7 +64,7 @@ def bead_lines(beads: Beads) -> list[str]:
 
 
 def ladder_lines(beads: Beads) -> list[str]:
-    """Returns the rungs of beads in hunalign's format: numbers of sentences before each bead, and of all, with tabs."""
+    """Returns hunalign's ladder: the numbers of sentences before each bead and of all sentences, separated by tabs."""
     return [f"{source}\t{target}" for source, target in [(0, 0), *beads[:, [1, 3]].tolist()]]
 
 
@@ -105,7 +105,7 @@ def agreement(beads: Sequence[Listed], gold: Sequence[Listed]) -> Agreement:
 
 
 def _shares(beads: Sequence[Listed], others: Sequence[Listed]) -> tuple[float, float]:
-    """Returns the share of beads that are among others, and the share that overlaps one of them on both sides."""
+    """Returns the share of beads that are among others, and the share that overlaps one of the others on both sides."""
     known = set(others)
     of_source: dict[int, set[int]] = {}
     for number, (source, _) in enumerate(others):
@@ -170,7 +170,7 @@ def align_files(
     gold: Path | None,
     threads: int,
 ) -> tuple[list[AlignedDocument], Level]:
-    """Aligns two files, or the files of two directories that have the same names; returns also the scores of all.
+    """Aligns two files, or the files of two directories that have the same names; also returns the level of all.
 
     Args:
         source: a file, or a directory of files.

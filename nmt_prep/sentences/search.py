@@ -1,7 +1,7 @@
-"""Finds the best path of beads through a document, by the lengths of its sentences and by what is known of their words.
+"""Finds the best path of beads through a document, by the lengths of its sentences and by known links of words.
 
 A first path follows from lengths alone, coarse to fine for long documents. Later paths are found within a band around
-the path before (see ``core/sentences/path.h``).
+the previous path (see ``core/sentences/path.h``).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ source sentences from ``source`` to before ``source_end`` with the target senten
 
 _LEAST_VARIANCE = 0.3
 _FIRST_VARIANCE = 6.8
-"""Variance of the length of a translation for each character, before anything is known (Gale and Church, 1993)."""
+"""Initial variance of the length of a translation, per character of the source (Gale and Church, 1993)."""
 
 _MEDIAN_SQUARE = 0.549
 """Median of the square of a variable with Student's distribution of 4 degrees of freedom."""
@@ -57,7 +57,7 @@ class Sentences:
         return len(self.lengths)
 
     def native(self) -> SentenceSide:
-        """Returns the side in the form that the native core takes."""
+        """Returns the side as arguments of the native core."""
         return SentenceSide(self.words, self.offsets, self.lengths)
 
     @classmethod
@@ -117,7 +117,7 @@ KINDS = ((1, 1), *((1, n) for n in range(2, 6)), *((n, 1) for n in range(2, 6)),
 """Numbers of sentences of beads with both sides."""
 
 DELETION = -7.0
-"""Log probability of a sentence without counterpart, after one with a counterpart; the least one."""
+"""Lowest log probability of a sentence without counterpart after a sentence with one."""
 
 _MOST_DELETION = -4.0
 _DELETION_BELOW_SHARE = -0.5
@@ -139,10 +139,11 @@ _PSEUDO_COUNT = 2.0
 """Count of links that each word has with all words of the other side, spread by their shares."""
 
 _MIXED = 0.2
-"""Part of a word's share in the text that its probability has at least."""
+"""Minimum probability of a word, divided by its share in the text."""
 
 _WINDOW = 50
-"""Number of sentences before and after a sentence that also expect its words; they tell less than words of the bead."""
+"""Number of sentences before and after a sentence that also predict its words; they weigh less than words of the
+bead."""
 
 _BACKGROUND = 3000.0
 """Number of words of all documents that are added to the window's words to estimate the share of a word."""
@@ -151,14 +152,14 @@ _WORD_WEIGHT = 0.25
 """Weight of the log probabilities of words: words of a sentence are not independent of each other."""
 
 _FREE = -5.0
-"""Least value of the words of a bead: the value for a free translation, whose words tell nothing."""
+"""Minimum score of the words of a bead: the score of a free translation, whose words carry no information."""
 
 WIDTH = 40
-"""Sentences on each side of the path before that a path may pass. It exceeds most gaps."""
+"""Sentences on each side of the previous path that a path may pass. It exceeds most gaps."""
 
 _WIDEST = 1000
 _REACH = 10
-"""Widths of the band before and after the places of a path at its edge, within which it is widened."""
+"""Distance, in widths of the band, from a point where a path touches the edge, within which the band is widened."""
 
 _MOST_CELLS = 250_000_000
 """Maximum number of cells of a widened band: the search takes a byte for each."""
@@ -244,7 +245,7 @@ class BeadTotals:
         return cls(*(sum(getattr(one, name) for one in every) for name in ("gaps", "paired", "single")))
 
     def priors(self) -> Priors:
-        """Returns the expectations for the next path that these beads give."""
+        """Returns the priors for the next path that follow from these beads."""
         share = (self.gaps + 1) / (self.paired + _PRIOR_BEADS)
         deletion = min(max(round(math.log(share), 6) + _DELETION_BELOW_SHARE, DELETION), _MOST_DELETION)
         single, *others = np.exp(_priors(KINDS)).tolist()
@@ -256,7 +257,7 @@ class BeadTotals:
 
 
 def path_by_lengths(source: Lengths, target: Lengths) -> Beads:
-    """Returns the best path by lengths alone, found again with the ratio and variance of the first one."""
+    """Returns the best path by lengths alone, searched again with the ratio and variance of the first path."""
     document = Sentences.without_words(source), Sentences.without_words(target)
     return path_near(document, _first_path(document))
 
@@ -268,13 +269,13 @@ def path_near(
     priors: Priors = USUAL,
     width: int = WIDTH,
 ) -> Beads:
-    """Returns the best path near another one; widens the band around the places where the path touches its edge.
+    """Returns the best path near another one; widens the band around the points where the path touches its edge.
 
     Args:
         document: the document.
         before: the other path.
-        known: what is known of the words; None to compare lengths alone.
-        priors: what is expected of the beads.
+        known: links and shares of the words; None to compare lengths alone.
+        priors: priors of the beads.
         width: sentences on each side of the other path that the path may pass, at first.
     """
     widths = np.full(len(document[0]) + 1, width)
@@ -288,7 +289,7 @@ def path_near(
 
 
 def _widened(widths: Integers, beads: Beads, band: tuple[Integers, Integers]) -> Integers:
-    """Returns widths of a band that are doubled around the places where a path touches its edge."""
+    """Returns the widths of a band, doubled around the points where a path touches its edge."""
     low, high = band
     places, targets = beads[:, 1], beads[:, 3]
     at_low = (targets == low[places]) & (targets > 0) & (places < len(low) - 1)
@@ -339,7 +340,7 @@ def _searched(
 
 
 def _band(document: Document, path: Beads, width: Integers | int) -> tuple[Integers, Integers]:
-    """Returns the target sentences that may precede each place of the source side, around a path."""
+    """Returns the range of target sentences that may precede each source boundary, around a path."""
     n, m = map(len, document)
     ends = np.concatenate([[[0, 0]], path[:, [1, 3]]])
     centre = np.interp(np.arange(n + 1), ends[:, 0], ends[:, 1])

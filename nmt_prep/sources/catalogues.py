@@ -1,9 +1,9 @@
-"""Corpora that are named by the id of a catalogue; they are fetched and read here, not by the catalogue's own program.
+"""Corpora named by ids of catalogues. nmt_prep fetches and reads them itself, without the catalogue's program.
 
 OPUS: ``opus:<corpus>/<version>/<pair>``, such as ``opus:Books/v1/en-fr``. An id names a zip in Moses layout: one text
 file per side. Its URL comes from OPUS's public service (https://opus.nlpl.eu/opusapi/), which returns a list
-``corpora`` of objects with ``corpus``, ``version``, ``source``, ``target``, ``preprocessing`` and ``url``. Pairs are in
-alphabetical order there, whatever the order in the id.
+``corpora`` of objects with ``corpus``, ``version``, ``source``, ``target``, ``preprocessing`` and ``url``. Languages
+are in alphabetical order there, whatever the order in the id.
 
 mtdata: ``mtdata:<group>-<name>-<version>-<pair>``, as ``mtdata list --id`` shows them. The index
 (``mtdata.index.Index``) takes most of a minute to build and seconds to load, so its answer for an id is cached in the
@@ -142,7 +142,7 @@ def _names(entry: dict[str, Any]) -> tuple[object, ...]:
 
 
 def _checked_url(url: str, service: str, address: str) -> str:
-    """Returns the URL from the service; refuses it by the rules for redirects."""
+    """Returns the URL that the service gives; refuses schemes that a redirect may not have."""
     parts, asked_at = urlsplit(url), urlsplit(service)
     if parts.scheme not in {"http", "https"} or (asked_at.scheme, parts.scheme) == ("https", "http"):
         raise DownloadError(
@@ -216,7 +216,7 @@ def _sides(both: Sequence[_T], swapped: object) -> dict[str, _T]:
 
 
 def _nearest_mtdata(wanted: str, entries: Iterable[object]) -> str:
-    """Returns a hint at the id of mtdata that is nearest to an unknown one; empty if none is near.
+    """Returns a hint with the mtdata id nearest to an unknown id; empty if none is near.
 
     Only ids with the same languages, or if there are none, of the same group are compared, since mtdata has hundreds of
     thousands.

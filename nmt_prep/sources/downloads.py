@@ -1,6 +1,6 @@
 """Gets files, several at once, from the run's own store, from the shared cache, or from the network.
 
-A store holds files by digest, with a note per key that says which file the key stands for. Keys are JSON values such as
+A store holds files by digest, with a note per key that names the key's file. Keys are JSON values such as
 a URL, or an archive's digest and a member. A note is written after its file. A file counts only while its digest equals
 the one in the note. The cache holds the downloads of all runs by digest, in the user's cache directory. It is safe to
 delete.
@@ -195,7 +195,7 @@ class Needed:
 
 @dataclass(frozen=True)
 class Downloads:
-    """All places that a file can come from. Safe to use from threads for different files.
+    """Gets files from the store, the cache or their mirrors. Safe to use from threads for different files.
 
     Attributes:
         store: the run's own files.
@@ -213,8 +213,8 @@ class Downloads:
         """Puts a file into the store unless it is there; returns its path, digest and size.
 
         Raises:
-            DownloadError: it cannot be fetched, or differs from what the config or the lock file expects.
-            OutputError: it cannot be stored.
+            DownloadError: the file cannot be fetched, or differs from what the config or the lock file expects.
+            OutputError: the file cannot be stored.
         """
         key, address = ["url", file.mirrors[0]], shown(file.mirrors[0])
         expected = self._expected(file)
@@ -251,7 +251,7 @@ class Downloads:
         )
 
     def _at_hand(self, key: list[str], file: Needed, expected: Expected | None) -> Stored | None:
-        """Finds a file locally; by its first mirror only if no digest is known."""
+        """Finds a file locally, by digest if one is known, else by its first mirror."""
         if expected is None:
             return None if self.lock.renews(file.mirrors) else self.store.find(key)
         stored = self.store.find(key)

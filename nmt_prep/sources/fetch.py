@@ -1,6 +1,6 @@
 """Fetches one file, from a server, the Hugging Face Hub, a cloud (through fsspec) or a path.
 
-It tries mirrors, retries after errors, and checks what arrived.
+It tries mirrors, retries after errors, and checks the received file.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ class Fetcher:
     def _fault(self, partial: Partial, sha256: str, expected: Expected | None, label: str) -> str:
         """Returns the fault of a fetched file, and its remedy; empty for none.
 
-        Without an expected digest, an archive must be sound, before its digest is recorded as the expected one.
+        Without an expected digest, an archive must be intact before its digest is recorded as expected.
         """
         if expected is not None and sha256 == expected.sha256:
             return ""
@@ -236,7 +236,7 @@ def open_local(path: Path) -> Iterator[io.BufferedReader]:
     """Opens a local file that the config names.
 
     Raises:
-        DownloadError: it cannot be read.
+        DownloadError: the file cannot be read.
     """
     try:
         check_regular(path)

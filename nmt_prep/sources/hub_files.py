@@ -1,11 +1,11 @@
-"""The files of a repository on the Hugging Face Hub: their list at one commit, and the choice among them.
+"""The files of a repository on the Hugging Face Hub: their list at one commit, and the selection of the files to use.
 
 The list is downloaded like a file. It is JSON, and the same bytes for one commit at any time: the commit, and the path,
 size and, if the hub knows it, SHA-256 of each file. For a data set it also has the licence and the configs that the
-card states. The choice is the Parquet files of a split, or a vocabulary.
+card states. The selected files are the Parquet files of a split, or a vocabulary.
 
-The hub converts data sets in other formats to Parquet, on the branch ``refs/convert/parquet``. A data set without any
-Parquet file on its main branch stands for that branch.
+The hub converts data sets in other formats to Parquet, on the branch ``refs/convert/parquet``. That branch replaces the
+main branch of a data set without Parquet files.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def fetch_listing(hub: HubAddress, commit: str | None) -> Listing:
     except TransientError:
         raise
     except DownloadError:
-        return listing  # the choice of files says that none is Parquet
+        return listing  # the selection of files reports that none is Parquet
 
 
 def _has_parquet(listing: Listing) -> bool:
@@ -362,7 +362,7 @@ def vocabulary_file(listing: Listing, address: str) -> HubFile:
     """Returns the vocabulary file of a model: the first of :data:`VOCABULARY_NAMES`, or else the only ``.model`` file.
 
     Raises:
-        DownloadError: there is none, or more than one.
+        DownloadError: there is no such file, or more than one.
     """
     files = {file.path: file for file in listing.files}
     for name in VOCABULARY_NAMES:

@@ -1,4 +1,4 @@
-"""Objects in cloud storage, or in any other storage of fsspec, with the credentials that its library finds.
+"""Objects in cloud storage, or in any other storage that fsspec opens. The storage's library finds the credentials.
 
 :class:`ObjectStore` has the objects below a URL. Its requests are idempotent, and are retried after transient errors.
 """
@@ -64,7 +64,7 @@ def object_file(url: str) -> Iterator[tuple[Any, Mapping[str, Any]]]:
 
 @contextmanager
 def object_errors(where: str, extra: str, kind: type[NmtPrepError]) -> Iterator[None]:
-    """Converts errors of the storage's library to errors with advice, except that an object does not exist.
+    """Converts errors of the storage's library to errors with advice; FileNotFoundError passes.
 
     Args:
         where: the address without secrets.
@@ -88,7 +88,7 @@ def object_errors(where: str, extra: str, kind: type[NmtPrepError]) -> Iterator[
             "their permissions"
         ) from error
     except Exception as error:
-        if "Credential" in type(error).__name__:  # as botocore and google-auth name theirs
+        if "Credential" in type(error).__name__:  # class names of botocore and google-auth
             raise kind(
                 f"{where}: no credentials were found; set them up for this machine as for the storage's own tools (for "
                 "S3: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE)"

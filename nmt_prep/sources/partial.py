@@ -50,8 +50,8 @@ class Resume:
     def validator(self) -> str:
         """Value of If-Range, with which a server sends a changed file whole; empty if there is none.
 
-        It is the ETag if that is strong. The date counts only without an ETag, and if the answer was sent a second or
-        more after it: a file that changes twice in one second keeps its date (RFC 9110, 8.8.2.2 and 13.1.5).
+        A strong ETag is used first. The Last-Modified date counts only without an ETag, and if the answer was sent at
+        least a second later: a file that changes twice in one second keeps its date (RFC 9110, 8.8.2.2 and 13.1.5).
         """
         if self.etag is not None:
             return self.etag if re.fullmatch(r'"[^"]*"', self.etag) else ""
@@ -60,7 +60,7 @@ class Resume:
         return self.modified or "" if strong else ""
 
     def is_of(self, etag: str | None, modified: str | None) -> bool:
-        """Returns True if a part with these headers belongs to the same version of the file.
+        """Returns True if a partial answer with these headers belongs to the same version of the file.
 
         A server that ignores If-Range sends a part of its current version. So the ETag must be unchanged. The date may
         be missing beside an ETag (RFC 9110, 15.3.7).

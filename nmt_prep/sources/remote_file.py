@@ -1,4 +1,4 @@
-"""Reads parts of remote files, to look at them without fetching them."""
+"""Reads parts of remote files, to inspect them without fetching them."""
 
 from __future__ import annotations
 

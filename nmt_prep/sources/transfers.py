@@ -117,9 +117,9 @@ class Pace:
 def at_once(
     work: Callable[[_A], _T], items: Sequence[_A], parallel: int, stop: Callable[[], None] = lambda: None
 ) -> list[_T]:
-    """Does some work for each item, for up to ``parallel`` of them at once; returns the results in order.
+    """Calls a function for each item, up to ``parallel`` at once; returns the results in order.
 
-    A failure or Ctrl-C is raised after ``stop``, which ends the others.
+    A failure or Ctrl-C calls ``stop``, which ends the other calls, and is then raised.
     """
     with ThreadPoolExecutor(parallel, thread_name_prefix="nmt-prep-source") as pool:
         try:
@@ -206,7 +206,7 @@ def watched(
 ) -> Iterator[Answer]:
     """Opens and reads a file in a separate thread, which is abandoned if data come too slowly, and at a stop.
 
-    This answers two faults. The timeout of a socket restarts with every byte, so a server that sends a byte of a header
+    This has two reasons. The timeout of a socket restarts with every byte, so a server that sends a byte of a header
     now and then would hold a request for ever. And a thread that waits for a server cannot be interrupted.
 
     Args:
@@ -274,7 +274,7 @@ class _StepThread(Generic[_T]):
                 raise late
 
     def close(self) -> None:
-        """Ends the thread after its present step."""
+        """Ends the thread after its current step."""
         self._wanted.put(False)
 
     def _work(self) -> None:

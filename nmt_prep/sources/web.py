@@ -1,4 +1,4 @@
-"""Requests to servers for a file, or for a part of it, by the library requests; errors say what to do.
+"""HTTP requests for a file or a part of it, with the library requests; errors say what to do.
 
 Redirects from https to http and to other schemes are refused, as are more than ten in a row. Passwords and tokens are
 sent only to the server that the URL names. Certificates are always verified: environment variables can add trusted
@@ -136,7 +136,7 @@ class Client:
             yield response
 
     def _answer(self, response: requests.Response, url: str, start: int, total: int | None) -> Answer:
-        """Returns a response as an answer, given where its body begins in the file, and the size of the file."""
+        """Returns a response as an answer, given the offset of its body in the file and the size of the file."""
         return Answer(
             url=response.url,
             start=start,

@@ -48,8 +48,8 @@ class LinkTask:
         key: name of the task.
         part: file to read.
         model: the model; None for a corpus of one side, whose pairs have no links.
-        given: true if the model was not learned from these corpora, so that it may not suit them.
-        symmetrize: how the links of the two directions are joined.
+        given: true if the config gives the model, which may then not suit the corpora.
+        symmetrize: method of combining the links of the two directions.
         output: file to write.
     """
 
@@ -119,7 +119,7 @@ class AlignedPart:
         return replace(self, file=str(directory / self.file))
 
     def linked(self) -> Iterator[Links]:
-        """Yields the links of batches of pairs of a file whose path is whole.
+        """Yields the links of a file in batches of pairs; the path of the file must be complete.
 
         Raises:
             CorpusError: the file cannot be read.
@@ -281,7 +281,7 @@ class Align(Stage[AlignOutput, Aligned]):
     def finish(self, job: Job, made: Aligned) -> Result[AlignOutput]:
         splits, models = made
         for pair, model in models.items():
-            if model is not None and model.is_relative_to(job.scratch):  # it was learned
+            if model is not None and model.is_relative_to(job.scratch):  # a learned model
                 with atomic_write(job.directory / (f"{MODEL_FILE}.{pair}" if pair else MODEL_FILE)) as beside:
                     link_or_copy(model, beside)
         every = [linked for listed in splits.values() for linked in listed if not linked[0].reversed]
@@ -310,7 +310,7 @@ class Align(Stage[AlignOutput, Aligned]):
 def _learned(
     job: Job, settings: AlignSettings, texts: Mapping[str, list[PairFile]], priors: dict[str, Path | None]
 ) -> Rounds[dict[str, Path | None]]:
-    """Yields the rounds that learn a model for each text; returns their files, or the given ones of empty texts."""
+    """Yields the rounds that learn a model for each text; returns the model files, for empty texts the given model."""
     names = {pair: f"pairs-{pair}" if pair else "pairs" for pair in texts}
     for text in texts.values():
         check_memory(job, min(settings.pairs, sum(part.pairs for part in text)), "align", len(texts))
@@ -331,7 +331,7 @@ def _learned(
 
 
 def check_words(model: Model, path: Path) -> None:
-    """Checks that a given model divides lines into words as links of a run do.
+    """Checks that a given model splits lines into words as a run does.
 
     Raises:
         AlignmentModelError: the model was learned from tokenized text.

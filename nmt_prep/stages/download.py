@@ -52,7 +52,7 @@ class Downloaded:
 
 @dataclass(frozen=True)
 class DownloadOutput:
-    """The files by :attr:`Needed.key`; those that were chosen in a repository follow its list of files."""
+    """The files by :attr:`Needed.key`; the files chosen from a repository follow its list of files."""
 
     files: dict[str, Downloaded]
 
@@ -130,13 +130,13 @@ class Download(Stage[DownloadOutput, None]):
 
 
 def downloaded_file(outputs: Outputs, file: Needed) -> tuple[Path, Downloaded]:
-    """Returns the path and the entry of a needed file, for later stages; of a repository, of its one chosen file."""
+    """Returns the path and the entry of a needed file, for later stages; for a repository, its one chosen file."""
     [found] = downloaded_files(outputs, file)
     return found
 
 
 def downloaded_files(outputs: Outputs, file: Needed) -> list[tuple[Path, Downloaded]]:
-    """Returns the path and the entry of a needed file; for a repository, of all chosen files in their order."""
+    """Returns the path and the entry of a needed file; for a repository, of each chosen file, in order."""
     files = outputs.read(Download).files
     keys = [file.key]
     if file.is_repository:
@@ -147,7 +147,7 @@ def downloaded_files(outputs: Outputs, file: Needed) -> list[tuple[Path, Downloa
 
 
 def _fetch_remote(files: list[Needed], fetched: dict[str, Stored], job: Job) -> list[Needed]:
-    """Fetches files, and those that are chosen in repositories; returns all of them.
+    """Fetches files, and the files chosen from repositories; returns all of them.
 
     The lists of repositories come first, and then the first file of each corpus from a repository, so that mistakes in
     the config are found early.
@@ -186,7 +186,7 @@ def file_of_repository(file: HubFile, number: int, key: str, listing: Listing) -
 
     Args:
         file: the file.
-        number: its number among those that were chosen, from 0.
+        number: its number among the chosen files, from 0.
         key: key of the repository.
         listing: all files of the repository.
     """
@@ -271,7 +271,7 @@ def choose_files(config: Config, lists: Iterable[tuple[str, Listing]]) -> dict[s
 
 
 def check_first_files(config: Config, paths: Mapping[str, Path]) -> None:
-    """Checks the fields of corpora in the first of their files, given by the keys of their repositories.
+    """Checks the fields of corpora in the first file of each, given the first files by key of the repository.
 
     Raises:
         CorpusError: a field is missing; the message names the key of the corpus in the config.

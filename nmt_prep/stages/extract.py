@@ -1,7 +1,7 @@
 """extract: extracts the archive members that corpora name, and stores them by the digest of their archive.
 
-Plain local files of line-based formats are not copied. Readers read them in place, and compare each step of a
-file with the hash that was noted when the file was digested.
+Plain local files of line-based formats are not copied. Readers read them in place, and compare each step of a file with
+the hash that was recorded when the file was digested.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class CorpusFile:
 
 
 def wanted_by(split: str, corpus: Corpus) -> Iterator[Wanted]:
-    """Yields the files that the reader of a corpus needs, one for each of its parts, and the files of columns."""
+    """Yields the files that the reader of a corpus needs, one for each of its sides, and the files of columns."""
     if not corpus.is_fetched:
         return
     containers = {needed.key.rpartition("/")[2]: needed for needed in needed_by(split, corpus)}
@@ -101,7 +101,7 @@ def is_read_by_lines(corpus: Corpus, wanted: Wanted) -> bool:
 
 @dataclass(frozen=True)
 class Origin:
-    """The origin of an archive, which decides the advice if it is damaged.
+    """The origin of an archive, on which the advice for a damaged archive depends.
 
     Attributes:
         corpus: the name of a corpus that needs it.
@@ -117,7 +117,7 @@ class Origin:
 
 
 def _remedy(archive: Archive, origin: Origin) -> str:
-    """Returns what to do about a damaged archive; drops copies of a download that must be fetched again."""
+    """Returns the remedy for a damaged archive; removes copies of a download that must be fetched again."""
     if origin.local:
         return (
             f"its SHA-256 is {archive.sha256}: compare it with the publisher's, and replace the file by an intact copy"

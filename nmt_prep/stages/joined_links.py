@@ -1,4 +1,4 @@
-"""The pairs of outputs with links of pieces, of a run with documents: the links of segments are shifted to their lines.
+"""Pairs with piece links, for outputs of a run with documents: the links of segments are shifted to the joined lines.
 
 The spill files hold the text of segments with the links of their words. Lines of pieces consist of the ids that loaders
 join; lines of text are split into pieces as the trainer splits them.
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from nmt_prep.batches.documents import Examples, Joining
 
 _Side = tuple[pa.Array, Words, Words]
-"""Lines of a side, and the places of their words and of their pieces."""
+"""Lines of a side, and the spans of their words and of their pieces."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class JoinedLinks(JoinedText):
         examples: Examples,
         joining: Joining,
     ) -> _Side:
-        """Returns lines of pieces; places are counted in the text of the segments without separators."""
+        """Returns lines of pieces; spans refer to the text of the segments without separators."""
         assert self.vocabularies is not None
         tokenizer, text = self.vocabularies[side].load(), TextColumn.from_arrow(_side_of(pairs, side))
         rows = ids.sources if side == "source" else ids.targets
@@ -108,7 +108,7 @@ class JoinedLinks(JoinedText):
         gap = int(joining.separator(side) is not None)
         ids_before = inner.offsets[inside] - inner.offsets[first] + gap * (inside - first)
         at = spans(joined.offsets[example] + before[first] + ids_before, bodies[inside])
-        # Other ids, of frames and separators, are empty places after the piece before them.
+        # Ids of frames and separators get empty spans after the previous piece.
         row = np.repeat(np.arange(len(joined)), joined.lengths) << 32
         ends, is_piece = row.copy(), np.zeros(len(row), np.bool_)
         ends[at] += taken.ends
@@ -130,12 +130,12 @@ def _ends(sizes: Int64s) -> Int64s:
 
 
 def _inside(first: Int64s, end: Int64s) -> tuple[Int64s, Int64s]:
-    """Returns the segments of examples, and the number of the example of each."""
+    """Returns the segments of examples, and the number of each segment's example."""
     return spans(first, end - first), np.repeat(np.arange(len(first)), end - first)
 
 
 def _moved(places: Words, lines: Int64s, by: Int64s) -> Words:
-    """Returns the places of some lines, moved by a number of bytes for each."""
+    """Returns the spans of some lines, each line's shifted by a number of bytes."""
     counts = np.diff(places.offsets)[lines]
     chosen, moves = spans(places.offsets[lines], counts), np.repeat(by, counts).astype(np.int32)
     return Words(places.begins[chosen] + moves, places.ends[chosen] + moves, _ends(counts))

@@ -1,4 +1,4 @@
-"""The pairs of outputs of a run with documents: the segments of documents joined as loaders join them in epoch 0."""
+"""Pairs for outputs of a run with documents: segments are joined as loaders join them in epoch 0."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class JoinedText(TextPairs):
     Attributes:
         windows: the examples.
         separator: text between two segments.
-        apart: True for targets without their context, which is apart.
+        apart: True for targets without their context, which is given separately.
         tags: for each side the tag that each line of a corpus begins with, empty for none, by number of the corpus.
     """
 

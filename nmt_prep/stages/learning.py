@@ -25,30 +25,30 @@ from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
 
 SETTINGS = Settings(table=1 << 22)
-"""The size of the lexical table does not follow from the memory of the engine: models depend on it."""
+"""The size of the lexical table does not depend on the engine's memory, because models depend on the size."""
 
 SCORE_SETTINGS = replace(SETTINGS, jumps=False)
 """Settings of models that score pairs and do not link their words."""
 
 MODEL_MEMORY = 40 * SETTINGS.table
-"""Bytes that a model takes with the counts of a task, about."""
+"""Approximate bytes of a model with the counts of a task."""
 
 LEARNING_VERSION = 3
-"""To be increased if the same pairs would give another model, or the same model other links or scores."""
+"""Must be increased if the same pairs give another model, or the same model gives other links or scores."""
 
 MOST_SHARDS = 16
 SHARD_PAIRS = 17_000
-"""Least number of pairs in a shard, about. A sample of 100,000 has six shards, which keep two workers busy equally."""
+"""Approximate minimum number of pairs in a shard. A sample of 100,000 has six shards, an equal load for two workers."""
 
 
 _CELL_MEMORY = 140
-"""Bytes that making a model takes for each pair of words in its table, about."""
+"""Approximate bytes, for making a model, per pair of words in its table."""
 
 _PAIR_CELLS = 100
 """Estimated pairs of words that a pair of lines adds to a table that is not full."""
 
 _SMALL_MODEL = 100_000_000
-"""Bytes that making a model may take whatever the memory of the engine is."""
+"""Bytes that making a model may take even if the engine has less memory."""
 
 
 def learning_memory(pairs: int) -> int:
@@ -84,7 +84,7 @@ def check_memory(job: Job, pairs: int, section: str, models: int = 1) -> None:
 
 
 def shards_in(memory: int) -> Callable[[int], int]:
-    """Returns a function from a number of pairs to the number of shards to learn from.
+    """Returns a function that gives the number of shards for a number of pairs to learn from.
 
     There are as many shards as tasks that fit into the memory of the run at once, at most 16.
     """
@@ -122,7 +122,7 @@ class UpdateTask:
 
 
 def start_model(task: StartTask, tick: Tick) -> int:
-    """Writes a model that nothing was counted for; returns the number of its rounds so far.
+    """Writes a model without counts; returns the number of its rounds so far.
 
     Raises:
         AlignmentModelError: the other model cannot be read.

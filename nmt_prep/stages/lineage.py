@@ -1,4 +1,4 @@
-"""The way of a pair from the line of its corpus to its record, and back.
+"""Traces a pair from the line of its corpus to its record, and back.
 
 :class:`Lineage` inverts the shuffle and the division into shards. :class:`CorpusRows` knows which rows of a corpus are
 in the compiled or cleaned parts, and where they are in its files. Parts have a column with the row of each pair if the
@@ -126,7 +126,7 @@ class Lineage:
         return owned[self._checked(int(number), len(owned), f"pairs in shard {place}")]
 
     def trace(self, record: int) -> Traced:
-        """Returns a record with all that it comes from.
+        """Returns a record with its origin.
 
         Raises:
             ArgumentError: there is no such record.
@@ -189,7 +189,7 @@ def read_row(part: PairFile, number: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class FilePlace:
-    """A place in a file of a corpus.
+    """A position in a file of a corpus.
 
     Attributes:
         part: the sides that the file holds: ``source``, ``target`` or ``both``.
@@ -208,7 +208,7 @@ class FilePlace:
 
 
 def corpus_of(config: Config, split: str, name: str) -> tuple[int, Corpus]:
-    """Returns the corpus of a split that has a name, in one of its directions, and its number in the split.
+    """Returns a corpus by its name, or the name of one of its directions, and its number in the split.
 
     Raises:
         ArgumentError: there is no such split or corpus.
@@ -273,7 +273,7 @@ class CorpusRows:
         raise ArgumentError(f"there is no row {row} in {self._corpus.name}; its rows are 0 to {end - 1}")
 
     def find(self, parts: list[PairFile], row: int) -> tuple[int, int]:
-        """Returns where a row is: the number of its part, and its number in that part.
+        """Returns the position of a row: the number of its part, and its number in the part.
 
         Args:
             parts: the parts of its split that hold the text that goes into the records.
@@ -297,7 +297,7 @@ class CorpusRows:
         raise self._dropped(row, "clean", self._rejection(row))
 
     def files_of(self, row: int) -> list[FilePlace]:
-        """Returns where a row is in the files of the corpus; empty if there is no such row.
+        """Returns the positions of a row in the files of the corpus; empty if there is no such row.
 
         Raises:
             CorpusError: a file cannot be read.
@@ -317,7 +317,7 @@ class CorpusRows:
         return []
 
     def _dropped(self, row: int, stage: str, reason: str) -> ArgumentError:
-        """Returns the error for a row that a stage dropped, with its place in the files and its text there."""
+        """Returns the error for a row that a stage dropped, with its position in the files and its text."""
         lines = [f"row {row} of {self._corpus.name} was dropped by {stage}: {reason}", *map(str, self.files_of(row))]
         for batch in self._batches():
             assert batch.rows is not None
@@ -345,7 +345,7 @@ class CorpusRows:
         return numbered(reader.pairs(), 0)
 
     def _rejection(self, row: int) -> str:
-        """Returns why cleaning dropped a row, if the rejected pairs show it."""
+        """Returns the reason for which cleaning dropped a row, if the rejected pairs contain the row."""
         manifest = self._outputs.manifest(Clean)
         for file in manifest.files_in(REJECTED):
             if file.partition("/")[0] != self._split:

@@ -1,4 +1,4 @@
-"""The files that a config needs: those of corpora, and existing vocabularies."""
+"""The files that a config needs: files of corpora, and existing vocabularies."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def fetched_corpora(config: Config) -> Iterator[tuple[str, Corpus]]:
 
 
 def needed_files(config: Config) -> Iterator[Needed]:
-    """Yields the files that a config needs: those of its corpora, in its order, and its existing vocabularies."""
+    """Yields the files that a config needs: files of its corpora, in its order, and existing vocabularies."""
     for split, corpus in fetched_corpora(config):
         yield from needed_by(split, corpus)
     yield from needed_vocabularies(config)

@@ -196,7 +196,7 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
 
 
 def _recorded_settings(config: Config) -> dict[str, object]:
-    """Returns the settings that outputs only repeat, by dotted key."""
+    """Returns the settings that outputs only copy, by dotted key."""
     held = any(kind_of(options).holds_input for options in wanted_outputs(config).values())
     return {f"input.{name}": value for name, value in config.input.model_dump().items()} if held else {}
 
@@ -214,7 +214,7 @@ def _forms(config: Config) -> set[Form]:
 
 
 def _reads_records(config: Config) -> bool:
-    """Returns true if outputs hold ids or columns of the records."""
+    """Returns true if outputs contain ids or columns of the records."""
     return "ids" in _forms(config) or config.weight is not None or config.documents is not None
 
 

@@ -1,8 +1,8 @@
-"""Rounds that draw a sample of distinct pairs from parts, for training on it.
+"""Rounds that draw a sample of distinct pairs from parts, to train models on.
 
 A pair is in the sample if a random number that follows from its text and the seed is small enough. So the sample does
-not depend on the division into parts, and of equal pairs either all are in it or none; then it has them once. Pairs are
-equal if their normalized text is. The sample is divided into shards of similar size, by another part of the hash.
+not depend on the division into parts. Of pairs with equal normalized text, either all are drawn or none, and the sample
+has one of them. The sample is divided into shards of similar size, by other bits of the hash.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def column_of(batch: pa.RecordBatch, name: str) -> Keys:
 
 
 def _distinct(pairs: pa.Table) -> pa.RecordBatch:
-    """Returns the first pair with each key, sorted by their random numbers."""
+    """Returns the first pair of each key, sorted by the random numbers."""
     batch = pairs.combine_chunks().to_batches(max_chunksize=None)[0]
     _, first = np.unique(column_of(batch, KEY), return_index=True)
     order = column_of(batch, ORDER)[first]
@@ -151,7 +151,7 @@ def _distinct(pairs: pa.Table) -> pa.RecordBatch:
 
 
 def sample_limits(pairs: dict[str, int], most: int) -> dict[str, int]:
-    """For each corpus, returns the random number below which pairs are in a sample of at most ``most`` pairs.
+    """Returns, for each corpus, the random number below which pairs are in a sample of at most ``most`` pairs.
 
     Small corpora are in the sample as a whole; the others have equal numbers of pairs in it.
 
@@ -220,7 +220,7 @@ class SampleRounds:
         self, name: str, parts: Sequence[PairFile], limits: dict[str, int], shards: int, seed: int, scratch: Path
     ) -> Iterator[SelectTask]:
         for number, part in enumerate(parts):
-            key = f"{self._prefix}-select-{name}-{number:05d}-of-{shards:02d}"  # for a new number of shards, anew
+            key = f"{self._prefix}-select-{name}-{number:05d}-of-{shards:02d}"  # the number of shards may have changed
             yield SelectTask(key, part.path, limits[part.corpus], seed, shards, scratch / f"{key}.parquet")
 
     def _join_tasks(

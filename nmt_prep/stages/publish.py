@@ -44,7 +44,7 @@ _LICENCES = re.compile(
     r"mit|apache-2\.0|bsd(-[23]-clause)?|cc0-1\.0|cc-by(-nc)?(-sa|-nd)?-[234]\.0|cc-by-2\.5|odc-by|odbl|pddl|"
     r"l?gpl-[23]\.0|lgpl-2\.1|agpl-3\.0|gfdl|mpl-2\.0|eupl-1\.[12]|etalab-2\.0|unlicense|other|unknown"
 )
-"""The licences that the hub knows by these names, among those of corpora."""
+"""Licences of corpora that the hub knows by the same names."""
 
 _CONTENT: Mapping[type[AnyStage], str] = {
     Vocabulary: "the vocabularies",
@@ -133,7 +133,7 @@ def _rows(info: DatasetInfo, licences: Mapping[tuple[str, str], str]) -> Iterato
 
 
 def _licences(job: Job) -> dict[tuple[str, str], str]:
-    """Returns the licences of corpora by split and name: those of the config, else those of the hub's own cards."""
+    """Returns the licences of corpora by split and name: from the config, else from the hub's own cards."""
     licences: dict[tuple[str, str], str] = {}
     entries, directory = job.read(Download).files, job.directory_of(Download)
     for needed in needed_files(job.config):
@@ -291,7 +291,7 @@ class Publish(Stage[NoOutput, int]):
 
     def work(self, job: Job) -> Rounds[int]:
         settings, paths, wanted = _settings(job.config), self._paths(job), self._wanted(job)
-        publisher = cache(partial(publisher_for, settings))  # contacted only when it is used
+        publisher = cache(partial(publisher_for, settings))  # contacts the store only when used
         [announced] = yield from ANNOUNCE.run(
             [AnnounceTask("announce", settings, job.fingerprint, wanted)],
             valid=lambda result: publisher().is_current(result.number, job.fingerprint, wanted),

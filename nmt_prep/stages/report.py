@@ -184,7 +184,7 @@ SHOWN_TEMPERATURES = (1, 2, 5)
 
 
 def _pairs(job: Job, info: DatasetInfo, profile: Json) -> Json:
-    """Returns the sections on the pairs of languages, and on the languages; none if the run has one pair."""
+    """Returns the sections on language pairs and on languages; none if the run has one language pair."""
     from nmt_prep.batches.epoch import tempered_draws  # noqa: PLC0415  (loads numpy)
 
     config, split = job.config, "train"

@@ -1,8 +1,8 @@
 """sample: selects the lines that vocabularies are trained on.
 
 As Tensor2Tensor's ``generate_lines_for_vocab`` (``tensor2tensor/data_generators/generator_utils.py``), it takes every
-n-th line of each side of each corpus, stripped, until a budget of characters is used up. The lines are those that
-cleaning left, if the config asks for that, or all lines of the files.
+n-th line of each side of each corpus, stripped, until a budget of characters is used up. The lines come from the
+cleaned pairs if the config asks for that, else from the files.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class RawLines:
         side: the side to sample.
         bytes: UTF-8 bytes of the lines of the side, as compile counted them.
         sound: true if compile found no fault with any pair.
-        steps: all steps of the files that are read in place, by the names that the reader has for them.
+        steps: all steps of the files that are read in place, by the reader's names of the files.
     """
 
     source: CorpusFiles
@@ -93,7 +93,7 @@ class RawLines:
 
 @dataclass(frozen=True)
 class CleanedLines:
-    """The lines of one side of a corpus that cleaning left.
+    """The lines of one side of a cleaned corpus.
 
     Attributes:
         parts: the cleaned parts of the corpus, in order.
@@ -190,8 +190,9 @@ Sampled: TypeAlias = "dict[Side, list[tuple[Path, SampleSize]]]"
 class Sample(Stage[SampleOutput, Sampled]):
     """Writes ``sample/source.txt`` and ``sample/target.txt``.
 
-    The sides are sampled independently, as upstream does: line i of one is not the translation of line i of the other.
-    Where the training corpora are not cleaned, or with ``sample.from: raw``, lines are taken before compile drops any.
+    The sides are sampled independently, as upstream does: line i of one side is not the translation of line i of the
+    other. Where the training corpora are not cleaned, or with ``sample.from: raw``, lines are taken before compile
+    drops any.
     """
 
     name = "sample"
@@ -252,16 +253,16 @@ def sampled_sides(config: Config) -> dict[str, list[tuple[Side, Side, str]]]:
     """Returns which sides of each corpus of train are sampled.
 
     Returns:
-        By the name of the corpus: the side that the sample is for, the side of the corpus, and the language if the
-        config has pairs. The other direction of a corpus counts unless the sides share a vocabulary, and a language of
-        a corpus of several is sampled once for each side.
+        By the name of the corpus: the side of the sample, the side of the corpus, and the language if the config has
+        language pairs. The other direction of a corpus is sampled too unless the sides share a vocabulary. A language
+        of a multilingual corpus is sampled once for each side.
     """
     shared, seen = config.vocab.shared, set[tuple[str, ...]]()
     sampled: dict[str, list[tuple[Side, Side, str]]] = {}
     for corpus in config.splits["train"]:
         pair, chosen = corpus.pair, sampled.setdefault(corpus.name, [])
         if corpus.pivot is not None:
-            continue  # its lines are those of other corpora
+            continue  # it repeats the lines of other corpora
         if pair is None:
             chosen.extend((side, side, "") for side in SIDES)
             continue
@@ -277,7 +278,7 @@ def sampled_sides(config: Config) -> dict[str, list[tuple[Side, Side, str]]]:
 
 
 def _budgets(settings: SampleSettings, texts: Sequence[tuple[str, RawLines | CleanedLines]]) -> Iterator[int]:
-    """Yields the budget of each text, given its language: the most for a corpus, or its share by temperature in bytes.
+    """Yields the budget of each text, given its language: the maximum per corpus, or a share by temperature in bytes.
 
     The shares of the languages add up to the size of all texts. A language has more than its text if its share is
     larger; its lines are then repeated.
@@ -333,8 +334,8 @@ def affordable(batches: Iterator[pa.Array], budget: int, unit: Unit = "character
 
     Args:
         batches: Arrow string arrays, none of them empty.
-        budget: in characters, as upstream counts, although it calls them bytes; or in bytes with the ends of lines.
-        unit: of the budget.
+        budget: number of characters, which upstream calls bytes; or number of bytes, line ends included.
+        unit: unit of the budget.
     """
     for batch in batches:
         lines = strip_lines(batch)
@@ -379,7 +380,7 @@ def sampled_lines(
 
 
 def _text_blocks(path: Path, steps: StepRange | None) -> Iterator[tuple[memoryview, bool]]:
-    """Yields the bytes of a file after its byte order mark with False, then none with True. The buffer is reused."""
+    """Yields blocks of a file after its byte order mark with False, then no bytes with True. Reuses the buffer."""
     first = True
     for block in raw_chunks(path, steps=steps):
         yield block[len(UTF8_MARK) if first and block[: len(UTF8_MARK)] == UTF8_MARK else 0 :], False

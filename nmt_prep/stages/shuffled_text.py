@@ -1,7 +1,7 @@
 """Shuffles pairs as text, for the outputs that hold text, through spill files, by the permutation of the records.
 
-The outputs with the same form and number of shards share the spill files of a split. Lines of some outputs hold links
-of pieces, which follow from links of words and the segmentation of these lines.
+The outputs with the same form and number of shards share the spill files of a split. Lines of some outputs contain
+piece links, which are computed from word links and the segmentation of the lines.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ class Linking:
         links: the links of the words of the part.
         vocabularies: vocabulary of each side.
         frames: for each side, the special pieces around the ids of each row.
-        words: True for links of words behind lines without tags, which are joined later.
+        words: True for word links after lines without tags, which are joined later.
     """
 
     form: LinkedForm
@@ -231,7 +231,7 @@ class Linking:
         return source, joined_columns(target, [pharaoh(found)])
 
     def _side(self, side: Side, text: pa.Array, tag: str | None) -> tuple[pa.Array, Words, Words]:
-        """Returns the lines of a side, and the places of their words and pieces."""
+        """Returns the lines of a side, and the spans of their words and pieces."""
         tokenizer = self.vocabularies[side].load()
         if self.form == "linked_pieces":
             rows = tokenizer.encode_batch(text, threads=1)
@@ -246,7 +246,7 @@ class Linking:
 def places_of_lines(
     form: LinkedForm, tokenizer: Tokenizer, text: pa.Array, starts: pa.Array, before: npt.NDArray[np.int32]
 ) -> tuple[pa.Array, Words, Words]:
-    """Returns lines of text, and the places of their words and pieces.
+    """Returns lines of text, and the spans of their words and pieces.
 
     Args:
         form: the form of the lines.

@@ -131,7 +131,7 @@ Options = TypeVar("Options", bound=VocabOptions)
 
 
 class Training(NamedTuple):
-    """The means of the training of a vocabulary.
+    """Callback and resources for training a vocabulary.
 
     Attributes:
         progress: called with the steps of the training; None to call nothing.
@@ -181,7 +181,7 @@ class Dialect(ABC, Generic[Options]):
         Args:
             text: the filled counts of :meth:`new_counts`, or lines if it returns None.
             options: options of the vocabulary.
-            run: what the training may use.
+            run: callback and resources of the training.
 
         Raises:
             InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8.

@@ -23,9 +23,8 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
     workers of a ``DataLoader``. They are complete, so give the ``DataLoader`` ``batch_size=None``, or iterate without
     one: a thread prepares the next batches in advance.
 
-    Each iteration gives an epoch: the epoch set by :meth:`set_epoch`, or the epoch after the last complete one. With
-        workers of a
-    ``DataLoader``, call :meth:`set_epoch` before each epoch.
+    Each iteration yields one epoch: the epoch set by :meth:`set_epoch`, or the epoch after the last complete one. With
+        workers of a ``DataLoader``, call :meth:`set_epoch` before each epoch.
 
     ``features`` names the tensors, all int64. A matrix is padded to the longest row of its side, unless ``pad_to`` or
     packed rows fix its width.
@@ -156,7 +155,7 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
 
 
 def _with_defaults(options: Keywords) -> Keywords:
-    """Returns the options with the place of the process in its job, and with equally many batches for all processes."""
+    """Returns the options with rank and world size of the process, and with equally many batches for all processes."""
     defaults: Keywords = {"equal_batches": True if options.get("drop_remainder") else "split"}
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         defaults |= {"rank": torch.distributed.get_rank(), "world_size": torch.distributed.get_world_size()}

@@ -43,8 +43,8 @@ class Limit:
         integer: true if it must be an integer.
         targets: the bounds that it sets: number of the column, and ``low`` or ``high``.
         grid: the values that it can have, ascending; empty for any.
-        least: the least value that the option takes, about.
-        most: the greatest value.
+        least: approximate minimum of the option.
+        most: approximate maximum.
     """
 
     path: tuple[str, ...]
@@ -68,7 +68,7 @@ class Control:
         edges: edges of the histogram of its values.
         limits: the options that set bounds.
         values: values of each column for all pairs of the sample: float64, shape ``[columns, pairs]``.
-        judged: true for the values that there are: bool, of the same shape.
+        judged: true where there is a value: bool, same shape.
         thresholds: by corpus, the lowest value that passes, where the config says ``auto``.
         note: where the values come from, for rules that need the whole corpus; or why there are none.
     """
@@ -87,11 +87,11 @@ class Control:
 
 @dataclass(frozen=True)
 class Part:
-    """The pairs of a corpus, after the fixes and without those that have no text.
+    """The pairs of a corpus after the fixes, without pairs that have no text.
 
     Attributes:
         pairs: the pairs.
-        places: their places in the sample: int64, ascending.
+        places: their indexes in the sample: int64, ascending.
         context: the corpus.
     """
 
@@ -204,7 +204,7 @@ def _others(value: float, *, integer: bool) -> Iterator[float]:
 
 
 def _targets(before: Sequence[Bounds], after: Sequence[Bounds], old: float, new: float) -> Iterator[tuple[int, str]]:
-    """Yields the bounds that have the old value before and the new one after, unless another bound has changed too."""
+    """Yields the bounds that changed with an option from the old value to the new; none if another bound changed."""
     found = []
     for column, (first, second) in enumerate(zip(before, after, strict=True)):
         for end in ("low", "high"):

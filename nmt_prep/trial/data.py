@@ -61,7 +61,7 @@ def trial_data(config: Config, number: int, asked: Mapping[str, Collection[int]]
 
 
 class _Trial:
-    """The fixed sample, and the known facts about it."""
+    """The sample after the fixes, and the known facts about it."""
 
     def __init__(self, config: Config, run: Run, drawn: Sequence[Drawn]) -> None:
         self._config, self._clean, self._run, self._drawn = config, section_of(config), run, drawn
@@ -77,7 +77,7 @@ class _Trial:
         self._learned = list(self._learn(np.concatenate([chosen for _, _, chosen in fixed])))
 
     def _learn(self, good: npt.NDArray[np.bool_]) -> Iterator[tuple[npt.NDArray[np.int64], Translations]]:
-        """Yields a model for each pair of languages, with the places of its pairs; it learns from ``good`` pairs."""
+        """Yields a model per language pair, learned from its ``good`` pairs, with the indexes of all its pairs."""
         numbers = self._numbers()
         spoken = [str(part.context.languages) for part in self._parts]
         for languages in dict.fromkeys(spoken):
@@ -91,7 +91,7 @@ class _Trial:
         return np.repeat(np.arange(len(self._drawn)), [len(corpus.rows) for corpus in self._drawn])
 
     def _fixed(self, corpus: Drawn, first: int) -> tuple[dict[Side, pa.Array], Part, npt.NDArray[np.bool_]]:
-        """Returns the fixed lines of a corpus, its pairs with text, and true for each pair to learn from."""
+        """Returns the lines of a corpus after the fixes, its pairs with text, and a mask of the pairs to learn from."""
         context, cleaning = corpus.of.context(self._config), corpus.of.cleaning
         raw: dict[Side, pa.Array] = {"source": corpus.source, "target": corpus.target}
         fixed = {side: Fixer(cleaning.fix, context.language(side)).apply(raw[side]).lines for side in context.sides}
@@ -282,7 +282,7 @@ class _Trial:
         }
 
     def _links(self) -> Json:
-        """Returns the places of the words, and the links between them, where a model was learned."""
+        """Returns the positions of the words, and the links between words, where a model was learned."""
         if not self._learned:
             return {}
         linked = [""] * self._size
@@ -302,7 +302,7 @@ def text_key(source: str, target: str) -> str:
 
 
 def _word_places(lines: pa.Array) -> list[str]:
-    """For each line, returns gaps before words, and lengths of words, in UTF-16 units, up to :data:`_MOST_WORDS`."""
+    """Returns, per line, gaps before words and lengths of words in UTF-16 units, for :data:`_MOST_WORDS` words."""
     words = words_of(TextColumn.from_arrow(lines))
     bounds = np.stack([words.begins, words.ends], axis=1)
     places = []
@@ -315,7 +315,7 @@ def _word_places(lines: pa.Array) -> list[str]:
 
 
 def _packed(numbers: Iterable[int]) -> str:
-    """Returns small numbers as a text with a character for each, which is shorter than numbers in JSON."""
+    """Returns small numbers as a text with one character per number, which is shorter than JSON."""
     return "".join(chr(_FIRST_CHARACTER + min(number, _LARGEST)) for number in numbers)
 
 

@@ -40,8 +40,8 @@ class Known:
     """The results of a run for the pairs of a corpus.
 
     Attributes:
-        reasons: why it dropped a pair, by the place of the pair; None for a reason that it did not write down.
-        unanswered: by the place of a pair that it dropped, a side and its words that nothing on the other side answers.
+        reasons: the reason for each dropped pair, by the pair's index in the sample; None if it was not recorded.
+        unanswered: by index of a dropped pair, a side and its words without a counterpart on the other side.
         scores: scores that it computed, by name: float64, shape ``[pairs]``; NaN for none.
         thresholds: the lowest score that passes, by the rule.
     """
@@ -85,7 +85,7 @@ def known_from(run: Run, drawn: Drawn) -> Known:
 
 
 def _batches_of(run: Run, drawn: Drawn) -> Iterator[tuple[pa.RecordBatch, Places, Places]]:
-    """Yields cleaned and rejected pairs of a corpus, with the places of drawn pairs in the batch and in the sample."""
+    """Yields cleaned and rejected pairs of a corpus, with the indexes of drawn pairs in the batch and in the sample."""
     outputs, split, corpus = run.outputs, drawn.of.split, drawn.of.corpus.name
     for part in outputs.read(Clean).parts.get(split, ()):
         if part.corpus == corpus:
@@ -101,7 +101,7 @@ def _batches_of(run: Run, drawn: Drawn) -> Iterator[tuple[pa.RecordBatch, Places
 
 
 def _places(batch: pa.RecordBatch, rows: Places) -> tuple[Places, Places]:
-    """Returns the rows of a batch that are among ascending rows, as places in the batch and among the rows."""
+    """Finds rows of a batch among ascending rows; returns their indexes in the batch and among the rows."""
     numbers = np.asarray(batch.column("row").to_numpy(zero_copy_only=False), np.int64)
     here = np.flatnonzero(np.isin(numbers, rows))
     return here, np.searchsorted(rows, numbers[here])
@@ -115,7 +115,7 @@ class Translations:
         model: the model.
         scores: the score of each pair of the sample.
         threshold: the lowest score that passes by ``min: auto``; None if the pairs are too few.
-        pairs: number of pairs that it was learned from.
+        pairs: number of pairs that the model was learned from.
     """
 
     model: Model

@@ -1,6 +1,6 @@
 """The page: the pairs of the sample, controls that decide about them in the browser, and the exported judgements.
 
-The judgements are a table of pairs that are good or bad.
+The judgements are a table of pairs marked good or bad.
 """
 
 from __future__ import annotations

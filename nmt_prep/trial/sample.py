@@ -59,7 +59,7 @@ class Drawn:
         target: the same for the target.
         rows: their rows: int64, ascending, shape ``[pairs]``.
         scores: scores by name: float64, shape ``[pairs]``; NaN for a pair without score.
-        added: true for pairs that were asked for, and are not in the sample: bool, shape ``[pairs]``.
+        added: true for requested pairs that are not in the sample: bool, shape ``[pairs]``.
         size: estimated number of pairs of the corpus; None if it is not known.
         note: why the pairs do not represent the corpus; empty if they do.
     """
@@ -86,8 +86,8 @@ class Run:
     Attributes:
         outputs: the outputs of its stages.
         compiled: true if its compiled pairs are those that the config asks for, and have rows.
-        cleaned: true if these were cleaned.
-        current: true if they were cleaned as the config says now.
+        cleaned: true if the compiled pairs were cleaned.
+        current: true if they were cleaned as the config asks now.
     """
 
     outputs: Outputs
@@ -130,7 +130,7 @@ def draw(config: Config, run: Run, number: int, asked: Mapping[str, Collection[i
     corpora = [
         of
         for of in cleaned_corpora(config)
-        if of.corpus.role != "vocab" and (run.compiled or of.corpus.pivot is None)  # joined pairs are in no files
+        if of.corpus.role != "vocab" and (run.compiled or of.corpus.pivot is None)  # joined corpora have no files
     ]
     share = min(max(number // len(corpora), LEAST), MOST // len(corpora))
     if not share:

@@ -87,9 +87,7 @@ def test_what_megatron_cannot_do(tmp_path: Path, output: dict[str, Any], vocab: 
 def test_pieces_that_a_vocabulary_lacks_end_the_run_before_any_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(
-        VocabularyError, match=r"no bos piece, which \{bos\} in the pair of the output megatron stands for"
-    ):
+    with pytest.raises(VocabularyError, match=r"no bos piece for \{bos\} in the key pair of the output megatron"):
         run_outputs(tmp_path, {"kind": "megatron", "pair": "{bos}{source}{target}"}, vocab=BPE)
     config = output_config(tmp_path, {"kind": "megatron", "dtype": "uint16"}, vocab=BPE)
     monkeypatch.setattr(mmap, "MAX_UINT16_PIECES", 299)

@@ -10,7 +10,7 @@ from nmt_prep.reporting.svg import Tick, curve, plot
 from nmt_prep.reporting.tables import document_table, segment_table, weight_table
 
 _SHOWN = 12
-"""Number of documents whose paths are in sight; others are folded."""
+"""Number of documents whose paths are visible at first; the others are folded."""
 
 _LISTED = 1000
 """Maximum number of documents left out that the page lists."""
@@ -43,7 +43,7 @@ def section(summary: Json) -> Iterator[Content]:
 
 
 def _path(document: Json, corpus: str, *, numbers: bool = True) -> Markup:
-    """Returns the plot of the path of a document: straight from corner to corner where nothing is missing."""
+    """Returns the plot of the path of a document: a straight line from corner to corner if nothing is missing."""
     (source, target), name = document["sentences"], visible(document["name"])
     points = [(x / max(source, 1), y / max(target, 1)) for x, y in ((0, 0), *document["path"])]
     mean = f"{document['score'] / document['scored']:.2f}" if document["scored"] else "none"

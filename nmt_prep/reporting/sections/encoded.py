@@ -101,7 +101,7 @@ def examples(
     Args:
         summary: the content of ``summary.json``.
         most: number of random pairs.
-        known: examples that were shown before, by corpus, list and place; receives those that are shown now.
+        known: rendered examples by corpus, list and rank; new ones are added.
     """
     known = {} if known is None else known
     yield explanation(

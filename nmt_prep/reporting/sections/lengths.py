@@ -25,7 +25,7 @@ def section(summary: Json, most: int = 40, known: dict[str, Markup] | None = Non
     Args:
         summary: the content of ``summary.json``.
         most: number of corpora with figures of their own.
-        known: the figures of corpora that were drawn before, by their names; receives those that are drawn now.
+        known: drawn figures by corpus; new ones are added.
     """
     known = {} if known is None else known
     split = main_split(summary)
@@ -141,7 +141,7 @@ _OCTAVES = ((-1, "1/8"), (0, "1/4"), (1, "1/2"), (2, "1"), (3, "2"), (4, "4"), (
 
 
 def _ratio_place(ratio: float) -> float:
-    """Returns the place of a ratio among the bins, which are a quarter of an octave wide."""
+    """Returns the position of a ratio among the bins, which are a quarter of an octave wide."""
     return float(np.interp(ratio, RATIO_EDGES, np.arange(1, len(RATIO_EDGES) + 1)))
 
 
@@ -183,5 +183,5 @@ def _length_ticks(bins: int) -> list[Tick]:
 
 
 def _length_place(length: float, bins: int) -> float:
-    """Returns the place of a length on an axis of bins of lengths, from 0 to 1; other values are outside."""
+    """Returns the position of a length on an axis of length bins, from 0 to 1; other values are outside of the axis."""
     return float(np.interp(length, LENGTH_EDGES, np.arange(len(LENGTH_EDGES)) / bins, left=-1, right=2))

@@ -55,7 +55,7 @@ def _without_passwords(value: Any) -> Any:
 
 
 def signature(version: str, config: Config, info: DatasetInfo, downloads: Mapping[str, str]) -> str:
-    """Returns a line that identifies the data of a run, for two people to compare.
+    """Returns a line that identifies the data of a run, to compare runs at a glance.
 
     Digests are cut to 8 hexadecimal digits.
 

@@ -35,7 +35,7 @@ from nmt_prep.sides import SIDES
 _EXAMPLES = 5
 
 _MOST_EXAMPLES = 300
-"""Maximum number of dropped pairs on the page; of more, it has the nearest of all corpora."""
+"""Maximum number of dropped pairs on the page; of more pairs, those nearest to a threshold are shown."""
 
 Matrix: TypeAlias = "list[list[int | None]]"
 """Numbers of pairs that fail both of two rules; None if one rule does not judge the pairs that the other drops."""
@@ -79,7 +79,7 @@ def _rules(summary: Json, split: str) -> dict[str, list[str]]:
 
 
 def histograms(summary: Json, split: str, rule: str, column: str) -> dict[str, Json]:
-    """Returns the histograms of a rule by corpus (``train/news``), without corpora with other edges than most."""
+    """Returns the histograms of a rule by corpus (``train/news``), without corpora whose edges differ from most."""
     by_corpus = {
         f"{place}/{corpus}": counts["histograms"][rule][column]
         for place, corpus, counts in corpora(summary["clean"])
@@ -166,7 +166,7 @@ def _axis(edges: Sequence[float], bounds: Sequence[Json]) -> list[Tick]:
 
 
 def _place(value: float, edges: Sequence[float]) -> float:
-    """Returns the place of a value on the axis from 0 to 1; all bins have the same width on it."""
+    """Returns the position of a value on the axis, from 0 to 1; all bins have the same width."""
     return float(np.interp(value, edges, np.linspace(0, 1, len(edges))))
 
 
@@ -272,7 +272,7 @@ def _agreeing(rule: str, other: str, both: int | None, whole: int) -> Markup:
 
 
 def _learned_rule(summary: Json, rule: str) -> Iterator[Content]:
-    """Yields how a rule was applied that learns from the corpora, with the scores of real and of defective pairs."""
+    """Yields the results of a rule that learns from the corpora, with the scores of real and of defective pairs."""
     shown = learned_rule_table(summary, rule)
     if shown.rows:
         yield el("h3", f"{LEARNED_RULES[rule]} (rule {rule})")
@@ -332,7 +332,7 @@ def _nearest(summary: Json, rules: Sequence[str]) -> Iterator[Content]:
                 ],
                 corpus=where,
                 data_value=_json([pair["value"], pair["threshold"], pair.get("column")]),
-                data_more=place >= _EXAMPLES,  # for its corpus alone
+                data_more=place >= _EXAMPLES,  # shown when its corpus is selected
                 hidden=place >= _EXAMPLES,
             )
             for place, (where, pair) in enumerate(near)

@@ -1,4 +1,4 @@
-"""Stages of training: their mixtures, the epochs of their corpora, and examples of what modifiers make."""
+"""Stages of training: their mixtures, the epochs of their corpora, and examples of modified pairs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _EXAMPLES = 2
 
 
 def training_facts(config: Config, sizes: Mapping[str, int], text: Json) -> Json:
-    """Returns the stages of training and examples of their modifiers; empty if a config has neither.
+    """Returns the stages of training and examples of their modifiers; empty if the config has neither.
 
     Args:
         config: the config.

@@ -1,8 +1,8 @@
 """The rule ``adequacy`` in the stage clean.
 
 As for ``translation``, a model of word alignment is learned from a sample of the pairs that are left. Then a task for
-each text learns a classifier from this sample (:mod:`nmt_prep.cleaning.adequacy`), and judges defective pairs that it
-makes of it. The pairs of each part are judged; the threshold of each corpus follows from both histograms. In the end a
+each text learns a classifier from this sample (:mod:`nmt_prep.cleaning.adequacy`), and judges defective pairs made from
+the sample. The pairs of each part are judged; the threshold of each corpus follows from both histograms. In the end a
 task per part writes it with its values, and without the pairs whose values are too low.
 """
 
@@ -75,7 +75,7 @@ class Classified:
     """The result of learning a classifier.
 
     Attributes:
-        bins: for each defect the numbers of values of pairs made with it in fine bins.
+        bins: for each defect, the histogram in fine bins of the values of pairs made with it.
         left_out: why no classifier was learned; empty if there is one.
     """
 
@@ -114,7 +114,7 @@ def make_classifier(task: ClassifierTask, tick: Tick) -> Classified:
 
 
 def _first_pairs(shards: Sequence[Path], count: Callable[[pa.RecordBatch], None]) -> tuple[TextColumn, TextColumn]:
-    """Returns the first pairs of a sample in its order, which the number of shards does not change.
+    """Returns the first pairs of a sample in its order; they do not depend on the number of shards.
 
     ``count`` is called with all pairs, batch by batch.
     """
@@ -141,7 +141,7 @@ def _lines(batch: pa.RecordBatch) -> tuple[TextColumn, TextColumn]:
 
 
 def judge_part(task: ScoreTask, tick: Tick) -> Scored:
-    """Writes the values of the pairs of a part, and the words that are not answered. It ticks for each pair.
+    """Writes the values of the pairs of a part, and the words without counterpart. It ticks for each pair.
 
     Raises:
         AlignmentModelError: the classifier cannot be read, or was given and knows few words of the part.
@@ -229,7 +229,7 @@ class Adequacy(LearnedRule):
 
 
 def _facts(text: Text, lowest: float | None, real: Sequence[Scored], classified: Classified) -> LearnedFacts:
-    """Returns the facts about the rule in a corpus; ``real`` are numbers of values of its pairs."""
+    """Returns the facts about the rule in a corpus; ``real`` is the histogram of the values of its pairs."""
     if classified.left_out:
         return LearnedFacts(left_out=classified.left_out)
     return text.facts(

@@ -53,7 +53,7 @@ class PlanTask:
 
 @dataclass(frozen=True)
 class Ranges:
-    """The number of leading bits of a key that are the number of its range, and the bytes of a task's buffers."""
+    """The number of leading bits of a key that give the number of its range, and the bytes of a task's buffers."""
 
     bits: int
     buffer: int
@@ -155,7 +155,7 @@ class ComparedSplit:
         directory: directory of the files of the comparisons.
         corpora: name of the corpus of each part, parts without remaining pairs included.
         parts: the parts that still have pairs, in order.
-        bits: number of leading bits of a key that are the number of its range.
+        bits: number of leading bits of a key that give the number of its range.
         dropped: the files with dropped pairs, by reason.
         overlap: overlap of the corpora; None until it is computed, or if pairs are not compared.
         clusters: number of clusters of equal pairs, by size.
@@ -178,7 +178,7 @@ class ComparedSplit:
         return sum(part.file.pairs for part in self.parts)
 
     def duplicates(self, kind: KeyKind) -> Duplicates:
-        """Returns its duplicates, given the kind of keys that pairs are compared by."""
+        """Returns the duplicates of the split, given the kind of keys by which pairs are compared."""
         if self.near is None:
             return Duplicates({kind: self.clusters}, None)
         return Duplicates({kind: self.clusters, "near": self.near.clusters}, self.near.numbers)
@@ -194,7 +194,7 @@ class ComparedSplit:
         return Corpora(tuple(names.index(name) for name in self.corpora), len(names))
 
     def by_corpus(self, matrix: npt.ArrayLike) -> Overlap:
-        """Returns a matrix of corpora, given row by row, with the names of the corpora."""
+        """Returns a matrix of corpora as nested mappings by name, given its values row by row."""
         names = list(dict.fromkeys(self.corpora))
         rows = np.reshape(matrix, (len(names), len(names))).tolist()
         return {name: dict(zip(names, row, strict=True)) for name, row in zip(names, rows, strict=True)}

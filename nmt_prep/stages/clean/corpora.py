@@ -89,7 +89,7 @@ class CleanedCorpus:
         return score in COMPUTED_SCORES and self.has_rule(score)
 
     def missing(self, score: str) -> str:
-        """Returns a problem if the corpus does not come with a score; empty if it does."""
+        """Returns a problem if the corpus comes without a score; empty if it has the score."""
         if score in self.corpus.scores:
             return ""
         known = ", ".join(sorted(self.corpus.scores)) or "none"
@@ -107,7 +107,7 @@ def cleaned_corpora(config: Config) -> Iterator[CleanedCorpus]:
 
 
 def differently_cleaned(config: Config) -> Iterator[CleanedCorpus]:
-    """Yields one corpus for each different way in which corpora are cleaned."""
+    """Yields one corpus for each distinct set of cleaning settings."""
     seen = set()
     for corpus in cleaned_corpora(config):
         cleaning = corpus.cleaning
@@ -127,9 +127,8 @@ def differently_cleaned(config: Config) -> Iterator[CleanedCorpus]:
 def group_of(config: Config, corpus: CleanedCorpus) -> Group:
     """Returns the group of pairs that a corpus is compared with: pairs of the same languages.
 
-    Corpora that are used in one direction are compared with corpora that are used in both, and drop no pair of these.
-    If a split has corpora of each single direction, this holds for one of the directions: the two have no pairs in
-    common.
+    Corpora used in one direction are compared with corpora used in both directions, whose pairs they never drop. If a
+    split has corpora of each single direction, this holds for one of the two directions, which have no pairs in common.
     """
     pair = corpus.corpus.pair
     if pair is None:
@@ -150,7 +149,7 @@ def is_deduplicated(config: Config, corpus: Corpus) -> bool:
 
 @dataclass(frozen=True)
 class RuleBounds:
-    """The values that a rule lets pass in one column; None stands for no limit.
+    """Limits of the passing values of a rule in one column; None stands for no limit.
 
     Attributes:
         low: lower limit.
@@ -190,7 +189,7 @@ class LearnedFacts:
             ``adequacy``.
         found: estimated share of the bad pairs that the threshold finds.
         lost: estimated share of the other pairs that it drops.
-        compared: histograms of the scores of the pairs (``real``), and of pairs that are made to be bad: with exchanged
+        compared: histograms of the scores of the pairs (``real``), and of artificial bad pairs: with exchanged
             targets (``re-paired``) for ``translation``, with other defects (``defective``) for ``adequacy``.
         left_out: why the rule was left out; empty if it was applied.
     """
@@ -211,7 +210,7 @@ class CorpusWork:
     Attributes:
         corpus: the corpus.
         of: the settings that all its tasks share.
-        passes: the passes over its parts, in order. Each reads what the pass before it wrote.
+        passes: the passes over its parts, in order. Each reads the output of the previous pass.
         comparisons: the comparisons with other pairs, by the pass that makes them.
         compiled: the compiled parts.
         parts: the parts that still have pairs, with their spill files; None if pairs are not compared with others.
@@ -269,7 +268,7 @@ class CorpusWork:
 
     @property
     def early(self) -> int:
-        """Number of the compiled parts of the first round: all if a second round would be shorter."""
+        """Number of the compiled parts of the first round: all parts if the second round would be shorter."""
         return len(self.compiled) if len(self.compiled) <= 2 * self.first else self.first
 
     @property
@@ -344,7 +343,7 @@ class CorpusRule(ABC):
     rounds: tuple[Round[Any, Any], ...]
 
     def applies(self, corpus: CleanedCorpus) -> bool:
-        """Returns true if a corpus takes this pass."""
+        """Returns true if the pass applies to a corpus."""
         return corpus.has_rule(self.name)
 
     def scores(self, corpus: CleanedCorpus) -> tuple[str, ...]:

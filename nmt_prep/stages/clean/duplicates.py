@@ -1,10 +1,10 @@
 """The passes of the stage clean that drop duplicates.
 
-Pairs are compared on both sides, then by source, then by target. Each comparison ignores the pairs that an earlier one
-has dropped. The tasks of the pass before write records of their pairs to spill files, divided by range of the key. For
-each comparison, the tasks of a round each read one range from all spill files, and write the pairs to drop; if another
-comparison follows, a round marks the dropped pairs of each part for it. In the end the parts are written without these
-pairs. The number of ranges is chosen to fit the memory of a task; it does not affect the result.
+Pairs are compared on both sides, then by source, then by target. Each comparison ignores pairs that an earlier
+comparison dropped. The tasks of the previous pass write records of their pairs to spill files, divided by range of the
+key. For each comparison, the tasks of a round each read one range from all spill files, and write the pairs to drop; if
+another comparison follows, a round marks the dropped pairs of each part for it. In the end the parts are written
+without these pairs. The number of ranges is chosen to fit the memory of a task; it does not affect the result.
 
 The pass ``dedup`` makes all comparisons. But if the pairs are ranked by a score that a later rule computes, the pass
 ``limits`` after that rule applies the limits for pairs with the same source or target.
@@ -170,7 +170,7 @@ def drop_pairs(task: DropTask, tick: Tick) -> PartResult:
 
 @dataclass(frozen=True)
 class Step:
-    """One comparison: the reason for dropping pairs, the round that decides, and the one that marks dropped pairs."""
+    """One comparison: the reason for dropping pairs, the round that decides, and the round that marks dropped pairs."""
 
     reason: str
     decide: Round[DecideTask, Decided]
@@ -230,7 +230,7 @@ def dedup_rounds(config: Config, this: DedupPass) -> tuple[Round[Any, Any], ...]
 
 @dataclass(frozen=True)
 class DedupPlan:
-    """Division of the work on each split to deduplicate: of the keys, and of the hashes of near duplicates."""
+    """Division of each split to deduplicate: ranges of the keys, and ranges of the hashes of near duplicates."""
 
     keys: Mapping[str, Ranges]
     near: Mapping[str, Ranges]

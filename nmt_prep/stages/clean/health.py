@@ -1,8 +1,7 @@
 """The last rounds of clean, which look again at the corpora that gave warnings when they were compiled.
 
-A warning of compile about a split that is cleaned says nothing about the pairs that remain. So only the cleaned parts
-of corpora with such warnings are checked. For pairs that are in train and in another split, all cleaned parts of train
-are read.
+A warning of compile about a split may no longer hold for the cleaned pairs. So the cleaned parts of corpora with such
+warnings are checked. For pairs that are in train and in another split, all cleaned parts of train are read.
 """
 
 from __future__ import annotations
@@ -127,7 +126,7 @@ def look_again(job: Job, cleaned: Sequence[CorpusWork]) -> Rounds[tuple[HealthWa
 
 
 def mended(job: Job, remaining: Sequence[HealthWarning]) -> tuple[HealthWarning, ...]:
-    """Returns the warnings of compile that no longer hold as they are, because cleaning dropped such pairs."""
+    """Returns the warnings of compile that no longer hold, because cleaning dropped the pairs in question."""
     return tuple(warning for warning in _open_warnings(job) if warning not in remaining)
 
 

@@ -46,7 +46,7 @@ from nmt_prep.stages.needed_files import SACREBLEU
 
 @dataclass(frozen=True)
 class SetSource:
-    """An evaluation set, and where its segments are: in one of the last three attributes.
+    """An evaluation set; one of the last three attributes gives the origin of its segments.
 
     Attributes:
         name: name of the set, such as ``dev/news``.

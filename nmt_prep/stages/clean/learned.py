@@ -69,7 +69,7 @@ class ScoreTask:
 
 
 Scored: TypeAlias = tuple[int, ...]
-"""Numbers of the scores of a part in fine bins."""
+"""Histogram of the scores of a part in fine bins."""
 
 
 def write_scores(
@@ -129,7 +129,7 @@ class Text:
         given: the model that the config names; None if there is none.
         sample: a sample of their pairs.
         repaired: for each corpus, the task that exchanges targets, and its result; empty if the rule is left out.
-        learned: the model that was learned; None if none was.
+        learned: the learned model; None if none was learned.
     """
 
     name: str
@@ -157,7 +157,7 @@ class Text:
 
     @property
     def too_few(self) -> str:
-        """Why a rule is left out that has too few pairs to learn from."""
+        """The reason for leaving out a rule that has too few pairs to learn from."""
         return f"{self.pairs:,} distinct pairs are too few to learn from; it takes {LEAST_PAIRS:,} or more"
 
     def facts(
@@ -172,10 +172,10 @@ class Text:
 
         Args:
             real: counts of the scores of the pairs of the parts.
-            bad: name of the pairs that were made to be bad, and the counts of their scores in fine bins.
+            bad: name of the artificial bad pairs, and the histogram of their scores in fine bins.
             lowest: the lowest score that passes, as the config has it; None to find it.
-            estimate: returns the threshold with estimates, given the numbers of scores of all pairs.
-            without: the reason if there are no such pairs, and so no threshold can be found.
+            estimate: returns the threshold with estimates, given the histograms of all pairs.
+            without: the reason for a lack of bad pairs, without which no threshold can be found.
         """
         kind, made = bad
         pairs = total_bins(real)
@@ -194,7 +194,7 @@ class LearnedRule(CorpusRule):
     Attributes:
         sampling: the rounds that draw samples.
         learning: the rounds that learn models.
-        tells_unanswered: true if its scores come with the words that the other side does not answer.
+        tells_unanswered: true if its scores come with the words that have no counterpart on the other side.
     """
 
     tells_unanswered = False
@@ -208,7 +208,7 @@ class LearnedRule(CorpusRule):
 
     @abstractmethod
     def load(self, path: Path, *, learns: bool) -> object:
-        """Reads a model that the config names; ``learns`` is true if it is the beginning of another.
+        """Reads a model that the config names; ``learns`` is true if learning starts from it.
 
         Raises:
             AlignmentModelError: the file cannot be used.
@@ -279,7 +279,7 @@ class LearnedRule(CorpusRule):
             work.passed(job, self.this, parts)
 
     def _note(self, work: CorpusWork, facts: LearnedFacts, lowest: float | None) -> None:
-        """Notes the facts about the rule in a corpus, for later passes and the report, and the lowest score to keep."""
+        """Records facts about the rule in a corpus for later passes and the report, and the lowest passing score."""
         work.facts[self.name] = facts
         work.bounds[self.name] = {"pair": RuleBounds(lowest)}
         if facts.compared is None:
@@ -361,7 +361,7 @@ def scores_file(job: Job, rule: str, task: PartTask) -> Path:
 
 
 def unanswered_file(scores: Path) -> Path:
-    """Returns the file for the places of words that are not answered, given the file for the scores."""
+    """Returns the file for the positions of words without counterpart, given the file for the scores."""
     return scores.with_suffix(".unanswered.npy")
 
 

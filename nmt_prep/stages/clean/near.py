@@ -1,9 +1,9 @@
-"""The rounds of the stage clean that find near duplicates, among the pairs that normalized comparison has left.
+"""The rounds of the stage clean that find near duplicates, after pairs with equal normalized text are dropped.
 
 1. A task per part writes the records of its pairs by range of the hash (:mod:`nmt_prep.cleaning.dedup.near`).
-2. A task per range finds the candidates among its records. It files them under the part of the worse pair, and files
-    requests for the text of the better pairs under the part of these.
-3. A task per part reads the requested pairs, and files their text under the part that needs it.
+2. A task per range finds the candidates among its records. It writes them to the file of the worse pair's part, and
+    requests for the better pair's text to the file of that pair's part.
+3. A task per part reads the requested pairs, and writes their text to the file of the part that needs it.
 4. A task per part verifies the candidates of its pairs, and writes the pairs to drop.
 5. A few tasks count clusters by size.
 """
@@ -131,7 +131,7 @@ class NearTask:
     group: Group = ALL
 
     def batches(self, columns: Sequence[str] = (*SIDES, "row")) -> Iterator[tuple[pa.RecordBatch, Records]]:
-        """Yields the batches of the part, with the sides that are compared, and the places of their pairs.
+        """Yields the batches of the part, with the compared sides and the numbers of the pairs.
 
         Raises:
             CorpusError: the part cannot be read.

@@ -49,7 +49,7 @@ class CorpusTask:
         corpus: name of the corpus.
         cleaning: the fixes and rules.
         context: the languages and sides of the corpus.
-        rejects: the rejected pairs to write: none, a sample, or all.
+        rejects: which rejected pairs to write: none, a sample, or all.
         seed: seed of the sample.
         group: the pairs that its pairs are compared with.
         against: the evaluation sets that its pairs are compared with; None if there is none.
@@ -130,7 +130,7 @@ def _made_files(task: PartTask, result: PartResult) -> Iterator[Path]:
 
 
 class PartOutput(ExitStack):
-    """The output files of a task: one for kept pairs, one for rejected pairs, and those for the keys of kept pairs."""
+    """The output files of a task: one for kept pairs, one for rejected pairs, and files for the keys of kept pairs."""
 
     def __init__(self, task: PartTask) -> None:
         super().__init__()
@@ -210,9 +210,10 @@ class DropBelowTask(PartTask):
         column: name of the column of scores in the counts.
         edges: edges of the histogram of scores.
         unscored: true to keep pairs without score.
-        computed: file with the scores, for a part without them; None if it has them or they could not be computed.
-        unanswered: file with the places of the words of each pair that the other side answers least
-            (:meth:`~nmt_prep.cleaning.adequacy.classifier.Judged.unanswered`); None if the rule does not tell.
+        computed: file with the scores, for a part without them; None if the part has scores, or they could not be
+        computed.
+        unanswered: file with the position of the words in each pair that have the weakest counterpart
+            (:meth:`~nmt_prep.cleaning.adequacy.classifier.Judged.unanswered`); None if the rule does not give it.
     """
 
     rule: str
@@ -283,7 +284,7 @@ def drop_below(task: DropBelowTask, tick: Tick) -> PartResult:
 def _words_at(
     batch: pa.RecordBatch, kept: npt.NDArray[np.bool_], places: npt.NDArray[np.int32]
 ) -> tuple[pa.Array, pa.Array]:
-    """Returns the side and the words at the place of each pair that is not kept; null for none."""
+    """Returns the side and the words at the recorded position of each dropped pair; null for none."""
     columns, words = [], []
     for row in np.flatnonzero(~kept).tolist():
         side, begin, end = places[row].tolist()

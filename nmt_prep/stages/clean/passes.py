@@ -47,7 +47,7 @@ EARLY: tuple[CorpusRule, ...] = (Top("top", "clean", computed=False),)
 """Rules that need the whole corpus, before duplicates are dropped."""
 
 LATE: tuple[CorpusRule, ...] = (Translation(), Adequacy(), Top("best", "translation", computed=True))
-"""Rules that need the whole corpus, after duplicates are dropped. A rule that uses the score of another comes later."""
+"""Rules that need the whole corpus, after duplicates are dropped. A rule follows the rule whose score it uses."""
 
 
 def apply_corpus_rules(job: Job, rules: Sequence[CorpusRule], corpora: Sequence[CorpusWork]) -> Rounds[None]:
@@ -135,7 +135,7 @@ def build_cleaner(config: Config, corpus: CleanedCorpus) -> Cleaner:
 
 
 def corpus_rules_of(corpus: CleanedCorpus) -> list[CorpusRule]:
-    """Returns the rules that need the whole corpus and apply to it, in the order of their passes."""
+    """Returns the whole-corpus rules that apply to a corpus, in the order of their passes."""
     return [rule for rule in (*EARLY, *LATE) if rule.applies(corpus)]
 
 
@@ -150,7 +150,7 @@ def unknown_scores(config: Config, corpus: CleanedCorpus) -> Iterator[str]:
 
 
 def left_out(job: Job, corpora: Sequence[CorpusWork]) -> Iterator[HealthWarning]:
-    """Reports the corpora that a rule was left out for; yields a warning if the config names the rule."""
+    """Reports the corpora for which a rule was left out; yields a warning if the config names the rule."""
     for work in corpora:
         for rule, reason in work.left_out.items():
             key = work.of.cleaning.keys[rule]

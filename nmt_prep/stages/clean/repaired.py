@@ -1,8 +1,8 @@
-"""Re-paired pairs, whose targets were exchanged: their scores show how misaligned pairs score.
+"""Re-paired pairs, whose targets were exchanged: their scores stand for the scores of misaligned pairs.
 
-A pair that the model learned from scores higher than other pairs, even without its own counts, because the model also
-learned differently from similar pairs. So the model also learns from a few re-paired pairs, and the histogram of
-the other re-paired pairs is moved by the difference of the means.
+Pairs that the model learned from score higher than other pairs, even without their own counts, because similar pairs
+shaped the model too. So the model also learns from a few re-paired pairs, and the histogram of the other re-paired
+pairs is moved by the difference of the means.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ REPAIRED_PAIRS = 20_000
 _LEARNED_SHARE, _LEAST_LEARNED, _MOST_LEARNED = 0.05, 100, 5000
 
 FINE = 10
-"""Fine bins for each bin of a histogram that is reported."""
+"""Number of fine bins per bin of a reported histogram."""
 
 EDGES = [
     round(edge + (SCORE_EDGES[1] - SCORE_EDGES[0]) * place / FINE, 6)
@@ -116,7 +116,7 @@ def exchange_targets(task: RepairTask, tick: Tick) -> Repaired:
     lengths = pc.utf8_length(pairs.column("target")).to_numpy(zero_copy_only=False).astype(np.int64)
     keys = keys_of(pairs, SIDES, "normalized")
     sources, targets = other_targets(lengths, column_of(pairs, ORDER), *(keys[side][:, 0] for side in SIDES))
-    shuffled = np.argsort(column_of(pairs, KEY)[sources])  # not by length
+    shuffled = np.argsort(column_of(pairs, KEY)[sources])  # paired at random, not by length
     columns = [pairs.column("source").take(pa.array(sources)), pairs.column("target").take(pa.array(targets))]
     repaired = pa.record_batch(columns, names=["source", "target"]).take(pa.array(shuffled))
     for path, chosen in zip(task.files_made, (repaired[: task.learned], repaired[task.learned :]), strict=True):
@@ -142,9 +142,9 @@ class NullScores:
 
     Attributes:
         bins: numbers of scores in fine bins, of the pairs that the model did not learn from.
-        mean: mean of these scores; 0 without any.
+        mean: mean of these scores; 0 without scores.
         learned: number of scores of pairs that it learned from.
-        learned_mean: mean of those; 0 without any.
+        learned_mean: mean of the scores of learned pairs; 0 without scores.
     """
 
     bins: tuple[int, ...]
@@ -181,8 +181,8 @@ class RepairedScores:
     """Scores of re-paired pairs of a corpus.
 
     Attributes:
-        bins: their numbers in fine bins.
-        certain: number of scores that vouch for their mean.
+        bins: histogram of the scores in fine bins.
+        certain: number of scores that the estimate of the mean rests on.
     """
 
     bins: Bins

@@ -1,8 +1,8 @@
 """The pass of the rules that judge each pair by itself, and the check that it leaves enough pairs.
 
 The parts with the first million pairs of each corpus come in a separate round, so that an error in the config that
-drops all pairs is reported early. If the other parts are no more than these, they come in the same round, so that no
-worker waits.
+drops all pairs is reported early. If there are no more other parts than first ones, all come in the same round, so that
+no worker waits.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def clean_part(task: PartTask, tick: Tick) -> PartResult:
 
 
 def _pair_number(rows: npt.NDArray[np.int64], pair: int) -> str:
-    """Returns the place of a pair of a batch in its corpus, for messages. Pairs count from 1."""
+    """Returns the number of a pair in its corpus, for messages, given its index in a batch. Pairs count from 1."""
     return f"pair {rows[pair] + 1}"
 
 
@@ -91,7 +91,7 @@ class CheckTask:
         key: name of the task.
         of: the settings of the corpus.
         counts: the counts of its first pairs.
-        whole: true if it has no other pairs.
+        whole: true if the corpus has no other pairs.
         allowed: true if all of its pairs may be dropped.
         part: the compiled file with its first pairs.
         rejected: a file of rejected pairs; None if there is none.
@@ -145,7 +145,7 @@ def _example(task: CheckTask, reason: str) -> Iterator[str]:
 
 
 def _languages(task: CheckTask) -> Iterator[str]:
-    """Yields what ``nmt-prep check`` says about the languages of the first pairs, if a model of them is installed."""
+    """Yields findings, as of ``nmt-prep check``, about the languages of the first pairs, if a model is installed."""
     from nmt_prep.health.languages import (  # noqa: PLC0415  (loads numpy)
         facts_by_side,
         installed_identifier,
@@ -173,7 +173,7 @@ def apply_rules(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[dict[str, str
     """Yields the rounds that clean the compiled parts, and adds the results to the corpora.
 
     Returns:
-        What explains the loss of most pairs, by the names of such corpora.
+        Explanations for the loss of most pairs, by name of the corpus.
     """
     tasks = {work.name: work.tasks(job, "rules") for work in corpora}
     firsts = yield from FIRST.run_groups(
@@ -194,9 +194,9 @@ def apply_rules(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[dict[str, str
 
 
 def _check_first_pairs(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[dict[str, str]]:
-    """Yields the round that looks at the corpora most of whose first pairs were dropped; returns explanations by name.
+    """Yields the round that inspects corpora that lost most of their first pairs; returns explanations by name.
 
-    A corpus that loses nearly all of them and has more is reported at once.
+    A corpus that loses nearly all first pairs, and has more pairs, is reported at once.
     """
     refused = not section_of(job.config).allow_empty
     chosen = [
@@ -241,5 +241,5 @@ def _warning(work: CorpusWork, explained: str, *, first: bool = False) -> Health
 
 
 def _losses(counts: CleanCounts) -> dict[str, int]:
-    """Returns the dropped pairs by reason, without reasons for which the config says how many pairs to drop."""
+    """Returns the dropped pairs by reason, without reasons whose number of dropped pairs the config sets."""
     return {rule: count for rule, count in counts.dropped.items() if count and rule not in SHARES}

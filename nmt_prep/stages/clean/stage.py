@@ -81,8 +81,8 @@ class CleanOutput:
     Attributes:
         parts: Parquet files of each split that is cleaned, in order.
         corpora: counts by split and name of the corpus.
-        overlap: by split, how many pairs of one corpus are in another, before duplicates are dropped; empty where pairs
-            are not compared.
+        overlap: by split, the number of pairs of one corpus in another, before duplicates are dropped; empty where
+            pairs are not compared.
     """
 
     parts: dict[str, tuple[PairFile, ...]]
@@ -110,8 +110,8 @@ class CleanObserved:
     Attributes:
         warnings: rules that the config names and that were left out, corpora that lose most of their pairs or contain
             much of a test set, and warnings of compile that still hold.
-        translation: how the rule ``translation`` was applied.
-        adequacy: how the rule ``adequacy`` was applied.
+        translation: facts about the rule ``translation``.
+        adequacy: facts about the rule ``adequacy``.
         leaks: the segments of evaluation sets in the corpora, by split.
         rejected: notes about the rejected pairs.
         rules: the rules by their keys.

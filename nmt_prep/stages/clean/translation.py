@@ -1,8 +1,8 @@
 """The rule ``translation`` in the stage clean.
 
 A model is learned from the corpora, and their pairs are scored (:mod:`~nmt_prep.stages.clean.learned`). The scores of
-re-paired pairs (:mod:`~nmt_prep.stages.clean.repaired`) show how misaligned pairs score; the threshold of each corpus
-follows from both histograms.
+re-paired pairs (:mod:`~nmt_prep.stages.clean.repaired`) stand for the scores of misaligned pairs; the threshold of each
+corpus follows from both histograms.
 """
 
 from __future__ import annotations
@@ -157,9 +157,9 @@ def _facts(text: Text, lowest: float | None, real: Sequence[Scored], scored: Rep
     """Returns the facts about the rule in a corpus.
 
     Args:
-        text: its text.
+        text: the text of the corpus.
         lowest: the lowest score that passes, as the config has it; None to find it.
-        real: numbers of scores of its pairs.
+        real: histogram of the scores of its pairs.
         scored: scores of its re-paired pairs; None if there are none.
     """
     if text.model is None:

@@ -1,4 +1,4 @@
-"""The stage sentences: stage.py declares it, reading.py and tasks.py have its rounds, observed.py its notes."""
+"""The stage sentences: stage.py declares it, reading.py and tasks.py have its rounds, observed.py its observations."""
 
 from nmt_prep.stages.sentences.stage import Sentences, documents_stages
 

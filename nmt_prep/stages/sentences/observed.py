@@ -18,13 +18,13 @@ _POINTS = 32
 """Maximum number of points of the path of a document."""
 
 _KEPT = 200
-"""Number of documents of a corpus whose paths are in the report: the worst ones."""
+"""Number of documents of a corpus whose paths are in the report: the worst documents."""
 
 _NAMED = 20
 """Maximum number of documents that a warning names."""
 
 _LEAST_FIDELITY = 0.35
-"""Least fidelity of documents that translate each other."""
+"""Minimum fidelity of documents that count as translations."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,10 @@ class DocumentNote:
         sentences: numbers of sentences of both sides.
         kinds: numbers of beads by the numbers of their sentences, such as ``1-2``.
         alone: number of sentences without counterpart.
-        score: sum of the scores of the beads that have one.
-        scored: their number.
+        score: sum of the scores of the scored beads.
+        scored: number of scored beads.
         translated: False if the sides do not seem to translate each other.
-        path: places in both sides that the path passes.
+        path: points of the path, as positions on both sides.
     """
 
     name: str
@@ -57,7 +57,7 @@ class DocumentNote:
         return 1 - self.alone / max(sum(self.sentences), 1)
 
     def followed_by(self, piece: DocumentNote) -> DocumentNote:
-        """Returns the note of a document and its next piece."""
+        """Returns the joined note of a document and its next piece."""
         x, y = self.sentences
         path = (*self.path, *((a + x, b + y) for a, b in piece.path))
         return DocumentNote(
@@ -78,9 +78,9 @@ def note_of(
     """Returns the note of a document.
 
     Args:
-        name: its name.
+        name: name of the document.
         beads: its beads.
-        scores: their scores; NaN for beads without one.
+        scores: scores of the beads; NaN for beads without score.
         level: the scores of the corpus.
         sentences: numbers of sentences of both sides.
     """
@@ -199,7 +199,7 @@ def doubts_of(
         corpus: its name.
         strange: documents that are kept and seem to be in other languages, each with a warning.
         documents: number of documents.
-        unrelated: True if the documents together do not seem to translate each other.
+        unrelated: True if the sides of the documents, taken together, do not seem to be translations.
     """
     if strange:
         names = _named([name for name, _ in strange])

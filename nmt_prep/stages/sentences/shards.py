@@ -28,7 +28,7 @@ class Shard:
         count: number of beads.
         sentences: number of source sentences.
         totals: numbers of beads.
-        level: the scores of its beads; of none before a model is learned.
+        level: the scores of its beads; without scores before a model is learned.
     """
 
     file: Path
@@ -72,7 +72,7 @@ def lists_of(columns: Sequence[pa.Array]) -> pa.Array:
 
 
 def read_shard(shard: Shard) -> tuple[list[str], list[Texts], list[Beads]]:
-    """Returns the names of the documents of a shard, their sentences, and their beads before."""
+    """Returns the names of the documents of a shard, their sentences, and their previous beads."""
     table = pq.read_table(shard.file, use_threads=False).combine_chunks()
     sides = [table.column(side).combine_chunks() for side in ("source", "target")]
     texts = [(sides[0][row].values, sides[1][row].values) for row in range(len(table))]
@@ -82,7 +82,7 @@ def read_shard(shard: Shard) -> tuple[list[str], list[Texts], list[Beads]]:
 
 
 def rows_of(path: Path) -> Iterator[Mapping[str, str]]:
-    """Yields the rows of a table, a few of them in memory."""
+    """Yields the rows of a table, holding a few in memory."""
     with pq.ParquetFile(path) as file:
         for batch in file.iter_batches(64, use_threads=False):
             yield from batch.to_pylist()

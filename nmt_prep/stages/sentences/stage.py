@@ -57,7 +57,7 @@ class DocumentCorpus:
         corpus: the corpus.
         documents: its section ``documents``.
         languages: the languages of both sides of its files.
-        prior: file of the model that is known before; None if there is none.
+        prior: file of the prior model; None without one.
     """
 
     split: str
@@ -223,7 +223,7 @@ class Sentences(Stage[SentencesOutput, list[Aligned]]):
 
 
 def documents_stages(config: Config) -> tuple[type[AnyStage], ...]:
-    """Returns the stages whose output the files of corpora are in."""
+    """Returns the stages whose output contains the files of corpora."""
     return (Extract, Sentences) if Sentences().applies(config) else (Extract,)
 
 
@@ -238,7 +238,7 @@ def corpora_of_documents(config: Config) -> Iterator[DocumentCorpus]:
 
 
 def _taken(shards: Sequence[Shard], most: int) -> list[Shard]:
-    """Returns the shards to learn from: every n-th one if all have more than ``most`` beads."""
+    """Returns the shards to learn from: every n-th shard if all together have more than ``most`` beads."""
     return list(shards[:: max(-(-sum(shard.count for shard in shards) // most), 1)])
 
 

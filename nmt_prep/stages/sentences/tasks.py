@@ -6,7 +6,7 @@ The rounds are
 2. ``sentences-first``: a task for each shard divides its documents into sentences, finds first paths, and divides long
    documents into pieces, so that a task of a later round holds a few thousand sentences;
 3. ``sentences-1`` and ``sentences``: a task for each shard finds paths by the words of a model that was learned from
-   the paths before. The last one writes the pairs.
+   the previous paths. The last round writes the pairs.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from nmt_prep.stages.sentences.observed import DocumentNote, note_of
 from nmt_prep.stages.sentences.shards import Shard, lists_of, read_shard, rows_of, write_shard, write_table
 
 LONGEST_PIECE = 5_000
-"""Number of source sentences from which on a document is divided into pieces."""
+"""Minimum number of source sentences of a document that is divided into pieces."""
 
 _CUT_WITHIN = 500
-"""Sentences before and after the middle between pieces among which the place to cut is chosen."""
+"""Number of sentences before and after an even cut among which the actual cut is chosen."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class FirstTask:
 
 @dataclass(frozen=True)
 class FirstShards:
-    """The shards made of one.
+    """The shards made from one shard of raw documents.
 
     Attributes:
         shards: several if it has a long document.
@@ -82,7 +82,7 @@ class FirstShards:
 
 
 def align_first(task: FirstTask, tick: Tick) -> FirstShards:
-    """Divides documents into sentences, and aligns them by lengths, equal words and what a prior knows.
+    """Divides documents into sentences, and aligns them by lengths, equal words and the words of a prior.
 
     Ticks are bytes of text.
 
@@ -154,7 +154,7 @@ def _pieces(texts: Texts) -> Iterator[Texts]:
     beads = path_by_lengths(*map(lengths_of, texts))
     single = (beads[:, 1] - beads[:, 0] == 1) & (beads[:, 3] - beads[:, 2] == 1)
     edges = np.flatnonzero(np.diff(np.concatenate([[0], single.astype(np.int8), [0]])))
-    runs = edges.reshape(-1, 2)  # the first bead of each, and the bead after its last
+    runs = edges.reshape(-1, 2)  # of each run: its first bead, and the bead after its last one
     count = -(-len(texts[0]) // LONGEST_PIECE)
     cuts = [(0, 0)]
     for number in range(1, count):
@@ -189,7 +189,7 @@ class CapTask:
 
 
 def cap_prior(task: CapTask, tick: Tick) -> str:
-    """Writes a prior with no more words than the documents have, about; returns its name.
+    """Writes a prior capped to about the number of words of the documents; returns the name of its file.
 
     Raises:
         AlignmentModelError: the prior cannot be read.
@@ -209,11 +209,11 @@ class AlignTask:
 
     Attributes:
         key: name of the task.
-        shard: the shard with the beads before.
+        shard: the shard with the previous beads.
         model: the model.
-        prior: the capped model that it began with; None if there is none.
-        learned: True if the model learned from the beads before.
-        priors: the expectations of the beads.
+        prior: the capped model that learning started from; None without one.
+        learned: True if the model learned from the previous beads.
+        priors: prior probabilities of the beads.
         level: the scores of the corpus; None before they are known.
         languages: the languages of both sides.
         least: least score of a pair; None to keep all.
@@ -318,7 +318,7 @@ PAIRS = Round(
 
 @kept()
 def _lexicon(model: Path, prior: Path | None, changed: int) -> Lexicon:
-    """Returns the lexicon of a model, whose file was changed at a time."""
+    """Returns the lexicon of a model; the time of the file's last change is part of the cache key."""
     del changed
     lexicon = Lexicon(Model.load(model), None if prior is None else Model.load(prior))
     _ = lexicon.links  # threads of several tasks would each compute it

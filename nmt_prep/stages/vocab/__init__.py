@@ -1,4 +1,4 @@
-"""The stage vocab: ``stage.py`` declares it; vocabularies are trained or exist, and are described and loaded."""
+"""The stage vocab: ``stage.py`` declares it, ``training.py`` trains vocabularies, ``existing.py`` checks given ones."""
 
 from nmt_prep.stages.vocab.stage import VocabOutput, Vocabulary, built_vocabularies, corpus_frames, tag_settings
 from nmt_prep.subwords.facts import BuiltVocabulary

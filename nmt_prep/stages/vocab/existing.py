@@ -99,7 +99,7 @@ def _load(files: Mapping[str, Path], key: str, config: Config, options: Existing
         options: its section ``vocab``.
 
     Raises:
-        VocabularyError: it cannot; the message names the key of the file, or the key of a piece that it lacks.
+        VocabularyError: the config cannot use it; the message names the key of the file, or of a missing piece.
     """
     path, tokenizer = files[key], _opened(files, key, options)
     if options.kind not in (None, tokenizer.dialect):
@@ -109,13 +109,13 @@ def _load(files: Mapping[str, Path], key: str, config: Config, options: Existing
         )
     if config.outputs and dialect_of(options).kind != tokenizer.dialect:
         raise VocabularyError(
-            f"{key}: {path} is a vocabulary of kind {tokenizer.dialect}, which its name does not tell; outputs depend "
+            f"{key}: {path} is a vocabulary of kind {tokenizer.dialect}, which its name does not show; outputs depend "
             f"on it, so set vocab.kind to {tokenizer.dialect}"
         )
     if config.outputs and expects_spm(options) != tokenizer.has_spm:
         kind, suffix = ("SentencePiece model", ".model") if tokenizer.has_spm else ("tokenizer.json", ".json")
         raise VocabularyError(
-            f"{key}: {path} is a {kind}, which its name does not tell; outputs depend on it, so name a file that ends "
+            f"{key}: {path} is a {kind}, which its name does not show; outputs depend on it, so name a file that ends "
             f"in {suffix}"
         )
     if options.id_layout not in (None, *dialect_named(tokenizer.dialect).id_layouts):
@@ -125,8 +125,8 @@ def _load(files: Mapping[str, Path], key: str, config: Config, options: Existing
         )
     if tokenizer.eos_id is None and any(options.frame.of(side) is None for side in options.keys[key]):
         raise VocabularyError(
-            f"{key}: {path} has no end-of-sentence piece, which ends every row; say in vocab.frame what is around the "
-            "ids instead"
+            f"{key}: {path} has no end-of-sentence piece, which ends every row; describe in vocab.frame what is "
+            "around the ids instead"
         )
     for side in options.keys[key]:
         framing = [(f"vocab.frame.{side}", piece) for piece in options.frame.pieces(side)]

@@ -27,7 +27,7 @@ from nmt_prep.subwords.dialect import TextCounts, Training, read_counts, write_c
 from nmt_prep.subwords.facts import DescribedVocabulary, describe_vocabulary
 
 SLICE_BYTES = 64 << 20
-"""Bytes of a sample that one task counts; a sample that is no larger needs no such tasks."""
+"""Bytes of a sample that one task counts; a sample of at most this size needs no such tasks."""
 
 
 @dataclass(frozen=True)

@@ -325,7 +325,7 @@ def to_tokenizer_json(vocabulary: ByteBPEVocabulary) -> str:
 
 
 def _numbered_by_file(vocabulary: ByteBPEVocabulary) -> int:
-    """Returns the id from which on there are only added tokens, which tokenizers gives the same ids by itself."""
+    """Returns the first id after all other tokens: from there, tokenizers gives added tokens the same ids by itself."""
     used = {token.id for token in vocabulary.added.values()}
     used.update(number for number, token in enumerate(vocabulary.tokens) if token)
     if len(used) < len(vocabulary.tokens):

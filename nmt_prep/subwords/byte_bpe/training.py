@@ -23,7 +23,7 @@ from nmt_prep.subwords.byte_bpe.vocabulary import MAX_TOKENS, ByteBPEVocabulary
 from nmt_prep.subwords.dialect import TextCounts
 from nmt_prep.subwords.tokenizer import ProgressCallback
 
-_BYTES_PER_PLACE = 40  # a place is a byte of a distinct pretoken, or its end; 38 to 39 bytes were measured
+_BYTES_PER_PLACE = 40  # per byte of a distinct pretoken and per end of one; 38 to 39 bytes were measured
 
 
 class PretokenCounts(TextCounts[ByteBPEWordCounter]):

@@ -171,8 +171,8 @@ def spelling_model(vocabulary: ByteBPEVocabulary) -> ByteBPEModel:
     characters = [character.encode() for character in BYTE_CHARACTERS]
     if missing := [byte for byte, character in enumerate(characters) if character not in ids]:
         raise VocabularyError(
-            f"the vocabulary has no token for byte {missing[0]} and {len(missing) - 1} more; one that splits "
-            "text after the ByteLevel step needs all 256"
+            f"the vocabulary has no token for byte {missing[0]} and {len(missing) - 1} more; a vocabulary "
+            "that splits text after the ByteLevel step needs all 256"
         )
     pairs = [character for character in characters if len(character) == 2]
     for half in sorted({bytes([byte]) for pair in pairs for byte in pair}):

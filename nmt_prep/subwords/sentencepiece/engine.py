@@ -24,7 +24,7 @@ _MOST_BEST = 512
 
 @functools.cache
 def no_marks() -> npt.NDArray[np.uint8]:
-    """Returns the marks of texts of which all begin a line. A constant would load NumPy at once."""
+    """Returns the marks of texts that all begin a line. A constant would load NumPy at import."""
     return np.zeros(0, np.uint8)
 
 

@@ -1,7 +1,7 @@
 """Reads a ``tokenizer.json`` whose pieces are those of a SentencePiece model: a unigram model, or BPE of characters.
 
-Of a normalizer, the native core runs ``Strip``, ``Precompiled``, ``Strip`` and the steps for spaces, in this order. For
-one with other steps, ``tokenizers`` runs all steps up to the last one of these.
+The native core runs the normalizer steps ``Strip``, ``Precompiled``, ``Strip`` and the steps for spaces, in this order.
+If a normalizer has other steps, ``tokenizers`` runs all steps up to the last of the others.
 """
 
 from __future__ import annotations

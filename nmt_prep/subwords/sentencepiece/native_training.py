@@ -25,7 +25,7 @@ from nmt_prep.subwords.tokenizer import ProgressCallback
 
 _NOT_REQUIRED = " \u2585"  # characters that the library refuses in required_chars
 _SPACE = "\u2581"
-_DESIRED = 1.1  # the rounds end at this many times the pieces to learn
+_DESIRED = 1.1  # pruning ends at this number of pieces per piece to learn
 _DYNAMIC_SEEDS = (100_000, 8)  # for seed_sentencepiece_size 0: the least number, and the number per piece
 
 

@@ -51,7 +51,7 @@ void Model::find_unreachable() {
 }
 
 std::unique_ptr<Model::Scratch> Model::make_scratch() const {
-    auto scratch = std::make_unique<Scratch>(tokens_.size() <= std::size_t{1} << 16);
+    auto scratch = std::make_unique<Scratch>(tokens_.size());
     add_tokens(scratch->words);
     return scratch;
 }

@@ -55,10 +55,12 @@ class Model {
    private:
     // Memory for encoding, for one thread at a time.
     struct Scratch {
-        explicit Scratch(bool small_ids) : words(18, small_ids) {}
+        explicit Scratch(std::size_t tokens)
+            : words(IdCache::bits_for(tokens, 18), tokens <= std::size_t{1} << 16),
+              phrases(static_cast<unsigned>(IdCache::bits_for(tokens, 16)), std::size_t{1} << 24) {}
 
         IdCache words;
-        PhraseCache phrases{16, std::size_t{1} << 24};
+        PhraseCache phrases;
         bpe::Merger merger;
         bpe::WordMerger word_merger;
         std::unique_ptr<bpe::OutcomeCache> outcomes;  // outcomes of dropout

@@ -259,7 +259,7 @@ def unanswered_text(side: str | None, words: str | None) -> str:
     if words is None:
         return ""
     (other,) = {*SIDES} - {side}
-    return f"nothing on the {other} side answers “{words[:_CHARACTERS]}”"
+    return f"no counterpart on the {other} side for “{words[:_CHARACTERS]}”"
 
 
 def _distance(pair: NearReject) -> float:

@@ -656,7 +656,7 @@
     sides.map((_, number) => textOf(pair, number, rule ? rangesOf(rule.key, spec, pair, number) : [], divided));
   const unanswered = (pair) => {
     const [name, words] = pairs.unanswered[pair] || [];
-    return name ? [make("p", { className: "fix" }, `nothing on the ${sides.find((other) => other !== name)} side answers “`, ...plain(words), "”")] : [];
+    return name ? [make("p", { className: "fix" }, `no counterpart on the ${sides.find((other) => other !== name)} side for “`, ...plain(words), "”")] : [];
   };
   const itemOf = (pair) => {
     const reason = now.reasons[pair], kept = reason === null, rule = ruleOf(pair);

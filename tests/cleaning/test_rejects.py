@@ -74,6 +74,6 @@ def test_keys_depend_on_seed_and_corpus_and_never_repeat() -> None:
 
 
 def test_words_that_are_not_answered_are_a_sentence() -> None:
-    assert unanswered_text("source", "in the garden") == "nothing on the target side answers “in the garden”"
-    assert unanswered_text("target", "a" * 400) == f"nothing on the source side answers “{'a' * 300}”"
+    assert unanswered_text("source", "in the garden") == "no counterpart on the target side for “in the garden”"
+    assert unanswered_text("target", "a" * 400) == f"no counterpart on the source side for “{'a' * 300}”"
     assert unanswered_text("source", None) == ""

@@ -157,7 +157,7 @@ def test_a_file_that_is_missing(tmp_path: Path) -> None:
     (tmp_path / "a.zh").unlink()
     with pytest.raises(
         CorpusError,
-        match=rf"cannot read {tmp_path}/a\.zh, .* in its place: No such file .*; put it back, then run again",
+        match=rf"cannot read {tmp_path}/a\.zh, .* in place: No such file .*; put it back, then run again",
     ):
         list(iter_pairs(path))
     (tmp_path / "inputs" / "a.en").unlink()

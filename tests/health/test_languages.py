@@ -72,24 +72,24 @@ def test_rivals_without_their_own_script_fit() -> None:
             SideFacts("en", 10, {"de": 0.9, "en": 0.1}, 0.1),
             SideFacts("de", 10, {"en": 1.0}, 0.0),
             (
-                "90% of the first source lines look like de, not en; the sides may be the wrong way round: exchange "
-                "what names them, or set swap"
+                "90% of the first source lines look like de, not en; the sides may be exchanged: exchange them in the "
+                "config, or set swap"
             ),
         ),
         (
             SideFacts("en", 10, {"fr": 0.9, "en": 0.1}, 0.1),
             None,
             (
-                "90% of the first source lines look like fr, not en; check languages, and what the corpus names as "
-                "this side"
+                "90% of the first source lines look like fr, not en; check languages, and the file or column that "
+                "the corpus names for this side"
             ),
         ),
         (
             SideFacts("en", 10, {"de": 1.0}, 0.0),
             SideFacts("de", 10, {"de": 1.0}, 1.0),
             (
-                "100% of the first source lines look like de, not en; check languages, and what the corpus names as "
-                "this side"
+                "100% of the first source lines look like de, not en; check languages, and the file or column that "
+                "the corpus names for this side"
             ),
         ),
         (SideFacts("en", 10, {"fr": 0.5, "en": 0.5}, 0.5), None, None),

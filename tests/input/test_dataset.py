@@ -83,7 +83,7 @@ def test_a_tensorflow_1_graph_gets_tensors_and_their_initializer(encode_run: Enc
             assert session.run(batch.target_input).tolist() == [[0, 9]]
             with pytest.raises(tf.errors.OutOfRangeError):
                 session.run(batch.target_input)
-        with pytest.raises(NmtPrepError, match="no place for the initializer"):
+        with pytest.raises(NmtPrepError, match="cannot hold the initializer"):
             make_dataset(run, "train", features="t2t")
 
 

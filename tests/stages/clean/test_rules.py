@@ -51,7 +51,7 @@ def test_swapped_languages_are_named(tmp_path: Path) -> None:
         "de; the sides may be exchanged: exchange them in the config, or set swap"
     )
     config = config_of(tmp_path, write(tmp_path, "news", SWAPPED), clean=CLEAN, languages=EN_DE)
-    with pytest.raises(CleaningError, match=r"cleaning drops all 24 pairs .* the sides may be the wrong way round"):
+    with pytest.raises(CleaningError, match=r"cleaning drops all 24 pairs .* the sides may be exchanged"):
         run(config)
 
 

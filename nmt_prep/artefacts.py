@@ -1,4 +1,4 @@
-"""Atomic writes: a file is written under a temporary name, flushed, and renamed into place. JSON as typed values."""
+"""Atomic writes: a file is written under a temporary name, flushed, and renamed into place. Also typed JSON."""
 
 from __future__ import annotations
 

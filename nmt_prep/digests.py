@@ -275,6 +275,6 @@ class DigestCache:
 def _name(path: Path) -> str:
     """Returns the name of a file in the cache; for a link, the name of its target."""
     path = path.absolute()
-    while path.is_symlink():  # reading a circle of links has failed before
+    while path.is_symlink():  # no endless loop: a circle of links could not be read
         path = path.parent / path.readlink()
     return str(path)

@@ -93,7 +93,7 @@ class TokenizerError(NmtPrepError):
 
 
 class VocabularyError(TokenizerError):
-    """A vocabulary file cannot be read, or is unsuitable for what it is used for."""
+    """A vocabulary file cannot be read, or is unsuitable for its use."""
 
 
 class TrainingError(TokenizerError):

@@ -339,7 +339,7 @@ def _restored(facts: object, arrays: Mapping[str, npt.NDArray[Any]], prefix: str
         case _:
             raise ValueError(f"its settings are {facts!r}")
     all_rounds = len(rounds(model.settings))
-    if not (all_rounds if prefix else 0) <= done <= all_rounds:  # a prior is finished
+    if not (all_rounds if prefix else 0) <= done <= all_rounds:  # a prior must be finished
         raise ValueError(f"it has had {done} rounds of training")
     if done > 0:
         words = (Vocabulary.restored(mine[f"{side}.hashes"], mine[f"{side}.counts"]) for side in SIDES)

@@ -80,7 +80,7 @@ class Counter:
             raise ValueError("the model is finished")
         self._model, self._round, self._threads = model, model.round, threads
         self._sum: Counts | None = None
-        self._parts: list[tuple[int, Counts]] = []  # number of batches and their counts; equal numbers are merged
+        self._parts: list[tuple[int, Counts]] = []  # batches, counts; entries of equally many batches merge
 
     def add(self, source: TextColumn, target: TextColumn) -> None:
         """Counts a batch.
@@ -233,7 +233,7 @@ def _with_links(model: Model, arrays: Arrays, threads: int) -> Model:
 def _jumps(counts: Integers) -> Weights:
     """Returns the weights of jumps from counts, each increased by 1; longer jumps have half of the least weight."""
     near = counts[:-1] / ALIGN_ONE + 1.0
-    near /= float(np.add.accumulate(near)[-1])  # a sum in fixed order
+    near /= float(np.add.accumulate(near)[-1])  # adds in a fixed order
     return np.append(near, near.min() / 2).astype(np.float32)
 
 

@@ -166,7 +166,7 @@ def _read_members(
     return result
 
 
-_NOT_MATCHED = {"a directory", "without a name"}  # patterns skip them
+_NOT_MATCHED = {"a directory", "without a name"}  # reasons for which patterns skip an entry
 
 
 def matching(entry: Entry, patterns: Mapping[str, re.Pattern[str]], kept: Container[str], path: object) -> list[str]:

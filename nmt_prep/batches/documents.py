@@ -178,7 +178,7 @@ class Joining:
             raise ArgumentError("segments with context are not packed; set packed to False")
 
     def lengths(self, index: SplitIndex) -> Histogram:
-        """Returns a histogram of the lengths of the examples of a sample, up to the longest that can occur.
+        """Returns a histogram of the lengths of sampled examples, up to the longest possible length.
 
         Raises:
             RecordsError: a file of the records cannot be read.
@@ -329,13 +329,13 @@ class Joining:
         inner = np.ones(int(sizes.sum()), np.bool_)
         inner[lasts] = False
         separator = self.separator(side)
-        ends = offsets[1:][inner]  # of the segments that are not the last ones of their examples
+        ends = offsets[1:][inner]  # ends of the segments with another segment after them
         bounds = np.concatenate([[0], offsets[lasts + 1]])
         if separator is not None and not self.before[side].any() and (self.after[side] == 1).all():
             values[ends - 1] = separator  # replaces the last id of a segment, its frame
             return Ragged(values, bounds)
         before, after = (np.repeat(sizes_of[side][corpora], sizes - 1) for sizes_of in (self.before, self.after))
-        starts = offsets[:-1][1:][inner[:-1]]  # of the segments after these ends
+        starts = offsets[:-1][1:][inner[:-1]]  # starts of the segments after these ends
         kept = np.ones(len(values), np.bool_)
         kept[spans(ends - after, after)] = False
         kept[spans(starts, before)] = False
@@ -346,7 +346,7 @@ class Joining:
         return Ragged(values if kept.all() else values[kept], places[bounds])
 
     def context(self, targets: Ragged, examples: Examples, segments: Segments) -> Int64s | None:
-        """Returns the number of ids of context at the start of the target of each example; None for windows.
+        """Returns the number of context ids at the start of each example's target; None for windows.
 
         Args:
             targets: the ids of the targets of all segments.
@@ -362,7 +362,7 @@ class Joining:
     def ignored(self, targets: Ragged, examples: Examples, segments: Segments) -> Ragged | None:
         """Returns the bounds of repeated segments in the target of each window; None if there are none.
 
-        The bounds of a segment reach to the next segment, and those of the first one from the start of the row.
+        A part ends where the next segment begins; the part of the first segment begins at the start of the row.
 
         Args:
             targets: the ids of the targets of all segments.

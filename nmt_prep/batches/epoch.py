@@ -395,7 +395,7 @@ def _divided(total: int, weights: npt.NDArray[np.float64]) -> list[int]:
     """Divides a number by weights; rounds by largest remainder, where the earlier of equal remainders comes first."""
     if not total:
         return [0] * len(weights)
-    shares = np.round(total * weights / weights.sum(), 6)  # the last digits of powers depend on the processor
+    shares = np.round(total * weights / weights.sum(), 6)  # the last digits of powers differ by processor
     counts = np.floor(shares).astype(np.int64)
     for place in np.argsort(counts - shares, kind="stable")[: total - int(counts.sum())]:
         counts[place] += 1

@@ -1,4 +1,4 @@
-"""The plan that decides the pairs of each batch of the epoch of a process, for any loader.
+"""The plan of the epoch of a process, which decides the pairs of each batch for any loader.
 
 A plan is a pure function of the dataset and the options. It lists the windows of the epoch, and counts the batches of
 each window from the shards' indexes. A loader reads the windows of :meth:`BatchPlan.planned_windows`, divides them with
@@ -178,7 +178,7 @@ class BatchPlan:
 
     @cached_property
     def _splits(self) -> dict[int, tuple[int, Split]]:
-        """Additional batches and split, by number of window, of as many last windows as the missing batches need.
+        """For the last windows, by number: how many batches are added to reach the wanted number, and the split for it.
 
         Raises:
             ArgumentError: the process has too few pairs, or more batches than wanted.

@@ -126,7 +126,7 @@ class WindowContent(NamedTuple):
         pairs: their ids.
         skip: number of rows at the start that belong to another process.
         take: number of rows of the window after these.
-        weights: as in :class:`IdBatch`, for all rows; so are the others.
+        weights: as in :class:`IdBatch`, for all rows; likewise the fields below.
         segments: as in :class:`IdBatch`.
         context: as in :class:`IdBatch`.
         ignored: as in :class:`IdBatch`.
@@ -203,7 +203,7 @@ def _batches_of_window(plan: BatchPlan, window: PlannedWindow, corpus_ids: bool)
     contents = WindowPairs(pairs.inputs.lengths, pairs.targets.lengths, pairs.corpora, pairs.row_pairs)
     cut = cut_window(plan, window, contents, vectors)
     corpora = language_pairs = None
-    if corpus_ids or plan.language_pairs is not None:  # records of layout example have corpora in their index
+    if corpus_ids or plan.language_pairs is not None:  # only the index of layout example has corpora
         index = plan.order.index
         corpora = index.pairs_of(window.runs)[:, 2].astype(np.int32) if pairs.corpora is None else pairs.corpora
     if plan.language_pairs is not None:

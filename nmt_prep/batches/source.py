@@ -34,8 +34,7 @@ class BatchSource:
     """Yields the batches of :func:`read_records`, epoch after epoch, and has a state.
 
     Each iteration gives an epoch: the epoch set by :meth:`set_epoch`, or the epoch after the last complete one. The
-        state has the number of batches that were taken, and is a dictionary of numbers and strings, which any program
-        can save.
+        state counts the batches taken; it is a dictionary of numbers and strings, which any program can save.
 
     Args:
         run_dir: directory of the run, which holds ``records``, or of an output of kind ``tfrecord``.
@@ -96,7 +95,8 @@ class BatchSource:
     def __len__(self) -> int:
         """Returns the number of batches in the epoch of :attr:`position`, including the batches before the position.
 
-        It reads the indexes, about a second for 100 million pairs. Other epochs may have a few batches more or fewer.
+        Reads the indexes, which takes about a second for 100 million pairs. Other epochs may have a few batches more or
+        fewer.
         """
         epoch = self._position.epoch
         if self._counted is None or self._counted[0] != epoch:
@@ -120,7 +120,7 @@ class BatchSource:
         self.finish()
 
     def begin(self, part: int = 0, parts: int = 1) -> Iterator[IdBatch]:
-        """Begins an iteration for a loader that reads ahead, and so counts the batches that were taken itself.
+        """Begins an iteration for a loader that reads ahead, and so must count the taken batches itself.
 
         Args:
             part: number of the reader among the readers that share the batches; each gets every ``parts``-th batch.

@@ -69,7 +69,7 @@ class RecordPairs:
         self._index, self._seed, self._together = index, seed, together or len(corpora) == 1
         self._names = pa.array(list(corpora), pa.string())
         stored = [name for name in _columns_of(index) if name not in ("source", "target")]
-        self._beside = [name for name in index.columns if name not in stored]  # the text has the names of documents
+        self._beside = [name for name in index.columns if name not in stored]  # not in the text: weights and the like
         self.columns = (*stored, *self._beside)
 
     @cached_property
@@ -101,7 +101,7 @@ class RecordPairs:
         return pa.Table.from_batches(parts).combine_chunks().to_batches()[0]
 
     def _order(self, corpus: int, epoch: int) -> tuple[Int64s, Int64s]:
-        """Returns the runs in the order of an epoch, and the number of pairs of the corpus up to the end of each."""
+        """Returns the runs in the order of an epoch, and the number of the corpus's pairs up to the end of each."""
         runs = np.flatnonzero(self._counts[:, corpus])
         shuffle = GlobalShuffle(len(runs), self._seed, f"runs of corpus {corpus} in epoch {epoch}")
         order = runs[shuffle.rows_at(np.arange(len(runs)))]
@@ -247,7 +247,7 @@ class TextStream:
             pool.shutdown(wait=True, cancel_futures=True)
 
     def _planned(self, row: int, part: int, parts: int) -> Iterator[PlannedBlock]:
-        """Yields the blocks to make; before the first block, its first rows alone, so that they come soon."""
+        """Yields the blocks to make; the first rows of the first block come before it, to be ready soon."""
         if self.turn(parts) < BLOCK_ROWS:  # each block has rows of all readers
             part, parts = 0, 1
         stage = self.curriculum.stage_at(row)
@@ -300,10 +300,10 @@ class TextStream:
         parts = []
         for places in np.split(order, starts[1:]):
             corpus, epoch, number = (int(value) for value in groups[places[0]])
-            small = self.curriculum.sizes[corpus] <= WINDOW  # held from epoch to epoch
+            small = self.curriculum.sizes[corpus] <= WINDOW  # the same window in all epochs
             window = self._window(corpus, 0 if small else epoch, number)
             shuffle = GlobalShuffle(len(window), self.seed, f"window {number} of corpus {corpus} in epoch {epoch}")
-            first, last = ranks[places[0]], ranks[places[-1]]  # with all numbers between them
+            first, last = ranks[places[0]], ranks[places[-1]]  # the block has all ranks between them
             parts.append(window.take(pa.array(shuffle.positions(int(first), int(last - first) + 1))))
         if len(parts) == 1:
             return (

@@ -168,7 +168,7 @@ def load_cleaning(
     for name, spec in cleaning.corpus_rules.items():
         if cleaning.keys[name].startswith("clean.preset"):
             remarks.append(f"{cleaning.keys[name]}{name} is left out: {CORPUS_RULES[name].in_stream}")
-        else:  # the rule says what it needs here
+        else:  # the rule itself reports what it needs
             cleaning.rules[name] = spec
     if problems:
         raise refusal(str(path), problems)

@@ -51,7 +51,7 @@ def completed(corpus: Corpus, languages: Languages | None) -> tuple[Corpus, list
     except ValidationError as error:
         problem = "; ".join(detail["msg"] for detail in error.errors())
     else:
-        files = () if corpus.documents else _file_problems(corpus)  # those of documents are checked with their types
+        files = () if corpus.documents else _file_problems(corpus)  # files of documents are checked with their types
         problem = next(chain(files, _option_problems(corpus), _column_problems(corpus)), "")
     if problem and address is not None:
         problem = f"{address} conflicts with the other keys: {problem}"
@@ -100,7 +100,7 @@ def _file_problems(corpus: Corpus) -> Iterator[str]:
 def _option_problems(corpus: Corpus) -> Iterator[str]:
     kind = format_of(corpus)
     reader = reader_of(kind)
-    of_documents = {"encoding"} if corpus.documents is not None else set()  # that of their files
+    of_documents = {"encoding"} if corpus.documents is not None else set()  # the encoding of the documents
     for option in sorted(option_keys() & corpus.model_fields_set - reader.options - of_documents):
         yield f"{option} does not belong to format {kind}, which takes {', '.join(sorted(reader.options))}"
     if "fields" in reader.options and corpus.fields is None and corpus.url.hub_id is None:
@@ -131,7 +131,7 @@ def _column_problems(corpus: Corpus) -> Iterator[str]:
             yield f"{key}: format {kind} has no columns: {_COLUMN_FILE}"
         elif place.url is None and (corpus.url.both is None or corpus.url.hub_id is not None):
             what = "is a data set" if corpus.url.hub_id else "has one file per side"
-            yield f"{key}: the corpus {what}, and no archive with a member for the values"
+            yield f"{key}: the corpus {what}, not an archive with a member for the values"
         elif isinstance(at, str) and at.startswith("prop:"):
             yield f"{key}: only format tmx has properties: {_COLUMN_FILE}"
         elif at in ("docid", "original"):

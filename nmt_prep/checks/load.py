@@ -54,7 +54,7 @@ def check_config(data: Mapping[str, object], origin: str, lines: Mapping[KeyPath
         lines: line numbers of keys, if known.
 
     Returns:
-        The config. Corpora that a catalogue id names have the keys that the id stands for.
+        The config. Corpora with a catalogue id have the keys from the catalogue.
 
     Raises:
         ConfigError: the mapping is not a valid config; the message lists every problem.
@@ -105,7 +105,7 @@ def _other_problems(
         config = Config.model_validate({**_PLACEHOLDERS, **rest})
     except ValidationError as error:
         untouched = {"splits", "vocab"}.isdisjoint(path[0] if path else "splits" for path in wrong)
-        if untouched and wrong_keys(error, Config) == {()}:  # not because of the parts left out
+        if untouched and wrong_keys(error, Config) == {()}:  # not caused by the parts left out
             yield from problems_of(error, Config, lines)
         yield from worded(_problems_of_valid_parts({**rest, "splits": values.get("splits")}), lines)
         return
@@ -123,7 +123,7 @@ def _without(value: Any, path: KeyPath) -> Any:
     key, *rest = path or (None,)
     if isinstance(value, Mapping) and path:
         if key not in value:
-            return value  # it is missing
+            return value  # the key is missing
         inner = _without(value[key], tuple(rest))
         others = {name: other for name, other in value.items() if name != key}
         return others if inner is None else {**others, key: inner}
@@ -204,7 +204,7 @@ def _output_problems(config: Config, *, with_vocab: bool) -> Iterator[Problem]:
 
     Args:
         config: the config.
-        with_vocab: true if the vocabularies are valid, so that an output may fail to hold their ids or pieces.
+        with_vocab: true if the vocabularies are valid, so that their ids and pieces can be checked too.
     """
     names: dict[str, int] = {}
     for number, options in enumerate(config.outputs):
@@ -222,7 +222,7 @@ def _output_problems(config: Config, *, with_vocab: bool) -> Iterator[Problem]:
         if options.corpus and not kind.holds_corpus:
             yield (
                 (*path, "corpus"),
-                f"files of kind {options.kind} have no place for the name of a corpus; leave it out",
+                f"files of kind {options.kind} cannot hold the name of a corpus; leave corpus out",
             )
         for key, problem in kind.problems(options, config):
             yield (*path, key), problem

@@ -81,10 +81,10 @@ def _with_joined_languages(config: Config, problems: list[Problem]) -> Config:
 
 
 def _joined_languages(corpus: Corpus, others: Sequence[Corpus]) -> Languages:
-    """Returns the languages that a corpus with a pivot joins: the other language of each of its two corpora.
+    """Returns the languages of a pivot corpus: the language of each of its two corpora that is not the pivot.
 
     Raises:
-        ValueError: there are no such corpora.
+        ValueError: a corpus does not exist or lacks the pivot, or both have the same other language.
     """
     pairs = {
         name: pair

@@ -56,7 +56,7 @@ class KnownLines:
         """Returns the values of a rule for lines: an array like ``new``, shape ``[lines, …]``.
 
         Args:
-            rule: the rule, which must have got values for all lines that are not forgotten.
+            rule: the rule; call this for it after each call of :meth:`number`.
             lines: the lines that were numbered last.
             new: values of the rule for the new lines: shape ``[new, …]``.
         """

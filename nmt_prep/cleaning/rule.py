@@ -199,8 +199,8 @@ class Pairs:
         Args:
             rule: the rule.
             side: the side.
-            judge: returns the values for a batch: shape ``[pairs, …]``. It gets a batch of the lines that did not come
-                before, each once and without the other side, or this batch if nearly all of its lines are new.
+            judge: returns the values for a batch: shape ``[pairs, …]``. Its batch has the new lines, each once and
+                without the other side; if nearly all lines are new, it is this batch.
 
         Returns:
             An array like that of ``judge``, shape ``[pairs, …]``.

@@ -73,7 +73,7 @@ def delay_libraries() -> None:
         if name in sys.modules or not (package or spec):
             continue
         stand_in = sys.modules[name] = StandIn(name)
-        stand_in.__spec__ = spec  # others may ask whether a library is installed
+        stand_in.__spec__ = spec  # other code may ask whether a library is installed
         if isinstance(sys.modules.get(package), StandIn):
             setattr(sys.modules[package], child, stand_in)
 

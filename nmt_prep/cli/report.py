@@ -42,7 +42,7 @@ def report(
         ),
     ] = None,
 ) -> None:
-    """Print the numbers of a run that nmt-prep run has made, and where its page is."""
+    """Print the numbers of a run that nmt-prep run has made, and the path of its page."""
     console = open_console()
     directory = load_config(config, overrides).run_dir / "report"
     page = (directory / "index.html").absolute()

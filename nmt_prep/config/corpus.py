@@ -197,7 +197,7 @@ class Corpus(Section):
     @model_validator(mode="before")
     @classmethod
     def _of_aligned_documents(cls, data: Any) -> Any:
-        """Adds to a corpus of documents the keys of the files of pairs that the stage sentences writes."""
+        """Adds the keys of the pair files, which the stage sentences writes, to a corpus of documents."""
         if not isinstance(data, dict) or data.get("documents") is None:
             return data
         made = {"format": "parquet", "fields": {"source": "source", "target": "target"}, "document": {"at": "document"}}
@@ -214,7 +214,7 @@ class Corpus(Section):
     @model_validator(mode="before")
     @classmethod
     def _of_joined_corpora(cls, data: Any) -> Any:
-        """Adds the address and format that other corpora have to a corpus with a pivot, which has no files."""
+        """Adds an address and a format, which all corpora must have, to a pivot corpus, which has no files."""
         if not isinstance(data, dict) or data.get("pivot") is None:
             return data
         made: dict[str, Any] = {"url": {"both": (f"pivot:{data['pivot']}",)}, "format": "parquet"}

@@ -107,7 +107,7 @@ def refusal(origin: str, problems: Collection[str]) -> ConfigError:
 
 
 def _locate(location: KeyPath, root: type[BaseModel]) -> tuple[KeyPath, type[BaseModel], str | None]:
-    """Returns the path of the key at pydantic's location, the section that holds it, and what it allows."""
+    """Returns the path of the key at pydantic's location, its section, and its allowed values."""
     path: KeyPath = ()
     kind: Any = root
     section: type[BaseModel] = root

@@ -87,7 +87,7 @@ def descriptions(section: type[BaseModel]) -> dict[str, str]:
     """
     below: dict[str, str] = {}
     for kind in (kind for kind in reversed(section.__mro__) if issubclass(kind, Section)):
-        with suppress(OSError, TypeError):  # a class that a program made has no source
+        with suppress(OSError, TypeError):  # a class made at run time has no source
             definition = ast.parse(dedent(inspect.getsource(kind))).body[0]
             for field, text in pairwise(ast.iter_child_nodes(definition)):
                 if (

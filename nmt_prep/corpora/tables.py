@@ -27,7 +27,7 @@ def _has_header(corpus: Corpus) -> bool:
 
 
 class _Table:
-    """The columns of the two sides and further ones in one file.
+    """The columns to read of one file: the two sides, and further columns.
 
     Args:
         corpus: the corpus, which names or numbers the columns of the sides.
@@ -102,7 +102,7 @@ class _Table:
         if short.any():
             line = int(np.argmax(short))
             raise self.too_few(block.first_line + first + line, int(cuts_in_line[line]) + 1)
-        bounded = np.append(cuts, len(block.data))  # the last line has no cut at its end
+        bounded = np.append(cuts, len(block.data))  # the last line ends without a cut
         columns: list[pa.Array] = []
         for column in self._numbers:
             begin = starts if column == 0 else bounded[np.minimum(first_cut + column - 1, len(cuts))] + 1

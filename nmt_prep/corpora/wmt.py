@@ -45,8 +45,8 @@ class Segment(NamedTuple):
 class SgmReader(Reader):
     """Reads srcset and refset, in the order of the srcset.
 
-    A refset may have several references with different ``sysid``. The key ``references`` of a corpus selects some of
-    them; each gives a pair.
+    A refset may have several references with different ``sysid``. The key ``references`` of a corpus selects some
+    references; each gives a pair for every segment.
     """
 
     suffixes: ClassVar[tuple[str, ...]] = (".sgm", ".sgml")

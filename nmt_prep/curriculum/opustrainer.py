@@ -88,7 +88,7 @@ def _command(fields: int | None, trainer: object) -> tuple[str, ...]:
     """Returns the words of the command that reads the stream.
 
     Raises:
-        ValueError: it is not a command, or reads lines of one column.
+        ValueError: ``trainer`` is not a command, or ``fields`` is below 2.
     """
     if fields is not None and fields < 2:
         raise ValueError(f"num_fields: it is {fields}; a line has a source and a target at least")

@@ -88,8 +88,8 @@ class PlannedStage:
 
     def pairs_in(self, rows: int) -> tuple[int, ...]:
         """Returns the number of pairs of each corpus in the first rows of the stage, up to the end of a block."""
-        # Each corpus takes its share of the rows that the corpora before it leave: these numbers never fall as rows
-        # grow.
+        # Each corpus takes its share of the rows that the corpora before it leave, so more rows never give a corpus
+        # fewer.
         counts, left, share = list[int](), rows, Fraction(1)
         for wanted in self.shares:
             counts.append(int(left * wanted / share) if share else 0)

@@ -63,7 +63,7 @@ class SideFacts:
 
     Attributes:
         lines: number of lines.
-        frequent: upper limits of the numbers of occurrences of lines, by hash; for frequent lines and perhaps others.
+        frequent: upper limit of the occurrences of a line, by its hash; for all frequent lines and perhaps others.
         examined: number of lines in the sample.
         other_script: number of lines in the sample mostly in a script of another language, without lines that equal the
             other side.

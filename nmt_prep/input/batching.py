@@ -192,10 +192,10 @@ class BatchedInputWithColumns(NamedTuple):
 def batches_or_tensors(batches: tf.data.Dataset) -> tf.data.Dataset | BatchedInput:
     """Returns the result of the input functions for a dataset of :class:`BatchedInput`.
 
-    That is the dataset itself in TensorFlow 2; in a TensorFlow 1 graph the tensors of its next batch, with their
-    initializer. TensorFlow's automatic tuning, which measures the time of each element in each step, is off, since all
-    numbers of threads and buffers are set. So are its optimizations of the graph, which find little and take a third of
-    the start.
+    The result is the dataset itself in TensorFlow 2, and in a TensorFlow 1 graph the tensors of its next batch, with
+    their initializer. TensorFlow's automatic tuning, which measures the time of each element in each step, is off,
+    since all numbers of threads and buffers are set. Its optimizations of the graph are off too, since they find little
+    and take a third of the start.
     """
     options = tf.data.Options()
     options.autotune.enabled = False

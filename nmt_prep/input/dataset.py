@@ -41,7 +41,7 @@ Features: TypeAlias = Literal["nmt", "t2t"]
 
 _BATCHES_AHEAD = 16
 _WINDOWS_CUT = 2  # number of windows that are cut at once
-_MORE_PER_WINDOW, _BATCHES_PER_MORE = 4, 200  # spare batches of passes without end
+_MORE_PER_WINDOW, _BATCHES_PER_MORE = 4, 200  # for the spare batches of endless epochs
 
 
 class WindowSteps(NamedTuple):
@@ -147,7 +147,7 @@ def make_dataset(
     The rows of ``source`` and ``target_output`` are those of the shards: they end in the eos id. ``target_input`` is
     ``target_output`` shifted right: it begins with the sos id and lacks eos. If the vocabulary has no sos, like
     Tensor2Tensor's, it begins with the padding id, as in Tensor2Tensor. Padding is the vocabulary's pad id, or its eos
-    id if it has none; the lengths count neither.
+    id if it has none; lengths do not count padding.
 
     Args:
         run_dir: directory of the run, which holds ``records``, or of an output of kind ``tfrecord``.
@@ -157,7 +157,7 @@ def make_dataset(
             need ``t2t``.
         sos_id: overrides the id that begins ``target_input``.
         epochs: number of epochs; each pass over the dataset gives the next epoch, from ``epoch`` on, and then the first
-            one again; None for a new epoch in each pass. If it is not 1, all passes have the same number of batches,
+            one again; None for a new epoch in each pass. Unless it is 1, all passes have the same number of batches,
             which ``cardinality()`` returns: in epochs that have fewer than the longest one, the last batches are split.
             A Python function computes the order of each pass.
         corpus_ids: also give the number of each pair's corpus in ``dataset.json``: int32, a last field ``corpora`` of
@@ -256,7 +256,7 @@ def _batches_of_any(plan: BatchPlan, leave_out: bool) -> int:
     total, processes = plan.total, plan.order.world_size
     if len(plan.windows) == 1 and plan.mix is None and plan.joining is None and processes == 1 and not plan.fresh:
         return total
-    # The same for all processes, whose windows can differ by one.
+    # Numbers of windows can differ by one between processes, but the result must not.
     windows = 2 + int(plan.order.index.runs.pairs.sum()) // (processes * plan.order.window_pairs)
     spare = _MORE_PER_WINDOW * windows + total // _BATCHES_PER_MORE
     if not leave_out:

@@ -157,7 +157,7 @@ def get_infer_iterator(
 
 
 def _positive(**argument: int | tf.Tensor) -> tf.Tensor:
-    """Returns an argument as int64. One whose value is fed later is checked when the graph runs.
+    """Returns an argument as int64. An argument that is fed later is checked when the graph runs.
 
     Raises:
         ArgumentError: the argument is less than 1.
@@ -170,7 +170,7 @@ def _positive(**argument: int | tf.Tensor) -> tf.Tensor:
         return tf.cast(value, tf.int64)
     checked = tf.debugging.assert_positive(value, f"{name} must be at least 1")
     with tf.control_dependencies([checked]):
-        return tf.identity(tf.cast(value, tf.int64))  # a cast from int64 depends on nothing else
+        return tf.identity(tf.cast(value, tf.int64))  # a cast of int64 would lose the dependency
 
 
 CHARACTERS_PER_WORD = 50

@@ -131,7 +131,7 @@ class _Iterations:
         """Adds a block of pairs to an iteration; returns the fields of :class:`_Padded`."""
         source, source_lengths, target, target_lengths, random = arguments
         batches = self._open[int(iteration)]
-        if not len(source_lengths):  # only at the end
+        if not len(source_lengths):  # the end of the input
             return batches.drain()
         return batches.add(source, source_lengths, target, target_lengths, random)
 

@@ -1,7 +1,7 @@
 """Looks at the corpora of a config before a run: sizes, members of archives, first pairs, languages.
 
-Only temporary files are written, and only parts of remote files are read. Members of an archive that cannot be seen
-before the archive is fetched are reported as such, which is not an error.
+Only temporary files are written, and only parts of remote files are read. Members that cannot be seen before their
+archive is fetched are reported, but are no error.
 """
 
 from nmt_prep.inspection.corpora import CorpusFacts, Inspection, inspect_config

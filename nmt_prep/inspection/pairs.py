@@ -22,7 +22,7 @@ LINES = 1000
 """Number of pairs whose languages are identified."""
 
 SMALL = 16 << 20
-"""Number of bytes of a side up to which all pairs of a corpus are read."""
+"""Maximum number of bytes of a side for all pairs of a corpus to be read."""
 
 
 @dataclass

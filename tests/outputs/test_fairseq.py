@@ -127,7 +127,7 @@ def test_a_vocabulary_that_is_too_large_for_the_type(tmp_path: Path, monkeypatch
         (
             {"corpus": True},
             {},
-            "outputs.0.corpus: files of kind fairseq have no place for the name of a corpus; leave it",
+            "outputs.0.corpus: files of kind fairseq cannot hold the name of a corpus; leave corpus",
         ),
         ({"dtype": "int32"}, {}, "outputs.0.dtype: found the text 'int32'; allowed: uint16, uint32, or null"),
     ],

@@ -2,6 +2,5 @@
 
 A corpus teaches it: its good pairs, and pairs made of them by cutting, omitting, appending and exchanging words
 (:mod:`~nmt_prep.cleaning.adequacy.pairs`). It judges features of the links between the words of a pair
-(:mod:`~nmt_prep.cleaning.adequacy.classifier`), for which it needs the model of word alignment of the corpus
-(:mod:`nmt_prep.align`).
+(:mod:`~nmt_prep.cleaning.adequacy.classifier`), which come from a model of word alignment (:mod:`nmt_prep.align`).
 """

@@ -157,8 +157,8 @@ def features(
             none.
 
     Returns:
-        The features, float64, shape ``[pairs, features]``; and the first word and the word after the last of the gap of
-        the source and of the target, int32, shape ``[pairs, 4]``, which are 0 without a gap.
+        The features, float64, shape ``[pairs, features]``; and the gaps of source and target (first word, word after
+        the last), int32, shape ``[pairs, 4]``, 0 without a gap.
     """
     numbered = judged.numbered()
     return adequacy_features(

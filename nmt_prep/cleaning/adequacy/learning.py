@@ -55,7 +55,7 @@ MOST_PAIRS = 15_000
 """Maximum number of good pairs to learn a classifier from."""
 
 SAMPLE_PAIRS = 5 * MOST_PAIRS
-"""Number of pairs among which good ones are sought; more are of no use."""
+"""Maximum number of pairs in which good pairs are sought; more pairs do not help."""
 
 ADEQUACY_VERSION = 7
 """To be increased if the same pairs would give another classifier, or the same classifier other values."""
@@ -68,7 +68,7 @@ _DEFECTS = 3
 """Defective pairs made of each good pair, besides one with an exchanged target."""
 
 _JOINED = 0.25
-"""Share of the good pairs that are also joined to others."""
+"""Share of the good pairs that are used a second time, joined to another good pair."""
 
 _DOUBTFUL, _MOST_DOUBTFUL = 2, 0.25
 """The final trees do not learn from the most doubtful good pairs. Their share of the good pairs is the first number
@@ -308,7 +308,7 @@ def _good_rows(corpus: _Corpus, draws: Draws) -> tuple[Integers, Floats]:
 
 
 def trained(rows: Floats, classes: _Classes, threads: int = 1) -> Forest:
-    """Returns trees that give the log-odds that ``classes`` is true for a pair.
+    """Returns trees that predict ``classes`` from features, as log-odds.
 
     Args:
         rows: features: float64, shape ``[pairs, features]``.

@@ -117,8 +117,8 @@ KINDS = ("exchanged", "cut", "gap", "sentence", "joined", "clause")
 """The defects: the target of another pair; the begin or the end cut off; a run of words left out; one sentence of
 several left out; another line joined to a side; words of another line put in before the end.
 
-Subtle defects, such as replaced words or other numbers, are left out: good pairs look like these more than incomplete
-pairs do, so a classifier that learns them finds fewer of the incomplete pairs in a corpus that is full of them."""
+Subtle defects, such as replaced words or other numbers, are left out: good pairs resemble these more than incomplete
+pairs do, so a classifier that learns them finds fewer of the incomplete pairs in a corpus with many."""
 
 _STOPS = (2, 3, 4)
 _NONE = -1

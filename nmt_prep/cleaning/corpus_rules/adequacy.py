@@ -14,7 +14,7 @@ ADEQUACY = "adequacy"
 """The name of the rule, and of its score."""
 
 _TAIL = 0.5
-"""Share of the pairs, those with the lowest values, to which the shares of complete and incomplete pairs are fitted."""
+"""Share of the pairs, the lowest values first, to which the shares of complete and incomplete pairs are fitted."""
 
 _MERGED = 5
 """Number of fine bins that are fitted as one."""

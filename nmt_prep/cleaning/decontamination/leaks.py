@@ -32,7 +32,7 @@ EXAMPLES = 20
 
 @dataclass(frozen=True)
 class EvaluationSet:
-    """An evaluation set, or a part of one with a name of its own.
+    """An evaluation set, or a named part of one.
 
     Attributes:
         name: such as ``dev/news``, ``wmt22/en-de`` or ``extra.txt``.

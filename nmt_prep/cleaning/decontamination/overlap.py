@@ -27,7 +27,7 @@ class Compared:
     Attributes:
         file: the file.
         pairs: number of its pairs.
-        found: number of its pairs that are in the other file, by the closest way in which they match.
+        found: number of its pairs that are also in the other file, by the kind of the closest match.
     """
 
     file: str
@@ -80,8 +80,8 @@ def overlap_of(
         a: the first file, of any format that :func:`read_segments` reads.
         b: the second file, the same.
         languages: the languages of the texts to read, in formats with more than two languages.
-        coverage: the share of the n-grams of a side of ``b`` by which a pair of ``a`` contains it; None to compare only
-            whole sides.
+        coverage: a pair of ``a`` contains a side of ``b`` if it has this share of the side's n-grams; None to compare
+            only whole sides.
         examples: number of examples for each way of matching.
         threads: number of threads.
 

@@ -1,8 +1,8 @@
 """Near duplicates: pairs whose sides share most of their character n-grams.
 
-Two pairs are near duplicates if the Jaccard similarity of their sets of n-grams is at least the given one, for the
-sources and for the targets. Candidates are found with MinHash: pairs with the same hash in one of several bands. The
-hash of a band depends on the MinHash values of some hash functions, ``rows`` for each side. All candidates are then
+Two pairs are near duplicates if the Jaccard similarity of their sets of n-grams is at least the given similarity, for
+the sources and for the targets. Candidates are found with MinHash: pairs with the same hash in one of several bands.
+The hash of a band depends on the MinHash values of some hash functions, ``rows`` for each side. All candidates are then
 verified.
 
 Records, edges and requests are rows of uint64. A record is the hash of a band, the ranks of the pair, and its place. An
@@ -82,7 +82,7 @@ class Signatures:
     @classmethod
     def of(cls, settings: DedupSettings) -> Signatures:
         """Returns the contents of the records for the settings of a config."""
-        known = (score for score in settings.keep[:-1] if score not in COMPUTED_SCORES)  # these are computed later
+        known = (score for score in settings.keep[:-1] if score not in COMPUTED_SCORES)  # others are computed later
         return cls(Bands.of(settings.near.similarity), tuple(known))
 
     @property
@@ -234,7 +234,7 @@ def write_texts(file: GroupedWriter, pairs: pa.RecordBatch, places: Records, req
 
 
 def verified_edges(pairs: pa.RecordBatch, places: Records, texts: Texts, edges: Records, similarity: float) -> Records:
-    """Returns the edge of each pair to the best of its near duplicates; pairs without any have none.
+    """Returns, for each pair with near duplicates, the edge to the best of them.
 
     Args:
         pairs: pairs with the columns ``source`` and ``target``.

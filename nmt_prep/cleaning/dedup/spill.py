@@ -38,7 +38,7 @@ RUN_ROWS = 1 << 19
 SMALLEST_SHARE = 4 << 20
 LARGEST_SHARE = 64 << 20
 USUAL_SHARE = 16 << 20
-"""Bytes of records of a range of keys if memory has room for more, so that several workers compare a million pairs."""
+"""Usual maximum size in bytes of the records of a range of keys: a million pairs still give work to several workers."""
 
 MOST_BITS = 12
 
@@ -49,7 +49,7 @@ def range_bytes(memory: int) -> int:
 
 
 def range_bits(rows: int, record_bytes: int, memory: int) -> int:
-    """Returns the number of leading bits of a key that are the number of its range, so that a range fits into memory.
+    """Returns how many leading bits of a key are the number of its range, so that a range fits into memory.
 
     Args:
         rows: number of records.

@@ -113,7 +113,7 @@ class Expected:
     Attributes:
         own: indexes of the labels of the language and of accepted similar languages; empty if the model does not know
             the language.
-        rivals: indexes of the labels of all other languages that are written in a script of the language.
+        rivals: indexes of the labels of all other languages that share a script with the language.
         scripts: numbers of the scripts of the language; None if they are not known.
     """
 

@@ -3,8 +3,9 @@
 Value: 1.0 for a side with a tag, else 0.0, which passes.
 
 With ``tags: any``, a tag is a start tag of any name that ``bs4.BeautifulSoup(text, "html.parser").find()`` finds, so
-``x <y z> w`` has a tag. A text that Python's html.parser refuses (``<![`` followed by an unknown word) has none. This
-is OpusFilter's HtmlTagFilter. With ``tags: known``, a tag is a start or end tag of an element of HTML.
+``x <y z> w`` has a tag. A text that Python's html.parser refuses (``<![`` followed by an unknown word) counts as text
+without tags. This is OpusFilter's HtmlTagFilter. With ``tags: known``, a tag is a start or end tag of an element of
+HTML.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def _entities(pairs: Pairs, side: Side) -> Values:
     """Returns 1.0 for lines with a complete entity, else 0.0."""
     lines = pairs.arrow(side)
     found = np.asarray(pc.match_substring_regex(lines, _ENTITY.pattern).to_numpy(zero_copy_only=False), np.float64)
-    for place in np.flatnonzero(found).tolist():  # only few lines; not every name is the name of an entity
+    for place in np.flatnonzero(found).tolist():  # few lines; checks whether names are known
         names = _ENTITY.findall(lines[place].as_py())
         found[place] = float(any(name.startswith("#") or name in html5 for name in names))
     return found

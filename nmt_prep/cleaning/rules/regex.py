@@ -6,7 +6,8 @@ finds a match, else 0.0. With ``match: drop`` a pair passes if no such side has 
 such side has one. This is OpusFilter's RegExpFilter, whose ``accept_match: true`` is ``match: keep``.
 
 A search that takes longer than :data:`SECONDS` of processor time for each core is an error, because patterns such as
-``(x+x+)+y`` take practically for ever on some lines. No pair is dropped for it: that would depend on the machine.
+``(x+x+)+y`` take practically for ever on some lines. Such a pair is not dropped, because the result would depend on the
+machine.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Pattern(Section):
     side: Literal["source", "target", "both"] = "both"
     """source, target or both: the sides that are searched"""
     match: Literal["drop", "keep"] = "drop"
-    """drop or keep: whether pairs with or without a match are dropped"""
+    """drop or keep: drop pairs with a match, or pairs without one"""
 
     @model_validator(mode="before")
     @classmethod

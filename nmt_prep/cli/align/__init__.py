@@ -72,8 +72,8 @@ def align(
 
     With CONFIG, the links of the pairs of a split are written, in the order of its parts; nothing is read.
 
-    Without --model, a model is learned from the input, which is kept in a temporary file. The score of a pair that was
-    learned from leaves out its own counts and those of its copies.
+    Without --model, a model is learned from the input, which is kept in a temporary file. A pair of the input is then
+    scored without its own counts and those of its copies.
     """
     if config is not None:
         if any((model, prior, save, scores, adequacy, pretokenized, stem is not None, table is not None)):

@@ -160,7 +160,7 @@ def _check_text(outputs: Outputs) -> None:
         if manifest is None:
             raise OutputError(f"the links in {run} have lost their text: {stage.name} was interrupted; {advice}")
         if stage.name in links.inputs and manifest.output_digest != links.inputs[stage.name]:
-            raise OutputError(f"the links in {run} are not those of its text: {stage.name} has run since; {advice}")
+            raise OutputError(f"the links in {run} do not belong to its text: {stage.name} has run since; {advice}")
         files = [Workspace(run).file(stage.directory, name) for name in manifest.files]
         for missing in (path for path in files if not path.exists()):
             raise OutputError(f"{missing} is missing; {advice}")

@@ -97,7 +97,7 @@ def copies_of(text: Spool) -> Integers:
     keys = np.memmap(keys_path, np.uint64, "r", shape=(text.rows, 2))
     copies_path = text.path.with_suffix(".copies")
     with _temporary(copies_path), copies_path.open("wb") as file:
-        for first in range(0, text.rows, _KEYS_AT_A_TIME):  # a full disk would kill a process with a mapping
+        for first in range(0, text.rows, _KEYS_AT_A_TIME):  # a full disk kills a process that writes to a mapping
             file.write(bytes(8 * min(_KEYS_AT_A_TIME, text.rows - first)))
     copies = np.memmap(copies_path, np.int64, "r+", shape=(text.rows,))
     shares = -(-text.rows // _KEYS_AT_A_TIME)

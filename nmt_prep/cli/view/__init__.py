@@ -88,7 +88,7 @@ def view(
 
 
 def _check_trace(given: Mapping[str, object]) -> None:
-    """Checks that no option is given that chooses pairs; the value of an option that is not given is None.
+    """Checks that no option for choosing pairs is given; an option that is not given is None.
 
     Raises:
         BadParameter: such an option is given.

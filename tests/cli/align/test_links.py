@@ -102,7 +102,7 @@ def test_links_of_text_that_has_changed(tmp_path: Path) -> None:
     assert f"the links are not those of {path}: download would run again" in " ".join(str(result.exception).split())
     assert CliRunner().invoke(app, [*run, "--until", "compile"]).exit_code == 0
     result = CliRunner().invoke(app, ["shortlist", str(tmp_path / "run")])
-    assert "are not those of its text: compile has run since; first run nmt-prep run" in str(result.exception)
+    assert "do not belong to its text: compile has run since; first run nmt-prep run" in str(result.exception)
     assert CliRunner().invoke(app, [*run, "--until", "align"]).exit_code == 0
     (part,) = (tmp_path / "run" / "aligned" / "train").glob("*.parquet")
     part.unlink()

@@ -205,7 +205,7 @@ def test_a_score_that_no_pair_has(tmp_path: Path) -> None:
     ("keys", "message"),
     [
         ({"scores": {"s": 2}}, r"splits.train.0: scores.s: format plain has no columns: give {url: …}, a file"),
-        ({"scores": {"s": {"member": "x"}}}, "scores.s: the corpus has one file per side, and no archive"),
+        ({"scores": {"s": {"member": "x"}}}, "scores.s: the corpus has one file per side, not an archive"),
         ({"scores": {"s": "prop:x"}}, "scores.s: only format tmx has properties"),
         ({"scores": {"s": True}}, "splits.train.0.scores.s: found true; allowed: the number of a column, counted"),
         ({"scores": {"s": -1}}, "splits.train.0.scores.s: found the number -1; allowed: the number of a column"),

@@ -195,7 +195,7 @@ def test_a_missing_field_is_told_after_the_first_file(hub: Hub, tmp_path: Path) 
         (corpus(format="jsonl"), "format jsonl does not go with an hf: id, which stands for Parquet files"),
         (corpus(member="a.parquet"), "choose them with split, not source, target or member"),
         (corpus(sha256="0" * 64), "sha256 is for one file; the lock file, or a commit after @ in url"),
-        (corpus(scores={"x": {"member": "a"}}), "scores.x: the corpus is a data set, and no archive with a member"),
+        (corpus(scores={"x": {"member": "a"}}), "scores.x: the corpus is a data set, not an archive with a member"),
         (corpus(scores={"x": {"url": "hf:o/n"}}), "scores.x: an hf: id names a whole data set; name a file of it"),
         ({"name": "c", "url": "a.tsv", "split": "train"}, "split is for a data set that url names by an hf: id"),
     ],

@@ -16,7 +16,7 @@ _TARGET = Path(__file__).parents[1] / "nmt_prep" / "_native" / "core" / "text" /
 
 
 def changes(mapping: Callable[[str], str]) -> list[str]:
-    """Entries of the code points that change, each with the code points that it becomes, filled with 0 to three."""
+    """Returns an entry for each code point that changes: the code point, then its one to three replacements, or 0."""
     found = []
     for point in range(0x80, sys.maxunicode + 1):
         changed = [ord(character) for character in mapping(chr(point))]

@@ -14,7 +14,7 @@ from table_files import rows, write_or_check
 _TARGET = Path(__file__).parents[1] / "nmt_prep" / "_native" / "core" / "clean" / "key_tables.cpp"
 _PAGE = 256
 _IOTA = "\u0345"
-"""A mark that folds to a letter. It stays a mark, so that it does not matter where it stands among other marks."""
+"""A mark that folds to a letter. It stays a mark, so that its position among other marks does not matter."""
 
 
 def replacement(character: str) -> str:

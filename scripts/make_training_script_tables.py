@@ -1,4 +1,4 @@
-"""Writes core/sentencepiece/training_script_tables.cpp: scripts as the training of SentencePiece models knows them.
+"""Writes core/sentencepiece/training_script_tables.cpp: scripts for the training of SentencePiece models.
 
 The sentencepiece library (up to 0.2.3) has the scripts of Unicode 9.0, and which pieces it learns depends on them. Ages
 and scripts are those of the ``unicodedataplus`` package, in any version: characters that are newer count as Common, and
@@ -20,7 +20,7 @@ _PER_ROW = 10
 
 
 def scripts() -> list[str]:
-    """Returns the script of every code point; Common for those that Unicode 9.0 does not have."""
+    """Returns the script of every code point; Common for code points that Unicode 9.0 lacks."""
     import unicodedataplus  # noqa: PLC0415  (only needed to write the table)
 
     def script(point: int) -> str:

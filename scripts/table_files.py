@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def rows(items: Iterable[str], per_row: int) -> str:
-    """Returns the items of an array as indented lines of so many items each."""
+    """Returns the items of an array as indented lines with a fixed number of items."""
     items = list(items)
     return "\n".join("    " + ", ".join(items[row : row + per_row]) + "," for row in range(0, len(items), per_row))
 

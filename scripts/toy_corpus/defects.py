@@ -1,4 +1,4 @@
-"""Damages pairs as web corpora are damaged, each in one way that has a name."""
+"""Damages pairs with typical defects of web corpora, one named defect per pair."""
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -8,7 +8,7 @@ from typing import NamedTuple
 Pair = tuple[str, str]
 
 _SHARE = 3
-"""One pair of so many is damaged."""
+"""Number of pairs of which one is damaged."""
 
 
 class LabelledPair(NamedTuple):

@@ -12,7 +12,7 @@ Phrase = tuple[str, str, float]
 
 @dataclass(frozen=True)
 class Noun:
-    """A noun with everything that a phrase needs; `one` and `many` include its container, if it has one."""
+    """A noun with its forms for phrases; `one` and `many` include its container, if it has one."""
 
     one: str
     many: str

@@ -55,7 +55,7 @@ def _verb_phrases(determine: str) -> Table:
             continue
         forms = verb_forms(verb)
         places = [tuple(place.strip().split(";")) for place in lexicon.PLACES[group.rstrip("*")].split("|")]
-        # Each row gets one of the places in turn, instead of a row for each place.
+        # Rows get the places in turn; a row for each place would be too many.
         turn = itertools.cycle(places[:1] * 2 + places)
         for noun, noun_weight in members(objects):
             for en, zh, weight in phrases(noun):

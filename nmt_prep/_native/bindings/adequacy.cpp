@@ -46,8 +46,8 @@ void count(const Aligner& aligner, const HeldPairs& pairs, const Int64Array& cop
                           sources, targets, threads, poll);
 }
 
-// Features of pairs: of `judged`, without what the pairs of `sample` at `places` taught the model; without places,
-// `sample` has the judged pairs themselves.
+// Returns the features of the pairs `judged`, without the counts that the pairs of `sample` at `places` added to the
+// model; without places, `sample` has the judged pairs themselves.
 auto features(const Aligner& aligner, const HeldPairs& judged, const Marks& source_marks, const Marks& target_marks,
               const HeldPairs& sample, const Int64Array& copies, const std::optional<Places>& places,
               const HeldEvidence& held, const Options& options, const Sums& source, const Sums& target, double words,

@@ -1,4 +1,4 @@
-// Shared by the bindings of word alignment and of what is computed from it: numbered pairs, and models.
+// Shared by the bindings of word alignment and of values computed from alignments: numbered pairs, and models.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -66,7 +66,7 @@ inline align::Counts slot_counts(const align::Table& table, const Int64Array& co
     return counts_of(counts);
 }
 
-// A table with everything that posteriors are computed from.
+// A table with all parameters of posteriors.
 class Aligner {
    public:
     Aligner(const align::Table& table, const FloatArray& source_shares, const FloatArray& target_shares,

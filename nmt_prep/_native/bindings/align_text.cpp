@@ -1,4 +1,4 @@
-// Bindings of the text of word alignment: words, columns of lines, links as text and of pieces.
+// Bindings of the text of word alignment: words, columns of lines, links as text, and links of pieces.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
@@ -71,8 +71,8 @@ auto word_spans(const ByteArray& data, const Int64Array& offsets, bool spaces) {
     return std::tuple(own_by_numpy(std::move(begins)), own_by_numpy(std::move(ends)), own_by_numpy(std::move(words)));
 }
 
-// Returns both columns of lines, and the first line with another number of columns and that number, or the number of
-// lines and 2.
+// Returns both columns of lines, and the first line without exactly two columns and its number of columns; if there is
+// no such line, the number of lines and 2.
 auto split_columns(const ByteArray& data, const Int64Array& starts, const Int64Array& ends, const std::string& mark) {
     require(starts.size() == ends.size() && !mark.empty(), "there must be an end for each start, and a mark");
     for (std::size_t i = 0; i < starts.size(); ++i)

@@ -56,7 +56,7 @@ Table pair_keys(const KeyTable& source, const KeyTable& target) {
     return keys_of(pairs, [&](clean::Key* keys) { clean::pair_keys(first, second, pairs, keys); });
 }
 
-// Numbers each line; returns the numbers, and the places of the lines that have not come before.
+// Numbers each line; returns the numbers, and the indexes of the lines that were not seen before.
 std::pair<NumpyArray<std::int32_t>, NumpyArray<std::int64_t>> number_lines(OneAtATime<clean::LineNumbers>& held,
                                                                            const ByteArray& data,
                                                                            const Int64Array& offsets) {

@@ -33,7 +33,7 @@ void add_hashes(OneAtATime<health::FrequentHashes>& held, const Hashes& hashes) 
     for (std::size_t i = 0; i < hashes.size(); ++i) frequent->add(hashes.data()[i]);
 }
 
-// Returns hashes, counts and how much each count may be too low.
+// Returns hashes, counts, and the maximum error by which each count may be too low.
 auto above(OneAtATime<health::FrequentHashes>& held, std::int64_t least) {
     const auto frequent = held.use();
     const std::vector<health::HashCount> found = frequent->above(least);

@@ -1,4 +1,4 @@
-// Bindings of modifiers: pairs made of parts of others, typos, titles and tags.
+// Bindings of modifiers: pairs made from parts of other pairs, typos, titles and tags.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -54,7 +54,7 @@ using KeyArray = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb:
 using TextArrays = std::tuple<ByteArray, Int64Array>;
 
 // Returns the lines and their offsets, and the links and their offsets, which are empty without links. A kind of typo
-// is its number.
+// is given by its number.
 auto type_lines(const TextArrays& lines, const std::optional<TextArrays>& links, const KeyArray& keys,
                 const std::vector<std::pair<std::size_t, double>>& chances, bool spaces) {
     const TextView text = text_view(std::get<0>(lines), std::get<1>(lines));
@@ -84,7 +84,7 @@ auto title_lines(const ByteArray& data, const Int64Array& offsets) {
     return std::tuple(own_by_numpy(std::move(made.data)), own_by_numpy(std::move(made.offsets)));
 }
 
-// Returns lines and offsets of sources, targets and links. `form` has the three texts of the form; `ranges` are those
+// Returns lines and offsets of sources, targets and links. `form` has the three texts of the form; `ranges` are ranges
 // of characters.
 auto tag_lines(const TextArrays& source, const TextArrays& target, const TextArrays& links, const KeyArray& keys,
                double probability, const std::tuple<double, double, double>& shares,

@@ -18,7 +18,7 @@ class OneAtATime {
     OneAtATime(const OneAtATime&) = delete;
     OneAtATime& operator=(const OneAtATime&) = delete;
 
-    // The object, until this is destroyed.
+    // The object, locked until this is destroyed.
     class Use {
        public:
         explicit Use(OneAtATime& of) : of_(of) {

@@ -160,8 +160,8 @@ NumpyArray<std::uint8_t> ordered(const Int32Array& inputs, const Int64Array& inp
     return own_by_numpy(std::move(records.data), records.size);
 }
 
-// Returns the text of the pairs from `first` on, up to the pair with which both sides reach `bytes`: the UTF-8 of each
-// side and its offsets, and the number of each pair's corpus.
+// Returns the text of the pairs from `first` on, up to the pair at which the two sides together reach `bytes`: the
+// UTF-8 of each side and its offsets, and the number of each pair's corpus.
 auto text(OneAtATime<HeldBucket>& used, std::size_t first, std::size_t bytes) {
     const auto held = used.use();
     const Bucket& bucket = held->bucket;

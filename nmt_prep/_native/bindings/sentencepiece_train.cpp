@@ -55,7 +55,7 @@ void add(OneAtATime<TrainingText>& text, const ByteArray& data, const Int64Array
 }
 
 // Returns code points and counts of the characters of a vocabulary, as `covered_characters`; nothing for a text without
-// characters. If a text consists of separate pieces only, it has characters that mark where they end, but its
+// characters. If a text consists of separate pieces only, it has the characters that mark their ends, but its
 // vocabulary is empty.
 std::optional<std::vector<std::pair<std::uint32_t, std::int64_t>>> covered(OneAtATime<TrainingText>& text,
                                                                            const std::vector<std::uint32_t>& required,

@@ -1,4 +1,5 @@
-// Features of pairs by which a classifier tells whole translations from those that lack something on a side.
+// Features of pairs, by which a classifier distinguishes complete translations from translations that lack words on a
+// side.
 #pragma once
 
 #include <cstddef>
@@ -23,15 +24,16 @@ struct MarkedPairs {
     const std::uint32_t* target_marks;
 };
 
-// The pairs that taught the model, and for each judged pair up to two of them (-1: none) whose counts are left out.
+// The pairs that the model learned from, and for each judged pair up to two of them (-1: none) whose counts are left
+// out.
 struct Origins {
     align::Pairs sample;
     const std::int64_t* copies;  // how often each pair of the sample was counted
     const std::int32_t* places;  // two for each judged pair; null if judged pair i is pair i of the sample
 };
 
-// Adds the words of pairs to the sums of both sides; the counts of pair i are left out `copies[i]` times from its own
-// values. Sums do not depend on the number of threads.
+// Adds the words of pairs to the sums of both sides. The values of pair i are computed without `copies[i]` times its
+// own counts. Sums do not depend on the number of threads.
 void count_words(const align::Pairs& pairs, const std::int64_t* copies, const align::Parameters& parameters,
                  const align::Evidence& evidence, const WordSums& source, const WordSums& target, std::size_t threads,
                  const Poll& poll);
@@ -43,8 +45,8 @@ struct Context {
     LengthRatios ratios;
 };
 
-// Writes kFeatures values for each pair, and its gaps: for each side the run of words that the other side answers
-// least, as its begin and end; both are 0 if there is none. Features of pairs with an empty side are 0.
+// Writes kFeatures values for each pair, and its gaps: for each side begin and end of the run of words with the weakest
+// counterpart on the other side, or 0 and 0. Features of pairs with an empty side are 0.
 void features(const MarkedPairs& judged, const Origins& origins, const Context& context, double* out,
               std::int32_t* gaps, std::size_t threads, const Poll& poll);
 

@@ -1,4 +1,5 @@
-// Features of a side of a pair: how well the other side answers its words, compared with what is usual for them.
+// Features of a side of a pair: how well its words are translated on the other side, compared with the usual values of
+// these words.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +10,7 @@ namespace nmt_prep::adequacy {
 
 inline constexpr std::size_t kSideFeatures = 15;
 
-// Places among the features of a side.
+// Indexes of some features of a side.
 inline constexpr std::size_t kValue = 0;
 inline constexpr std::size_t kDeficit = 2;
 inline constexpr std::size_t kWorstWord = 6;
@@ -27,7 +28,7 @@ struct WordSums {
 // A value in the units of sums.
 std::int64_t fixed(double value);
 
-// Values and links that are usual for the words of a side.
+// Usual values and links of the words of a side.
 struct UsualWords {
     // shares: the share of each word in the text.
     UsualWords(const WordSums& sums, const float* shares);
@@ -37,7 +38,7 @@ struct UsualWords {
     std::vector<double> bits;  // information of each word
 };
 
-// A run of words that the other side answers less than is usual.
+// A run of words with a weaker counterpart on the other side than usual.
 struct Gap {
     std::size_t begin = 0;
     std::size_t end = 0;

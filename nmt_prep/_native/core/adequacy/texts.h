@@ -12,7 +12,7 @@ namespace nmt_prep::adequacy {
 
 inline constexpr std::size_t kTextFeatures = 18;
 
-// Middles of log((source length + 1) / (target length + 1)) over a text.
+// Medians of log((source length + 1) / (target length + 1)) over a text.
 struct LengthRatios {
     double words;
     double characters;

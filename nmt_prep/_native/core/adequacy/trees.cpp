@@ -130,7 +130,7 @@ class Trainer {
             -static_cast<double>(sums.gradient) / (static_cast<double>(sums.curvature) + boosting_.penalty * kUnit);
         return std::clamp(value, leaf.low, leaf.high);
     }
-    // The decrease of the loss that a value brings.
+    // The decrease of the loss if a leaf has this value.
     double gain_of(const Sums& sums, double value) const {
         const double curvature = static_cast<double>(sums.curvature) / kUnit + boosting_.penalty;
         return -(static_cast<double>(sums.gradient) / kUnit * value + 0.5 * curvature * value * value);
@@ -194,7 +194,7 @@ class Trainer {
         return second;
     }
 
-    // Counts the smaller part of a leaf, and subtracts it from the sums of the whole for the other part.
+    // Sums the smaller part of a leaf, and subtracts its sums from those of the whole leaf for the other part.
     void count_parts(Leaf& leaf, Leaf& second) {
         std::vector<Sums> whole = std::move(leaf.bins);
         const bool first_smaller = leaf.end - leaf.begin < second.end - second.begin;

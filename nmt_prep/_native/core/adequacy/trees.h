@@ -10,7 +10,7 @@
 
 namespace nmt_prep::adequacy {
 
-// Bins of a feature.
+// Number of bins of a feature.
 inline constexpr std::size_t kBins = 64;
 
 // Nodes of trees: an inner node has a feature, and children `child` (feature <= bound) and `child` + 1; a leaf has

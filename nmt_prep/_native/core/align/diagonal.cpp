@@ -36,7 +36,7 @@ const std::vector<AgreedCell>& DiagonalLinks::of(const Pair& pair) {
                      const float backward = weight * (floor * source_shares[i] + cell.backward);
                      cells_.push_back({i, j, slot, forward * backward});
                  });
-    // A word has no link, a link to a word with a cell, or a link to a word without: the sum of its probabilities is
+    // A word has no link, a link to a word with a cell, or a link to a word without a cell. Its probabilities sum to
     // null * share + linked * (lexical / weight + floor * share).
     const float linked = 1 - parameters_.null;
     const float rest = parameters_.null + linked * floor;

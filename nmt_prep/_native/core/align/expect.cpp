@@ -13,7 +13,8 @@ namespace {
 constexpr std::size_t kRunPairs = 256;
 constexpr std::size_t kRunGroups = 8;
 
-// Adds to the count of a slot. `alone` is true if no other thread does: an atomic addition waits for all reads.
+// Adds to the count of a slot. `alone` is true if no other thread adds; atomic additions are slow, since they wait for
+// all reads.
 void add(std::int64_t* cells, std::int64_t slot, float agreed, bool alone) {
     if (agreed < kLeastCounted) return;
     if (alone)

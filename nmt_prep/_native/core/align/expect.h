@@ -26,7 +26,7 @@ struct Expected {
 void expect(const Pairs& pairs, const Parameters& parameters, Step step, Expected& expected, std::size_t threads,
             const Poll& poll);
 
-// The counts that each pair adds near the diagonal: those of pair i are [offsets[i], offsets[i + 1]).
+// The counts that each pair adds near the diagonal: pair i has the counts [offsets[i], offsets[i + 1]).
 struct PairCounts {
     std::vector<std::int64_t> offsets{0};
     std::vector<std::int32_t> source, target;  // words

@@ -14,7 +14,7 @@ class CellFilter {
    public:
     explicit CellFilter(const Table& table, std::size_t threads = 1);
 
-    // Writes the places of the words that may have a cell in a row, in ascending order; returns their number.
+    // Writes the indexes of the words that may have a cell in a row, in ascending order; returns their number.
     // `mixed` are the words, from mix(). Both arrays have room for kTogether more.
     std::size_t select(std::int32_t row, const std::uint32_t* mixed, std::size_t size, std::uint32_t* places) const {
         const Row& of = rows_[static_cast<std::size_t>(row)];

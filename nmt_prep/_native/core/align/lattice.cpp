@@ -11,15 +11,14 @@ namespace {
 
 constexpr auto kReach = static_cast<std::size_t>(kWidest);
 
-// Maximum number of pairs of words of a pair that is computed together with others, so that arrays stay within a few
-// megabytes.
+// Pairs with more pairs of words are computed alone, so that arrays stay within a few megabytes.
 constexpr std::size_t kMostTogether = std::size_t{1} << 16;
 
 }  // namespace
 
 Groups groups_of(const Pairs& pairs) {
-    // Order by classes of source sizes, then by target size, ascending and descending in turn, so that neighbours are
-    // alike.
+    // Orders by classes of source sizes, then by target size, ascending and descending in turn, so that neighbours have
+    // similar sizes.
     std::vector<std::uint64_t> keys;
     keys.reserve(pairs.size);
     for (std::size_t i = 0; i < pairs.size; ++i) {

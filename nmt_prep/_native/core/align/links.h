@@ -33,8 +33,8 @@ struct PairLinks {
     std::int64_t too_long = 0;  // pairs without links because they are too long
 };
 
-// Links each word to its most probable counterpart, or to none if that is more probable. Does so in both directions,
-// and joins the directions.
+// Links each word to its most probable counterpart, or to none if no link is more probable, in both directions, and
+// joins the directions.
 PairLinks link(const Pairs& pairs, const Parameters& parameters, Symmetrization how, std::size_t threads,
                const Poll& poll);
 

@@ -10,7 +10,7 @@ namespace nmt_prep::align {
 inline constexpr std::ptrdiff_t kWidest = 7;
 inline constexpr std::size_t kJumps = 2 * kWidest + 1;
 
-// Weights of jumps within the other side: one for each width, and one for every wider jump.
+// Weights of jumps within the other side: one for each width, and one for all wider jumps.
 struct Jumps {
     float near[kJumps];
     float far;
@@ -21,8 +21,8 @@ inline constexpr std::size_t kLanes = 8;
 
 // Models of several pairs. Arrays have `lanes` values for each step, state, or step and state: [steps][states][lanes].
 // They begin at a multiple of the size of a row of lanes. Steps and states that a lane lacks have emissions, first
-// probabilities and inverses of 0; their results mean nothing. A lane has the same results whatever the other lanes, on
-// every processor.
+// probabilities and inverses of 0; their results are unspecified. The results of a lane do not depend on other lanes or
+// on the processor.
 struct Models {
     std::size_t lanes;  // kLanes or 1
     std::size_t steps;

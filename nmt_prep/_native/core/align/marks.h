@@ -1,5 +1,4 @@
-// Marks of words: the kind of punctuation or the number that a word is, which the model of word alignment does not
-// distinguish.
+// Marks of words: kinds of punctuation and values of numbers, which the model of word alignment does not distinguish.
 #pragma once
 
 #include <cstdint>

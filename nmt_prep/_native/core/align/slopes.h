@@ -1,5 +1,5 @@
-// The preference for the diagonal: weights exp(-steepness |i/m - j/n|) of position i of m and position j of n, taken at
-// their middles.
+// The preference for the diagonal: weights exp(-steepness |i/m - j/n|) of position i of m and position j of n, at the
+// centres of the positions.
 #pragma once
 
 #include <array>
@@ -32,8 +32,8 @@ struct Weighted {
     float value;   // sum of the weights times the values
 };
 
-// The weights of a pair of lines, without an exponential for each pair of positions. The exponentials of short sides
-// are kept.
+// Sums by the weights of a pair of lines, without an exponential for each pair of positions. Exponentials of short
+// sides are cached.
 class Diagonal {
    public:
     explicit Diagonal(double steepness) : steepness_(steepness) {}
@@ -42,7 +42,7 @@ class Diagonal {
         source_ = &slope(sources, long_source_);
         target_ = &slope(targets, long_target_);
     }
-    // The weights of the pair, valid until it is prepared anew.
+    // The weights of the pair, valid until the next preparation.
     struct Weights {
         const float *source_up, *source_down, *target_up, *target_down;
 

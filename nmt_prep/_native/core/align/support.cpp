@@ -73,8 +73,8 @@ void Support::judge(const Pair& pair, std::span<const Origin> origins) {
     value(pair.target, parameters_.target_shares, target_given_, target_sums_, target_values_);
 }
 
-// Sums the counts that the origins added to the evidence, for distinct pairs of words, which stand for all positions of
-// the words in the pair, and subtracts them from the counts of the cells.
+// Sums the counts that the origins added to the evidence, by distinct pair of words over all their positions, and
+// subtracts the sums from the counts of the cells.
 void Support::leave_out(const Pair& pair, std::span<const Origin> origins) {
     const std::size_t m = pair.sources;
     const std::size_t n = pair.targets;
@@ -105,7 +105,7 @@ void Support::leave_out(const Pair& pair, std::span<const Origin> origins) {
     for (SupportedCell& cell : cells_) cell.count -= own_[first_source_[cell.source] * n + first_target_[cell.target]];
 }
 
-// Values of the words of a side. The sums are weights of the other side.
+// Values of the words of a side. The sums are sums of weights over the other side.
 void Support::value(const std::int32_t* words, const float* shares, const std::vector<float>& given,
                     const std::vector<Weighted>& sums, std::vector<double>& values) const {
     values.resize(given.size());

@@ -10,7 +10,7 @@
 
 namespace nmt_prep::align {
 
-// Expected counts are whole numbers, so that sums do not depend on the order of their terms: 1.0 is kOne.
+// Expected counts are whole multiples of 1 / kOne, so that sums do not depend on the order of their terms.
 inline constexpr std::int64_t kOne = std::int64_t{1} << 20;
 
 // A pair of words. `forward` is p(target word | source word), `backward` is p(source word | target word).
@@ -111,7 +111,7 @@ class Table {
     static bool empty(Row row) { return row.mask == 0xFFFFFFFF; }
 
    private:
-    // Slots without cells: of rows with these numbers of cells.
+    // Lays out empty slots for rows with these numbers of cells.
     Table(const std::vector<std::int64_t>& cells, std::size_t columns, std::size_t threads);
 
     void estimate(const std::int64_t* counts, std::size_t threads);

@@ -13,7 +13,7 @@
 namespace nmt_prep::align {
 namespace {
 
-// The effect of a character on the word before it.
+// The effect of a character on the current word.
 enum class Kind : std::uint8_t {
     kSpace,     // ends the word, and is not a word
     kLetter,    // continues a word of letters, marks and numbers

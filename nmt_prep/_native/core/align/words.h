@@ -1,4 +1,4 @@
-// Words of a line, for alignment: their places, and hashes of the folded word and of its stem.
+// Words of a line, for alignment: byte ranges, and hashes of the folded word and of its stem.
 #pragma once
 
 #include <cstddef>
@@ -30,11 +30,11 @@ struct Place {
     std::uint32_t end;
 };
 
-// Replaces `places` by those of the words of a line of well-formed UTF-8 of less than 4 GiB. With `spaces` words are
-// separated by ASCII white space.
+// Replaces `places` by the byte ranges of the words of a line of well-formed UTF-8 of less than 4 GiB. With `spaces`,
+// words are separated by ASCII white space.
 void find_words(const std::uint8_t* begin, const std::uint8_t* end, bool spaces, std::vector<Place>& places);
 
-// Splits lines; reuses its memory from line to line, and knows the hashes of words that came lately.
+// Splits lines; reuses its memory from line to line, and caches the hashes of recent words.
 class WordSplitter {
    public:
     explicit WordSplitter(WordRule rule) : rule_(rule) {}

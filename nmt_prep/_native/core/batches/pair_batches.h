@@ -58,7 +58,7 @@ struct PaddedBatches {
     AlignedIds source, target_input, target_output;
     AlignedIds source_lengths, target_lengths;
     // For each batch, kPlace numbers: first length and number of lengths; first id, number of ids, rows and columns of
-    // the source; and the same four numbers of both targets.
+    // the source; and the same four numbers for each of the two targets.
     static constexpr std::size_t kPlace = 10;
     std::vector<std::int64_t> places;
 };

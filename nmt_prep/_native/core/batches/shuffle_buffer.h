@@ -27,7 +27,7 @@ class ShuffleBuffer {
         }
     }
 
-    // Removes the item that a random number chooses. Requires that the buffer is not empty.
+    // Removes the item chosen by a random number. Requires that the buffer is not empty.
     Item take(std::uint64_t random) {
         Item& chosen = items_[static_cast<std::size_t>((start_ + random % held()) % size_)];
         Item& first = items_[static_cast<std::size_t>(start_++ % size_)];

@@ -16,7 +16,7 @@ constexpr std::uint8_t kSize = 4;
 constexpr std::uint8_t kDenseSize = 2;
 constexpr char32_t kFirstDense = 0x0E00;  // no character in these scripts comes before the block of Thai
 
-// True for each script whose n-grams are shorter.
+// True for each script with n-grams of two characters.
 std::array<bool, 256> dense_scripts() {
     std::array<bool, 256> dense{};
     for (const char* const name : {"HAN", "HIRAGANA", "KATAKANA", "THAI"})

@@ -12,8 +12,8 @@
 
 namespace nmt_prep::clean {
 
-// Finds the n-grams of the text that normalized keys are computed from. An n-gram of two characters begins at each
-// character in Han, kana or Thai, one of four characters at each other character. A text without any is one n-gram.
+// Finds the n-grams of the text that normalized keys are computed from. N-grams of two characters begin at characters
+// in Han, kana or Thai, n-grams of four at other characters. A text that is too short for any is one n-gram.
 class CharacterGrams {
    public:
     // Returns hashes of the n-grams of a line, in order, with repetitions. They are valid until the next call. Throws
@@ -37,7 +37,7 @@ class GramSet {
 
     std::size_t size() const { return seen_.size(); }
 
-    // Returns the number of different grams that the set has, too.
+    // Returns the number of different grams that are also in the set.
     std::size_t common(std::span<const std::uint64_t> grams);
 
    private:

@@ -9,8 +9,8 @@ namespace nmt_prep::clean {
 // else 0. Sides without letters are not copies.
 void equal_letters(const Lines& source, const Lines& target, std::size_t min_letters, double* out);
 
-// Writes 1 - d / max(a, b): d is the Levenshtein distance of the sides, a and b their lengths; 1 if both are empty. The
-// elements are code points, or tokens (str.split()).
+// Writes 1 - d / max(a, b), where d is the Levenshtein distance of the sides, and a and b are their lengths; 1 if both
+// are empty. The elements are code points, or tokens (str.split()).
 void edit_similarity(const Lines& source, const Lines& target, bool tokens, double* out, const Poll& poll);
 
 // Writes the size of the longest common substring that difflib finds, divided by the length of the shorter side in code

@@ -12,7 +12,7 @@ namespace nmt_prep::clean {
 // A set of byte values.
 using ByteSet = std::bitset<256>;
 
-// The text of a column of lines, seen as one stretch of bytes, and a place in it.
+// A position in the text of a column of lines, which is one stretch of bytes.
 struct Place {
     const std::uint8_t* begin;
     const std::uint8_t* at;
@@ -32,13 +32,13 @@ class Fix {
     Fix& operator=(const Fix&) = delete;
     virtual ~Fix() = default;
 
-    // First bytes of the characters for which `suspects` is asked; never a space.
+    // First bytes of the characters for which `suspects` is called; never a space.
     virtual ByteSet triggers() const = 0;
 
     // True if a line with two spaces in a row, or with a space at an end, may be altered.
     virtual bool checks_spaces() const { return false; }
 
-    // True if the character at this place may lead to an alteration of its line. Must not be false for every trigger
+    // True if the character at this position may lead to an alteration of its line. Must not be false for every trigger
     // of a line that the fix alters, unless `checks_spaces` covers the line. Neighbours may belong to other lines.
     virtual bool suspects(const Place& place) const = 0;
 

@@ -46,8 +46,8 @@ ByteSet set_of(std::initializer_list<std::uint8_t> bytes) {
 }
 
 // Removes control characters (category Cc) except tabs and newlines, and U+FEFF, the byte order mark. The characters
-// from U+0080 stay after a character beyond ASCII: there they are bytes of misread UTF-8, as in "Ã" and U+009F for "ß".
-// Without them, the damage would be there still, but harder to see.
+// from U+0080 on stay after a character beyond ASCII, where they are bytes of misread UTF-8, as in "Ã" and U+009F for
+// "ß". Without them the text would still be damaged, but the damage would be harder to detect.
 class Control final : public CharacterFix {
     ByteSet triggers() const override {
         ByteSet set = set_of({0x7F, 0xC2, 0xEF});

@@ -1,6 +1,6 @@
-// Replaces complete HTML character references, `&name;`, `&#decimal;` and `&#xhexadecimal;`, by what they stand for.
+// Replaces complete HTML character references, `&name;`, `&#decimal;` and `&#xhexadecimal;`, by their characters.
 //
-// It reads a line once: what a reference stands for is not read again, so that "&amp;lt;" becomes "&lt;". Unknown names
+// Replacements are not searched again, so "&amp;lt;" becomes "&lt;". Unknown names
 // stay, as do numbers of control characters, surrogates and noncharacters. Numbers from 128 to 159 mean characters of
 // Windows-1252, as in HTML. References to line breaks and tabs become spaces, since a line must stay one line and one
 // column of a table.

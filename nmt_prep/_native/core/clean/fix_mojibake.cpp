@@ -2,14 +2,13 @@
 //
 // A sequence is two to four characters whose bytes in one of these encodings are the UTF-8 of one character. It is
 // replaced by this character, so the bytes stay the same. Correct text can contain sequences: the last two characters
-// of "„Spaß“" are one, and so are the last three of "été »" with a no-break space. So a sequence is replaced only
-// - if correct text does not have it in this place: it contains a control character or a sign that does not follow
-//   letters (as in "Ã¼"), it has a capital between small letters (as in "fÃ©e"), or several sequences are in a row; see
-//   Judge;
-// - or if the line has such a sequence elsewhere, and either this sequence is within a word, or all characters of the
-//   line outside ASCII are in sequences.
-// This is repeated until nothing changes. If parts of mojibake with lost bytes are left then, the line stays as it was.
-// Finally, control characters from U+0080 become the characters of Windows-1252, as in browsers.
+// of "„Spaß“" are one, and so are the last three of "été »" with a no-break space. So a sequence is replaced only - if
+// correct text does not have it in this place: it contains a control character or a sign that does not follow letters
+// (as in "Ã¼"), it has a capital between small letters (as in "fÃ©e"), or several sequences are in a row; see Judge; -
+// or if the line has such a sequence elsewhere, and either this sequence is within a word, or all characters of the
+// line outside ASCII are in sequences. This is repeated until nothing changes. If parts of mojibake with lost bytes are
+// left then, the line stays as it was. Finally, control characters from U+0080 become the characters of Windows-1252,
+// as in browsers.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -25,7 +24,7 @@ namespace {
 using Points = std::u32string;
 using PointsView = std::u32string_view;
 
-// How the character of a byte from 80 to BF occurs after a letter in correct text.
+// Where the character of a byte from 80 to BF may occur in correct text, relative to letters.
 struct Follower {
     bool odd;             // never follows a letter: signs such as ¼, and bytes that are not characters
     bool closing;         // often follows a word: quotes, dashes, ellipses, no-break spaces
@@ -83,7 +82,7 @@ bool may_be_meant(char32_t c) {
     return !private_use && !unassigned && (c & 0xFFFE) != 0xFFFE;
 }
 
-// Judges how sure it is that a sequence is mojibake.
+// Judges whether a sequence is mojibake, and how certain that is.
 class Judge {
    public:
     Judge(PointsView line, const Sequence& sequence)
@@ -131,7 +130,7 @@ class Judge {
                        (!last.after_signs || (is_letter(following_) && !last.before_letters)));
     }
 
-    // Evidence for Â and a sign, which stand for the sign alone.
+    // Evidence for Â and a sign, which are the misread sign.
     Evidence of_latin_1_sign() const {
         if (byte_ < 0xA0) return sure_if(control_ || (is_small(previous_) && follower(byte_).closing));
         if (odd_ || is_small(previous_)) return Evidence::kSure;
@@ -142,7 +141,7 @@ class Judge {
         return sure_if(is_digit(previous_) || !is_alphanumeric(previous_));
     }
 
-    // True if Ã, Ä or Å surely begins a Latin letter or ×.
+    // True if Ã, Ä or Å certainly begins a misread Latin letter or ×.
     bool is_latin(Follower kind) const {
         if (lead_ > 0xC5) return false;
         const bool small = is_small_latin(meant_) || meant_ == U'×' || meant_ == U'÷';
@@ -183,7 +182,7 @@ Sequence sequence_at(PointsView line, std::size_t at) {
     return found;
 }
 
-// The sequences of a line, with a mark for sequences that are surely mojibake.
+// The sequences of a line, with a mark for sequences that are certainly mojibake.
 class Sequences {
    public:
     explicit Sequences(PointsView line) {
@@ -236,7 +235,7 @@ class Mojibake final : public Fix {
         : portuguese_(language == "pt"), final_a_(portuguese_ || language == "fr" || language == "it") {}
 
     ByteSet triggers() const override { return ByteSet().set(0xC2).set(0xC3); }
-    // True for a control character, and at the start of what may be a sequence.
+    // True for a control character, and at the start of a possible sequence.
     bool suspects(const Place& place) const override {
         const std::uint8_t* at = place.at;
         const char32_t lead = next_utf8(at);
@@ -304,8 +303,8 @@ class Mojibake final : public Fix {
         return true;
     }
 
-    // True for Ã before a plain space that stands for à, in languages that have à only at the end of words. (The second
-    // byte of à is a no-break space, which was replaced.)
+    // True for Ã before a plain space if both stand for à, in languages that have à only at the end of words. (The
+    // second byte of à is a no-break space, which was replaced.)
     bool is_final_a(PointsView line, std::size_t at, char32_t previous, bool pure) const {
         return final_a_ && line[at] == U'Ã' && at + 1 < line.size() && line[at + 1] == ' ' &&
                (is_small(previous) || (pure && !is_alphanumeric(previous)));

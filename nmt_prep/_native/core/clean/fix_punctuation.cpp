@@ -97,8 +97,8 @@ void close_parentheses(std::string& text) {
     });
 }
 
-// Replaces a quote between two ASCII letters by an apostrophe. As matches do not overlap, a letter after one quote does
-// not count as the letter before the next.
+// Replaces a quote between two ASCII letters by an apostrophe. Matches do not overlap: a letter after one quote cannot
+// be the letter before the next quote.
 void replace_apostrophes(std::string& text, std::string_view quote) {
     std::size_t used = 0;
     replace_if(text, quote, "'", [&](std::size_t at) {
@@ -238,8 +238,8 @@ class Normalizer final : public Fix {
         return is_space(point) && (!moses_ || (point >= 0x09 && point <= 0x0D) || point == ' ');
     }
 
-    // Replaces a no-break space between two digits. As matches do not overlap, a digit after one space does not count
-    // as the digit before the next.
+    // Replaces a no-break space between two digits. Matches do not overlap: a digit after one space cannot be the digit
+    // before the next space.
     void join_digits(std::string& text) const {
         std::size_t used = 0;
         replace_if(text, kNoBreak, std::string_view(&decimal_sign_, 1), [&](std::size_t at) {

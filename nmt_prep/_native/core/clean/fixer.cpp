@@ -51,7 +51,7 @@ std::vector<std::uint8_t> Fixer::suspect_lines(const TextView& text) const {
     return suspect;
 }
 
-// Returns false if the fix is sure to leave the line as it is.
+// Returns false if the fix certainly leaves the line unchanged.
 bool Fixer::may_alter(std::size_t fix, std::string_view line) const {
     if (fixes_[fix]->checks_spaces() && (line.starts_with(' ') || line.ends_with(' '))) return true;
     const auto* const begin = reinterpret_cast<const std::uint8_t*>(line.data());

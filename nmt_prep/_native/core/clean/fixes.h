@@ -23,7 +23,7 @@ std::unique_ptr<Fix> whitespace_fix(bool keep_no_break);
 std::unique_ptr<Fix> ligatures_fix();
 std::unique_ptr<Fix> width_fix();
 
-// The tool whose punctuation normalization is reproduced.
+// The tool whose punctuation normalization the fix reproduces.
 enum class Punctuation : std::uint8_t { kMoses, kSacremoses };
 std::unique_ptr<Fix> punctuation_fix(Punctuation like, const std::string& language);
 

@@ -21,8 +21,8 @@ std::uint64_t mix(std::uint64_t hash) {
     return hash ^ hash >> 32;
 }
 
-// Hashes a word. The function must not change with the hashes of other tables: signatures of near duplicates depend
-// on it. Reads up to 7 bytes beyond the end of the word.
+// Hashes a word. The function must stay as it is even if hashes of other tables change: signatures of near duplicates
+// depend on it. Reads up to 7 bytes beyond the end of the word.
 std::uint64_t hash_word(const std::uint8_t* at, std::size_t size) {
     static_assert(KeyText::kReadable >= sizeof(std::uint64_t));
     std::uint64_t hash = size * kFactor;

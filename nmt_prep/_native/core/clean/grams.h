@@ -1,4 +1,4 @@
-// N-grams of normalized lines, for finding lines that contain most of another one.
+// N-grams of normalized lines, for finding lines that contain most of another line.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace nmt_prep::clean {
 
-// A unit is a word, or a character of a script without spaces between words. Marks belong to the unit before them. An
-// n-gram consists of this many consecutive units, depending on its first one.
+// A unit is a word, or a character of a script without spaces between words. Marks belong to the previous unit. The
+// number of consecutive units in an n-gram depends on its first unit.
 inline constexpr std::size_t kWordGram = 2;
 inline constexpr std::size_t kCharacterGram = 3;
 

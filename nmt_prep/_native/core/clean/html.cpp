@@ -320,7 +320,7 @@ class Parser {
     bool found_ = false;
     bool refused_ = false;
 
-    // Facts about the rest of the text, so that no part of it is searched again and again.
+    // Facts about the rest of the text, so that no part is searched repeatedly.
     std::size_t last_open_;
     std::size_t last_close_;
     std::size_t next_section_ = 0;

@@ -28,7 +28,7 @@ const AsciiTable& ascii_table() {
     return kTable;
 }
 
-// Characters that stay as they are, and that do not combine with others; of the first plane, which few texts leave.
+// Characters of the first plane that stay unchanged and do not combine with others; few texts use other planes.
 using PointSet = std::bitset<0x10000>;
 
 const PointSet& plain_points() {
@@ -133,7 +133,7 @@ void KeyText::normalize_points(const std::uint8_t* at, const std::uint8_t* end) 
     }
 }
 
-// Returns what a character becomes; nothing if it is dropped.
+// Returns the replacement of a character; nothing if it is dropped.
 std::span<const char32_t> KeyText::replacement(char32_t point) {
     const std::uint16_t code = key_code(point);
     if (code == kDropped) return {};
@@ -146,7 +146,7 @@ std::span<const char32_t> KeyText::replacement(char32_t point) {
     return syllable_;
 }
 
-// Notes the end of a word, unless nothing is left of it.
+// Records the end of a word, unless all its characters were dropped.
 void KeyText::end_word(std::size_t size) {
     if (size == (words_ == 0 ? 0 : ends_[words_ - 1])) return;
     if (words_ == ends_.size()) ends_.resize(2 * words_ + 1);

@@ -17,7 +17,7 @@ class KeyText {
     // Normalizes a line; throws InvalidTextError naming a line that is not UTF-8.
     void normalize(const TextView& text, std::size_t line) { normalize_line<false>(text, line); }
 
-    // The same, and also finds the words: what is left of each run of characters that are not dropped.
+    // The same, and also finds the words: the normalized runs of characters that are not dropped.
     void normalize_words(const TextView& text, std::size_t line) { normalize_line<true>(text, line); }
 
     // Number of bytes from the start of each word that may be read.

@@ -20,7 +20,7 @@ struct Key {
 // MurmurHash3 (x64, 128 bits, seed 0). It is the same on every little-endian processor.
 Key hash_key(const std::uint8_t* data, std::size_t size);
 
-// Returns the text of a line that is compared: the normalized text, or the line itself if nothing but digits is left.
+// Returns the text by which a line is compared: the normalized text, or the line itself if only digits are left.
 // Requires that the line was normalized last.
 std::span<const std::uint8_t> compared_text(const KeyText& normal, const TextView& text, std::size_t line);
 
@@ -28,9 +28,8 @@ std::span<const std::uint8_t> compared_text(const KeyText& normal, const TextVie
 Key normalized_key(const KeyText& normal, const TextView& text, std::size_t line);
 
 // Writes the hash of the bytes of each line. If `normalized`, hashes the letters, marks and numbers of the line
-// instead, after compatibility decomposition and case folding, with 0 for each decimal digit; a line of
-// which nothing but digits is left keeps the hash of its bytes. Throws InvalidTextError naming a line that is not
-// UTF-8.
+// instead, after compatibility decomposition and case folding, with 0 for each decimal digit; a line of which only
+// digits are left gets the hash of its bytes. Throws InvalidTextError naming a line that is not UTF-8.
 void line_keys(const TextView& text, bool normalized, Key* keys);
 
 // Writes the key of each pair of lines with the given keys.

@@ -1,4 +1,4 @@
-// Numbers for the different lines of a text, in the order in which they come first.
+// Numbers the different lines of a text in the order of their first occurrence.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ class LineNumbers {
    public:
     std::size_t size() const { return known_.size(); }
 
-    // Writes the number of each line. Returns the places of the lines that have not come before, ascending; these have
-    // the numbers from `size()` before the call on. Lines with the same key (keys.h) are taken for the same.
+    // Writes the number of each line. Returns the indexes of the lines that were not seen before, ascending; they get
+    // the numbers from `size()` (before the call) on. Lines with the same key (keys.h) count as equal.
     std::vector<std::int64_t> add(const TextView& text, std::int32_t* numbers);
 
    private:

@@ -28,7 +28,7 @@ class Lines {
     Line operator[](std::size_t i) const { return {text_.line(i), text_.line(i + 1), ascii_[i] != 0}; }
 
     // Bits of the 64 bytes from `at` on: 1 for every byte of a white space character (as in Python's str.isspace), or
-    // for every continuation byte. Bits after the end of the line mean nothing.
+    // for every continuation byte. Bits after the end of the line are unspecified.
     std::uint64_t spaces(const std::uint8_t* at) const { return bits(spaces_, at); }
     std::uint64_t continuations(const std::uint8_t* at) const { return bits(continuations_, at); }
 

@@ -5,12 +5,12 @@
 
 namespace nmt_prep::clean {
 
-// Writes the share of the characters of a line, except white space, that belong to addresses; 0 for lines without such
+// Writes the share of a line's characters, except white space, that belong to addresses; 0 for lines without such
 // characters.
 void address_shares(const Lines& lines, double* out);
 
-// Writes 2m / (a + b): m is the number of URLs (http, https, ftp, www) that are on both sides, a and b are the numbers
-// on each side; 1 if there are none.
+// Writes 2m / (a + b), where m is the number of URLs (http, https, ftp, www) on both sides, and a and b are the numbers
+// of URLs of each side; 1 if there are none.
 void url_similarity(const Lines& source, const Lines& target, double* out);
 
 }  // namespace nmt_prep::clean

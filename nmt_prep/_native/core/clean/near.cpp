@@ -39,7 +39,7 @@ struct Functions {
     std::vector<std::uint32_t> terms;
 };
 
-// Writes the minimum of each function over all grams. The loops have a form that compilers turn into vector operations.
+// Writes the minimum of each function over all grams. Compilers turn loops of this form into vector operations.
 [[gnu::always_inline]] inline void find_minima(const Functions& functions, const std::vector<std::uint32_t>& grams,
                                                std::uint32_t* minima) {
     for (std::size_t first = 0; first < functions.factors.size(); first += kBlock) {
@@ -93,7 +93,7 @@ struct LineGrams {
     std::size_t different = 0;         // number of different ones; 0 if they were not counted yet
 };
 
-// The n-grams of a pair, of which each side is computed when it is first needed.
+// The n-grams of a pair; each side is computed when first needed.
 struct PairGrams {
     std::int64_t pair = -1;
     bool has_target = false;
@@ -219,7 +219,8 @@ void verify(const PairView& own, const PairView& other, std::span<const Candidat
     std::int64_t found = -1;  // the last pair that has a verified candidate
     const auto similar = [similarity](GramSet& set, LineGrams& line) {
         const std::size_t common = set.common(line.grams);
-        // The union is at least as large as the set, so most candidates are refused without counting the other side.
+        // The union of both sides is at least as large as the set, so most candidates are refused without counting the
+        // other side.
         if (!is_enough(common, set.size(), similarity)) return false;
         if (line.different == 0) line.different = count_different(line.grams);
         return is_enough(common, set.size() + line.different - common, similarity);

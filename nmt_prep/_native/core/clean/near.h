@@ -22,8 +22,8 @@ struct PairView {
 void band_hashes(const PairView& pairs, std::size_t bands, std::size_t rows, std::uint64_t* hashes);
 
 // A record of a band has `width` numbers: the hash of the band, the ranks of the pair (smaller is better, the first
-// rank counts most), and its place. An edge from a pair to a better one with the same hash has as many: the place of
-// the worse pair, then the ranks and the place of the better one.
+// rank counts most), and its place (ranking.h). An edge from a pair to a better pair with the same hash also has
+// `width` numbers: the place of the worse pair, then the ranks and the place of the better pair.
 struct Edges {
     std::vector<std::uint64_t> numbers;  // numbers of the edges, ascending, without repetitions
     std::size_t next;                    // the first record whose edges are missing
@@ -31,14 +31,13 @@ struct Edges {
 };
 
 // Returns the edges of sorted records from the record `first` on: about `limit` edges, and at least the edges of one
-// record. A record has edges to those of the best `cap` records of its bucket (the records with the same hash) that are
-// better. Requires first < rows.
+// record. A record has edges to the better records among the best `cap` records of its bucket (the records with the
+// same hash). Requires first < rows.
 Edges bucket_edges(const std::uint64_t* records, std::size_t rows, std::size_t width, std::size_t cap,
                    std::size_t first, std::size_t limit);
 
-// Sorts rows of `width` numbers by their groups, and otherwise leaves them in order. Writes where each group
-// begins, and the end of the last.
-// Requires groups less than `count`.
+// Sorts rows of `width` numbers by their groups, and otherwise leaves them in order. Writes the start of each group,
+// and the end of the last group. Requires groups less than `count`.
 void group_rows(const std::uint64_t* numbers, std::span<const std::uint32_t> groups, std::size_t width,
                 std::size_t count, std::uint64_t* grouped, std::uint64_t* starts);
 

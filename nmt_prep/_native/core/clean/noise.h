@@ -1,4 +1,4 @@
-// Signs of text that is not running text: unbalanced brackets, navigation, glued or spaced words, broken encodings.
+// Signals of text that is not running text: unbalanced brackets, navigation, glued or spaced words, broken encodings.
 #pragma once
 
 #include <cstdint>

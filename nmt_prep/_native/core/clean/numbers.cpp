@@ -244,20 +244,19 @@ std::size_t written_in_digits(const std::vector<Number>& numbers) {
         std::count_if(numbers.begin(), numbers.end(), [](const Number& number) { return !number.spelled; }));
 }
 
-// Number of numbers that differ. Numbers that one side has more than the other count only if they are never spelled
-// out.
+// Count of unmatched numbers that differ. Surplus numbers of one side count only if they are never spelled out.
 std::size_t differing(const std::vector<Number>& a, const std::vector<Number>& b, std::uint64_t small) {
     const auto must = [small](const std::vector<Number>& numbers) {
         return static_cast<std::size_t>(std::count_if(
             numbers.begin(), numbers.end(), [small](const Number& number) { return !may_be_spelled(number, small); }));
     };
-    // The sides have numbers left that differ; each number of the side with fewer faces one of the other.
+    // Each number of the side with fewer differing numbers is compared with one number of the other side.
     const std::size_t facing = std::min(written_in_digits(a), written_in_digits(b));
     return std::max(must(a), facing) + std::max(must(b), facing);
 }
 
 // Matches the numbers of two sides, in the order of the first side: each takes the first number of the second side that
-// matches it. The numbers of the second side are grouped by value, so that nothing is compared with all of them.
+// matches it. The numbers of the second side are grouped by value, so that no number is compared with all others.
 class Matcher {
    public:
     // Leaves the numbers without a match in both lists.
@@ -282,8 +281,8 @@ class Matcher {
         std::size_t in_b = written_in_digits(b);
         const bool spelled = in_a < a.size() || in_b < b.size();
         std::size_t matches = take(a, [this](const Number& x) { return x.spelled ? nullptr : equal(x, false); });
-        // If both sides have numbers in digits left, these are compared with each other, not with spelled ones: 10 and
-        // 37 differ, even if 十 is beside 37.
+        // If both sides have unmatched numbers in digits, these are compared with each other, not with spelled ones: 10
+        // and 37 differ, even if 十 is beside 37.
         in_a -= matches;
         in_b -= matches;
         excess_of_a_ = in_a - std::min(in_a, in_b);
@@ -333,8 +332,8 @@ class Matcher {
         return count;
     }
 
-    // How many numbers in digits may still match spelled ones, on the side that has digits where `x` is matched with a
-    // number of the other kind.
+    // Number of numbers in digits that may still match spelled ones, on the side with digits when `x` matches a number
+    // of the other kind.
     std::size_t& excess(const Number& x) { return x.spelled ? excess_of_b_ : excess_of_a_; }
 
     // Returns the group with the earlier number. `same` is of the kind of `x`, `other` of the other kind.
@@ -348,7 +347,7 @@ class Matcher {
         return std::ranges::lower_bound(groups_, key(value), {}, [](const Group& group) { return key(group.value); });
     }
 
-    // Returns the group with the value of a number, nullptr if nothing is left of it.
+    // Returns the group with the value of a number, nullptr if all its numbers are taken.
     Group* equal(const Number& x, bool spelled) {
         const auto group = from({x.digits, x.exponent, spelled});
         const bool known = group != groups_.end() && group->value.digits == x.digits &&

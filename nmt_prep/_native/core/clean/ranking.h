@@ -11,8 +11,8 @@ namespace nmt_prep::clean {
 // counts most), and the place of the row. The place is the number of the part, times 2^kRowBits, plus the row.
 //
 // Records that reduce_records made may also be counts: the key, the largest number as every rank, and in the place the
-// bit kCount, the number of the corpus in the bits of the part, and the number of rows in those of the row. They say
-// how many more rows of a corpus have the key.
+// bit kCount, the number of the corpus in the bits of the part, and the number of rows in those of the row. A count
+// gives the number of further rows of a corpus with the key.
 inline constexpr std::size_t kSmallestKeyedWidth = 3;
 inline constexpr unsigned kRowBits = 40;
 inline constexpr std::uint64_t kCount = std::uint64_t{1} << 63;
@@ -23,10 +23,10 @@ struct Corpora {
     std::size_t count;
 };
 
-// Returns false if a record has a part, or if it is a count a corpus, that does not exist.
+// Returns false if a record has an unknown part, or a count an unknown corpus.
 bool have_corpora(const std::uint64_t* records, std::size_t rows, std::size_t width, const Corpora& corpora);
 
-// A row that is dropped, and the best one with its key.
+// A dropped row, and the best row with its key.
 struct Drop {
     std::uint64_t place;
     std::uint64_t survivor;
@@ -49,7 +49,7 @@ Ranked rank_records(std::uint64_t* records, std::size_t rows, std::size_t width,
 std::size_t reduce_records(std::uint64_t* records, std::size_t rows, std::size_t width, std::size_t kept,
                            const Corpora& corpora);
 
-// Returns the drops among some records, in their order, given what reduce_records leaves of all records with their
+// Returns the drops among some records, in their order, given the result of reduce_records for all records with their
 // keys.
 std::vector<Drop> drops_among(const std::uint64_t* records, std::size_t rows, std::size_t width, std::size_t kept,
                               const std::uint64_t* reduced, std::size_t reduced_rows);

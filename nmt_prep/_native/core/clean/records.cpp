@@ -10,7 +10,7 @@
 namespace nmt_prep::clean {
 namespace {
 
-// Only what moves records knows their width when it is compiled.
+// Only code that moves records is compiled for a fixed width.
 template <std::size_t kWidth>
 using Record = std::array<std::uint64_t, kWidth>;
 

@@ -13,7 +13,7 @@ inline constexpr std::size_t kLargestWidth = 8;
 void sort_records(std::uint64_t* records, std::size_t rows, std::size_t width);
 
 // Sorts records by the leading `bits` of their first numbers, and otherwise leaves them in order. Writes them to
-// `sorted`, and to `starts` where the records with each value begin, with one more entry for the end of the last.
+// `sorted`, and the start of the records with each value to `starts`, with one more entry for the end of the last.
 // Requires bits < 32.
 void partition_records(const std::uint64_t* records, std::size_t rows, std::size_t width, unsigned bits,
                        std::uint64_t* sorted, std::uint64_t* starts);

@@ -82,7 +82,8 @@ class Finder {
         base_ += static_cast<std::uint32_t>(text.size());
     }
 
-    // Returns how often the shortest string from `begin` that is repeated often enough is repeated, 0 if none is.
+    // Returns the number of repetitions of the shortest string from `begin` with enough repetitions, 0 if there is
+    // none.
     template <class C>
     std::size_t repeated_from(std::span<const C> text, std::size_t begin) const {
         // A string ends where its repetition begins, or at one of the spaces before it. Ascending repetitions, and

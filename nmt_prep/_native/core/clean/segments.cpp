@@ -276,7 +276,7 @@ class Search {
             return tables_.exact_pair(segment) == exact ? Match::kExact : Match::kPair;
         };
         if (segments.size() > kManyLines && !visited_.insert(key.low ^ exact.high).second) {
-            // All segments were noted for an earlier pair; only the closest one is wanted.
+            // All segments were recorded for an earlier pair; only the closest one is needed.
             const auto equal =
                 std::ranges::find(segments, Match::kExact, [&](const auto& e) { return kind(e.number); });
             const auto best = equal == segments.end() ? segments.begin() : equal;
@@ -316,7 +316,7 @@ class Search {
         if (key != own) same_lines(key, Match::kCovered, share, closest);
     }
 
-    // Notes all segments with a line of this key.
+    // Records all segments with a line of this key.
     void same_lines(const Key& key, Match kind, double share, Closest& closest) {
         const auto lines = tables_.lines().find(key);
         if (lines.size() > kManyLines && !visited_.insert(key.low ^ static_cast<std::uint64_t>(kind)).second)

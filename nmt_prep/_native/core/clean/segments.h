@@ -16,12 +16,12 @@ enum class Match : std::uint8_t {
     kNone,
     kExact,    // both sides have the same bytes
     kPair,     // both sides have the same normalized text
-    kSide,     // one side has the same normalized text as one of the segment, with kLongEnough letters
-    kCovered,  // one side has a sufficient share of the n-grams of one of the segment
+    kSide,     // one side has the same normalized text as a side of the segment, with kLongEnough letters
+    kCovered,  // one side has a sufficient share of the n-grams of a side of the segment
 };
 
-// Minimum number of letters of a segment's side that is matched alone, and of different n-grams for their share to
-// count.
+// Minimum number of letters of a segment's side to match it alone, and minimum number of different n-grams to use their
+// share.
 inline constexpr std::size_t kLongEnough = 20;
 inline constexpr std::size_t kFewestGrams = 6;
 

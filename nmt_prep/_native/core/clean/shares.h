@@ -11,7 +11,7 @@ namespace nmt_prep::clean {
 void alphabetic_shares(const Lines& lines, bool spaces, double* out);
 
 // Writes the weight of the letters (L*) of each line, and the share of letters in one of the scripts. A letter weighs 4
-// in scripts without spaces between words, 2 in Hangul, else 1, because it tells more about the language.
+// in scripts without spaces between words, 2 in Hangul, else 1, because it carries more information about the language.
 void script_weights(const Lines& lines, const std::uint8_t* scripts, std::size_t count, double* weights,
                     double* shares);
 
@@ -24,7 +24,7 @@ void script_shares(const Lines& lines, const std::uint8_t* scripts, std::size_t 
 // Code points that are letters, marks or numbers (L*, M*, N*) among those that are not white space.
 void word_character_shares(const Lines& lines, double* out);
 
-// 0 for a line that is certainly not in capital letters, else 1.
+// Writes 0 for a line that is certainly not in capital letters, else 1.
 void possible_capitals(const Lines& lines, double* out);
 
 // Numbers (N*) among letters, marks and numbers; 0 if there are none.

@@ -30,7 +30,7 @@ struct Quantizer {
 };
 
 // Matrix with one vector of `dim` values per row, either dense or as codes of a quantiser. With `norms`, rows are
-// scaled by norms, which have a quantiser of their own.
+// scaled by norms, which have their own quantiser.
 struct MatrixData {
     std::size_t rows = 0, dim = 0;
     bool quantized = false;

@@ -56,9 +56,9 @@ void softmax(std::vector<float>& values) {
     for (float& value : values) value /= sum;
 }
 
-// A heap whose first element is the least probable. fastText keeps and orders labels of the same probability as the
-// heaps of its standard library leave them, so this heap takes the steps of libstdc++'s, with which its packages for
-// Linux are built.
+// A heap whose first element is the least probable. In fastText, the heap of its standard library decides which labels
+// of equal probability are kept, and in which order. So this heap takes the steps of libstdc++'s heap, with which
+// fastText's packages for Linux are built.
 template <typename Heap>
 void sift_up(Heap& heap, std::size_t place) {
     const auto moved = heap[place];
@@ -210,7 +210,7 @@ void Model::for_each_line(const TextView& text, std::size_t threads, bool in_ord
     std::vector<std::unique_ptr<Scratch>> scratches(std::clamp<std::size_t>(threads, 1, bounds.size()));
     for (auto& scratch : scratches) {
         scratch = scratch_.borrow([&] { return std::make_unique<Scratch>(*this); });
-        // The table of logistic values is coarse, so that a sum with another rounding may belong to another step.
+        // The table of logistic values is coarse: a sum that is rounded differently may fall into another step.
         scratch->in_order = in_order || is_logistic();
         if (scratch->in_order && scratch->word_rows == nullptr)
             scratch->word_rows = std::make_unique<WordCache<std::uint32_t>>(kCachedRows);
@@ -293,8 +293,8 @@ float Model::likely_bound(Scratch& scratch) const {
     return score - static_cast<float>(3 * kFloor * tree_->labels());
 }
 
-// Collects the most probable labels. Like fastText, leaves out branches below a probability of kFloor; for one label
-// also those below a label that is likely to be the best, which changes no result.
+// Collects the most probable labels. Like fastText, leaves out branches below a probability of kFloor. For one label,
+// also leaves out branches below the probability of a likely best label, which changes no result.
 void Model::tree_top(std::size_t most, Scratch& scratch) const {
     const float lowest = most == 1 ? std::max(log_of(0), likely_bound(scratch)) : log_of(0);
     scratch.open.assign(1, {0.0F, tree_->root()});

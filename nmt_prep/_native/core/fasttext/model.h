@@ -42,7 +42,7 @@ class Model {
     const std::vector<std::string_view>& labels() const { return labels_; }
     std::size_t dim() const { return input_.dim(); }
 
-    // The probabilities of the given labels, [lines, labels]; 0 for a line of which the model knows no word. Requires
+    // The probabilities of the given labels, [lines, labels]; 0 for a line without a known word. Requires
     // labels in range.
     void probabilities(const TextView& text, const std::vector<std::uint32_t>& labels, float* result,
                        std::size_t threads, const Poll& poll) const;

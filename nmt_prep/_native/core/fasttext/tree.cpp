@@ -7,8 +7,9 @@ namespace nmt_prep::fasttext {
 
 LabelTree::LabelTree(const std::vector<Entry>& labels)
     : labels_(static_cast<std::uint32_t>(labels.size())), nodes_(2 * labels.size() - 1) {
-    // As in fastText: repeatedly joins the two lightest among the labels, taken from the last one on, and the nodes
-    // made so far. Of equal weights, nodes come before labels. Nodes not made yet outweigh all labels.
+    // As in fastText: repeatedly joins the two lightest of the remaining labels and nodes; labels are taken from the
+    // last one on. Of equal weights, nodes come before labels. Nodes that do not exist yet count as heavier than all
+    // labels.
     constexpr std::int64_t kHeaviest = 1'000'000'000'000'000;
     std::vector<std::int64_t> counts(nodes_.size(), kHeaviest);
     for (std::size_t i = 0; i < labels.size(); ++i) counts[i] = std::min(labels[i].count, kHeaviest - 1);

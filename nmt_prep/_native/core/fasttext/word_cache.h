@@ -1,6 +1,6 @@
-// Bounded cache for one thread at a time: for each word the sum of its rows, or their numbers. A new word replaces an
-// old word of its bucket. Sums change results at most by rounding, since the rows of a word are summed before they are
-// added to the rows of the line; numbers do not change them.
+// Bounded cache for one thread at a time: the sum of the rows of each word, or the numbers of the rows. A new word
+// replaces an old word of its bucket. Cached sums change results at most by rounding, since the rows of a word are
+// summed before they are added to the line's sum; cached numbers change nothing.
 #pragma once
 
 #include <array>

@@ -8,7 +8,7 @@ namespace nmt_prep::modify {
 
 class Draws {
    public:
-    // `taken` draws of the key were taken before.
+    // Skips the first `taken` draws of the key.
     Draws(std::uint64_t key, std::uint64_t taken) : state_(key + taken * kStep) {}
 
     // A number from 0 to 1, without 1.

@@ -1,4 +1,4 @@
-// Text with labelled words: lines made of parts of others, and links that follow their words.
+// Text with labelled words: lines made from parts of other lines, and links that follow their words.
 #pragma once
 
 #include <compare>
@@ -22,7 +22,7 @@ inline std::string_view checked_line(const TextView& lines, std::size_t i) {
     return {reinterpret_cast<const char*>(lines.line(i)), lines.size(i)};
 }
 
-// A place in the new words of a line: the label of some of their characters, and the number of the word.
+// A word of a new line, and the label of some of its characters.
 struct LabelledWord {
     std::int32_t label;
     std::int32_t word;
@@ -34,7 +34,7 @@ inline constexpr std::int32_t kOwnWords = -2;  // labels of the words of the lin
 inline constexpr std::int32_t kNoLabel = -1;
 inline constexpr std::int32_t kFirstNewWord = 1 << 30;  // from here on, words with one label on both sides are equal
 
-// Bytes to copy, with their label: those of the line with kOwnWords, else inserted text.
+// Bytes to copy, with their label: bytes of the line for kOwnWords, else of the inserted text.
 struct Part {
     std::string_view text;
     std::int32_t label;
@@ -46,7 +46,7 @@ class Assembler {
     // `spaces` is that of align::find_words.
     explicit Assembler(bool spaces) : spaces_(spaces) {}
 
-    // Returns the line that is made of parts, which is valid until the next call, and finds its labelled words. Parts
+    // Returns the line made from parts, valid until the next call, and finds its labelled words. Parts
     // with kOwnWords are within `line`. Throws InvalidTextError if the parts are not UTF-8 together.
     std::string_view assemble(std::string_view line, std::span<const Part> parts);
 

@@ -100,7 +100,7 @@ class Tagger {
     std::vector<std::int32_t> followed_;
 };
 
-// Reads the links; returns true if one of as many draws is below the probability.
+// Reads the links, and draws a number for each; returns true if a draw is below the probability.
 bool Tagger::may_change(std::string_view links, std::uint64_t key) {
     constexpr std::int64_t kAny = std::numeric_limits<std::int32_t>::max();
     links_.clear();
@@ -207,7 +207,7 @@ void Tagger::augment(const Link& link) {
     }
 }
 
-// Changes the words of a link, as a mode that is drawn says.
+// Changes the words of a link by a drawn mode.
 void Tagger::change(const Link& link, Draws& draws) {
     const Mode mode = drawn_mode(draws);
     if (mode == kTag) {  // the hint is linked with the target word

@@ -16,7 +16,7 @@ namespace nmt_prep::modify {
 struct TagOptions {
     double probability;            // of changing a word whose only link is to a different word without other links
     std::array<double, 3> shares;  // of the modes augment, replace and tag; modes with 0 are left out
-    // In place of the source word: texts before, between and after that word and the hint.
+    // Replaces the source word: texts before, between and after that word and the hint.
     std::array<std::string, 3> form;
     bool source_first;           // true if the source word is before the hint
     std::array<bool, 2> is_icu;  // sides of tokens of ICU, with "▁" for a space

@@ -12,7 +12,7 @@
 namespace nmt_prep::modify {
 namespace {
 
-// For each character, those that may replace it.
+// For each character, its possible replacements.
 class KeyTable {
    public:
     // Entries such as "a:qwsz", separated by spaces.
@@ -137,7 +137,8 @@ bool Typist::read(const std::string& line) {
     return true;
 }
 
-// Finds the characters at which a kind of typo can be. In pairs with links, some places differ, as in OpusTrainer.
+// Finds the characters at which a kind of typo is possible. In pairs with links, some of them differ, as in
+// OpusTrainer.
 void Typist::find_places(Typo kind, bool linked) {
     places_.clear();
     const std::size_t size = characters_.size();

@@ -1,4 +1,4 @@
-// Errors of typing, as of the Python package `typo`, on a keyboard of the United States.
+// Typing errors, as the Python package `typo` makes them, on a US keyboard.
 #pragma once
 
 #include <array>

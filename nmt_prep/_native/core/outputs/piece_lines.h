@@ -45,9 +45,9 @@ struct PieceColumn {
     std::int32_t last;
 };
 
-// Returns the rows of columns as lines, with tabs between columns. A line ends in '\n', unless `bounds` is given, which
-// gets the bounds of the lines. Throws std::invalid_argument for bad offsets or columns of different lengths, and
-// std::out_of_range for an id without a piece.
+// Returns the rows of columns as lines, with tabs between columns. A line ends in '\n', unless `bounds` is given; it
+// then receives the bounds of the lines. Throws std::invalid_argument for bad offsets or columns of different lengths,
+// and std::out_of_range for an id without a piece.
 OwnedBytes piece_lines(std::span<const PieceColumn> columns, std::vector<std::int64_t>* bounds = nullptr);
 
 }  // namespace nmt_prep

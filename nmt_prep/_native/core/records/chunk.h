@@ -20,7 +20,7 @@ inline constexpr std::int32_t kChunkMagic = 0x43544d4e;
 inline constexpr std::int32_t kChunkVersion = 1;
 inline constexpr std::size_t kChunkHeader = 4;  // int32 values
 
-// Index entry of a pair: tokens of the source, tokens of the target, corpus; 65,535 stands for this and all larger
+// Index entry of a pair: tokens of the source, tokens of the target, corpus; 65,535 stands for itself and all larger
 // values.
 using IndexedPair = std::array<std::uint16_t, 3>;
 IndexedPair indexed(const PairInfo& pair);
@@ -51,7 +51,7 @@ class ChunkWriter {
     std::size_t pairs_;
     std::int32_t row_length_;
 
-    // Pairs that are not in a chunk yet.
+    // Pairs that no chunk contains yet.
     std::vector<PairInfo> infos_;
     std::vector<std::size_t> starts_;  // start of the source's ids in ids_; the target's ids follow
     std::vector<std::uint8_t> ids_;

@@ -10,7 +10,7 @@ namespace nmt_prep {
 namespace {
 
 // Rows by free space on both sides: a list of rows for every pair of free spaces; and for every free space of the
-// source, the free spaces of the target with rows, as a bit set.
+// source, a bit set of the target's free spaces that have rows.
 class Rooms {
    public:
     explicit Rooms(std::int32_t length)

@@ -41,7 +41,7 @@ Permutation::Permutation(const Keys& keys, std::int64_t rows) : keys_(keys), row
 }
 
 void Permutation::move(std::span<std::uint64_t> x, std::span<std::uint64_t> y) const {
-    // Round by round for all cells, since the steps of one cell wait for each other.
+    // Computes each round for all cells, since the steps of a single cell depend on each other.
     for (std::size_t round = 0; round < kShuffleRounds; round += 2) {
         for (std::size_t i = 0; i < x.size(); ++i) {
             y[i] += round_value(x[i], keys_[round], height_);

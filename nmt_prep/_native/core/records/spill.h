@@ -1,7 +1,7 @@
 // External shuffle: pairs are written grouped by bucket, and sorted one bucket at a time. A bucket is a range of
 // positions in one shard.
 //
-// A spilled record is as short as possible, since copying it to and from the file takes longer than making it:
+// A spilled record is as short as possible, since copying a record to and from the file takes longer than encoding it:
 // position, tokens (of text, bytes) of the source and of the target, number of the corpus, bytes of the content of the
 // source and of the target, all as varints; the content of the source; the content of the target; masked CRC-32C of
 // everything before.
@@ -158,7 +158,7 @@ class Bucket {
     std::size_t copy(std::uint8_t* out, std::size_t capacity);
 
    private:
-    // Facts about records are kept, since in order of position each record would have to be fetched from memory again.
+    // Keeps facts about records, since reading them again in order of position would miss the processor's cache.
     struct Record {
         const std::uint8_t* content = nullptr;
         PairInfo info{};

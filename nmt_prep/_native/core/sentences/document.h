@@ -1,4 +1,4 @@
-// Documents of two sides, with the lengths and words by which their sentences are aligned.
+// Documents of two sides, with the lengths and words for the alignment of their sentences.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,8 @@ struct Kind {
     std::int32_t sources, targets;
 };
 
-// The cells (i, j) that a path may pass: after i source sentences, [low[i], high[i]] target sentences. Neither falls.
+// The cells (i, j) that a path may pass: after i source sentences, low[i] to high[i] target sentences. Both bounds
+// never decrease.
 struct Band {
     std::span<const std::int64_t> low, high;
 };

@@ -9,7 +9,7 @@ namespace nmt_prep::sentences {
 namespace {
 
 constexpr double kFreedom = 4.0;   // degrees of freedom of Student's distribution
-constexpr double kShortest = 5.0;  // characters from which on the variance grows with the length
+constexpr double kShortest = 5.0;  // length in characters above which the variance grows with it
 
 // The logarithm of the gamma function, by Stirling's series; x is positive.
 double log_gamma(double x) {

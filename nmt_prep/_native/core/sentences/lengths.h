@@ -21,8 +21,8 @@ struct LengthModel {
     Gamma source, target;
 };
 
-// Log-likelihood ratios of the lengths of beads: the length of each side given that of the other, by Student's
-// distribution, against the length of as many sentences alone.
+// Log-likelihood ratios of the lengths of beads: the length of each side given the other side's, by Student's
+// distribution, against the length of as many unrelated sentences.
 class LengthValues {
    public:
     // Beads have at most `most` sentences of a side, which is at most kMostSentences.
@@ -34,7 +34,7 @@ class LengthValues {
    private:
     struct SideSums {
         std::vector<double> ends;  // characters before each sentence, and of all
-        std::vector<double> own;   // what the length of a side adds by itself, by last sentence and number of sentences
+        std::vector<double> own;   // part of the value of a side, by last sentence and number of sentences
     };
     // `scale` turns characters of the side into characters of the source.
     SideSums sums_of(const Side& side, Gamma gamma, double scale) const;

@@ -19,7 +19,7 @@ constexpr std::uint8_t kExtended = 0x80;     // the sentence before has no count
 
 std::size_t size_of(std::int64_t value) { return static_cast<std::size_t>(value); }
 
-// The most sentences of a side of a bead.
+// The maximum number of sentences of a bead's side.
 std::size_t most_of(std::span<const Kind> kinds) {
     std::int32_t most = 1;
     for (const Kind& kind : kinds) most = std::max({most, kind.sources, kind.targets});
@@ -95,7 +95,7 @@ class Search {
         double alone;  // of paths whose last sentence has no counterpart
     };
 
-    // Computes the cells of a row; `back` gets how their best paths arrive.
+    // Computes the cells of a row; writes the last step of the best path to each cell to `back`.
     void fill_row(std::size_t i, std::uint8_t* back) {
         const std::size_t low = size_of(band_.low[i]);
         const std::size_t high = size_of(band_.high[i]);
@@ -193,7 +193,7 @@ class Search {
     std::vector<std::int64_t> first_source_, last_source_, first_target_, last_target_;
     std::unique_ptr<SpanValues> target_values_, source_values_;
     std::vector<std::vector<Cell>> rows_;  // the last rows
-    std::vector<std::uint8_t> back_;       // for each cell of the band, how its best paths arrive
+    std::vector<std::uint8_t> back_;       // for each cell of the band, the last step of its best path
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ struct Scoring {
     const WordModel* target_words = nullptr;  // given the source; null to compare lengths alone
     const WordModel* source_words = nullptr;  // given the target
     double word_weight;
-    double free;  // least value of the words of a bead: the value for a free translation, whose words tell nothing
+    double free;  // least value of the words of a bead, used for free translations
 };
 
 // Finds the path of the highest value from (0, 0) to the end of both sides. Needs memory for the words of some hundred

@@ -7,7 +7,7 @@
 namespace nmt_prep::sentences {
 namespace {
 
-constexpr std::size_t kFactors = 16;    // as many factors from 1e-3 to 1e9 have a product that is a normal number
+constexpr std::size_t kFactors = 16;    // number of factors from 1e-3 to 1e9 whose product is a normal number
 constexpr float kWithoutWords = -2.0F;  // the value of a span without words
 
 std::size_t size_of(std::int64_t value) { return static_cast<std::size_t>(value); }
@@ -31,7 +31,7 @@ SpanValues::SpanValues(const Side& predicted, const Side& given, const WordModel
     find_shares();
 }
 
-// Computes the shares of predicted words in the sentences around theirs.
+// Computes the share of each predicted word in the sentences around its own.
 void SpanValues::find_shares() {
     const auto count = [&](std::size_t sentence, float by) {
         for (const std::int32_t word : predicted_.sentence(sentence)) dense_[size_of(word)] += by;
@@ -82,7 +82,7 @@ void SpanValues::compute(std::size_t sentences_begin, std::size_t sentences_end,
     }
     shares_.resize(shares);
     values_.assign(values, 0.0F);
-    std::size_t earliest = 0;  // ranges neither begin nor end before those of earlier sentences
+    std::size_t earliest = 0;  // begins and ends of ranges never decrease
     for (std::size_t i = begin; i < end; ++i) {
         while (earliest < ranges_.size() && ranges_[earliest].end <= i) ++earliest;
         if (earliest == ranges_.size() || ranges_[earliest].begin > i) continue;
@@ -104,8 +104,8 @@ void SpanValues::compute(std::size_t sentences_begin, std::size_t sentences_end,
     for (std::size_t at = 0; at < ranges_.size(); ++at) sum_spans(at);
 }
 
-// Computes p(word | given sentence), times the number of its words, for all predicted words that its words were linked
-// to.
+// Computes p(word | given sentence), times the number of words of that sentence, for all predicted words that have
+// links with it.
 void SpanValues::spread(std::size_t sentence) {
     const LinkRows& rows = model_.rows;
     for (auto at = size_of(given_.offsets[sentence]); at < size_of(given_.offsets[sentence + 1]); ++at) {

@@ -1,4 +1,4 @@
-// How well the words of a sentence are explained by the words of consecutive sentences of the other side.
+// Values of the words of a sentence, given consecutive sentences of the other side.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +48,7 @@ class SpanValues {
     // Computes the values of some sentences with spans that begin in [begin, end) of the given side.
     void compute(std::size_t sentences_begin, std::size_t sentences_end, std::size_t begin, std::size_t end);
 
-    // The value of a computed sentence with `size` sentences from `start` on; 0 where the start is not a partner.
+    // The value of a computed sentence with `size` sentences from `start` on; 0 if sentence `start` is not a partner.
     float of(std::size_t sentence, std::size_t start, std::size_t size) const {
         const Range& range = ranges_[sentence - sentences_begin_];
         if (start < range.begin || start >= range.end) return 0.0F;

@@ -21,7 +21,7 @@ class TokenCounter {
     TokenCounter(const TokenCounter&) = delete;
     TokenCounter& operator=(const TokenCounter&) = delete;
 
-    // Throws InvalidTextError if a line is not UTF-8; a part of the column may then have been counted.
+    // Throws InvalidTextError if a line is not UTF-8; part of the column may be counted by then.
     void add(const TextView& text, std::size_t threads, const Poll& poll);
 
     // Adds `count` to the count of a token.

@@ -65,7 +65,7 @@ std::size_t TokenList::next() {
     return found_;
 }
 
-// Writes base plus the place of each bit; returns the end. May write up to kUnrolled places in any case.
+// Writes base plus the index of each set bit; returns the end. May write up to kUnrolled values in any case.
 [[gnu::always_inline]] inline std::size_t* TokenList::write_places(std::uint64_t bits, std::size_t base,
                                                                    std::size_t* out) {
     const auto count = static_cast<std::size_t>(std::popcount(bits));
@@ -76,7 +76,7 @@ std::size_t TokenList::next() {
     return out + count;
 }
 
-// Reads the words up to `last`. `spaces` returns the spaces among the 64 bytes at a place.
+// Reads the words up to `last`. `spaces` returns a bit for each space among the 64 bytes at a position.
 template <class Spaces>
 [[gnu::always_inline]] inline TokenList::Ends TokenList::read_words(std::size_t last, Ends out, Spaces&& spaces) {
     for (std::size_t word = word_; word < last; ++word) {

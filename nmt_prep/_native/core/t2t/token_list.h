@@ -1,5 +1,5 @@
-// The tokens of Tensor2Tensor's dialect as lists of places, found without a branch for each token: the lengths of words
-// are not predictable.
+// The tokens of Tensor2Tensor's dialect as lists of positions, found without a branch for each token, since the lengths
+// of words are not predictable.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +44,7 @@ class TokenList {
     ChangeBits changes_;  // where the class of characters changes
     ChangeBits lines_;    // where a line begins, and where the last one ends
     std::size_t word_ = 0, words_ = 0;
-    std::uint64_t dropped_ = 0;  // 1 if the last byte of the words before is a dropped space
+    std::uint64_t dropped_ = 0;  // 1 if the last byte of the previous words is a dropped space
     std::size_t found_ = 0;
     bool open_ = false;  // starts_[found_] is the start of a token that has not ended
     std::size_t starts_[kRoom], ends_[kRoom];

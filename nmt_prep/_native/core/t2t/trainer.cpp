@@ -157,7 +157,7 @@ void Trainer::find_nodes(const Poll& poll) {
 }
 
 // The passes with one minimum count. Each pass adds the counts of piece starts to their nodes, and a sweep selects the
-// pieces. Nodes whose totals are too small can be there; they are never selected.
+// pieces. The tree may have nodes whose totals are too small; they are never selected.
 class Trainer::Passes {
    public:
     Passes(const Trainer& trainer, std::int64_t min_count, std::size_t threads, const Poll& poll)
@@ -216,7 +216,7 @@ class Trainer::Passes {
    private:
     static constexpr std::size_t kParallelFrom = std::size_t{1} << 17;  // positions; fewer are not worth a thread
     static constexpr std::size_t kParts =
-        2;  // of the text; there are more if the tree is small, since each needs counts
+        2;  // parts of the text; more for a small tree, since each part needs counts of its nodes
 
     bool is_pinned(std::size_t node) const {
         if (trainer_.pinned_.empty()) return false;
@@ -263,8 +263,8 @@ class Trainer::Passes {
     const std::size_t threads_;
     const Poll& poll_;
     std::vector<std::size_t> part_ends_;  // where the tokens that one thread counts end
-    // By part and node: the part of the count that accepted pieces below have not subtracted. After a pass, the first
-    // part has the sums of all parts.
+    // By part of the text and node: the count minus the counts of accepted pieces below the node. After a pass, the
+    // first part has the sums of all parts.
     std::vector<std::vector<std::int64_t>> left_;
     std::vector<std::uint32_t> match_;  // length of the longest piece at a start of this node
 };

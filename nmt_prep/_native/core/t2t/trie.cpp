@@ -8,7 +8,7 @@ namespace nmt_prep::t2t {
 namespace {
 
 constexpr std::size_t kTailFrom = 16;
-// How many groups of 64 places are tried. More groups would make the table denser, but it would take longer to build.
+// Number of groups of 64 slots that are tried. More groups would make the table denser, but slower to build.
 constexpr std::size_t kGroupsTried = 16;
 
 std::size_t common_prefix(const Symbols& a, const Symbols& b) {
@@ -21,7 +21,7 @@ std::uint64_t exclusive_or_places(std::uint64_t word, std::uint32_t mask) {
                                         0x00FF00FF00FF00FFu, 0x0000FFFF0000FFFFu, 0x00000000FFFFFFFFu};
     for (std::uint32_t bit = 0; bit < 6; ++bit) {
         const std::uint64_t exchanged = (word >> (1u << bit) & kLower[bit]) | (word & kLower[bit]) << (1u << bit);
-        // There is no branch, because it would often be mispredicted: masks are nearly random.
+        // Without a branch, which would often be mispredicted, because masks are nearly random.
         word ^= (word ^ exchanged) & (0 - std::uint64_t{mask >> bit & 1});
     }
     return word;

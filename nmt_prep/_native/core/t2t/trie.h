@@ -10,8 +10,8 @@ namespace nmt_prep::t2t {
 using Symbols = std::vector<std::uint32_t>;
 
 // A node is identified by its unique base: its edge with a symbol is in slot `base ^ symbol` of one table, if that slot
-// belongs to the base (a double array, after Aoe 1989). So one access to four bytes finds an edge, or that there is
-// none. A long unshared suffix of a piece is compared as a string, so that no piece costs more than its length.
+// belongs to the base (a double array, after Aoe 1989). So one read of four bytes decides whether an edge exists. A
+// long unshared suffix of a piece is compared as a string, so that no piece costs more than its length.
 class Trie {
    public:
     Trie() = default;

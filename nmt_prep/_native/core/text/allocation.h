@@ -3,10 +3,10 @@
 
 namespace nmt_prep {
 
-// Makes the C library keep memory that is freed, to use it again: first touches of new memory take a large part of the
-// time that a run spends in the system. With glibc, pieces of less than 32 MiB come from at most `arenas` heaps, which
-// keep up to 64 MiB each; by itself it reaches these sizes only after large pieces have been freed, and has up to eight
-// heaps per core. Returns false if the C library has no such settings. For a process that belongs to the program alone,
+// Makes the C library keep freed memory for reuse, because page faults on new memory take a large part of a run's
+// system time. With glibc, allocations of less than 32 MiB come from at most `arenas` heaps, which keep up to 64 MiB
+// each; by default glibc reaches these sizes only after large blocks have been freed, and has up to eight heaps per
+// core. Returns false if the C library has no such settings. Only for a process that belongs to the program alone,
 // before it starts threads.
 bool keep_freed_memory(int arenas) noexcept;
 

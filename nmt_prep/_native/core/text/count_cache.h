@@ -1,5 +1,5 @@
-// Counts of the short byte strings that a thread met recently, in front of a table of counts: most of a text consists
-// of a few frequent words, and to add a word to the table takes several reads from memory.
+// A cache of counts in front of a table of counts, for the recent short byte strings of a thread: most of a text
+// consists of a few frequent words, and adding a word to the table takes several reads from memory.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ class CountCache {
     // Prefetches the memory that `add` reads.
     void prefetch(const Key& key) const { __builtin_prefetch(&places_[index(key)], 1); }
 
-    // Counts a string, given by IdCache::key. The string that was in its place goes to the table.
+    // Counts a string, given by IdCache::key. The string that it replaces goes to the table.
     void add(const Key& key, CountTable& table) {
         Place& place = places_[index(key)];
         if (place.key.low != key.low || place.key.high != key.high) {

@@ -1,5 +1,5 @@
-// Exponential and logarithm from additions, multiplications and divisions alone, whose results IEEE 754
-// fixes: the same on every processor, which the functions of the C library are not.
+// Exponential and logarithm from additions, multiplications and divisions alone. IEEE 754 fixes their results, so they
+// are the same on every processor, unlike those of the C library's functions.
 #pragma once
 
 #include <bit>

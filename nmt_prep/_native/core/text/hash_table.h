@@ -1,4 +1,4 @@
-// A hash table with open addressing, for whatever needs no layout of its own.
+// A hash table with open addressing, for data that needs no special layout.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace nmt_prep {
 
-// Returns a key whose low bits depend on all bits of a number. Different numbers have different keys.
+// Returns a mixed key, whose low bits depend on all bits of a number. Different numbers have different keys.
 inline std::uint64_t mixed_key(std::uint64_t number) { return std::rotl(number * 0x9E3779B97F4A7C15u, 32); }
 
 // Values by key. Keys are hashes, or mixed. A key is absent while its value equals Value{}.

@@ -1,5 +1,5 @@
-// Memory of large tables on huge pages, where the system offers them: random reads of ordinary pages wait for the
-// translation of addresses as long as for the data, and page faults on them take longer than filling them.
+// Memory of large tables on huge pages, where the system offers them: on ordinary pages, the translation of addresses
+// takes as long as the random reads themselves, and page faults take longer than filling the pages.
 #pragma once
 
 #include <cstddef>

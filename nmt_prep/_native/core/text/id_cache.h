@@ -105,7 +105,7 @@ class IdCache {
         }
     }
 
-    // Notes that the ids of a unit, which is not cached, are too many and the caller keeps them in another place.
+    // Records that an uncached unit has too many ids, which the caller stores elsewhere.
     void put_elsewhere(const Key& key) { replace(key, kElsewhere); }
 
    private:

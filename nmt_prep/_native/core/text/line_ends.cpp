@@ -94,7 +94,7 @@ void find_blank(const std::uint8_t* data, const std::int64_t* offsets, std::size
 }
 
 std::uint64_t hash_block(const std::uint8_t* data, std::size_t size) {
-    // Four chains, because one waits for a multiplication at each word.
+    // Four independent chains, because a single chain would wait for a multiplication at each word.
     const std::size_t part = size / 4;
     std::uint64_t chains[4];
     const std::size_t words = part / 8;

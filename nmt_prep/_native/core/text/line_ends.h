@@ -17,8 +17,8 @@ void find_newlines(const std::uint8_t* data, std::size_t size, std::size_t count
 // True if "\r\n" occurs.
 bool has_carriage_returns(const std::uint8_t* data, std::size_t size);
 
-// For each string, writes whether it consists of white space only, or of nothing: if Python's str.strip leaves nothing
-// of it. Requires valid UTF-8; string i is data[offsets[i]:offsets[i + 1]].
+// For each string, writes whether it is empty or consists of white space, as Python's str.strip removes it. Requires
+// valid UTF-8; string i is data[offsets[i]:offsets[i + 1]].
 void find_blank(const std::uint8_t* data, const std::int64_t* offsets, std::size_t strings, bool* blank);
 
 // A hash of a block of a file, to notice that a file changed; for blocks of some kilobytes or more.
@@ -50,7 +50,7 @@ class LineSampler {
 
     std::int64_t stride_;
     std::int64_t ahead_;   // newlines before the next line to take
-    std::int64_t budget_;  // without the characters of the taken lines that are not counted yet
+    std::int64_t budget_;  // characters of lines that are not counted yet are not subtracted
     std::int64_t lines_ = 0;
     bool inside_ = false;              // the last block ended inside a line
     std::vector<std::uint8_t> begun_;  // the part of that line read so far

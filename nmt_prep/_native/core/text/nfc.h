@@ -11,8 +11,8 @@
 
 namespace nmt_prep {
 
-// The quick check of the annex for the character at `at`: false if it stays where it is in normal form C, provided that
-// this is true of the other characters of its line. Requires well-formed UTF-8 up to `end`.
+// The quick check of the annex for the character at `at`: false if normal form C keeps the character, provided that it
+// keeps the other characters of the line. Requires well-formed UTF-8 up to `end`.
 inline bool may_change_in_nfc(const std::uint8_t* at, const std::uint8_t* end) {
     const NormalizationKind kind = normalization_kind(next_utf8(at));
     if (kind.composition != 0) return true;
@@ -21,7 +21,7 @@ inline bool may_change_in_nfc(const std::uint8_t* at, const std::uint8_t* end) {
     return next != 0 && next < kind.combining_class;
 }
 
-// Returns false if a line is surely in normal form C already. Requires well-formed UTF-8.
+// Returns false if a line is certainly in normal form C already. Requires well-formed UTF-8.
 bool may_change_in_nfc(const std::uint8_t* line, std::size_t size);
 
 // Appends the normal form C of well-formed UTF-8.

@@ -1,8 +1,8 @@
 // Cache of the ids of longer segments of text, like IdCache for short ones: bounded, for one thread at a time, and
 // results never depend on its content.
 //
-// Phrases are stored one after another in order of insertion, each with its ids, so that they waste no memory; when the
-// memory is full, all are dropped. Buckets of four slots, indexed by hash, point to them.
+// Phrases are stored one after another in order of insertion, each with its ids, without gaps; when the memory is full,
+// all are dropped. Buckets of four slots, indexed by hash, point to them.
 #pragma once
 
 #include <algorithm>

@@ -23,7 +23,7 @@ inline std::uint8_t* write_varint(std::uint8_t* out, std::uint64_t value) {
     return out;
 }
 
-// Reads one varint from `at`, which moves past it, before `end`; returns what is wrong with it, or nullptr.
+// Reads one varint at `at`, which advances past it, up to `end`; returns an error message, or nullptr.
 inline const char* read_varint(const std::uint8_t*& at, const std::uint8_t* end, std::uint64_t& value) {
     value = 0;
     for (int shift = 0; shift < 70; shift += 7) {

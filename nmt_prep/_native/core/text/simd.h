@@ -18,7 +18,7 @@
 
 namespace nmt_prep {
 
-// Each level includes those before it.
+// Each level includes the lower levels.
 #if defined(__aarch64__)
 enum class Simd : std::uint8_t { kScalar, kNeon };
 #else

@@ -6,7 +6,6 @@ that must be dropped keeps its position: it becomes empty and has a fault.
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from _nmt_prep_core import find_blank, join_spans, scan_lines
+from _nmt_prep_core import find_blank, has_outer_space, join_spans, scan_lines
 
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import CorpusError
@@ -43,9 +42,6 @@ LARGEST_IN_MEMORY = 256 << 20
 """Maximum size in bytes of a file that is read as a whole, such as a test set or a catalogue."""
 
 _NEWLINE, _RETURN = ord("\n"), ord("\r")
-
-_LAST_SPACE = 0x3000
-"""The white space character with the highest code point."""
 
 
 class Fault(IntEnum):
@@ -219,31 +215,10 @@ def strip_lines(array: pa.Array) -> pa.Array:
     Returns the array itself if no string begins or ends with white space.
     """
     if not array.null_count:
-        unsure = array.take(pa.array(_may_have_outer_space(TextColumn.from_arrow(array))))
-        if pc.utf8_trim_whitespace(unsure).equals(unsure):
+        column = TextColumn.from_arrow(array)
+        if not has_outer_space(column.data, column.offsets):
             return array
     return pc.utf8_trim_whitespace(array)
-
-
-def _may_have_outer_space(column: TextColumn) -> npt.NDArray[np.int64]:
-    """Returns the numbers of lines whose first or last byte may belong to white space: int64, shape ``[n]``."""
-    begins, ends = column.offsets[:-1], column.offsets[1:]
-    if not len(column.data):
-        return np.empty(0, np.int64)
-    last = len(column.data) - 1
-    may_begin, may_end = _space_bytes()
-    outer = may_begin[column.data[np.minimum(begins, last)]] | may_end[column.data[np.maximum(ends - 1, 0)]]
-    return np.flatnonzero(outer & (begins != ends))
-
-
-@functools.cache
-def _space_bytes() -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Returns True for the bytes that begin white space in UTF-8, and for those that end it: bool, ``[256]`` each."""
-    begin, end = np.zeros((2, 256), np.bool_)
-    spaces = [character.encode() for character in map(chr, range(_LAST_SPACE + 1)) if character.isspace()]
-    begin[[space[0] for space in spaces]] = True
-    end[[space[-1] for space in spaces]] = True
-    return begin, end
 
 
 def text_bytes(array: pa.Array) -> int:

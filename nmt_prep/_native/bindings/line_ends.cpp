@@ -109,6 +109,12 @@ auto blank(const ByteArray& data, const Int64Array& offsets) {
     return own_by_numpy(std::move(found), text.lines);
 }
 
+bool outer_space(const ByteArray& data, const Int64Array& offsets) {
+    const TextView text = text_view(data, offsets);
+    const nb::gil_scoped_release unlocked;
+    return has_outer_space(text.data, text.offsets, text.lines);
+}
+
 void new_sampler(OneAtATime<LineSampler>* place, std::int64_t stride, std::int64_t budget) {
     if (stride < 1 || budget < 1) throw nb::value_error("stride and budget must be 1 or more");
     new (place) OneAtATime<LineSampler>(stride, budget);
@@ -132,6 +138,7 @@ void bind_line_ends(nb::module_& module) {
     module.def("block_hash", block_hash, nb::arg("data"));
     module.def("join_spans", spans, nb::arg("data"), nb::arg("starts"), nb::arg("ends"));
     module.def("find_blank", blank, nb::arg("data"), nb::arg("offsets"));
+    module.def("has_outer_space", outer_space, nb::arg("data"), nb::arg("offsets"));
     module.def("split_lines", split, nb::arg("data"), nb::arg("lines"), nb::arg("left_out"), nb::arg("strip_returns"));
     nb::class_<OneAtATime<LineSampler>>(module, "LineSampler")
         .def("__init__", new_sampler, nb::arg("stride"), nb::arg("budget"))

@@ -93,6 +93,16 @@ void find_blank(const std::uint8_t* data, const std::int64_t* offsets, std::size
     }
 }
 
+bool has_outer_space(const std::uint8_t* data, const std::int64_t* offsets, std::size_t strings) {
+    for (std::size_t i = 0; i < strings; ++i) {
+        const std::uint8_t* const begin = data + offsets[i];
+        const std::uint8_t* const end = data + offsets[i + 1];
+        if (begin == end || (is_visible(*begin) && is_visible(end[-1]))) continue;
+        if (space_at(begin, end) != 0 || space_before(begin, end) != 0) return true;
+    }
+    return false;
+}
+
 std::uint64_t hash_block(const std::uint8_t* data, std::size_t size) {
     // Four independent chains, because a single chain would wait for a multiplication at each word.
     const std::size_t part = size / 4;

@@ -21,6 +21,9 @@ bool has_carriage_returns(const std::uint8_t* data, std::size_t size);
 // valid UTF-8; string i is data[offsets[i]:offsets[i + 1]].
 void find_blank(const std::uint8_t* data, const std::int64_t* offsets, std::size_t strings, bool* blank);
 
+// True if a string begins or ends with white space: if Python's str.strip changes it. Requires valid UTF-8.
+bool has_outer_space(const std::uint8_t* data, const std::int64_t* offsets, std::size_t strings);
+
 // A hash of a block of a file, to notice that a file changed; for blocks of some kilobytes or more.
 std::uint64_t hash_block(const std::uint8_t* data, std::size_t size);
 

@@ -74,7 +74,7 @@ class Segments(NamedTuple):
         places: int64, numbers of the segments in the split; a repeated segment has the number of the segment after it.
         breaks: int64, segments at which an example begins.
         repeated: bool, True for segments that are context only; None if no segment is.
-        found: the repeated segments, with the numbers of pairs within these runs; None if there is none.
+        found: the repeated segments, numbered by the pairs of the runs; None if there is none.
     """
 
     entries: npt.NDArray[np.uint16]

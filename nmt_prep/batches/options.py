@@ -64,13 +64,13 @@ def check_at_most_one(what: str, **arguments: object) -> None:
 
 
 def check_place(**place: int) -> None:
-    """Checks the place of a process in a data-parallel job.
+    """Checks the rank of a process in a data-parallel job.
 
     Args:
-        place: number of the process, from 0, then number of processes, each by the name of its argument.
+        place: rank of the process, from 0, then number of processes, each under the name of its argument.
 
     Raises:
-        ArgumentError: there are no processes, or the place is out of range.
+        ArgumentError: there are no processes, or the rank is out of range.
     """
     check_whole(**place)
     (name, number), (count_name, count) = place.items()

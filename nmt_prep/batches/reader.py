@@ -170,7 +170,7 @@ def read_window(plan: BatchPlan, window: PlannedWindow) -> WindowContent:
 
 
 class _Batch(NamedTuple):
-    """The place of a batch in its window."""
+    """The position of a batch in its window."""
 
     window: WindowContent
     rows: Int64s

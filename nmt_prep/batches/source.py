@@ -19,11 +19,11 @@ from nmt_prep.records.dataset_json import DatasetInfo
 
 
 class Position(NamedTuple):
-    """A place in training.
+    """A position in training.
 
     Attributes:
         epoch: number of the epoch.
-        batches: number of the epoch's batches before this place.
+        batches: number of the epoch's batches before this position.
     """
 
     epoch: int
@@ -41,8 +41,8 @@ class BatchSource:
         split: name of the split.
         corpus_ids: also yield the number of each pair's corpus.
         check: how thoroughly the shards are checked first, see :func:`nmt_prep.records.check_records`.
-        options: attributes of :class:`~nmt_prep.batches.Options`; ``epoch`` and ``skip_batches`` are the place to start
-            from.
+        options: attributes of :class:`~nmt_prep.batches.Options`; ``epoch`` and ``skip_batches`` are the position to
+            start from.
 
     Raises:
         RecordsError: shards are missing, damaged, or do not belong to ``dataset.json``.
@@ -70,7 +70,7 @@ class BatchSource:
 
     @property
     def plan(self) -> BatchPlan:
-        """The plan of the first epoch, without the place to start from."""
+        """The plan of the first epoch, without the position to start from."""
         if self._plan is None:  # unpickled in another process
             self._plan = plan_batches(self._run_dir, self._split, self._options, "quick")
             if fingerprint(self._plan.info, self._split) != self._fingerprint:
@@ -84,7 +84,7 @@ class BatchSource:
 
     @property
     def position(self) -> Position:
-        """The place after the last batch that was taken."""
+        """The position after the last batch that was taken."""
         return self._position
 
     @property

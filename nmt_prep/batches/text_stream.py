@@ -50,7 +50,7 @@ class Pairs(Protocol):
     """Unit of the numbers in links."""
 
     def window(self, corpus: int, epoch: int, number: int) -> pa.RecordBatch:
-        """Returns window ``number`` of an epoch: up to 65,536 pairs, in any order, after ``number`` times as many."""
+        """Returns window ``number`` of an epoch: up to 65,536 pairs from pair 65,536 * ``number`` on, in any order."""
         ...
 
 

@@ -126,7 +126,7 @@ class Cleaner:
             text: the lines of each side: Arrow ``string`` or ``large_string`` arrays without nulls. A side that the
                 corpus does not have is ignored.
             scores: score columns by name, float64, shape ``[pairs]``.
-            place: returns the place of a pair in the corpus, by its position in the batch, for messages.
+            place: returns where a pair is in the corpus, given its position in the batch, for messages.
 
         Raises:
             CleaningError: a rule failed; the message names its key and the corpus, and the pair if it failed for one.

@@ -129,7 +129,7 @@ def _with_segments(window: str, count: int) -> str:
 
 
 def convert(work: Callable[[pa.Array], pa.Array], lines: InputLines, word: re.Pattern[str] | None = None) -> pa.Array:
-    """Applies a function to lines; an error gets the place of the fault.
+    """Applies a function to lines; an error gets the line and column of the fault.
 
     Args:
         work: the function; it must treat each line independently of the others.
@@ -137,7 +137,7 @@ def convert(work: Callable[[pa.Array], pa.Array], lines: InputLines, word: re.Pa
         word: matches the words of a line, to report the column of a faulty word; None to report a character.
 
     Raises:
-        EncodeError: the function raised it; the message starts with the place of the fault.
+        EncodeError: the function raised it; the message starts with the line and column of the fault.
     """
     try:
         return work(lines.text)

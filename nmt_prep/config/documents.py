@@ -36,11 +36,11 @@ class Documents(Section):
     name of a row's document is; consecutive rows with the same name are a document. By default, each row is a
     document"""
     text: _Place | None = None
-    """a place like id: where the text is in the rows of a file per side"""
+    """a place as for id: where the text is in the rows of a file per side"""
     source: _Place | None = None
-    """a place like id: where the source text is in the rows of a file with both sides"""
+    """a place as for id: where the source text is in the rows of a file with both sides"""
     target: _Place | None = None
-    """a place like id: where the target text is in the rows of a file with both sides"""
+    """a place as for id: where the target text is in the rows of a file with both sides"""
     split: Splitting = "lines"
     """lines, paragraphs or wrapped: a line is a sentence, a line is running text, or blank lines end running text"""
     min: float | None = Field(None, strict=False)

@@ -180,7 +180,7 @@ def _syntax_error(text: str, origin: str, error: yaml.MarkedYAMLError) -> Config
 
 
 def _error(text: str, origin: str, line: int, column: int, problem: str) -> ConfigError:
-    """Returns the error for a place in a text; ``line`` and ``column`` count from 0."""
+    """Returns the error for a position in a text; ``line`` and ``column`` count from 0."""
     return ConfigError(f"{origin}:{line + 1}:{column + 1}: not valid YAML: {problem}\n{_snippet(text, line, column)}")
 
 

@@ -76,7 +76,7 @@ class JsonlReader(Reader):
         return row
 
     def _at(self, row: dict[str, Any], place: list[str], line: int, key: str = "fields") -> Any:
-        """Returns the value at a place, given by the names of nested fields; None for null.
+        """Returns the value at a path of nested field names; None for null.
 
         A missing field is an error for the texts, and None for other columns.
         """

@@ -37,8 +37,8 @@ _CLASSES = {
 _ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": "67108864", "MALLOC_MMAP_THRESHOLD_": "33554432"}
 """The threshold that glibc adapts to by default.
 
-Dask sets one (in ``pre-spawn-environ``) that returns memory to the system often; allocating it again costs a sixth of
-the tasks' time."""
+Dask sets a low threshold (in ``pre-spawn-environ``), which returns memory to the system often; allocating it again
+costs a sixth of the tasks' time."""
 
 _CLOSING_SECONDS = 10.0
 _SECONDS_BETWEEN_LOOKS = 1.0
@@ -52,7 +52,7 @@ def cluster_class(settings: ClusterSettings) -> Any:
     """Returns Dask's class for clusters of a kind.
 
     Raises:
-        ConfigError: its extra is not installed.
+        ConfigError: the extra of this package for the kind is not installed.
     """
     module, extra, name = _CLASSES[settings.kind]
     return getattr(needed_extra(module, extra, f"engine.cluster.kind {settings.kind}"), name)
@@ -64,7 +64,7 @@ def open_cluster(settings: DaskSettings) -> Iterator[Any]:
 
     Raises:
         ConfigError: an extra is not installed, or the cluster refuses its options.
-        EngineError: it cannot be started.
+        EngineError: the cluster cannot be started.
     """
     assert settings.cluster is not None
     cluster_settings = settings.cluster
@@ -190,12 +190,12 @@ class DaskEngine(ExecutorEngine):
         return super().map(partial(run_checked, self._sign, __version__, function), tasks, tick)
 
     def _start(self) -> None:
-        """Waits for the first workers of the cluster, unless it has been done."""
+        """Waits for the first workers of the cluster, once."""
         if self._executor is None:
             client = self._client or self._connect()
             write_json_once(self._sign, lambda: __version__)
             self._stack.callback(self._sign.unlink, missing_ok=True)
-            with suppress(self._distributed.TimeoutError):  # the look below raises the error
+            with suppress(self._distributed.TimeoutError):  # _look raises the error below
                 client.wait_for_workers(1, timeout=self._settings.worker_seconds)
             self._executor = client.get_executor(pure=False)
             self._seen = self._ordered = time.monotonic() - self._settings.worker_seconds

@@ -42,10 +42,10 @@ class Done(Generic[T, R]):
 
     Attributes:
         task: the task.
-        result: its result.
-        worker: the worker that ran it.
-        seconds: duration.
-        elsewhere: seconds of processor time that it took in another process; 0 if it ran in this process.
+        result: the result of the task.
+        worker: the worker that ran the task.
+        seconds: duration of the task in seconds.
+        elsewhere: seconds of processor time that the task took in another process; 0 if it ran in this process.
     """
 
     task: T

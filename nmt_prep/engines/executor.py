@@ -67,8 +67,8 @@ class ExecutorEngine:
         """Takes an executor.
 
         Args:
-            executor: its workers must see the same files under the same paths as this process. None for one that is
-                set later.
+            executor: its workers must see the same files under the same paths as this process. None for an executor
+                that is set later.
             workers: number of parallel tasks, by which the memory limit is divided.
             progress: receives events of failed tasks.
             watch: called about every second while tasks run; returns the current number of parallel tasks, and raises

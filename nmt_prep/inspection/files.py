@@ -36,7 +36,7 @@ class FileFacts:
         part: the part of the corpus: ``both``, ``source``, ``target``, ``document`` or ``scores.<name>``; for a
             vocabulary, its key in the config.
         address: path or address, without secrets.
-        place: the place of the file; ``fetched`` for a remote file that an earlier run has fetched.
+        place: ``local``, ``remote``, or ``fetched`` for a remote file that an earlier run has fetched.
         size: size in bytes; None if it is not known.
         kind: ``tar``, ``zip``, ``file`` or ``repository``; None if the file could not be opened.
         members: the number of seen members of an archive, or of used files of a repository.
@@ -58,7 +58,7 @@ class Looked:
 
     Attributes:
         address: path or address, without secrets.
-        place: the place of the file.
+        place: see :class:`FileFacts`.
         size: size in bytes; None if it is not known.
         contents: the contents; None if the file could not be opened.
         problems: the reasons why it could not be opened.

@@ -228,7 +228,7 @@ class _Mixture:
         self.lost = np.minimum(np.maximum.accumulate(lost), 1.0)  # never falls from one edge to the next
 
     def at(self, score: float, place: int) -> AutoThreshold:
-        """Returns the estimates for a score and its place among the edges."""
+        """Returns the estimates for a score and its index among the edges."""
         noise, found, lost = (round(float(each), 6) for each in (self.noise, self.noisy[place], self.lost[place]))
         return AutoThreshold(score, noise, found, lost)
 

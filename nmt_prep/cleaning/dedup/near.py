@@ -99,10 +99,10 @@ class Signatures:
         """Returns the records of the pairs of a batch of a part: uint64, shape ``[pairs * bands, width]``.
 
         Args:
-            pairs: the pairs.
+            pairs: the pairs, with their sides as in the group (:meth:`Group.sides`).
             part: number of the part.
-            sides: the sides that are hashed, in the order of the group.
-            group: the pairs of the split that they are compared with.
+            sides: the sides that are hashed.
+            group: the pairs that they are compared with.
 
         Raises:
             InvalidTextError: a line is not UTF-8.

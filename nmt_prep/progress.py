@@ -105,7 +105,7 @@ class Meter:
 
 
 class Progress:
-    """Passes what stages report to all listeners; without listeners it is silent.
+    """Passes the reports of stages to all listeners; without listeners it is silent.
 
     Attributes:
         stopping: set to stop the run early; meters then raise :class:`StoppedError` in their tasks.
@@ -206,7 +206,7 @@ class _Bars(rich.progress.Progress):
 
 
 class _DescribingListener(Listener):
-    """Shows events in words on a console, and says which round of its stage a meter is for."""
+    """Shows events in words on a console, and names the round that a meter belongs to."""
 
     def __init__(self, console: Console, describe: Callable[[str, Fields], str | None]) -> None:
         self._console = console

@@ -43,7 +43,7 @@ class Page:
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """A run, as it is in its directory.
+    """A run in its current state on disk.
 
     Attributes:
         root: the directory.

@@ -56,7 +56,8 @@ def needed_extra(module: str, extra: str, what: str, kind: type[NmtPrepError] = 
         kind: type of the error.
 
     Raises:
-        NmtPrepError: an error of that type; the module is not installed, and the message says how to install it.
+        NmtPrepError: the module is not installed; an error of the type ``kind``, whose message has the command to
+        install it.
     """
     try:
         return import_module(module)
@@ -121,7 +122,7 @@ _lock = threading.Lock()
 
 @contextmanager
 def unstoppable() -> Iterator[None]:
-    """Marks work that may take for ever and cannot be asked to stop, such as a function of the user.
+    """Marks work that may never end and cannot be interrupted, such as a function of the user.
 
     A signal that ends the process does not wait for it.
     """

@@ -1,6 +1,6 @@
 """Writes nmt_prep/_native/core/text/grapheme_tables.cpp: the properties that the boundaries of graphemes depend on.
 
-They are those of the ``regex`` package. Run it with the version of ``regex`` wanted. ``--check`` only compares.
+The properties come from the ``regex`` package. Run it with the version of ``regex`` wanted. ``--check`` only compares.
 """
 
 from __future__ import annotations

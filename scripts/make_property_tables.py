@@ -1,8 +1,8 @@
 """Writes nmt_prep/_native/core/text/property_tables.cpp: category, script, letters and white space of code points.
 
-Categories, scripts and Alphabetic are those of the ``regex`` package, white space is that of ``str.isspace``. Run it
-with the version of ``regex`` wanted; a new version of Unicode changes what rules say about new characters, and is part
-of the fingerprint of every byte-level BPE vocabulary. ``--check`` only compares.
+Categories, scripts and Alphabetic come from the ``regex`` package, white space from ``str.isspace``. Run it
+with the version of ``regex`` wanted; a new version of Unicode changes the values of rules for new characters, and is
+part of the fingerprint of every byte-level BPE vocabulary. ``--check`` only compares.
 """
 
 from __future__ import annotations

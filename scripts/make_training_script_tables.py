@@ -1,8 +1,8 @@
 """Writes core/sentencepiece/training_script_tables.cpp: scripts for the training of SentencePiece models.
 
 The sentencepiece library (up to 0.2.3) has the scripts of Unicode 9.0, and which pieces it learns depends on them. Ages
-and scripts are those of the ``unicodedataplus`` package, in any version: characters that are newer count as Common, and
-the few whose script has changed since are listed here. ``--check`` only compares.
+and scripts come from the ``unicodedataplus`` package, in any version: newer characters count as Common, and the few
+whose script has changed since are listed here. ``--check`` only compares.
 """
 
 from __future__ import annotations

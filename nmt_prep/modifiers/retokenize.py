@@ -127,7 +127,7 @@ def retokenized(block: Block, source: Side, target: Side) -> Block:
 def _detokenized(lines: pa.LargeStringArray, detokenize: Callable[[list[str]], str]) -> tuple[pa.Array, Spans]:
     """Returns the text of tokens, and the position of each token in the text.
 
-    A line stays as it is if its tokens are not all in the text of the detokenizer.
+    A line stays unchanged if its tokens are not all in the text of the detokenizer.
     """
     texts, begins, ends, counts = [], list[int](), list[int](), [0]
     for line in lines.to_pylist():

@@ -69,7 +69,7 @@ class Words:
 
     @property
     def tokens(self) -> Places:
-        """Places of the words between spaces; in scripts without spaces, the places of the aligner's words."""
+        """Places of the words between spaces; in scripts without spaces, places of the aligner's words."""
         return self._tokens.in_line(self._number)
 
     @property
@@ -114,7 +114,7 @@ class WordModifier(LineModifier):
         return self.rewritten(block, places, Draws.of_rows(block.keys[places], 1))
 
     def rewritten(self, block: Block, places: Rows, draws: Sequence[Draws]) -> Block:
-        """Returns the block with the pairs at some places rewritten."""
+        """Returns the block with the pairs at the given indexes rewritten."""
         if not len(places):
             return block
         drawn = block.taken(places)

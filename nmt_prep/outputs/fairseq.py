@@ -134,7 +134,7 @@ def new_ids(tokenizer: Tokenizer) -> npt.NDArray[np.int64]:
 def dictionary(tokenizer: Tokenizer, counts: npt.NDArray[np.int64]) -> list[str]:
     """Returns the lines of a dictionary: the pieces with their counts, without special pieces, then padding.
 
-    A piece with the spelling of an earlier piece or of a special piece is marked, so that it keeps its place.
+    A piece with the spelling of an earlier piece or of a special piece is marked, so that it keeps its id.
     """
     ids, seen, lines = new_ids(tokenizer), set(SPECIALS), list[str]()
     for new, piece, count in zip(ids.tolist(), PieceText(tokenizer).words(), counts.tolist(), strict=True):

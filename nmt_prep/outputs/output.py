@@ -175,7 +175,7 @@ class Output(ABC, Generic[Options]):
 
     Attributes:
         kind: name of the kind: the value of ``kind`` in a config.
-        holds_corpus: True if the files have a place for the name of each pair's corpus.
+        holds_corpus: True if the files can contain the name of each pair's corpus.
         holds_input: True if the files repeat the section ``input`` of the config.
         joins: True if the segments of documents are joined in the files.
         share: approximate bytes of the files for each byte of text, for estimates.

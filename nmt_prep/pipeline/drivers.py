@@ -293,10 +293,10 @@ def unknown_rounds(rounds: Sequence[Round[Any, Any]]) -> tuple[RoundState, ...]:
 
 
 def _drive(rounds: Rounds[P], step: Callable[[RoundTasks[Any, Any]], list[Any] | None]) -> P | None:
-    """Sends the results that ``step`` returns for each round back into the generator.
+    """Runs a generator of rounds: ``step`` returns the results of each round, which are sent back into the generator.
 
     Returns:
-        What the generator returned; None if ``step`` returned None, which ends the drive early.
+        The return value of the generator; None if ``step`` returned None, which ends the drive early.
     """
     results: list[Any] | None = None
     try:

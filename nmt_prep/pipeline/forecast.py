@@ -76,7 +76,7 @@ class Work:
         sample: bytes of the sample.
         workers: parallel tasks on all machines.
         workers_of_machine: parallel tasks on each machine.
-        copied: bytes of text that compile copies, instead of noting the places of its lines; None if not known.
+        copied: bytes of text that compile copies, instead of recording the offsets of its lines; None if not known.
     """
 
     text: float

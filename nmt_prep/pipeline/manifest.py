@@ -69,7 +69,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Manifest:
-    """Records what a stage was made from, and the files that it wrote.
+    """Records the inputs of a stage, and the files that it wrote.
 
     ``observed`` describes the data for people. It is not part of ``output_digest``, so stages that do not read it are
     not rebuilt when a stage observes more than before.
@@ -102,7 +102,7 @@ class Manifest:
 
     @cached_property
     def observed_digest(self) -> str:
-        """Returns a digest of the output and of what the stage observed."""
+        """Returns a digest of the output and of the stage's observations."""
         return digest_of([self.output_digest, dict(self.observed)]) if self.observed else self.output_digest
 
     def write(self, path: Path) -> None:

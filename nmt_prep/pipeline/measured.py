@@ -46,7 +46,7 @@ _KEPT = 10
 RUN_FILE = "run.json"
 
 FORMAT = 1
-"""Version of the notes of a run. It increases when a key goes or changes its meaning."""
+"""Version of the notes of a run. It increases when a key is removed or changes its meaning."""
 
 
 class _Note(BaseModel):
@@ -251,7 +251,7 @@ def output_bytes(workspace: Workspace, stage: str, directory: str) -> int:
     if manifest is None:
         return 0
     paths = (workspace.file(directory, name) for name in manifest.files)
-    return sum(path.lstat().st_size for path in paths)  # what a link points to is not output
+    return sum(path.lstat().st_size for path in paths)  # targets of links are not output
 
 
 def text_bytes(workspace: Workspace) -> int:

@@ -103,7 +103,7 @@ class Job(Outputs):
         directory: directory for the stage's output; installed as ``root / Stage.directory`` at the end of the stage.
             :meth:`beside` returns the other directories of the stage.
         scratch: directory for files that only later tasks read; deleted at the end of the stage.
-        engine: runs the tasks; says how much memory a task may use.
+        engine: runs the tasks; limits the memory of a task.
         digests: caches SHA-256 digests of files.
         progress: receives events.
         lock: the lock file of downloads.
@@ -137,7 +137,7 @@ class Result(Generic[O]):
         files: names of the files written, relative to the stage's directory (``../<name>/…`` for those in a directory
             of ``Stage.beside``); None for all files in its directories.
         digests: SHA-256 of files, if already known; other files are read to compute it.
-        observed: what the stage noticed about the data, for the report; not part of the output.
+        observed: observations about the data, for the report; not part of the output.
     """
 
     output: O
@@ -164,7 +164,7 @@ class Stage(ABC, Generic[O, P]):
         beside: names of other directories that it owns there, for files that no other stage reads. They are installed
             together with ``directory``.
         output: type of the output, a dataclass that the manifest stores for later stages.
-        observed: type of what it observes about the data, a dataclass whose fields all have defaults. The manifest
+        observed: type of its observations about the data, a dataclass whose fields all have defaults. The manifest
             stores it, and :meth:`Outputs.observed` reads it.
         observes: True if it reads what other stages observed, and so is rebuilt when that changes.
         reads: the stages whose output it reads, unless :meth:`inputs` returns others.
@@ -246,7 +246,7 @@ class Stage(ABC, Generic[O, P]):
         """Returns the warnings among the stage's observations, except warnings that a later stage replaces.
 
         Args:
-            observed: what it observed, of type ``observed``.
+            observed: its observations, of type ``Stage.observed``.
             config: the config.
         """
         return tuple(getattr(observed, "warnings", ()))

@@ -81,7 +81,7 @@ class HubPublisher(Publisher):
         return digest
 
     def holds(self, name: str, size: int) -> bool:
-        return True  # the commit uploads what the hub has dropped meanwhile
+        return True  # the commit uploads again files that the hub has dropped meanwhile
 
     def is_current(self, number: int, fingerprint: str, wanted: Files) -> bool:
         del fingerprint

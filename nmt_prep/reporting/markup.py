@@ -152,7 +152,7 @@ def figure(title: str, how: str, drawing: Content, data: Content = None, *, corp
 
 
 def explanation(text: str) -> Markup:
-    """Returns a paragraph on how to read what follows."""
+    """Returns a paragraph on how to read the following figure or table."""
     return el("p", text, class_="how")
 
 

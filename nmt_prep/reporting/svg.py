@@ -124,7 +124,7 @@ def bars(series: Sequence[Series], texts: Sequence[str], *, log: bool = False) -
 
     Args:
         series: the bars of each kind.
-        texts: names of the places, for the titles that show on hovering.
+        texts: names of the bars' positions, for the titles that show on hovering.
         log: True for heights on a logarithmic scale.
     """
     count = len(texts)
@@ -171,9 +171,9 @@ def bar_figure(
         title: heading of the figure.
         how: one sentence on how to read it.
         series: the bars of each kind.
-        texts: names of the places.
-        x: labels of the axis of places.
-        places: heading of the column of places in the table.
+        texts: names of the bars' positions.
+        x: labels of the horizontal axis.
+        places: heading of the first column of the table, which has the names.
         log: True for heights on a logarithmic scale.
         corpus: the corpus of the numbers, for the filter of the script; None for several corpora.
         data: a table in place of the table of values.

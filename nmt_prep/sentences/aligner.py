@@ -236,7 +236,7 @@ class Aligner:
 
         Args:
             before: the previous paths.
-            priors: the expectations of the beads.
+            priors: prior probabilities of the beads.
             learned: True if the model of the lexicon learned from these paths.
         """
         counts = self._bead_counts(before) if learned else [_nothing()] * len(before)

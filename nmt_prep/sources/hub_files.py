@@ -259,7 +259,7 @@ def _splits(listing: Listing, config: str | None, address: str) -> Mapping[str, 
 
 
 def _name_among(names: Sequence[str], name: str | None, address: str) -> str:
-    """Returns the name of a config; without one, the only one, or the one that is called ``default``."""
+    """Returns the name of a config; if None is given, of the only config, or of the config ``default``."""
     if name is None:
         if len(names) == 1 or "default" in names:
             return names[0] if len(names) == 1 else "default"

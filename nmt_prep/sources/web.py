@@ -218,7 +218,7 @@ def _no_answer(error: Exception, url: str, limits: Limits) -> DownloadError:
 
 
 def _chunks(response: requests.Response, url: str, limits: Limits) -> Iterator[bytes]:
-    response.raw.enforce_content_length = False  # the caller says how much of the file is missing
+    response.raw.enforce_content_length = False  # the caller's message has the number of missing bytes
     try:
         while chunk := response.raw.read1(_CHUNK, decode_content=False):
             yield chunk
@@ -269,7 +269,7 @@ def _fault(response: requests.Response, url: str, clock: Clock) -> DownloadError
 
 
 def _page(response: requests.Response) -> str:
-    """Returns the first words of a page that says what is wrong; empty for anything else."""
+    """Returns the first words of an error page; empty for anything else."""
     kind = response.headers.get("Content-Type", "").lower()
     if not re.match(r"text/|application/(json|xml|xhtml)", kind):
         return ""

@@ -1,6 +1,6 @@
 """align: links the words of each pair. It runs if the config has a section ``align``.
 
-A model of word alignment is learned from a sample of the pairs that training reads, or given. Then a task per part
+The model of word alignment is given, or learned from a sample of the pairs that training reads. Then a task per part
 writes the links of its pairs. Corpora of one side have no links.
 """
 
@@ -63,7 +63,7 @@ class LinkTask:
 
 @dataclass(frozen=True)
 class Linked:
-    """Counts of what a task wrote.
+    """Counts of the written links of a task.
 
     Attributes:
         pairs: number of pairs.
@@ -185,7 +185,7 @@ LINK = Round("align", link_part, Linked, words="linking words")
 
 Aligned: TypeAlias = "tuple[dict[str, list[tuple[PairFile, LinkTask, Linked]]], dict[str, Path | None]]"
 """The parts of each split with their tasks and results, and the models by pair of languages; None if nothing could be
-learned. The parts of both directions of a corpus have one task."""
+learned. Both directions of a corpus share one task per part."""
 
 
 class Align(Stage[AlignOutput, Aligned]):

@@ -309,7 +309,7 @@ class Extract(Stage[ExtractOutput, ExtractOutput]):
         for archive, members in archives.items():
             try:
                 digests = digest_members(archive, members, outputs.config.extract)
-            except DamagedError as error:  # the stage then runs, and its error says what to do
+            except DamagedError as error:  # the stage then runs, and reports the error
                 return str(error)
             for member, digested in digests.items():
                 stored = [(file.sha256, file.size) for file in members[member]]

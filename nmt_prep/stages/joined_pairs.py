@@ -27,7 +27,7 @@ B = TypeVar("B", IdBatch, TextBatch)
 
 @dataclass(frozen=True)
 class Windows:
-    """The examples of a range of the pairs of a split; examples at its ends are divided there.
+    """The examples of a range of a split's pairs; examples that cross the ends of the range are cut there.
 
     Attributes:
         records: directory of the records.

@@ -356,7 +356,7 @@ class CorpusRows:
                     (found,) = batch.slice(place, 1).to_pylist()
                     if found["corpus"] == self._corpus.name:
                         return _reason(found)
-        return "its rule is not recorded (clean.rejects: all would record those of all pairs)"
+        return "its rule is not recorded (set clean.rejects: all to record the rules of all pairs)"
 
 
 def _reason(rejected: dict[str, Any]) -> str:

@@ -369,6 +369,6 @@ def _is_hub(settings: PublishSettings) -> bool:
 
 
 def _cards(job: Job) -> dict[str, bytes]:
-    """Returns the dataset card by its name, for a data set of the Hugging Face Hub; nothing for other places."""
+    """Returns the dataset card by its name, for a data set of the Hugging Face Hub; nothing for other storage."""
     settings = _settings(job.config)
     return {"README.md": publication_card(job, settings.url, published(job.config))} if _is_hub(settings) else {}

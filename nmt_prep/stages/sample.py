@@ -71,7 +71,7 @@ class RawLines:
     steps: Mapping[str, StepRange]
 
     def sampled(self, budget: int, unit: Unit) -> Iterator[Text]:
-        """Yields every n-th line for a budget.
+        """Yields every n-th line until a budget is used up.
 
         Raises:
             CorpusError: the corpus cannot be read; the message begins with its key in the config.
@@ -106,7 +106,7 @@ class CleanedLines:
     bytes: int
 
     def sampled(self, budget: int, unit: Unit) -> Iterator[Text]:
-        """Yields every n-th line for a budget.
+        """Yields every n-th line until a budget is used up.
 
         Raises:
             CorpusError: a part cannot be read.

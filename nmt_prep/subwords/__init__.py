@@ -81,7 +81,7 @@ def load_tokenizer(path: str | Path, *, id_layout: IdLayout | None = None) -> To
 
 
 def dialect_in(path: Path) -> Dialect[Any]:
-    """Returns the dialect of a vocabulary file, told from its name and its first bytes.
+    """Returns the dialect of a vocabulary file, detected by its name and its first bytes.
 
     Raises:
         VocabularyError: the file cannot be read.

@@ -120,7 +120,7 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
     def state_dict(self) -> dict[str, Any]:
         """Returns the epoch, the number of its batches that were taken, and a fingerprint of the data.
 
-        It consists of numbers, strings, lists and dictionaries, and is the same for all ranks.
+        The state consists of numbers, strings, lists and dictionaries, and is the same for all ranks.
         """
         return self._source.state_dict()
 

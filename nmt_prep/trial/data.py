@@ -158,9 +158,9 @@ class _Trial:
                 "and are in no count."
             )
         elif not self._run.current:
-            yield "The run was cleaned with other settings: scores, duplicates and leaks are those of that run."
+            yield "The run was cleaned with other settings: scores, duplicates and leaks come from that run."
         else:
-            yield "Duplicates and leaks are those of the run, and unknown for pairs that it dropped by a rule."
+            yield "Duplicates and leaks come from the run, and are unknown for pairs that it dropped by a rule."
 
     def _layer(
         self, rules: Mapping[str, Any], corpora: Sequence[int], preset: str | None = None

@@ -1,4 +1,4 @@
-"""Documents: how loaders join them, what the stage sentences aligned, and the documents to check; weights."""
+"""Documents and weights: joined segments of loaders, results of sentence alignment, and documents to check."""
 
 from __future__ import annotations
 

@@ -311,7 +311,7 @@ class CorpusWork:
         self.end(job, this)
 
     def end(self, job: Job, this: str) -> None:
-        """Ends a pass whose results are all added."""
+        """Ends a pass after all its results were added."""
         directory = self._directory(job, this)
         self.parts = [
             (result.kept.below(directory), spill)
@@ -375,5 +375,5 @@ class CorpusRule(ABC):
 
         Args:
             job: the job.
-            corpora: the corpora that take this pass.
+            corpora: the corpora that the pass applies to.
         """

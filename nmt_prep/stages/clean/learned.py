@@ -57,7 +57,7 @@ class ScoreTask:
         key: name of the task.
         part: file to read.
         model: the model.
-        learned: files with the pairs that the model was learned from; empty for a model that was given.
+        learned: files with the pairs that the model was learned from; empty for a given model.
         output: file for the scores.
     """
 

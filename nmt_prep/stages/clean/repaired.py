@@ -141,7 +141,7 @@ class NullScores:
     """Scores of re-paired pairs.
 
     Attributes:
-        bins: numbers of scores in fine bins, of the pairs that the model did not learn from.
+        bins: histogram in fine bins of the scores of pairs that the model did not learn from.
         mean: mean of these scores; 0 without scores.
         learned: number of scores of pairs that it learned from.
         learned_mean: mean of the scores of learned pairs; 0 without scores.

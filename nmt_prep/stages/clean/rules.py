@@ -85,7 +85,7 @@ CLEAN = part_round("clean", clean_part, "applying rules")
 
 @dataclass(frozen=True)
 class CheckTask:
-    """A corpus most of whose first pairs were dropped.
+    """A corpus that lost most of its first pairs.
 
     Attributes:
         key: name of the task.

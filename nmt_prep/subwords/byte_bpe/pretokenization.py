@@ -108,7 +108,7 @@ class Pretokenization:
 
     @classmethod
     def by_steps(cls, normalizer: object, pre_tokenizer: object) -> Pretokenization:
-        """Returns settings for two parts of a ``tokenizer.json``."""
+        """Returns settings for the normalizer and pre-tokenizer of a ``tokenizer.json``."""
         normal = None if normalizer is None or steps_of(normalizer) == [] else _written(normalizer)
         match steps_of(pre_tokenizer):
             case [{"type": "ByteLevel"} as step]:

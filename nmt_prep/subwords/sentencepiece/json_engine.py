@@ -1,6 +1,6 @@
 """Runs a ``tokenizer.json`` of SentencePiece's kind with the native core.
 
-Ids are those of ``tokenizers`` for the same file, except that text never becomes a special token. Lines with added
+Ids are the same as in ``tokenizers``, except that text never becomes a special token. Lines with added
 tokens, and lines that ``tokenizers`` must normalise, are divided in Python.
 """
 

@@ -156,7 +156,7 @@ def _read_metaspace(steps: Steps, step: dict[str, Any], where: str) -> None:
 def _read_words(steps: Steps, where: str) -> None:
     if steps.prefix is Prefix.NONE or steps.prefix_first_only or not steps.split:
         what = "pre_tokenizer.WhitespaceSplit before a Metaspace that does not begin every word"
-        raise unsupported(where, what, "set prepend_scheme to always and split to true, if that is what is meant")
+        raise unsupported(where, what, "set prepend_scheme to always and split to true if each word begins with ▁")
     steps.words = True
 
 
@@ -303,7 +303,7 @@ def _check_bpe(model: dict[str, Any], where: str) -> None:
 
 
 def _added(content: dict[str, Any], ids: Mapping[str, int], steps: Steps, where: str) -> dict[str, AddedToken]:
-    """Returns the added tokens, all to be searched in the text as it is.
+    """Returns the added tokens, all of which are searched in the unchanged text.
 
     Raises:
         VocabularyError: an ordinary token is searched in normalised text.

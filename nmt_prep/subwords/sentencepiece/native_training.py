@@ -81,7 +81,7 @@ def train_natively(
     Raises:
         InvalidTextError: a line is not UTF-8.
         TrainingError: training needs more memory.
-        LibraryError: the library would refuse to train; the message is that of the library.
+        LibraryError: the library would refuse to train; the message is the library's.
     """
     report = progress or (lambda kind, numbers: None)
     given = with_defaults(settings)

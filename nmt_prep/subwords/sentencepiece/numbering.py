@@ -50,7 +50,7 @@ def with_numbering(model: bytes, ids: Mapping[str, int]) -> bytes:
 
 
 class NumberedModel:
-    """A model whose ids are those of a numbering; used like :class:`NativeModel`.
+    """A model with the ids of a numbering; used like :class:`NativeModel`.
 
     Text that is unknown to the model gets the id of the piece with this text, as in MarianTokenizer, or else the id of
     ``<unk>``. A piece of the model without an id gets the id of ``<unk>``.

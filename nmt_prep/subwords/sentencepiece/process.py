@@ -44,7 +44,7 @@ _SKIPPED = re.compile(r"Skipped (\d+) too long sentences")
 
 
 class LibraryError(Exception):
-    """The library refused to train; the message is that of the library."""
+    """The library refused to train; the message is the library's."""
 
 
 def train_in_process(columns: Iterator[TextColumn], settings: Mapping[str, Any], log: Callable[[str], None]) -> bytes:

@@ -4,8 +4,8 @@ For BPE and unigram models, ids and texts are the same as those of ``EncodeAsIds
 the library. The library itself runs word and character models, and models with features that the core does not support;
 :attr:`SentencePieceTokenizer.library_reason` and the log then give the reason.
 
-A model may also be a ``tokenizer.json`` of Hugging Face made from a SentencePiece model. Ids are then those of
-``tokenizers``, which differ from the library's in a few rules.
+A model may also be a ``tokenizer.json`` of Hugging Face made from a SentencePiece model. Ids are then the same as in
+``tokenizers``, whose rules differ in a few points from the library's.
 """
 
 from __future__ import annotations
@@ -225,9 +225,9 @@ class SentencePieceTokenizer(Tokenizer):
 
         With ``alpha`` or ``dropout`` the segmentation of each line is sampled (subword regularisation, Kudo 2018;
         BPE-dropout, Provilkov et al. 2020). The sample of a line depends only on its text, its number and ``seed``.
-        Samples have the same distribution as those of the library, but other random numbers, since the library draws
-        all of them from one generator. As in the library, and unlike in the paper and in byte-level models, a skipped
-        merge is possible again only after a neighbour merges, not after any merge in the word.
+        Samples have the same distribution as in the library, but use other random numbers, since the library draws all
+        samples from one generator. As in the library, and unlike in the paper and in byte-level models, a skipped merge
+        is possible again only after a neighbour merges, not after any merge in the word.
 
         Args:
             lines: strings, or an Arrow string array (read in place).

@@ -19,7 +19,7 @@ class FloatLogs {
     // Returns log(exp(x) + exp(y)). One of both may be minus infinity.
     float sum(float x, float y) const {
         const float high = std::max(x, y);
-        const double apart = std::min(static_cast<double>(high - std::min(x, y)), kFar);
+        const double apart = std::min(static_cast<double>(high - std::min(x, y)), far_);
         // Each sum waits for the previous one, so few operations may depend on each other: the addition rounds to
         // steps, and leaves their number in the lowest bits.
         const double rounded = apart + kRounding;
@@ -69,6 +69,9 @@ class FloatLogs {
 
     static float exact_sum(float x, float y);
     static void add_exact_exp(float& sum, float weight, float x);
+
+    // Not a constant: compilers make a branch of the minimum with one, and processors cannot foresee where it leads.
+    double far_ = kFar;
 
     // A polynomial by its coefficients, the constant first.
     struct alignas(32) Cubic {

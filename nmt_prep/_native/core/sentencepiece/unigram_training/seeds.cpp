@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <span>
+#include <utility>
 
 #include "text/parallel.h"
 #include "text/utf8.h"
@@ -254,32 +255,41 @@ std::vector<Candidate> find_candidates(const TrainingWords& text, const PieceRul
 }
 
 // Makes scores from counts: the logs of their shares.
-void to_logs(std::vector<TrainingPiece>& pieces) {
+void to_logs(std::vector<Candidate>& pieces) {
     double sum = 0;
-    for (const TrainingPiece& piece : pieces) sum += piece.score;
+    for (const Candidate& piece : pieces) sum += piece.score;
     const double log_sum = std::log(sum);
-    for (TrainingPiece& piece : pieces)
+    for (Candidate& piece : pieces)
         piece.score = static_cast<float>(std::log(static_cast<double>(piece.score)) - log_sum);
 }
 
-// Finds the parents, and the longest piece at each symbol, from the intervals of the pieces.
-void link(PieceTree& tree, const std::vector<Candidate>& intervals, const std::vector<std::uint32_t>& suffixes) {
-    std::vector<std::uint32_t> order(intervals.size());
-    for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::ranges::sort(order, [&](std::uint32_t one, std::uint32_t other) {
-        const Candidate &a = intervals[one], &b = intervals[other];
+// Makes the tree of pieces from their intervals.
+PieceTree tree_of(const std::vector<Candidate>& pieces, const std::vector<std::uint32_t>& suffixes) {
+    std::vector<std::uint32_t> sorted(pieces.size());
+    for (std::uint32_t i = 0; i < sorted.size(); ++i) sorted[i] = i;
+    std::ranges::sort(sorted, [&](std::uint32_t one, std::uint32_t other) {
+        const Candidate &a = pieces[one], &b = pieces[other];
         return a.begin != b.begin ? a.begin < b.begin : a.length < b.length;
     });
-    std::vector<std::uint32_t> open;  // each one within the one before
-    auto next = order.begin();
+    PieceTree tree;
+    tree.pieces.reserve(pieces.size());
+    tree.order.resize(pieces.size());
+    tree.longest.resize(suffixes.size());
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> open;  // pieces and the ends of their intervals
+    auto next = sorted.begin();
     for (std::uint32_t i = 0; i < suffixes.size(); ++i) {
-        while (!open.empty() && intervals[open.back()].end <= i) open.pop_back();
-        for (; next != order.end() && intervals[*next].begin == i; ++next) {
-            tree.pieces[*next].parent = open.empty() ? kNoPiece : open.back();
-            open.push_back(*next);
+        while (!open.empty() && open.back().second <= i) open.pop_back();
+        for (; next != sorted.end() && pieces[*next].begin == i; ++next) {
+            const Candidate& piece = pieces[*next];
+            const auto id = static_cast<std::uint32_t>(tree.pieces.size());
+            tree.order[*next] = id;
+            tree.pieces.push_back(
+                {suffixes[i], piece.length, piece.score, open.empty() ? kNoPiece : open.back().first});
+            open.emplace_back(id, piece.end);
         }
-        tree.longest[suffixes[i]] = open.empty() ? kNoPiece : open.back();
+        tree.longest[suffixes[i]] = open.empty() ? kNoPiece : open.back().first;
     }
+    return tree;
 }
 
 }  // namespace
@@ -303,15 +313,8 @@ PieceTree find_seed_pieces(const TrainingWords& text, const PieceRules& rules, s
         return ones != others ? ones > others : one.begin < other.begin;
     });
     pieces.insert(pieces.end(), found.begin(), found.end());
-
-    PieceTree tree;
-    tree.pieces.reserve(pieces.size());
-    for (const Candidate& piece : pieces)
-        tree.pieces.push_back({suffixes[piece.begin], piece.length, piece.score, kNoPiece});
-    tree.longest.resize(text.symbols.size());
-    to_logs(tree.pieces);
-    link(tree, pieces, suffixes);
-    return tree;
+    to_logs(pieces);
+    return tree_of(pieces, suffixes);
 }
 
 }  // namespace nmt_prep::sentencepiece

@@ -26,11 +26,12 @@ struct TrainingPiece {
     std::uint32_t parent;  // the longest other piece that begins it
 };
 
-// Pieces, and at each symbol of the text the longest piece that begins there; its parents are the others that do.
+// Pieces in the order of the sorted suffixes, so that parents precede their children and are near them in memory; and
+// at each symbol of the text the longest piece that begins there; its parents are the others that do.
 struct PieceTree {
     std::vector<TrainingPiece> pieces;
+    std::vector<std::uint32_t> order;  // the pieces in the order of the library
     std::vector<std::uint32_t> longest;
-    std::vector<char> is_piece;  // by symbol
 };
 
 // Returns the characters and the `most` substrings with the highest products of count and length, with the logs of

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <unordered_map>
 
 #include "sentencepiece/unigram_training/lattice.h"
@@ -41,8 +42,8 @@ class Trainer {
           options_(options),
           threads_(std::max<std::size_t>(threads, 1)),
           poll_(poll),
-          pieces_{words.symbols, std::move(tree), 0} {
-        find_characters();
+          pieces_{std::move(tree), 0} {
+        find_least_score();
     }
 
     void run(const ReportPieces& report) {
@@ -62,18 +63,12 @@ class Trainer {
     std::size_t size() const { return pieces_.tree.pieces.size(); }
     TrainingPiece& piece(std::size_t id) { return pieces_.tree.pieces[id]; }
 
-    // Notes which characters are pieces, and the least score.
-    void find_characters() {
+    void find_least_score() {
         if (size() == 0) throw TrainingError("the lines give no pieces for a unigram model; give more text");
-        pieces_.tree.is_piece.assign(words_.alphabet.size() + 1, 0);
-        pieces_.least_score = piece(0).score;
-        for (const TrainingPiece& each : pieces_.tree.pieces) {
-            if (each.length == 1) pieces_.tree.is_piece[words_.symbols[each.at]] = 1;
-            pieces_.least_score = std::min(pieces_.least_score, each.score);
-        }
+        pieces_.least_score = std::ranges::min(pieces_.tree.pieces, {}, &TrainingPiece::score).score;
     }
 
-    // Returns the sums of all lanes. Lane i has the words i, i + lanes, …; add(lattice, weight, sums) adds a word's.
+    // Returns the sums of all lanes. Lane i has the words i, i + lanes, …; add(lattice, sums) adds those of some words.
     template <class Add>
     std::vector<float> sum_lanes(const Add& add) {
         std::vector<float> total(size());
@@ -88,9 +83,13 @@ class Trainer {
                     if (thread == 0 && ++since_poll % kPollWords == 0) poll_();
                     if (const std::size_t next = word + options_.lanes; next < words_.size())
                         lattice.prefetch(words_.starts[next], words_.starts[next + 1] - words_.starts[next]);
-                    lattice.set(words_.starts[word], words_.starts[word + 1] - words_.starts[word]);
-                    add(lattice, static_cast<float>(words_.counts[word]), sums[lane]);
+                    lattice.add(words_.starts[word], words_.starts[word + 1] - words_.starts[word],
+                                static_cast<float>(words_.counts[word]));
+                    if (!lattice.is_full()) continue;
+                    add(lattice, sums[lane]);
+                    lattice.clear();
                 }
+                add(lattice, sums[lane]);
             });
             for (std::size_t lane = 0; lane < lanes; ++lane)
                 for (std::size_t id = 0; id < total.size(); ++id) total[id] += sums[lane][id];
@@ -99,14 +98,12 @@ class Trainer {
     }
 
     std::vector<float> expected_counts() {
-        return sum_lanes([this](UnigramLattice& lattice, float weight, std::vector<float>& sums) {
-            lattice.add_expected(log_, weight, sums);
-        });
+        return sum_lanes(
+            [this](UnigramLattice& lattice, std::vector<float>& sums) { lattice.add_expected(log_, sums); });
     }
 
     std::vector<float> best_counts() {
-        return sum_lanes(
-            [](UnigramLattice& lattice, float weight, std::vector<float>& sums) { lattice.add_best(weight, sums); });
+        return sum_lanes([](UnigramLattice& lattice, std::vector<float>& sums) { lattice.add_best(sums); });
     }
 
     // Sets scores from expected counts, and drops rare pieces.
@@ -114,7 +111,7 @@ class Trainer {
         constexpr float kLeastExpected = 0.5F;
         std::vector<std::uint32_t> kept;
         float sum = 0;
-        for (std::uint32_t id = 0; id < size(); ++id) {
+        for (const std::uint32_t id : pieces_.tree.order) {
             if (expected[id] < kLeastExpected) continue;
             kept.push_back(id);
             sum += expected[id];
@@ -130,7 +127,7 @@ class Trainer {
     // Drops the pieces without which the text's likelihood stays highest.
     void prune(const std::vector<float>& counts) {
         double wide_sum = 0;
-        for (const float count : counts) wide_sum += count;
+        for (const std::uint32_t id : pieces_.tree.order) wide_sum += counts[id];
         const auto sum = static_cast<float>(wide_sum);
         std::vector<Fate> fates(size());
         std::vector<float> losses(size());
@@ -144,13 +141,11 @@ class Trainer {
             losses[id] = loss(id, second.others(), counts, sum);
         });
         std::vector<std::uint32_t> kept, judged;
-        for (std::uint32_t id = 0; id < size(); ++id) {
+        for (const std::uint32_t id : pieces_.tree.order) {
             if (fates[id] == Fate::kKept) kept.push_back(id);
             if (fates[id] == Fate::kJudged) judged.push_back(id);
         }
-        std::ranges::sort(judged, [&](std::uint32_t one, std::uint32_t other) {
-            return losses[one] != losses[other] ? losses[one] > losses[other] : one < other;
-        });
+        std::ranges::stable_sort(judged, std::greater<>(), [&](std::uint32_t id) { return losses[id]; });
         const auto pruned_size = std::max<std::size_t>(
             options_.desired_size, static_cast<std::size_t>(options_.shrinking_factor * static_cast<float>(size())));
         for (const std::uint32_t id : judged) {
@@ -182,7 +177,7 @@ class Trainer {
             reachable[id] = !(lattice.best_without_whole() > piece(id).score);
         });
         std::vector<std::uint32_t> kept;
-        for (std::uint32_t id = 0; id < size(); ++id)
+        for (const std::uint32_t id : pieces_.tree.order)
             if (reachable[id]) kept.push_back(id);
         keep(kept);
     }
@@ -202,24 +197,26 @@ class Trainer {
                      });
     }
 
-    // Keeps these pieces, in this order.
+    // Keeps these pieces; their order becomes that of the library.
     void keep(const std::vector<std::uint32_t>& kept) {
         PieceTree& tree = pieces_.tree;
-        std::vector<std::uint32_t> places(size(), kNoPiece);
-        for (std::uint32_t i = 0; i < kept.size(); ++i) places[kept[i]] = i;
-        const auto place_of = [&](std::uint32_t id) {
-            while (id != kNoPiece && places[id] == kNoPiece) id = tree.pieces[id].parent;
-            return id == kNoPiece ? kNoPiece : places[id];
-        };
-        for (std::uint32_t& longest : tree.longest) longest = place_of(longest);
-        std::vector<TrainingPiece> pieces;
-        pieces.reserve(kept.size());
-        for (const std::uint32_t id : kept) {
-            pieces.push_back(tree.pieces[id]);
-            pieces.back().parent = place_of(pieces.back().parent);
+        std::vector<char> is_kept(size());
+        for (const std::uint32_t id : kept) is_kept[id] = 1;
+        std::vector<std::uint32_t> places(size());  // new ids of the longest pieces that are kept and begin each piece
+        const auto place_of = [&](std::uint32_t id) { return id == kNoPiece ? kNoPiece : places[id]; };
+        std::uint32_t next = 0;
+        for (std::uint32_t id = 0; id < places.size(); ++id) {
+            const std::uint32_t parent = place_of(piece(id).parent);
+            places[id] = is_kept[id] ? next : parent;
+            if (!is_kept[id]) continue;
+            piece(next) = piece(id);
+            piece(next++).parent = parent;
         }
-        tree.pieces = std::move(pieces);
-        find_characters();
+        tree.pieces.resize(next);
+        tree.order.clear();
+        for (const std::uint32_t id : kept) tree.order.push_back(places[id]);
+        for (std::uint32_t& longest : tree.longest) longest = place_of(longest);
+        find_least_score();
     }
 
     const TrainingWords& words_;

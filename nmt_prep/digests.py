@@ -263,7 +263,7 @@ class DigestCache:
         with self._lock, suppress(OSError, OutputError):
             if self._changed:
                 alive = {name: as_json(entry) for name, entry in self._known.items() if Path(name).exists()}
-                write_json(self._path, alive)
+                write_json(self._path, alive, compact=True)
                 self._changed = False
 
     @staticmethod

@@ -190,7 +190,7 @@ def note_made(private: Path, directory: str, files: Iterable[str]) -> None:
         OutputError: the record cannot be written.
     """
     note = _note(private, directory)
-    write_json(note, {"files": sorted(files)})
+    write_json(note, {"files": sorted(files)}, compact=True)
     with writing(note):
         for above in (private, private.parent):  # may be new directories, too
             flush(above)

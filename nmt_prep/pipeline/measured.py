@@ -242,7 +242,7 @@ class RunNotes(Listener):
             "python": platform.python_version(),
             "nmt_prep": self._version,
         }
-        write_json(self._private, notes)
+        write_json(self._private, notes, compact=True)
 
 
 def output_bytes(workspace: Workspace, stage: str, directory: str) -> int:

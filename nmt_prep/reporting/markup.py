@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 from html import escape
 from typing import TypeAlias
 
@@ -25,7 +26,8 @@ _HIDDEN = re.compile(
 )
 # Joiners (U+200C, U+200D) and variation selectors stay, because they change single characters only.
 
-_EMPTY = frozenset({"br", "col", "hr", "meta", "rect", "line", "path", "use", "circle"})
+_SHAPES = frozenset({"rect", "line", "path", "use", "circle"})
+_EMPTY = frozenset({"br", "col", "hr", "meta", *_SHAPES})
 
 
 def visible(text: str) -> str:
@@ -44,29 +46,16 @@ def el(tag: str, *content: Content, **attributes: str | float | bool | None) -> 
         attributes: attributes of the element. ``_`` in a name stands for ``-``, and is removed from the end of a name
             (``class_``). The values None and False leave an attribute out, True gives an attribute without a value.
     """
-    texts = []
-    for name, value in attributes.items():
-        if value is None or value is False:
-            continue
-        key = name.rstrip("_").replace("_", "-")
-        texts.append(f" {key}" if value is True else f' {key}="{escape(visible(_short(value)))}"')
-    inside = join(content)
-    end = "" if tag in _EMPTY and not inside else f"</{tag}>"
-    slash = "/" if tag in _EMPTY and not inside and tag in {"rect", "line", "path", "use", "circle"} else ""
-    return Markup(f"<{tag}{''.join(texts)}{slash}>{inside}{end}")
+    start = tag + "".join(map(_attribute, attributes, attributes.values()))
+    inside = "".join(map(_text, content))
+    if inside or tag not in _EMPTY:
+        return Markup(f"<{start}>{inside}</{tag}>")
+    return Markup(f"<{start}/>" if tag in _SHAPES else f"<{start}>")
 
 
 def join(content: Content) -> Markup:
     """Returns content as markup."""
-    if content is None:
-        return Markup()
-    if isinstance(content, Markup):
-        return content
-    if isinstance(content, str):
-        return Markup(escape(visible(content), quote=False))
-    if isinstance(content, int):
-        return Markup(f"{content:,}")
-    return Markup("".join(map(join, content)))
+    return Markup(_text(content))
 
 
 def corpus_text(text: str, language: str) -> Markup:
@@ -212,5 +201,22 @@ def _kind(column: int, left: Collection[int]) -> str | None:
     return None if column in left else "n"
 
 
-def _short(value: str | float) -> str:
-    return value if isinstance(value, str) else f"{value:.2f}".rstrip("0").rstrip(".")
+@lru_cache(4096, typed=True)  # most attributes of a page have few values; 1 and True are different ones
+def _attribute(name: str, value: str | float | bool | None) -> str:
+    """Returns an attribute with the space before it, or nothing."""
+    if value is None or value is False:
+        return ""
+    key = name.rstrip("_").replace("_", "-")
+    if value is True:
+        return f" {key}"
+    text = escape(visible(value)) if isinstance(value, str) else f"{value:.2f}".rstrip("0").rstrip(".")
+    return f' {key}="{text}"'
+
+
+def _text(content: Content) -> str:
+    """Returns the text of content as markup."""
+    if isinstance(content, str):
+        return content if isinstance(content, Markup) else escape(visible(content), quote=False)
+    if content is None:
+        return ""
+    return f"{content:,}" if isinstance(content, int) else "".join(map(_text, content))

@@ -229,8 +229,7 @@ RaggedIds Model::encode(const TextView& text, std::size_t threads, const Poll& p
     const auto encode = [&](std::size_t first, std::size_t last, std::size_t thread, IdBuffer& ids,
                             std::int64_t* ends) {
         if (!scratch[thread])
-            scratch[thread] =
-                scratch_.borrow([this] { return std::make_unique<Scratch>(pieces_.size() <= std::size_t{1} << 16); });
+            scratch[thread] = scratch_.borrow([this] { return std::make_unique<Scratch>(pieces_.size()); });
         encode_run(text, first, last, *scratch[thread], ids, ends, thread == 0 ? poll : no_poll);
     };
     RaggedIds rows = encode_runs(text, threads, encode, poll);

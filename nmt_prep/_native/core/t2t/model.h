@@ -37,7 +37,8 @@ class Model {
     // Tokens whose cache entries are prefetched together.
     static constexpr std::size_t kTogether = 64;
 
-    // The cache has room for 260,000 tokens in 8 MiB: the frequent tokens of a large corpus, with names and numbers.
+    // The cache of a large vocabulary has room for 260,000 tokens in 8 MiB: the frequent tokens of a large corpus, with
+    // names and numbers.
     static constexpr std::size_t kCacheBits = 17;
 
     // The second cache has room for about 65,000 of the tokens that the first one does not hold.
@@ -45,7 +46,9 @@ class Model {
     static constexpr std::size_t kLongBytes = std::size_t{1} << 21;
 
     struct Scratch {
-        explicit Scratch(bool small_ids) : cache(kCacheBits, small_ids), long_tokens(kLongBits, kLongBytes) {}
+        explicit Scratch(std::size_t pieces)
+            : cache(IdCache::bits_for(pieces, kCacheBits), pieces <= std::size_t{1} << 16),
+              long_tokens(kLongBits, kLongBytes) {}
 
         IdCache cache;
         PhraseCache long_tokens;  // long tokens, tokens with many ids, and tokens that `cache` has dropped

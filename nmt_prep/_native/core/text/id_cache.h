@@ -28,9 +28,9 @@ class IdCache {
         std::uint64_t low, high;
     };
 
-    // Returns the bits of a cache for a vocabulary: for 64 units or more per token, up to 2^most buckets.
+    // Returns the bits of a cache for a vocabulary: for 128 units or more per token, up to 2^most buckets.
     static std::size_t bits_for(std::size_t tokens, std::size_t most) {
-        return std::min<std::size_t>(most, static_cast<std::size_t>(std::bit_width(tokens)) + 5);
+        return std::min<std::size_t>(most, static_cast<std::size_t>(std::bit_width(tokens)) + 6);
     }
 
     // 2^bits buckets of two units each. If no id exceeds 2^16 - 1, a unit may have eight ids, else four.

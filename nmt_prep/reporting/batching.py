@@ -91,7 +91,10 @@ def estimate_batches(records_dir: Path, info: DatasetInfo, split: str) -> list[B
 
     def estimate(setting: Setting) -> BatchEstimate:
         options = Options(**{"packed": False, **setting})
-        plan = BatchPlan(info, order, BatchRule.of(info, split, options, lengths))
+        rule = BatchRule.of(info, split, options, lengths)
+        # Without buckets and rows, the lengths alone decide the batches of sorted pairs, so a shuffle changes no count.
+        shuffled = rule.buckets is not None or rule.row_length is not None
+        plan = BatchPlan(info, order if shuffled else replace(order, seed=None), rule)
         return _estimate(setting, plan, windows, info, split)
 
     with ThreadPoolExecutor(available_cores()) as pool:

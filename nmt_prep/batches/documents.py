@@ -209,7 +209,7 @@ class Joining:
             epoch: number of the epoch.
         """
         bounds = np.array([window.skip, window.skip + window.take])
-        if segments.repeated is not None:  # a pair goes with the repeated segments before it
+        if segments.repeated is not None:  # a pair brings the repeated segments before it
             bounds = np.append(0, np.flatnonzero(~segments.repeated) + 1)[bounds]
         examples = self.examples(segments, epoch)
         return examples[slice(*np.searchsorted(examples.target, bounds).tolist())]

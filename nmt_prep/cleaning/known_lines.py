@@ -50,7 +50,7 @@ class KnownLines:
             self._numbers = LineNumbers()
         start = len(self._numbers)
         numbers, new = self._numbers.add(lines.data, lines.offsets)
-        return NumberedLines(numbers.astype(np.int64), new, start)  # NumPy would convert them for each rule
+        return NumberedLines(numbers.astype(np.int64), new, start)  # else NumPy converts them for each rule
 
     def values(self, rule: Hashable, lines: NumberedLines, new: npt.NDArray[V]) -> npt.NDArray[V]:
         """Returns the values of a rule for lines: an array like ``new``, shape ``[lines, …]``.

@@ -84,7 +84,7 @@ def input_blocks(path: Path | None = None) -> Iterator[Block]:
                 raise _not_utf8(block, name)
             yield block
     except CorpusError as error:
-        if isinstance(error.__cause__, OSError):  # its advice fits only the files of a run
+        if isinstance(error.__cause__, OSError):  # the error's advice is for files of a run
             raise OSError(error.__cause__.errno, error.__cause__.strerror, name) from None
         raise
 

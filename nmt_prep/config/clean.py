@@ -25,7 +25,7 @@ class CorpusCleaning(Section):
     """Changes for one corpus or language pair."""
 
     fix: Fixes | None = None
-    """a list of fixes, or null for no change: replaces the list above"""
+    """a list of fixes, or null for no change: replaces the list of clean.fix"""
     rules: dict[str, Any] = Field(default_factory=dict, description=_RULES)
 
 
@@ -38,7 +38,7 @@ class NearSettings(Section):
 
 
 class DedupSettings(Section):
-    """Deduplication: drops pairs that are the same as others, after the rules, within each split."""
+    """Deduplication: drops duplicate pairs, after the rules, within each split."""
 
     pair: Annotated[Literal["off", "exact", "normalized", "near"] | None, BeforeValidator(_off_in_yaml)] = None
     """off, exact, normalized, near, or null for that of the preset: keep one of several pairs whose sides are equal in
@@ -94,7 +94,7 @@ class DecontaminateSettings(Section):
     """a list of different splits such as dev, ids such as sacrebleu:wmt22 or sacrebleu:wmt22/en-de, and files such as
     file:extra.txt, or null for those of the preset: the evaluation sets; [] for none"""
     coverage: float = Field(0.7, gt=0, le=1, strict=False)
-    """a number above 0, up to 1: a pair contains a segment if a side has this share of its n-grams"""
+    """a number above 0, up to 1: a pair contains a segment if a side has this share of the segment's n-grams"""
     action: Literal["drop", "report"] = "drop"
     """drop or report: whether such pairs are dropped, or only counted"""
 
@@ -117,10 +117,10 @@ class CleanSettings(Section):
     fixes that are applied before the rules"""
     rules: dict[str, Any] = Field(default_factory=dict, description=_RULES)
     overrides: dict[Name, CorpusCleaning] = Field(default_factory=dict)
-    """a mapping from language pairs such as en-de, and from names of corpora: changes for them; those of a corpus take
-    precedence over those of its language pair"""
+    """a mapping from language pairs such as en-de, and from names of corpora: changes for these; the changes for a
+    corpus take precedence over those for its language pair"""
     dedup: DedupSettings = Field(default_factory=DedupSettings)
-    """a mapping: the pairs to drop because others are the same"""
+    """a mapping: which duplicate pairs are dropped"""
     decontaminate: DecontaminateSettings = Field(default_factory=DecontaminateSettings)
     """a mapping: the evaluation sets whose segments must not be in the pairs"""
     splits: Annotated[tuple[Name, ...], Field(min_length=1)] = ("train",)

@@ -147,7 +147,7 @@ class Corpus(Section):
     """true or false: use the corpus in both directions, in a config with pairs; it is read, cleaned and stored once"""
     texts: Annotated[dict[CheckedTag, _Number | _Text] | tuple[CheckedTag, ...], Field(min_length=2)] | None = None
     """a list of languages, or a mapping from languages to places such as {en: 0, de: 1, cs: 2}, in a config with pairs:
-    the languages of a corpus of several. A place is a column (tsv, csv), a path of field names (jsonl, parquet), the
+    the languages of a corpus with several. A place is a column (tsv, csv), a path of field names (jsonl, parquet), the
     language tag in the file (tmx, xliff, wmt_xml) or a member of the archive (plain)"""
     pivot: CheckedTag | None = None
     """a language tag, in place of url in a config with pairs: join two corpora on lines in this language that are equal
@@ -155,7 +155,8 @@ class Corpus(Section):
     corpora: Annotated[tuple[Name, ...], Field(min_length=2, max_length=2)] | None = None
     """a list of the names of two corpora of the same split: the corpora that pivot joins, the source side first"""
     translations: Annotated[int, Field(ge=1, le=8)] = 3
-    """a number from 1 to 8: how many different translations of a pivot line to use from each corpus, the first ones"""
+    """a number from 1 to 8: how many different translations of a pivot line to use from each corpus, in the order of
+    the corpus"""
     references: Literal["all"] | Translators | None = None
     """a translator, a list of them, or all: the references to read, each giving its own pairs (wmt_xml, sgm)"""
     systems: Literal["all"] | Translators | None = None
@@ -169,8 +170,8 @@ class Corpus(Section):
     max_line_bytes: Amount = Field(2**20, ge=1, le=2**30)
     """an amount of bytes from 1 to 1GiB: pairs with a longer line are dropped"""
     role: Literal["parallel", "vocab", "monolingual"] = "parallel"
-    """parallel, vocab or monolingual: pairs for the records, lines that only the vocabularies see, or one side with the
-    placeholder for the other"""
+    """parallel, vocab or monolingual: pairs for the records, lines for the vocabularies only, or one side that is
+    paired with the placeholder"""
     placeholder: str = Field("<mono>", pattern=r"^\S+$")
     """a word without spaces: stands for the missing side of a monolingual corpus"""
     options: dict[str, Any] = Field(default_factory=dict)

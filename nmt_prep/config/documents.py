@@ -96,16 +96,16 @@ class DocumentSettings(Section):
     separator: str = Field(pattern=r"^\S+$")
     """a piece of vocab.reserved, or space: what stands between two segments"""
     max_tokens: int = Field(256, ge=1, le=65534)
-    """an integer from 1 to 65534, at most input.max_length: ids of a window on either side"""
+    """an integer from 1 to 65534, at most input.max_length: the maximum number of ids of a window on either side"""
     max_segments: int = Field(10, ge=1, le=10_000)
-    """an integer from 1 to 10000: segments of a window"""
+    """an integer from 1 to 10000: the maximum number of segments of a window"""
     share: float = Field(0.5, ge=0, le=1)
     """a number from 0 to 1: the share of documents whose segments are joined, drawn in each epoch; other segments stand
     alone"""
     context: ContextSettings | None = None
-    """{source: 2, target: 2}, or null for windows: each segment with segments before it as context"""
+    """{source: 2, target: 2}, or null for windows: how many segments before each segment are its context"""
     epochs: int = Field(1, ge=1, le=1000)
-    """an integer from 1 to 1000: the number of epochs whose windows outputs hold"""
+    """an integer from 1 to 1000: for how many epochs outputs hold windows"""
 
     def _problems(self) -> Iterator[str]:
         if self.context is not None and not (self.context.source or self.context.target):

@@ -62,7 +62,7 @@ class MarianOptions(OutputOptions):
     """true, false, or null for false with a SentencePiece model, else true: write pieces separated by spaces, or text
     that Marian segments by the SentencePiece model"""
     alignments: bool = False
-    """true or false: a third column with links of pieces, for guided alignment; needs a section align"""
+    """true or false: add a third column with links of pieces, for guided alignment; needs a section align"""
 
 
 _LABELLED = (
@@ -138,7 +138,7 @@ class TextOptions(OutputOptions):
     """a list of list, eole, joey and hf_marian: formats in which the vocabularies are written too: lists for
     tensorflow/nmt and Marian, for Eole or for JoeyNMT, and the files of a MarianTokenizer"""
     alignments: bool = False
-    """true or false: a third file with the links of pieces; needs a section align"""
+    """true or false: add a third file with the links of pieces; needs a section align"""
     documents: Literal["joined", "lines"] = "joined"
     """joined or lines: with a section documents, a window on each line, or a segment on each line and an empty line
     between documents, as Eole reads them (pieces: false)"""

@@ -111,7 +111,7 @@ class Input(Section):
     """Defaults of the functions that return batches; recorded in ``dataset.json``."""
 
     batch_tokens: Count = Field(4096, ge=1)
-    """an integer >= 1: tokens of a batch on either side, padding included"""
+    """an integer >= 1: the maximum number of tokens of a batch on either side, padding included"""
     max_length: Count = Field(256, ge=1)
     """an integer >= 1: pairs with a side of more ids are left out"""
 
@@ -151,7 +151,8 @@ class WeightSettings(Section):
     """The weight of each pair in the loss, from one of its scores."""
 
     origin: str = Field(alias="from", pattern=r"^score:.+$")
-    """score:NAME, where NAME is a score of a corpus, or one that a rule of cleaning computes: numbers of at least 0"""
+    """score:NAME, where NAME is a score of a corpus, or one that a rule of cleaning computes: the score to use as
+    weight, with values of at least 0"""
     default: float = Field(1.0, ge=0, le=3.4e38, allow_inf_nan=False)  # float32
     """a number of at least 0: the weight of pairs without this score"""
 

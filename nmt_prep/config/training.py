@@ -56,7 +56,7 @@ class TrainingSettings(Section):
     """How training reads the pairs. Its keys do not change the files of a run."""
 
     groups: dict[Name, Annotated[tuple[Name, ...], Field(min_length=1)]] = Field(default_factory=dict)
-    """a mapping from names to lists of corpora: corpora that stages name together"""
+    """a mapping from names to lists of corpora: groups of corpora that stages refer to by one name"""
     stages: tuple[StageSettings, ...] = ()
     """a list of mappings: the stages of training, in order; without stages all pairs are read in each epoch"""
     subwords: dict[Side, Annotated[dict[Literal["alpha", "nbest", "dropout"], Weight], Field(min_length=1)]] = Field(

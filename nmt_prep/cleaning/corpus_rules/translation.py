@@ -167,8 +167,8 @@ def auto_threshold(
     """Returns the threshold that separates the misaligned pairs of a corpus from the others, with estimates.
 
     The threshold is the lowest edge with a share :data:`FOUND` of the re-paired pairs below it. It is lower if it would
-    lose more than :data:`LOST` of the clean pairs. It is higher if that finds more misaligned pairs than it loses clean
-    ones, and hardly any clean ones are lost.
+    lose more than :data:`LOST` of the clean pairs. It is higher if this finds more additional misaligned pairs than it
+    loses clean ones, and loses hardly any clean ones.
 
     Args:
         edges: ascending edges of the bins of both histograms, all of the same width.

@@ -53,7 +53,7 @@ struct HeldSide {
     DoubleArray lengths;
 };
 
-// Counts of links of the words of one side with those of the other, checked.
+// Checked counts of links between the words of both sides.
 struct HeldLinks {
     HeldLinks(Int64Array of_first, Int32Array of_others, FloatArray of_counts, FloatArray of_totals,
               FloatArray of_shares)

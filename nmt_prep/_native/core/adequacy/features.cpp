@@ -30,7 +30,7 @@ class Judge {
           target_(target),
           texts_(context.ratios) {}
 
-    // The marks are those of the uncut pair.
+    // The marks belong to the uncut pair.
     void write(const align::Pair& whole, const std::uint32_t* source_marks, const std::uint32_t* target_marks,
                std::span<const align::Origin> origins, double* out, std::int32_t* gaps) {
         std::fill_n(out, kFeatures, 0.0);

@@ -10,11 +10,11 @@
 namespace nmt_prep::adequacy {
 namespace {
 
-constexpr double kUsual = 2;  // occurrences of the mean word that are added to those of each word
+constexpr double kUsual = 2;  // pseudo count: occurrences of the mean word added to each word
 constexpr double kLeastRate = 1e-3;
-constexpr double kTolerated = 0.5;  // deficit of a word that does not lengthen a gap
+constexpr double kTolerated = 0.5;  // deficit below which a word does not lengthen a gap
 constexpr double kVeryLow = -2;
-constexpr std::size_t kFactors = 64;  // rates whose product is not too small for a double
+constexpr std::size_t kFactors = 64;  // number of rates whose product does not underflow
 
 std::size_t longest_run(const std::vector<std::int32_t>& links) {
     std::size_t longest = 0;

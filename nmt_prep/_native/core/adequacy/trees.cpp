@@ -47,9 +47,9 @@ struct Split {
 // A leaf of a tree that grows. Its value is between `low` and `high`.
 struct Leaf {
     std::size_t node;
-    std::size_t begin, end;  // of its rows
+    std::size_t begin, end;  // range of its rows
     double low, high, value;
-    std::vector<Sums> bins;  // for each feature, kBins
+    std::vector<Sums> bins;  // kBins sums for each feature
     Split best;
 };
 

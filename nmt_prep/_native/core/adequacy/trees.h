@@ -17,25 +17,25 @@ inline constexpr std::size_t kBins = 64;
 // feature -1.
 struct Nodes {
     std::vector<std::int32_t> features;
-    std::vector<double> bounds;  // of inner nodes; in training, the bin
+    std::vector<double> bounds;  // upper bounds of inner nodes; in training, bins
     std::vector<std::int32_t> children;
-    std::vector<double> values;  // of leaves
+    std::vector<double> values;  // values of leaves
     std::vector<std::int32_t> roots;
 };
 
 struct Boosting {
     std::size_t trees;
-    std::size_t leaves;     // most leaves of a tree
-    double rate;            // factor of the values of leaves
-    double penalty;         // that is added to the curvature of a leaf
-    std::int64_t smallest;  // fewest rows of a leaf
+    std::size_t leaves;     // maximum number of leaves of a tree
+    double rate;            // learning rate: factor of the values of leaves
+    double penalty;         // regularization: added to the curvature of a leaf
+    std::int64_t smallest;  // minimum number of rows of a leaf
 };
 
 // Binned rows: bins[feature * rows + row].
 struct Rows {
     std::span<const std::uint8_t> bins;
-    std::span<const std::uint8_t> classes;    // 1 for the class whose log-odds the trees give
-    std::span<const std::int8_t> directions;  // of features: 1 if the log-odds never fall with it, -1 if they never
+    std::span<const std::uint8_t> classes;    // 1 for the class whose log-odds the trees predict
+    std::span<const std::int8_t> directions;  // by feature: 1 if the log-odds never fall with it, -1 if they never
                                               // rise, 0 if they may do both
 };
 

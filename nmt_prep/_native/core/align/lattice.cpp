@@ -122,7 +122,7 @@ void Lattice::fill_jumps(const Direction& direction, const Jumps& jumps, float* 
     const std::size_t lanes = models_.lanes;
     for (std::size_t lane = 0; lane < lanes; ++lane) {
         const std::size_t states = std::max<std::size_t>(direction.state_sizes[lane], 1);
-        // The first jump is from the place before the first word: a jump of i + 1 to word i.
+        // The first jump starts before the first word: a jump of i + 1 to word i.
         const std::size_t near = std::min(states, kReach);
         const double narrow = before[kReach + 1 + near] - before[kReach + 1];
         const auto scale = static_cast<float>(1 / (narrow + far * static_cast<double>(states - near)));

@@ -26,7 +26,7 @@ Groups groups_of(const Pairs& pairs);
 
 // Words of a pair of the group that have a cell, and its slot.
 struct Known {
-    std::uint32_t lane;  // place of the pair in its group
+    std::uint32_t lane;  // index of the pair in its group
     std::uint32_t source;
     std::uint32_t target;
     float linked;  // the probability that the target word is linked to the source word

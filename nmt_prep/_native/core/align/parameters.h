@@ -9,14 +9,14 @@ namespace nmt_prep::align {
 
 struct Parameters {
     const Table* table;
-    const CellFilter* filter;    // of the cells of the table
+    const CellFilter* filter;    // filter of the table's cells
     const float* source_shares;  // share of each word among the words of its side
     const float* target_shares;
-    Jumps forward;     // of target words: jumps within the source side
-    Jumps backward;    // of source words: jumps within the target side
+    Jumps forward;     // weights of jumps within the source side, for target words
+    Jumps backward;    // weights of jumps within the target side, for source words
     float null;        // probability that a word has no link
     float floor;       // probability of cells that the table lacks, as a multiple of the word's share
-    double steepness;  // of the preference for the diagonal
+    double steepness;  // steepness of the preference for the diagonal
 };
 
 }  // namespace nmt_prep::align

@@ -10,13 +10,13 @@
 
 namespace nmt_prep::align {
 
-// The parameters of scores, besides those of posteriors.
+// The parameters of scores, in addition to the parameters of posteriors.
 struct Evidence {
-    const Table* table;          // of the cells with counts
-    const std::int64_t* counts;  // of its slots: expected numbers of agreed links, near the diagonal
+    const Table* table;          // table of the cells with counts
+    const std::int64_t* counts;  // by slot: expected numbers of agreed links, near the diagonal
     const CellFilter* filter;
     const Totals* totals;
-    float pseudo;  // count that is added to each word, spread over the words of the other side by their shares
+    float pseudo;  // pseudo count of each word, spread over the words of the other side by their shares
     double mix;    // least probability of a word, as a multiple of its share in the text
     double floor;  // least value of a word
 };

@@ -167,7 +167,7 @@ Table::Reduced Table::reduced(Counts counts, std::int64_t least, Counts others, 
 Totals totals_of(const Table& table, const std::int64_t* counts, std::size_t threads) {
     const std::size_t columns = table.columns();
     Totals totals{std::vector<std::int64_t>(table.rows()), std::vector<std::int64_t>(columns)};
-    std::vector<std::vector<std::int64_t>> parts(std::max<std::size_t>(threads, 1));  // of columns, by thread
+    std::vector<std::vector<std::int64_t>> parts(std::max<std::size_t>(threads, 1));  // sums of columns, by thread
     for_each_row(table.first(), threads, [&](std::size_t row, std::size_t thread) {
         std::vector<std::int64_t>& sums = parts[thread];
         sums.resize(columns);

@@ -135,7 +135,7 @@ class Table {
 
 struct Table::Reduced {
     Table table;
-    std::vector<std::int64_t> others;  // in the order of its slots
+    std::vector<std::int64_t> others;  // other counts, in the order of the table's slots
 };
 
 // Totals of the counts of rows and columns of a table.

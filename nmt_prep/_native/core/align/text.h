@@ -63,7 +63,7 @@ struct LinkRows {
 OwnedText link_lines(const LinkRows& rows, std::string_view end, std::size_t threads);
 
 // Appends the links in a text such as "0-0 1-2", two numbers each, with spaces between them. Returns false, and appends
-// nothing, for other text, and for numbers that are not below those of the words.
+// nothing, for other text, and for numbers outside of the words.
 bool parse_links(std::string_view text, std::int64_t source_words, std::int64_t target_words,
                  std::vector<std::int32_t>& links);
 

@@ -17,7 +17,7 @@ struct DistinctWords {
 };
 
 // Splits lines at spaces (U+0020 only); runs of spaces give no empty words. `sizes` has the bytes of each line in
-// `text`; takes at most `longest` words of a line. Throws std::invalid_argument if the sizes are not those of the text.
+// `text`; takes at most `longest` words of a line. Throws std::invalid_argument if the sizes do not match the text.
 DistinctWords distinct_words(std::string_view text, std::span<const std::int32_t> sizes, std::int64_t longest);
 
 }  // namespace nmt_prep

@@ -94,7 +94,7 @@ class PairBatches {
 
     PairBatchOptions options_;
     ShuffleBuffer<Pair> buffer_;
-    std::deque<std::uint32_t> random_;  // as many as there are pairs in the buffer
+    std::deque<std::uint32_t> random_;  // a number for each pair in the buffer
     std::vector<Window> windows_;       // one for each bucket
 };
 

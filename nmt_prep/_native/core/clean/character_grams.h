@@ -41,7 +41,7 @@ class GramSet {
     std::size_t common(std::span<const std::uint64_t> grams);
 
    private:
-    HashTable<std::uint32_t> seen_;  // by n-gram: the number of the last call that met it
+    HashTable<std::uint32_t> seen_;  // by n-gram: the number of the last call that found it
     std::uint32_t calls_ = 0;
 };
 

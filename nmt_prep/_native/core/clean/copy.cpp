@@ -137,7 +137,7 @@ class EditDistance {
     const Poll& poll_;
     std::size_t work_ = 0;                 // blocks since the last poll
     std::vector<std::uint32_t> elements_;  // distinct elements of a, ascending
-    std::vector<std::uint64_t> matches_;   // for each of these elements, a bit for each of its positions in a
+    std::vector<std::uint64_t> matches_;   // by element: a bit for each of its positions in a
     std::vector<std::uint64_t> positive_;
     std::vector<std::uint64_t> negative_;
 };

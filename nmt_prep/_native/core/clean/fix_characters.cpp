@@ -35,7 +35,7 @@ class CharacterFix : public Fix {
     // `previous` is the last character before this one that stayed, 0 at the beginning of a line. If a character is
     // altered after any other character, it must also be altered at the beginning of a line.
     virtual bool alters(char32_t point, char32_t previous) const = 0;
-    // Appends what the character becomes: nothing, unless overridden.
+    // Appends the replacement of the character: nothing, unless overridden.
     virtual void replace(char32_t, std::string&) const {}
 };
 

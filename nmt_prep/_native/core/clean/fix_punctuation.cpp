@@ -2,7 +2,7 @@
 //
 // Both apply the same substitutions, one after the other, to the whole line. They differ in four ways:
 // - U+2019 outside words and « or » between no-break spaces become other quotes;
-// - Moses reads bytes, so that digits and whitespace are those of ASCII; sacremoses reads characters;
+// - Moses reads bytes, so that it knows only ASCII digits and whitespace; sacremoses reads characters;
 // - Moses moves full stops out of quotes for all languages but English and Czech, sacremoses for German, Spanish and
 //   French only; Moses does it at the end of a line too, because it sees the line break there;
 // - sacremoses strips the line.

@@ -5,7 +5,7 @@
 namespace nmt_prep::clean {
 namespace {
 
-constexpr std::size_t kAhead = 8;  // lines whose places in the table are prefetched
+constexpr std::size_t kAhead = 8;  // lines whose table entries are prefetched
 
 }  // namespace
 

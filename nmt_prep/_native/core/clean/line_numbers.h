@@ -25,7 +25,7 @@ class LineNumbers {
         friend bool operator==(const Known&, const Known&) = default;
     };
 
-    HashTable<Known> known_;  // by the upper half of the key, or a number after it
+    HashTable<Known> known_;  // by the upper half of the key, or by the next free number
 };
 
 }  // namespace nmt_prep::clean

@@ -101,7 +101,7 @@ struct PairGrams {
     LineGrams target;
 };
 
-// Computes the n-grams of pairs, and keeps the n-grams of some pairs.
+// Computes the n-grams of pairs, and caches the n-grams of some pairs.
 class GramCache {
    public:
     // Requires at least two slots.
@@ -111,7 +111,7 @@ class GramCache {
     LineGrams& source(std::int64_t pair) {
         PairGrams& held = slot(pair);
         if (held.pair != pair) {
-            held.pair = -1;  // in case of an error
+            held.pair = -1;  // so that the slot is empty after an error
             held.has_target = false;
             fill(held.source, pairs_.source, pair);
             held.pair = pair;

@@ -370,7 +370,7 @@ class Matcher {
         return earliest;
     }
 
-    std::vector<Group> groups_;        // by digits, kind and exponent
+    std::vector<Group> groups_;        // sorted by digits, kind and exponent
     std::vector<std::size_t> order_;   // positions of the second side, by group and then ascending
     std::vector<std::uint8_t> taken_;  // 1 for each number of the second side that has a match
     std::size_t excess_of_a_ = 0;

@@ -10,8 +10,8 @@ namespace nmt_prep::clean {
 // A record has `width` numbers: the two halves of the key, the ranks of the row (smaller is better, the first rank
 // counts most), and the place of the row. The place is the number of the part, times 2^kRowBits, plus the row.
 //
-// Records that reduce_records made may also be counts: the key, the largest number as every rank, and in the place the
-// bit kCount, the number of the corpus in the bits of the part, and the number of rows in those of the row. A count
+// Records that reduce_records made may also be counts: the key, the largest number as every rank, and a place with the
+// bit kCount, the number of the corpus in the bits of the part, and the number of rows in the bits of the row. A count
 // gives the number of further rows of a corpus with the key.
 inline constexpr std::size_t kSmallestKeyedWidth = 3;
 inline constexpr unsigned kRowBits = 40;

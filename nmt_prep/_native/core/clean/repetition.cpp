@@ -72,7 +72,7 @@ class Finder {
             std::uint32_t hash = points[i];
             for (std::size_t k = 1; k < kGram; ++k) hash = hash * 0x01000193U + points[i + k];
             std::uint32_t& head = heads_[(hash * 0x9E3779B1U) >> (32 - kHeadBits)];
-            const bool linked = head >= base_;  // else it is of a line before
+            const bool linked = head >= base_;  // else it belongs to an earlier line
             next_[i] = linked ? head - base_ : kNone;
             head = base_ + static_cast<std::uint32_t>(i);
             candidates_[count] = static_cast<std::uint32_t>(i);

@@ -174,7 +174,7 @@ struct Closest {
     }
 };
 
-// One search: its scratch space, and what it has found.
+// The scratch space and the results of one search.
 class Search {
    public:
     explicit Search(const SegmentTables& tables) : tables_(tables) {}

@@ -76,9 +76,9 @@ class Model {
         std::vector<std::uint32_t> hashes;  // hashes of the line's words, if the model has n-grams of words
         std::vector<float> hidden;          // sum, then mean, of the line's rows
         std::size_t count = 0;              // number of the line's rows
-        bool in_order = false;              // sums are equal to fastText's to the last bit
+        bool in_order = false;              // true for sums equal to fastText's to the last bit
         std::vector<float> outputs;         // outputs of all labels, or of nodes of the tree
-        std::vector<std::uint64_t> known;   // for each node, the number of the line of its output
+        std::vector<std::uint64_t> known;   // by node: number of the line that its output was computed for
         std::uint64_t line = 0;
         std::vector<Scored> heap;
         std::vector<Scored> open;

@@ -43,7 +43,7 @@ struct Part {
 // Makes lines; reuses its memory from line to line.
 class Assembler {
    public:
-    // `spaces` is that of align::find_words.
+    // `spaces`: as for align::find_words.
     explicit Assembler(bool spaces) : spaces_(spaces) {}
 
     // Returns the line made from parts, valid until the next call, and finds its labelled words. Parts

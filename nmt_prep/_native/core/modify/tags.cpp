@@ -19,7 +19,7 @@ namespace {
 enum Mode : std::uint8_t { kAugment, kReplace, kTag };
 
 constexpr std::string_view kMark = "\u2581";                         // in place of a space between tokens of ICU
-constexpr std::size_t kShortest = 2, kLongest = 10, kMostWords = 3;  // of random words
+constexpr std::size_t kShortest = 2, kLongest = 10, kMostWords = 3;  // sizes and number of random words
 
 struct Link {
     std::int32_t source, target;
@@ -27,7 +27,7 @@ struct Link {
     auto operator<=>(const Link&) const = default;
 };
 
-// What replaces a word.
+// The replacement of a word.
 struct Edit {
     std::int32_t word;
     std::vector<Part> parts;
@@ -53,7 +53,7 @@ struct Side {
         return text.substr(words[static_cast<std::size_t>(number)].end);
     }
 
-    // Sets `parts` to those of the new line.
+    // Sets `parts` to the parts of the new line.
     void write(std::vector<Part>& parts) {
         parts.clear();
         std::ranges::sort(edits, {}, &Edit::word);
@@ -90,11 +90,11 @@ class Tagger {
     const TagOptions& options_;
     Assembler left_, right_;
     Side source_, target_;
-    std::vector<std::int32_t> links_;  // of labels, two numbers each
+    std::vector<std::int32_t> links_;  // links of labels, two numbers each
     std::vector<int> source_links_, target_links_;
     std::vector<Link> candidates_;
     std::int32_t next_label_ = 0;
-    std::deque<std::string> texts_;  // of random words
+    std::deque<std::string> texts_;  // random words
     std::vector<Part> random_;       // words, with their labels
     std::vector<Part> parts_;
     std::vector<std::int32_t> followed_;

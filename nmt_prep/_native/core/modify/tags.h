@@ -14,12 +14,13 @@
 namespace nmt_prep::modify {
 
 struct TagOptions {
-    double probability;            // of changing a word whose only link is to a different word without other links
-    std::array<double, 3> shares;  // of the modes augment, replace and tag; modes with 0 are left out
+    // Probability of changing a word whose only link leads to a different word without other links.
+    double probability;
+    std::array<double, 3> shares;  // shares of the modes augment, replace and tag; modes with 0 are left out
     // Replaces the source word: texts before, between and after that word and the hint.
     std::array<std::string, 3> form;
     bool source_first;           // true if the source word is before the hint
-    std::array<bool, 2> is_icu;  // sides of tokens of ICU, with "▁" for a space
+    std::array<bool, 2> is_icu;  // true for a side of ICU tokens, with "▁" for a space
     // Ranges of characters of random words, the last one exclusive; without surrogates.
     std::vector<std::pair<char32_t, char32_t>> ranges;
     bool spaces;  // as in align::find_words

@@ -94,7 +94,7 @@ std::u32string neighbour(char32_t point, Draws& draws) {
     return {is_upper(point) ? found - 32 : found};
 }
 
-// A change of a line: bytes to replace, and what replaces them.
+// A change of a line: bytes to replace, and their replacement.
 struct Change {
     std::size_t begin, end;
     std::string text;
@@ -160,7 +160,7 @@ void Typist::find_places(Typo kind, bool linked) {
         if (kind == Typo::kUnichar) ++i;  // pairs of equal characters do not overlap
     }
     if (kind == Typo::kRandomSpace && linked && !places_.empty())
-        places_.erase(places_.begin());  // not before the text
+        places_.erase(places_.begin());  // no space before the text
 }
 
 Change Typist::change(Typo kind, std::size_t at, Draws& draws) const {

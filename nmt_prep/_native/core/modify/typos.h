@@ -46,7 +46,7 @@ struct TypedLines {
 
 // Makes typos in lines of well-formed UTF-8, each kind at most once a line, in the order given. Lines with characters
 // of Chinese, Japanese, Thai, Lao, Burmese or Khmer stay. `links` are the links of the lines, such as "0-0 1-2", if
-// there are any; words are those of align::find_words. Throws std::invalid_argument if there are not as many keys and
+// there are any; words are found by align::find_words. Throws std::invalid_argument if there are not as many keys and
 // links as lines.
 TypedLines type_lines(const TextView& lines, const std::optional<TextView>& links, std::span<const std::uint64_t> keys,
                       std::span<const TypoChance> chances, bool spaces);

@@ -16,8 +16,9 @@ namespace nmt_prep {
 namespace {
 
 constexpr std::size_t kChecksum = 4;
-constexpr std::size_t kNumbers = 6;      // varints before the content
-constexpr std::size_t kMaxNumbers = 40;  // their bytes: a position below 2^63 and five numbers of 32 bits
+constexpr std::size_t kNumbers = 6;  // number of varints before the content
+constexpr std::size_t kMaxNumbers =
+    40;  // their maximum size in bytes: a position below 2^63 and five numbers of 32 bits
 
 // Returns the bytes of a row's content.
 template <typename T>

@@ -84,7 +84,7 @@ class SpillBuffer {
           target_frame_(std::move(target_frame)) {}
 
     // Adds pairs of one corpus, with the rows first_row, first_row + 1, ... in the whole split. `positions` are their
-    // positions; if it is empty, they are those of the permutation. Throws std::invalid_argument for columns of
+    // positions; if it is empty, the permutation gives the positions. Throws std::invalid_argument for columns of
     // different length, rows or positions outside the split, a record above 2 GiB, or a buffer of text.
     void add(std::int64_t first_row, const IdColumn& inputs, const IdColumn& targets, std::uint32_t corpus,
              std::span<const std::int64_t> positions = {});

@@ -8,7 +8,7 @@
 
 namespace nmt_prep::sentences {
 
-inline constexpr std::size_t kMostSentences = 8;  // of a side of a bead
+inline constexpr std::size_t kMostSentences = 8;  // maximum on a side of a bead
 
 // Lengths of sentences follow a gamma distribution.
 struct Gamma {
@@ -16,8 +16,8 @@ struct Gamma {
 };
 
 struct LengthModel {
-    double ratio;     // characters of the target for each of the source
-    double variance;  // of the target, for each character of the source
+    double ratio;     // characters of the target per character of the source
+    double variance;  // variance of the target's length per character of the source
     Gamma source, target;
 };
 

@@ -14,8 +14,8 @@ constexpr double kNever = -1e30;
 // describe the best path that ends with a sentence without counterpart.
 constexpr std::uint8_t kAlone = 0x3F;
 constexpr std::uint8_t kKindBits = 0x3F;
-constexpr std::uint8_t kTargetAlone = 0x40;  // that sentence is one of the target
-constexpr std::uint8_t kExtended = 0x80;     // the sentence before has no counterpart either
+constexpr std::uint8_t kTargetAlone = 0x40;  // the sentence without counterpart is on the target side
+constexpr std::uint8_t kExtended = 0x80;     // the previous sentence has no counterpart either
 
 std::size_t size_of(std::int64_t value) { return static_cast<std::size_t>(value); }
 
@@ -91,8 +91,8 @@ class Search {
     }
 
     struct Cell {
-        double best;   // of all paths to the cell
-        double alone;  // of paths whose last sentence has no counterpart
+        double best;   // value of the best path to the cell
+        double alone;  // value of the best path whose last sentence has no counterpart
     };
 
     // Computes the cells of a row; writes the last step of the best path to each cell to `back`.

@@ -13,13 +13,13 @@
 namespace nmt_prep::sentences {
 
 struct Scoring {
-    std::span<const Kind> kinds;     // of beads with both sides
+    std::span<const Kind> kinds;     // kinds of beads with both sides
     std::span<const double> priors;  // log probability of each kind, up to a constant
     double deletion;                 // value of a sentence without a counterpart
-    double extension;                // of one that follows another
+    double extension;                // value of a sentence without a counterpart after another one
     LengthModel lengths;
-    const WordModel* target_words = nullptr;  // given the source; null to compare lengths alone
-    const WordModel* source_words = nullptr;  // given the target
+    const WordModel* target_words = nullptr;  // target words given the source; null to compare lengths alone
+    const WordModel* source_words = nullptr;  // source words given the target
     double word_weight;
     double free;  // least value of the words of a bead, used for free translations
 };

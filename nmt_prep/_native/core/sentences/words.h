@@ -15,7 +15,7 @@ struct LinkRows {
     std::span<const std::int64_t> first;
     std::span<const std::int32_t> others;
     std::span<const float> counts;
-    std::span<const float> totals;  // of each word
+    std::span<const float> totals;  // total count of each word
 };
 
 // The counts that each bead of an earlier path added to a model, by word of the given side. The counts of bead b are
@@ -24,17 +24,17 @@ struct OwnCounts {
     std::span<const std::int64_t> offsets;
     std::span<const std::int32_t> given, predicted;
     std::span<const float> counts;
-    std::span<const std::int32_t> bead_of;  // of each sentence of the given side; -1 if it is in none
+    std::span<const std::int32_t> bead_of;  // bead of each sentence of the given side; -1 if there is none
 };
 
 struct WordModel {
-    LinkRows rows;                  // of the words of the given side
-    std::span<const float> shares;  // of the words of the predicted side, in all documents
+    LinkRows rows;                  // link counts of the words of the given side
+    std::span<const float> shares;  // shares of the words of the predicted side in all documents
     OwnCounts own;
-    float pseudo;        // count of links of each word with all words of the other side
-    double mix;          // part of a word's share in its probability
-    std::size_t window;  // the shares around a sentence come from this many sentences before and after
-    double background;   // weight of the shares in all documents among them, as a number of words
+    float pseudo;        // pseudo count of links of each word with all words of the other side
+    double mix;          // weight of a word's share in its probability
+    std::size_t window;  // number of sentences before and after a sentence that count for the shares around it
+    double background;   // weight of the shares in all documents in these shares, as a number of words
 };
 
 // For each sentence of a side and spans of sentences of the other: the sum over its words of
@@ -57,16 +57,16 @@ class SpanValues {
 
    private:
     struct Range {
-        std::size_t begin, end;  // of partners
-        std::size_t shares;      // place of the first word in shares_
-        std::size_t values;      // place of the first partner in values_
+        std::size_t begin, end;  // range of partners
+        std::size_t shares;      // index of the first word in shares_
+        std::size_t values;      // index of the first partner in values_
     };
     void weigh(std::size_t sentence);
     void find_shares();
     void spread(std::size_t sentence);
     void clear(std::size_t sentence);
     void sum_spans(std::size_t at);
-    // Calls body(place in the own counts) for the counts of the bead of a given sentence.
+    // Calls body(index in the own counts) for the counts of a given sentence's bead.
     template <class Body>
     void for_own(std::size_t sentence, Body&& body) const {
         const OwnCounts& own = model_.own;
@@ -80,13 +80,13 @@ class SpanValues {
     const WordModel& model_;
     std::span<const std::int64_t> first_, last_;
     std::size_t most_;
-    std::vector<float> nearby_;    // of each predicted word: its share around its sentence
-    std::vector<float> inverse_;   // of each given word: 1 / (its count without that of its bead + pseudo)
-    std::vector<double> unknown_;  // before each given sentence: the sum of pseudo * inverse over the words
-    std::vector<float> weights_;   // by given word, of the sentence that is spread
-    std::vector<float> dense_;     // by predicted word, given the sentence that is spread
+    std::vector<float> nearby_;    // by predicted word: its share around its sentence
+    std::vector<float> inverse_;   // by given word: 1 / (its count without its bead's count + pseudo)
+    std::vector<double> unknown_;  // by given sentence: sum of pseudo * inverse over the previous words
+    std::vector<float> weights_;   // by given word of the current sentence, see spread()
+    std::vector<float> dense_;     // by predicted word, given the current sentence
     std::size_t sentences_begin_ = 0;
-    std::vector<Range> ranges_;  // of the computed sentences
+    std::vector<Range> ranges_;  // ranges of the computed sentences
     std::vector<float> sums_;    // by word of a sentence, over the partners of a span
     std::vector<float> shares_;  // for each word and partner: p(word | partner) / p(word)
     std::vector<float> values_;  // for each partner and size of a span

@@ -41,7 +41,7 @@ class TokenCounter {
         CountCache::Key key;  // for tokens of up to CountCache::kMaxBytes bytes
     };
 
-    // Tokens that were found but not counted yet, while their places are prefetched.
+    // Number of tokens found but not counted yet, while their table entries are prefetched.
     static constexpr std::size_t kAhead = 32;
 
     // The scratch space of a thread.
@@ -56,7 +56,7 @@ class TokenCounter {
     CountTable& table();
 
     std::vector<CountTable> tables_;
-    std::vector<std::unique_ptr<Scratch>> scratch_;  // by thread, as tables_; null if it counted nothing since
+    std::vector<std::unique_ptr<Scratch>> scratch_;  // by thread, like tables_; null if the thread has counted nothing
 };
 
 }  // namespace nmt_prep::t2t

@@ -16,7 +16,7 @@ namespace nmt_prep::t2t {
 // prefix of a reversed piece that ends here, and it gives the longest whole piece that begins here in the text.
 class LongestPieces {
    public:
-    // The arguments are those of Trie's constructor.
+    // Takes the same arguments as Trie's constructor.
     LongestPieces(const std::vector<Symbols>& pieces, const std::vector<std::int32_t>& ids);
 
     // For each symbol in [begin, end), writes the id of the longest piece that begins at it and does not go beyond

@@ -25,7 +25,7 @@ class TokenList {
 
    private:
     static constexpr std::size_t kWords = 16;     // words of bits that are read together
-    static constexpr std::size_t kUnrolled = 16;  // places that are always written, even if fewer are found
+    static constexpr std::size_t kUnrolled = 16;  // positions that are always written, even if fewer are found
     static constexpr std::size_t kRoom = kWords * 64 + kUnrolled + 1;
 
     struct Ends {
@@ -41,8 +41,8 @@ class TokenList {
 
     const std::uint8_t* run_ = nullptr;
     std::size_t size_ = 0;
-    ChangeBits changes_;  // where the class of characters changes
-    ChangeBits lines_;    // where a line begins, and where the last one ends
+    ChangeBits changes_;  // bits where the class of characters changes
+    ChangeBits lines_;    // bits where lines begin, and where the last line ends
     std::size_t word_ = 0, words_ = 0;
     std::uint64_t dropped_ = 0;  // 1 if the last byte of the previous words is a dropped space
     std::size_t found_ = 0;

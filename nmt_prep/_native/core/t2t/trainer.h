@@ -23,7 +23,7 @@ struct Candidate {
     struct Piece {
         std::int64_t count;
         std::uint32_t leaf;   // kNone if the piece is a character of the alphabet that occurs in no token
-        std::uint32_t depth;  // in symbols; for a character that occurs in no token, its symbol
+        std::uint32_t depth;  // length in symbols; for a character that occurs in no token, its symbol
     };
     std::vector<Piece> pieces;  // in no particular order
 };

@@ -15,7 +15,7 @@ class Builder {
         tree_.nodes_by_total.resize(kTotals);
     }
 
-    // Opens leaf `j`, whose path diverges from that of the previous leaf at depth `common`.
+    // Opens leaf `j`, whose path diverges from the previous leaf's path at depth `common`.
     void add_leaf(std::uint32_t j, std::uint32_t common, std::uint32_t depth, std::int64_t count, bool pinned) {
         close_below(common);
         if (common == 0) open(1, 0, j, false);

@@ -32,7 +32,7 @@ class Trie {
     static constexpr std::uint32_t kFree = UINT32_MAX;              // no base
 
     struct Node {
-        std::int32_t id = -1;    // of the piece that ends here, -1 for none
+        std::int32_t id = -1;    // id of the piece that ends here, -1 for none
         std::uint32_t base = 0;  // 0 if it has no edges
     };
 

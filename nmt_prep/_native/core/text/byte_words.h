@@ -24,7 +24,7 @@ inline void write_word(std::uint8_t* at, std::uint64_t word) {
     std::memcpy(at, &word, sizeof word);
 }
 
-// Calls visit(place) for each place of a byte in a text, in ascending order.
+// Calls visit(position) for each occurrence of a byte in a text, in ascending order.
 template <class Visit>
 void for_each_byte(std::string_view text, char byte, const Visit& visit) {
     constexpr std::size_t kWord = sizeof(std::uint64_t);

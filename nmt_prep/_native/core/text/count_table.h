@@ -76,7 +76,7 @@ class CountTable {
     void grow();
     const char* keep(std::string_view token);
 
-    std::vector<Slot> slots_;  // by the upper bits of the tag
+    std::vector<Slot> slots_;  // indexed by the upper bits of the tag
     unsigned shift_;
     std::vector<TokenCount> entries_;
     std::int64_t bytes_ = 0;
@@ -108,7 +108,7 @@ class TokenGroup {
     std::size_t size_ = 0;
 };
 
-// Merges the tables of several threads into the first one; creates that if there is none.
+// Merges the tables of several threads into the first one; creates it if there is none.
 CountTable& join_tables(std::vector<CountTable>& tables);
 
 }  // namespace nmt_prep

@@ -1,5 +1,5 @@
 // Exponential and logarithm from additions, multiplications and divisions alone. IEEE 754 fixes their results, so they
-// are the same on every processor, unlike those of the C library's functions.
+// are the same on every processor, unlike results of the C library's functions.
 #pragma once
 
 #include <bit>

@@ -59,10 +59,10 @@ class Cluster {
    private:
     Class last_ = Class::kOther;
     bool odd_regionals_ = false;
-    bool after_pictograph_ = false;  // only Extend since
-    bool joins_pictograph_ = false;  // the last one is ZWJ, after that
-    bool consonant_ = false;         // only conjoining code points since
-    bool linked_ = false;            // a linker among these
+    bool after_pictograph_ = false;  // followed by Extend only
+    bool joins_pictograph_ = false;  // such a sequence, then ZWJ
+    bool consonant_ = false;         // followed by conjoining code points only
+    bool linked_ = false;            // a linker among the conjoining code points
 };
 
 }  // namespace

@@ -71,7 +71,7 @@ class IdCache {
         return place.entries[0].holds(key) || place.entries[1].holds(key);
     }
 
-    // What `find` returns after `put_elsewhere`.
+    // The result of `find` after `put_elsewhere`.
     static constexpr std::size_t kElsewhere = 15;
 
     // Writes the ids of a unit and returns how many, 0 if it is not cached. May write up to kMaxIds ids in any case.

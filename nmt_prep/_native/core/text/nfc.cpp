@@ -64,7 +64,7 @@ void compose(std::vector<char32_t>& points) {
 }  // namespace
 
 bool may_change_in_nfc(const std::uint8_t* line, std::size_t size) {
-    constexpr std::uint8_t kFirstLead = 0xCC;  // of U+0300, the first character that may change
+    constexpr std::uint8_t kFirstLead = 0xCC;  // first byte of U+0300, the first character that may change
     const std::uint8_t* const end = line + size;
     for (const std::uint8_t* at = line; at != end;) {
         if (*at >= kFirstLead && may_change_in_nfc(at, end)) return true;

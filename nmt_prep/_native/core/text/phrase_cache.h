@@ -125,7 +125,7 @@ class PhraseCache {
     static constexpr std::size_t kMaxPrefetched = 8;
 
     struct Slot {
-        std::uint32_t tag = 0;  // of the hash, 0 is free
+        std::uint32_t tag = 0;  // bits of the hash; 0 for a free slot
         std::uint32_t at = 0;   // first word of the phrase: number of ids and of bytes, then bytes and ids
     };
     using Bucket = std::array<Slot, 4>;

@@ -1,4 +1,4 @@
-// Category, script and other properties of code points, for one version of Unicode (that of the tables).
+// Category, script and other properties of code points, for the Unicode version of the tables.
 #pragma once
 
 #include <cstddef>

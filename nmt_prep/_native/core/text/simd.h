@@ -32,7 +32,7 @@ namespace detail {
 extern std::atomic<Simd> simd_in_use;
 }
 
-// Returns the level to use: that of the processor, unless a test has lowered it.
+// Returns the level to use: the processor's level, unless a test has lowered it.
 inline Simd simd() noexcept { return detail::simd_in_use.load(std::memory_order_relaxed); }
 
 // Lowers the level for the whole process, so that tests can compare levels. Requires one that the processor has.

@@ -26,7 +26,7 @@ enum Error : std::uint8_t {
     kSurrogate = 16,
     kOverlong2 = 32,
     kOverlong4 = 64,
-    kFarTooLarge = 64,  // where kOverlong4 cannot be
+    kFarTooLarge = 64,  // shares a bit with kOverlong4, which needs another lead byte
     kTwoContinue = 128,
 };
 constexpr std::uint8_t kAnyLow = kTooShort | kTooLong | kTwoContinue;
@@ -38,8 +38,8 @@ constexpr std::uint8_t kBeforeHigh[16] = {
     kTooLong, kTooLong, kTooLong, kTooLong, kTooLong, kTooLong, kTooLong, kTooLong,  // ASCII
     kTwoContinue, kTwoContinue, kTwoContinue, kTwoContinue,                          // continuations
     kTooShort | kOverlong2, kTooShort,                                               // leads of two bytes
-    kTooShort | kOverlong3 | kSurrogate,                                             // of three
-    kTooShort | kTooLarge | kFarTooLarge | kOverlong4};                              // of four
+    kTooShort | kOverlong3 | kSurrogate,                                             // leads of three bytes
+    kTooShort | kTooLarge | kFarTooLarge | kOverlong4};                              // leads of four bytes
 constexpr std::uint8_t kBeforeLow[16] = {
     kAnyLow | kOverlong2 | kOverlong3 | kOverlong4,                        // C0, E0, F0
     kAnyLow | kOverlong2,                                                  // C1

@@ -85,7 +85,7 @@ def installing(extra: str) -> str:
 
 
 def kept(most: int = 1) -> Callable[[Callable[[*Key], Content]], Callable[[*Key], Content]]:
-    """Keeps the last results of a function for all threads of the process; one thread computes each of them.
+    """Caches the last results of a function for all threads of the process; each result is computed by one thread.
 
     The oldest result is dropped before another one is computed.
 
@@ -145,7 +145,7 @@ def child(
 ) -> Iterator[Popen[bytes]]:
     """Starts a program in a process group of its own, and ends it at the exit.
 
-    A program that has ended by then leaves its children alone.
+    If the program has already ended, its children are not ended.
 
     Args:
         command: the program and its arguments.

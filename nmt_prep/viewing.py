@@ -72,7 +72,7 @@ def require(outputs: Outputs, *stages: type[AnyStage]) -> None:
     """Checks that stages have run.
 
     Raises:
-        OutputError: one of them has not run.
+        OutputError: a stage has not run.
     """
     for stage in stages:
         if stage.name not in outputs.manifests:

@@ -37,7 +37,7 @@ def check_frames(options: OutputOptions, run: RunFacts, *, pieces: bool) -> None
         tokenizer = run.vocabularies[side].load()
         frame = Frame.parse(tokenizer, text)
         if frame.after not in ((), (tokenizer.eos_id,)):
-            problem = "puts more than the end of sentence behind the ids, and the trainer ends each line itself"
+            problem = "puts more than the end of sentence after the ids, and the trainer ends each line itself"
         elif frame.before and not pieces:
             problem = "puts pieces before the ids, which text cannot have; set pieces: true"
         else:

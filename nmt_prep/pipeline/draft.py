@@ -144,7 +144,7 @@ def empty_trash(private: Path) -> None:
 
 
 def empty_trash_behind(private: Path) -> None:
-    """Deletes the present content of the trash, while other threads may move more to it."""
+    """Deletes the current content of the trash; other threads may move more files to it meanwhile."""
     with suppress(OSError):
         for path in sorted(_trash(private).iterdir()):
             shutil.rmtree(path, ignore_errors=True)

@@ -26,7 +26,7 @@ def write_shards(
 ) -> list[ShardInfo]:
     """Writes consecutive shards, each with the pairs at its positions as records of the plan's layout, and its index.
 
-    The pairs are in order of position; in layout ``packed`` each 16,384 of them are in the order of their rows. The
+    The pairs are in order of position; in layout ``packed`` each group of 16,384 pairs is in the order of its rows. The
     bytes only depend on the pairs, the shuffle, the number of shards and the layout. Needs memory for one bucket and
     some MiB. All files are written atomically and flushed together, the shards last.
 

@@ -252,7 +252,7 @@ def shard_buckets(path: str | Path, plan: ShardPlan, shard: int, spills: Sequenc
     """Yields a shard's buckets in order; each is overwritten when the next one is requested.
 
     Args:
-        path: the file that is made of them, for messages.
+        path: the file made from the buckets, for messages.
         plan: the plan of the spill files.
         shard: number of the shard.
         spills: the spill files of all tasks of the split, in any order.

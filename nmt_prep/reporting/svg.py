@@ -165,7 +165,7 @@ def bar_figure(
     corpus: str | None = None,
     data: Content = None,
 ) -> Markup:
-    """Returns a figure of bars with its legend, and the table of its numbers behind it.
+    """Returns a figure of bars with its legend and the folded table of its numbers.
 
     Args:
         title: heading of the figure.

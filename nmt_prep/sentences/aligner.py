@@ -185,7 +185,7 @@ class Lexicon:
 
     @cached_property
     def links(self) -> tuple[WordLinks, WordLinks]:
-        """Links of source words and of target words. A model that is not finished knows equal words and the prior."""
+        """Links of source words and of target words; before learning, links of equal words and of the prior."""
         vocabularies = self.model.vocabularies
         cells = _entries(*equal_words(vocabularies))
         known = None

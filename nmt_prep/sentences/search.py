@@ -122,10 +122,10 @@ DELETION = -7.0
 _MOST_DELETION = -4.0
 _DELETION_BELOW_SHARE = -0.5
 _PRIOR_BEADS = 1000
-"""Beads that are added to the beads of a path; one of them is before a sentence without counterpart."""
+"""Pseudo-count of beads added to the beads of a path; one of these beads precedes a sentence without counterpart."""
 
 _PRIOR_PAIRED = 100
-"""Beads of the expected kinds that are added to the beads of a path."""
+"""Pseudo-count of beads of the expected kinds added to the beads of a path."""
 
 _LEAST_SEVERAL, _MOST_SEVERAL = -3.0, 1.0
 
@@ -136,7 +136,7 @@ _COARSE_KINDS = ((1, 1), (1, 2), (2, 1), (2, 2))
 _COARSE_DELETION = -3.0
 
 _PSEUDO_COUNT = 2.0
-"""Count of links that each word has with all words of the other side, spread by their shares."""
+"""Pseudo-count of links of each word with all words of the other side, spread by their shares."""
 
 _MIXED = 0.2
 """Minimum probability of a word, divided by its share in the text."""
@@ -276,7 +276,7 @@ def path_near(
         before: the other path.
         known: links and shares of the words; None to compare lengths alone.
         priors: priors of the beads.
-        width: sentences on each side of the other path that the path may pass, at first.
+        width: initial width of the band, in sentences on each side of the other path.
     """
     widths = np.full(len(document[0]) + 1, width)
     while True:

@@ -151,7 +151,8 @@ def _copy_verified(kept: Path, beside: Path, sha256: str) -> None:
 class Needed:
     """A file that a corpus needs, or an existing vocabulary.
 
-    A repository of the Hugging Face Hub stands for some of its files; the file itself is then the list of all of them.
+    A repository of the Hugging Face Hub stands for some of its files; the needed file is then the list of all its
+    files.
 
     Attributes:
         key: ``<split>/<corpus>/<both|source|target|document|scores.name>``, or the key of a vocabulary,

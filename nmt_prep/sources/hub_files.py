@@ -1,6 +1,6 @@
 """The files of a repository on the Hugging Face Hub: their list at one commit, and the selection of the files to use.
 
-The list is downloaded like a file. It is JSON, and the same bytes for one commit at any time: the commit, and the path,
+The list is downloaded like a file. It is JSON, with the same bytes for a commit at any time: the commit, and the path,
 size and, if the hub knows it, SHA-256 of each file. For a data set it also has the licence and the configs that the
 card states. The selected files are the Parquet files of a split, or a vocabulary.
 
@@ -111,7 +111,7 @@ def fetch_listing(hub: HubAddress, commit: str | None) -> Listing:
     except TransientError:
         raise
     except DownloadError:
-        return listing  # the selection of files reports that none is Parquet
+        return listing  # the selection of files reports the lack of Parquet files
 
 
 def _has_parquet(listing: Listing) -> bool:

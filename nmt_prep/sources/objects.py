@@ -162,7 +162,7 @@ class ObjectStore:
         return self._repeated("", find) or {}
 
     def links(self, names: Iterable[str]) -> list[str]:
-        """Returns the files and directories of these names that are symbolic links, sorted; only local ones exist."""
+        """Returns the files and directories of these names that are symbolic links, sorted; only local ones can be."""
         if not self._is_local:
             return []
         paths = {str(path) for name in names for path in (PurePosixPath(name), *PurePosixPath(name).parents[:-1])}

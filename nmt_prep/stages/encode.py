@@ -128,7 +128,7 @@ class Encode(Stage[EncodeOutput, Made]):
 
     def work(self, job: Job) -> Rounds[Made]:
         parts = pair_files(job)
-        check_outputs(job.config, run_facts(job, job.directory))  # before the work, which would be of no use
+        check_outputs(job.config, run_facts(job, job.directory))  # fails early, before useless work
         plans = {
             split: replace(
                 shard_plan(job.config, split, listed, job.directory), text_columns=_columns(job.config, split, listed)

@@ -40,7 +40,7 @@ class FindTask:
     Attributes:
         key: name of the task.
         part: the part.
-        before: the part before it of the same corpus; None for the first one, and for a corpus without documents.
+        before: the previous part of the same corpus; None for the first one, and for a corpus without documents.
         named: true if the corpus has documents.
         notes: start of the names of the files to write.
     """
@@ -53,10 +53,10 @@ class FindTask:
 
 
 def find_documents(task: FindTask, tick: Tick) -> bool:
-    """Notes the lengths of the documents of a part and the column ``document``. Ticks are pairs.
+    """Writes the lengths of the documents of a part and the column ``document``. Ticks are pairs.
 
     Returns:
-        True if the first document continues the last document of the part before.
+        True if the first document continues the last document of the previous part.
 
     Raises:
         CorpusError: a part cannot be read.
@@ -117,7 +117,7 @@ class OrderTask:
         split: name of the split.
         seed: seed of the config.
         notes: start of the names of the files of each part.
-        joined: for each part, whether its first document continues the last document of the part before.
+        joined: for each part, whether its first document continues the last document of the previous part.
         table: the table to write.
     """
 
@@ -211,7 +211,7 @@ def tables_of(job: Job, splits: Iterable[str]) -> tuple[dict[str, str], dict[str
 
 
 def document_settings(config: Config) -> dict[str, object]:
-    """Returns the places of documents, as a setting of a stage that orders pairs by documents."""
+    """Returns the corpora with documents, as settings of a stage that orders pairs by documents."""
     return {f"{split}.{corpus.name}": True for split, corpus in config.corpora if corpus.document is not None}
 
 

@@ -87,7 +87,7 @@ class SpillTask:
         memory: bytes of memory that the task may use.
         sample: the choice of the sample of the corpus.
         first_pair: number of the first pair in the corpus.
-        weight: where the weights of pairs come from; None for no weights.
+        weight: origin of the weights of pairs; None for no weights.
     """
 
     key: str
@@ -179,7 +179,7 @@ def encode_part(task: SpillTask, tick: Tick) -> PairStats:
     """Encodes one part into one spill file; returns the counts. Ticks are pairs. Writes the sample of the part too.
 
     Raises:
-        VocabularyError: a vocabulary file is not the one that was trained.
+        VocabularyError: a vocabulary file is not the trained one.
         CorpusError: the part cannot be read.
         OutputError: the spill file cannot be written.
     """
@@ -228,7 +228,7 @@ def encode_part(task: SpillTask, tick: Tick) -> PairStats:
 
 
 def _columns(batch: pa.RecordBatch, task: SpillTask, links: Iterator[Links]) -> Iterator[pa.Array]:
-    """Yields the other columns of pairs in records of text; those that the part lacks are null."""
+    """Yields the other columns of pairs in records of text; a column that the part lacks is null."""
     for name, kind in task.plan.text_columns:
         if name == LINKS:
             yield pharaoh(next(links)) if task.links is not None else pa.nulls(len(batch))

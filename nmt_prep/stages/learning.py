@@ -86,7 +86,7 @@ def check_memory(job: Job, pairs: int, section: str, models: int = 1) -> None:
 def shards_in(memory: int) -> Callable[[int], int]:
     """Returns a function that gives the number of shards for a number of pairs to learn from.
 
-    There are as many shards as tasks that fit into the memory of the run at once, at most 16.
+    The number of shards is the number of tasks that fit into the memory of the run at once, at most 16.
     """
     return lambda pairs: min(max(memory // MODEL_MEMORY, 1), MOST_SHARDS, -(-pairs // SHARD_PAIRS))
 

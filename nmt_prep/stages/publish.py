@@ -56,7 +56,7 @@ _CONTENT: Mapping[type[AnyStage], str] = {
 
 
 def publication_card(job: Job, url: str, stages: Sequence[type[AnyStage]]) -> bytes:
-    """Returns the card, as Markdown with a YAML header from which the hub knows languages, sizes, licences and files.
+    """Returns the card, as Markdown with a YAML header which gives the hub languages, sizes, licences and files.
 
     Args:
         job: job of the stage publish.

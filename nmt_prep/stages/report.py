@@ -77,7 +77,7 @@ def _by_lines(summary: Json) -> str:
 
 
 SCHEMA = 1
-"""Version of ``summary.json``. It increases when a key goes or changes its meaning, not when keys are added."""
+"""Version of ``summary.json``. It increases when a key is removed or changes its meaning, not when keys are added."""
 
 
 def summarise(job: Job, info: DatasetInfo, warnings: Iterable[tuple[str, HealthWarning]]) -> Json:

@@ -333,7 +333,7 @@ def affordable(batches: Iterator[pa.Array], budget: int, unit: Unit = "character
     """Yields stripped lines until they use up the budget. Reads no more of ``batches`` than needed.
 
     Args:
-        batches: Arrow string arrays, none of them empty.
+        batches: non-empty Arrow string arrays.
         budget: number of characters, which upstream calls bytes; or number of bytes, line ends included.
         unit: unit of the budget.
     """

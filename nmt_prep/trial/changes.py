@@ -32,8 +32,8 @@ def apply_changes(config: Path, changes: Path) -> list[str]:
 
     Raises:
         ArgumentError: the changes are not of this kind, or cannot be written without touching other text.
-        ConfigError: a file cannot be read, or the config would not be valid. It is then as before.
-        CleaningError: a rule could not be used, such as one that no pair passes. The config is then as before.
+        ConfigError: a file cannot be read, or the config would not be valid. The file is then unchanged.
+        CleaningError: a rule could not be used, such as one that no pair passes. The file is then unchanged.
     """
     try:
         text, wanted = config.read_text("utf-8"), changes.read_text("utf-8")

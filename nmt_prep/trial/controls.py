@@ -101,7 +101,7 @@ class Part:
 
 
 def control_of(key: str, spec: object, parts: Sequence[Part], size: int) -> Control | None:
-    """Returns a rule with its values for some corpora; None if it applies to none of them.
+    """Returns a rule with its values for some corpora; None if it applies to no corpus.
 
     Args:
         key: the key of the rule.
@@ -191,7 +191,7 @@ def _numbers(key: str, spec: Spec) -> Iterator[tuple[tuple[str, ...], float]]:
 
 
 def _with(spec: Spec, path: tuple[str, ...], value: float) -> Spec:
-    """Returns options with another value of one of them."""
+    """Returns the options with another value for one option."""
     if len(path) == 1:
         return {**spec, path[0]: value}
     inner = spec.get(path[0])

@@ -44,7 +44,7 @@ def trial_data(config: Config, number: int, asked: Mapping[str, Collection[int]]
 
     Args:
         config: a checked config; without a section ``clean``, no rule applies until a preset is chosen.
-        number: number of pairs of the sample, about.
+        number: approximate number of pairs of the sample.
         asked: rows to add to the sample, by split and name of the corpus.
 
     Raises:

@@ -119,7 +119,7 @@ def draw(config: Config, run: Run, number: int, asked: Mapping[str, Collection[i
     Args:
         config: a checked config with a section ``clean``.
         run: the earlier run; its compiled pairs are read if they are current, or else the files of the corpora.
-        number: number of pairs in all, about; there are at least :data:`LEAST` of each corpus, or all of it.
+        number: approximate number of pairs in all; there are at least :data:`LEAST` of each corpus, or all of it.
         asked: rows to add, by split and name of the corpus.
 
     Raises:
@@ -242,7 +242,7 @@ class _Files:
         looker: looks into files.
         directory: a directory for extracted files, which does not exist.
         shown: names of the files by part, for messages.
-        cut: why only the beginnings of files are read; empty if all of them are.
+        cut: why only the beginnings of files are read; empty if files are read as a whole.
     """
 
     of: CleanedCorpus

@@ -95,7 +95,7 @@ def test_pieces_before_the_ids_are_in_lines_of_pieces(tmp_path: Path) -> None:
             "en_XX {ids} </s>",
             "puts pieces before the ids, which text cannot have; set pieces: true",
         ),
-        ({"kind": "marian", "pieces": True}, "{ids} </s> en_XX", "puts more than the end of sentence behind the ids"),
+        ({"kind": "marian", "pieces": True}, "{ids} </s> en_XX", "puts more than the end of sentence after the ids"),
     ],
 )
 def test_a_frame_that_lines_cannot_have(

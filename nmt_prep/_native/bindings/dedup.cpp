@@ -70,7 +70,7 @@ std::pair<NumpyArray<std::int32_t>, NumpyArray<std::int64_t>> number_lines(OneAt
     return {own_by_numpy(std::move(numbers), text.lines), own_by_numpy(std::move(first))};
 }
 
-// Throws ValueError unless records have a width that the core knows.
+// Throws ValueError unless the core supports the width of the records.
 void check_width(std::size_t width) {
     if (width < clean::kSmallestKeyedWidth || width > clean::kLargestWidth)
         throw nb::value_error("records have 3 to 8 columns");

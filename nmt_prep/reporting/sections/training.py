@@ -66,7 +66,7 @@ def section(summary: Json) -> Iterator[Content]:
         yield explanation(training["problem"])
     if not training.get("stages"):
         return
-    yield explanation("As the config was when the report was made; nmt-prep plan shows the stages of the present one.")
+    yield explanation("For the config at the time of the report; nmt-prep plan shows the stages of the current config.")
     yield stages_table(summary).markup(sort=False)
     for example in training["examples"]:
         if example["pairs"]:

@@ -52,7 +52,7 @@ NEAR = "near_duplicate"
 """The reason for dropping near duplicates."""
 
 CLUSTERS_AT_ONCE = 1 << 22
-"""About how many dropped pairs a task that counts clusters holds."""
+"""Approximate number of dropped pairs that a task that counts clusters holds."""
 
 REQUESTS_AT_ONCE = 1 << 16
 

@@ -30,7 +30,7 @@ from nmt_prep.sides import SIDES
 from nmt_prep.stages.pair_sample import KEY, ORDER, column_of
 
 REPAIRED_PAIRS = 20_000
-"""Number of pairs of a corpus whose targets are exchanged, about."""
+"""Approximate number of pairs of a corpus whose targets are exchanged."""
 
 _LEARNED_SHARE, _LEAST_LEARNED, _MOST_LEARNED = 0.05, 100, 5000
 

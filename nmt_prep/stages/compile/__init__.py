@@ -1,4 +1,4 @@
-"""The stage compile: ``stage.py`` declares it; each other module has tasks and rounds of a feature."""
+"""The stage compile: ``stage.py`` declares it; every other module has the tasks and rounds of one feature."""
 
 from nmt_prep.stages.compile.stage import Compile, corpus_files, file_steps, reading_settings
 from nmt_prep.stages.compile.tasks import DROP_REASONS

@@ -1,8 +1,8 @@
 """The last two rounds of compile, which look for faults of the data.
 
-The tasks of the round ``compile`` count pairs while they pass by. From the counts it is known which lines may be
-frequent; the round ``recount`` counts only these, in the compiled parts. The round ``in_train`` compares the keys of
-pairs outside of train, which are held in memory, with the keys of train.
+The tasks of the round ``compile`` count pairs as they compile them. The counts show which lines may be frequent; the
+round ``recount`` counts only these lines, in the compiled parts. The round ``in_train`` compares the keys of pairs
+outside of train, which are held in memory, with the keys of train.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ class InTrainTask:
 
 @dataclass(frozen=True)
 class InTrain:
-    """The number of pairs that are in train, in all and by corpus of train."""
+    """The number of pairs that are also in train: in total, and by corpus of train."""
 
     found: int
     by_corpus: dict[str, int]
@@ -187,7 +187,7 @@ def look_in_train(task: InTrainTask, meter: Meter | None) -> InTrain:
 
 
 def _keys(path: Path) -> Iterator[npt.NDArray[np.uint64]]:
-    """Yields the keys in a file, some at a time."""
+    """Yields the keys in a file in batches."""
     try:
         with path.open("rb") as file:
             while data := file.read(8 * _KEYS_AT_A_TIME):

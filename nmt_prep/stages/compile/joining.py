@@ -5,8 +5,8 @@ the pairs of the range, and divides the joined pairs by the part of the first co
 corpus brings its pairs into the order of both corpora and writes them. So neither the memory nor the bytes depend on
 the number of ranges, which follows from the amount of text.
 
-Of each corpus, a line of the pivot is joined with its first different translations only. Otherwise, lines such as
-"Thank you." would give as many pairs as the product of their numbers in both.
+In each corpus, a line of the pivot is joined only with its first different translations. Otherwise, a line such as
+"Thank you." would give as many pairs as the product of its counts in both corpora.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from nmt_prep.stages.compile.slices import CorpusFiles
 from nmt_prep.stages.compile.tasks import CompiledSlice, PartsTask, made_by, write_sound
 
 RANGE_BYTES = 32 << 20
-"""Bytes of the text of a range of keys, about."""
+"""Approximate bytes of the text of a range of keys."""
 
 MOST_BITS = 12
 
@@ -57,11 +57,11 @@ class DivideTask:
     Attributes:
         key: names the task.
         part: the file.
-        number: of the part in its corpus.
+        number: number of the part in its corpus.
         pivot: the side with the pivot language.
         scores: the columns of scores to keep.
-        translations: the most translations of a line to keep.
-        bits: number of leading bits of a key that are the number of its range.
+        translations: maximum number of translations of a line to keep.
+        bits: number of leading bits of a key that give the number of its range.
         output: the file to write, with a batch for each range.
     """
 
@@ -81,9 +81,9 @@ class JoinTask:
 
     Attributes:
         key: names the task.
-        number: of the range.
+        number: number of the range.
         files: the divided parts of both corpora.
-        translations: the most translations of a line to join.
+        translations: maximum number of translations of a line to join.
         output: the file to write, with a batch for each part of the first corpus.
     """
 
@@ -100,7 +100,7 @@ class WriteTask(PartsTask):
 
     Attributes:
         files: the joined ranges.
-        first_row: number of joined pairs of the parts before.
+        first_row: number of joined pairs of the previous parts.
     """
 
     files: tuple[Path, ...]
@@ -153,7 +153,7 @@ def _keys(lines: pa.Array) -> npt.NDArray[np.uint64]:
 
 
 def _first_translations(lines: pa.Table, most: int) -> pa.Table:
-    """Returns the first different translations of each line of the pivot, in the order of keys and places."""
+    """Returns the first different translations of each line of the pivot, in the order of keys, then of rows."""
     keys = lines.select((*_PIVOT, *_OTHER, *_PLACE)).append_column("row", pa.array(np.arange(len(lines))))
     keys = _sorted(keys, (*_PIVOT, *_OTHER, *_PLACE))
     keys = _sorted(keys.filter(pa.array(_begins(keys, (*_PIVOT, *_OTHER)))), (*_PIVOT, *_PLACE))
@@ -168,7 +168,7 @@ def _sorted(rows: pa.Table, names: Sequence[str]) -> pa.Table:
 
 
 def _begins(rows: pa.Table, names: Sequence[str]) -> npt.NDArray[np.bool_]:
-    """Returns true for each row that differs from the one before in one of some columns."""
+    """Returns true for each row that differs from the previous row in any of some columns."""
     begins = np.ones(len(rows), np.bool_)
     begins[1:] = np.any([np.diff(rows[name].to_numpy()) != 0 for name in names], axis=0)
     return begins
@@ -199,7 +199,7 @@ def join_range(task: JoinTask, tick: Tick) -> Rows:
 
 
 def _in_order(joined: pa.Table) -> pa.Table:
-    """Returns joined pairs in the order of their places in the first corpus, then in the second."""
+    """Returns joined pairs in the order of their rows in the first corpus, then in the second."""
     return _sorted(joined, (*_PLACE, *(f"second_{name}" for name in _PLACE)))
 
 
@@ -288,7 +288,7 @@ class Joined:
 
     @property
     def bits(self) -> int:
-        """Number of leading bits of a key that are the number of its range."""
+        """Number of leading bits of a key that give the number of its range."""
         size = sum(part.bytes or 0 for parts in self.parts for part in parts)
         return min((max(-(-size // RANGE_BYTES), 1) - 1).bit_length(), MOST_BITS)
 

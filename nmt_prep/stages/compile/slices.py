@@ -61,8 +61,8 @@ class CorpusFiles:
     def explained(self, error: CorpusError) -> CorpusError:
         """Returns a reader's error in terms of the config.
 
-        The message begins with the corpus's key and names files as the config does. If a file does not look like the
-        corpus's format, the message says what it looks like.
+        The message begins with the corpus's key and names files as the config does. If a file seems to have another
+        format, the message names this format.
         """
         message = str(error)
         named = [path for path in self.names if str(path) in message]
@@ -273,10 +273,10 @@ def _first_rows(corpus: CorpusFiles, slices: Sequence[CorpusSlice], rows: Mappin
 def _placed(
     corpus: CorpusFiles, slices: Sequence[CorpusSlice], rows: Sequence[int], columns: Mapping[str, LineIndex]
 ) -> list[CorpusSlice]:
-    """Returns the slices of a corpus with their first rows, and the places of these rows in the files of columns.
+    """Returns the slices of a corpus with their first rows, and the lines of these rows in the files of columns.
 
     Raises:
-        AlignmentError: a file of a column has not as many lines as the corpus has rows.
+        AlignmentError: the file of a column has another number of lines than the corpus has rows.
     """
     if len(slices) < 2:
         return [*slices]

@@ -2,7 +2,7 @@
 
 The first round of tasks counts the lines of large files, the second the rows of other files before the last slice of a
 corpus; the third compiles corpora, large ones a slice at a time. Pairs with an empty side are dropped and counted, and
-so are pairs in which the reader finds a fault. Two more rounds look at the health of the data
+so are pairs in which the reader finds a fault. Two more rounds check the health of the data
 (:mod:`~nmt_prep.stages.compile.health`).
 """
 
@@ -61,7 +61,7 @@ class CompileOutput:
 
 @dataclass(frozen=True)
 class Compiled:
-    """The results of the round that compiles, by corpus, and what the rounds after it observed."""
+    """The results of the compiling round, by corpus, and the observations of the later rounds."""
 
     corpora: list[tuple[CorpusFiles, list[CompiledSlice]]]
     observed: CompileObserved
@@ -164,7 +164,7 @@ class Compile(Stage[CompileOutput, Compiled]):
 
 
 def _loss_warnings(corpora: Mapping[str, Mapping[str, CorpusCounts]]) -> Iterator[HealthWarning]:
-    """Yields a warning for each corpus of which most pairs cannot be used."""
+    """Yields a warning for each corpus whose pairs are mostly unusable."""
     for split, counted in corpora.items():
         for name, counts in counted.items():
             dropped = {reason: n for reason, n in counts.dropped.items() if n and reason != "vocab_only"}

@@ -118,7 +118,7 @@ class CompiledSlice:
         parts: the files of pairs.
         digests: SHA-256 of these files, and of the files that they name.
         counts: counts of pairs and bytes.
-        scored: the numbers of compiled pairs with a value of a column, by the key of the column.
+        scored: number of compiled pairs with a value in a column, by key of the column.
         facts: counts of the compiled pairs for warnings.
     """
 
@@ -196,7 +196,7 @@ def _compile(task: CompileTask, tick: Tick) -> CompiledSlice:
         rows = checked_weights(rows, task.weight, _place_of(task, task.weight))
     if corpus.document is not None and corpus.document.at != (reader_of(format_of(corpus)).own_documents or None):
         rows = in_order(rows, _place_of(task, DOCUMENT))
-    # The text of small corpora is copied: that takes no time worth saving, and other programs can read it.
+    # The text of small corpora is copied, which costs little time, so that other programs can read it.
     names_lines = task.written and not task.whole
     files = linked_files(task.source, task.slice, task.directory.parent) if names_lines else {}
     batches = _sound(numbered(rows, task.slice.first_row) if task.source.rows or files else rows, counts, tick)
@@ -207,7 +207,7 @@ def _compile(task: CompileTask, tick: Tick) -> CompiledSlice:
 
 
 def _place_of(task: CompileTask, key: str) -> RowPlace:
-    """Returns the place of the first value of a column."""
+    """Returns the position of the first value of a column."""
     source, row = task.source, task.slice.first_row
     if key in source.columns:
         return RowPlace(source.columns[key], "line", row + 1)

@@ -1,4 +1,4 @@
-"""sentences: aligns the sentences of corpora of documents, and writes their pairs. Other corpora pass it by."""
+"""sentences: aligns the sentences of corpora of documents, and writes their pairs. It skips other corpora."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def _load(files: Mapping[str, Path], key: str, config: Config, options: Existing
 
     Args:
         files: the files that it consists of, by key.
-        key: key of the first of them.
+        key: key of the first file.
         config: the config.
         options: its section ``vocab``.
 

@@ -4,8 +4,8 @@ A pattern splits a line into pretokens. A pretoken starts as its bytes; the adja
 merged until no pair is left. A vocabulary with all 256 bytes can encode any text.
 
 Ids are the same as those of tiktoken and of Hugging Face's tokenizers for the same vocabulary. Characters that are
-newer than the Unicode tables of these libraries are the exception: letters, numbers and white space are here those of
-Unicode :attr:`ByteBPETokenizer.unicode_version`.
+newer than the Unicode tables of these libraries are the exception: here letters, numbers and white space follow Unicode
+:attr:`ByteBPETokenizer.unicode_version`.
 """
 
 from __future__ import annotations

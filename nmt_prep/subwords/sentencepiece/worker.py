@@ -3,7 +3,7 @@
 The process gets a request and lines on standard input, and writes a reply to standard output; the library's log goes to
 standard error. It imports nothing of nmt_prep, so that it starts quickly.
 
-All of them are pickled:
+Requests, lines and replies are pickled:
 
 - The request is a dictionary: ``path`` (``sys.path`` of the parent), ``parent`` (its process id), and ``settings``
   (arguments of the library).

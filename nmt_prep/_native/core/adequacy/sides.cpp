@@ -79,7 +79,7 @@ Gap SideJudge::write(const std::vector<double>& values, const std::vector<std::i
         const WordSums& sums = usual_.sums;
         Own left{sums.values[word] - own_[i].value, sums.links[word] - own_[i].links,
                  sums.counts[word] - own_[i].count};
-        if (left.count <= 0) left = {};  // the pair was counted more often than its words were
+        if (left.count <= 0) left = {};  // the counts of the words are smaller than the pair's count
         const double count = static_cast<double>(left.count) + kUsual;
         const double usual = static_cast<double>(left.value) / static_cast<double>(align::kOne) + kUsual * usual_.value;
         const double rate = (static_cast<double>(left.links) + kUsual * usual_.rate) / count;

@@ -193,7 +193,7 @@ class Reader {
     // Reads a run of Han numerals: 二〇一〇 digit by digit, 三百五十 with units.
     void read_han() {
         std::uint64_t total = 0;    // value of units from 万 on
-        std::uint64_t section = 0;  // value of smaller units since the last of these
+        std::uint64_t section = 0;  // value of smaller units after the last unit from 万 on
         std::uint64_t digits = 0;   // value of the digits since the last unit
         bool has_digits = false;
         bool has_units = false;

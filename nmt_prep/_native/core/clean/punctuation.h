@@ -5,8 +5,8 @@
 
 namespace nmt_prep::clean {
 
-// Writes -log(penalty + 1) of each pair, as in OpusFilter's TerminalPunctuationFilter. Requires as many lines on both
-// sides.
+// Writes -log(penalty + 1) of each pair, as in OpusFilter's TerminalPunctuationFilter. Requires the same number of
+// lines on both sides.
 void terminal_punctuation(const Lines& source, const Lines& target, double* out);
 
 // Writes 1 for lines that end like a sentence, else 0: with a mark such as . or ? and closing quotes, brackets and

@@ -74,7 +74,7 @@ void move_first_to(Heap& heap, std::size_t last) {
     heap[last] = heap[0];
     std::size_t hole = 0;
     for (std::size_t below = 2; below <= last; below = 2 * hole + 2) {
-        if (below == last || heap[below].first > heap[below - 1].first) --below;  // the less probable one
+        if (below == last || heap[below].first > heap[below - 1].first) --below;  // the less probable child
         heap[hole] = heap[below];
         hole = below;
     }

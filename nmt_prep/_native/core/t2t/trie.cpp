@@ -192,7 +192,7 @@ class Trie::Builder {
     // One bit per number: slots that are free, and bases that no node has.
     std::vector<std::uint64_t> free_, unused_;
     std::size_t placed_ = 0;  // edges of the last node that was placed
-    std::size_t from_ = 0;    // where its first edge is in free_; nodes with as many edges rarely fit before
+    std::size_t from_ = 0;    // where its first edge is in free_; nodes with the same number of edges rarely fit before
 };
 
 Trie::Trie(const std::vector<Symbols>& pieces, const std::vector<std::int32_t>& ids, std::uint32_t symbols) {

@@ -31,7 +31,7 @@ std::uint64_t short_word(std::string_view text) {
     return word;
 }
 
-// Masks of the first bytes of 16, by their number.
+// Masks of the first n of 16 bytes, by n.
 constexpr auto kMasks = [] {
     std::array<std::array<std::uint64_t, 2>, 17> masks{};
     for (std::size_t size = 0; size < masks.size(); ++size) {

@@ -11,7 +11,7 @@ namespace nmt_prep {
 // Number of '\n' in the data.
 std::size_t count_newlines(const std::uint8_t* data, std::size_t size);
 
-// Writes the positions of the first `count` newlines, of which the data must have as many.
+// Writes the positions of the first `count` newlines; the data must have `count` newlines or more.
 void find_newlines(const std::uint8_t* data, std::size_t size, std::size_t count, std::int64_t* positions);
 
 // True if "\r\n" occurs.

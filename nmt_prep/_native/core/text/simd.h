@@ -1,5 +1,5 @@
 // Vector instructions, chosen when the program runs: a build for any x86-64 processor uses the instructions of the
-// present one. Every aarch64 processor has NEON.
+// processor at hand. Every aarch64 processor has NEON.
 //
 // A function with vector instructions is compiled for a level with one of the attributes below, and its caller chooses
 // it if `simd()` is at least that level. Next to it there is always a scalar twin with the same results, which is the

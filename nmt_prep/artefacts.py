@@ -9,11 +9,11 @@ import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, Self, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -25,6 +25,9 @@ _adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 _DEVICES = Path("/dev")
 
 _FLUSHED_TOGETHER = 16
+
+_FLUSHED_EARLY = 6 << 20
+"""Bytes of a file that are flushed while more is written."""
 
 _NO_LINKS = {errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP}
 """Errors of file systems without symbolic links."""
@@ -176,6 +179,42 @@ def atomic_writes(paths: Sequence[Path]) -> Iterator[list[Path]]:
         for beside in finals:
             with suppress(OSError):
                 beside.unlink(missing_ok=True)
+
+
+class FlushingWriter:
+    """Appends to an open file, and flushes it in a thread meanwhile, so that little is left to flush at its end.
+
+    The end of the ``with`` block waits for the thread; it raises the OSError of a failed flush.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        """Takes the file; the caller opens and closes it."""
+        self._file = file
+        self._pool = ThreadPoolExecutor(1)
+        self._flushes: list[Future[None]] = []
+        self._unflushed = 0
+
+    def write(self, data: bytes | memoryview) -> int:
+        """Appends bytes; returns their number."""
+        size = self._file.write(data)
+        self._unflushed += size
+        if self._unflushed >= _FLUSHED_EARLY:
+            self._unflushed = 0
+            self._file.flush()
+            self._flushes.append(self._pool.submit(os.fsync, self._file.fileno()))
+        return size
+
+    def tell(self) -> int:
+        """Returns the size of the file so far."""
+        return self._file.tell()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._pool.shutdown()
+        for flushed in self._flushes if kind is None else ():
+            flushed.result()
 
 
 @contextmanager

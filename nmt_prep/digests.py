@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from _nmt_prep_core import block_facts, block_hash
 
-from nmt_prep.artefacts import as_json, parse_json, parse_json_as, write_json
+from nmt_prep.artefacts import FlushingWriter, as_json, parse_json, parse_json_as, write_json
 from nmt_prep.errors import OutputError
 
 
@@ -58,7 +58,7 @@ class HashedFile(io.RawIOBase):
         size: number of bytes written so far.
     """
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BinaryIO | FlushingWriter) -> None:
         """Takes the file; the caller opens and closes it."""
         super().__init__()
         self._file = file

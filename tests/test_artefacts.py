@@ -8,6 +8,7 @@ import pytest
 
 from nmt_prep import artefacts
 from nmt_prep.artefacts import (
+    FlushingWriter,
     atomic_write,
     atomic_writes,
     output_file,
@@ -167,6 +168,28 @@ def test_several_files_are_flushed_before_the_first_is_renamed(tmp_path: Path, m
     assert [path.read_text() for path in paths] == ["0", "1", "2"]
     assert sorted(flushed[:3]) == sorted((path.stat().st_ino, [False] * 3) for path in paths)
     assert flushed[3:] == [((tmp_path / name).stat().st_ino, [True] * 3) for name in "ab"]
+
+
+def test_a_file_is_flushed_while_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flushed: list[int] = []
+    monkeypatch.setattr(artefacts.os, "fsync", lambda handle: flushed.append(os.fstat(handle).st_size))
+    monkeypatch.setattr(artefacts, "_FLUSHED_EARLY", 4)
+    with (tmp_path / "file").open("wb") as file:
+        with FlushingWriter(file) as writer:
+            assert [writer.write(data) for data in (b"abc", b"de", b"fgh")] == [3, 2, 3]
+            assert writer.tell() == 8
+        assert len(flushed) == 1
+        assert flushed[0] in (5, 8)
+
+
+def test_a_failed_flush_is_raised_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(artefacts.os, "fsync", fail)
+    monkeypatch.setattr(artefacts, "_FLUSHED_EARLY", 1)
+    with (tmp_path / "file").open("wb") as file, pytest.raises(OSError, match="No space"), FlushingWriter(file) as out:
+        out.write(b"a")
 
 
 def test_a_file_of_several_that_is_missing_leaves_none(tmp_path: Path) -> None:

@@ -41,12 +41,12 @@ class HashedOutput(HashedFile):
     def __init__(self, name: str, file: BinaryIO) -> None:
         """Takes the name of the file, and the file; the caller opens and closes it."""
         super().__init__(file)
-        self._name = name
+        self._name, self._readable = name, file
 
     def read_back(self, start: int, size: int) -> bytes:
         """Returns ``size`` written bytes from offset ``start``."""
-        self._file.flush()
-        return os.pread(self._file.fileno(), size, start)
+        self._readable.flush()
+        return os.pread(self._readable.fileno(), size, start)
 
     @property
     def facts(self) -> OutputFile:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from _nmt_prep_core import Bucket, ChunkWriter
 
-from nmt_prep.artefacts import atomic_writes, writing
+from nmt_prep.artefacts import FlushingWriter, atomic_writes, writing
 from nmt_prep.digests import HashedFile
 from nmt_prep.records.dataset_json import IndexInfo, ShardInfo
 from nmt_prep.records.index import SATURATED, IndexWriter, index_path
@@ -73,8 +73,13 @@ def _write_all(
     with atomic_writes([*map(index_path, paths), *paths]) as unfinished:
         indexes, files = unfinished[: len(paths)], unfinished[len(paths) :]
         for output, buckets, path, index, file in zip(outputs, shards, paths, indexes, files, strict=True):
-            with writing(path), index.open("wb") as index_file, file.open("wb") as shard_file:
-                output.open(shard_file, index_file)
+            with (
+                writing(path),
+                index.open("wb") as index_file,
+                file.open("wb") as shard_file,
+                FlushingWriter(shard_file) as flushing,
+            ):
+                output.open(flushing, index_file)
                 if layout == "example":
                     output.write_examples(buckets)
                 elif layout == "text":
@@ -91,7 +96,7 @@ class _Output:
     def __init__(self) -> None:
         self.records = self.pairs = self.rows = self.source_tokens = self.target_tokens = 0
 
-    def open(self, file: BinaryIO, index_file: BinaryIO) -> None:
+    def open(self, file: FlushingWriter, index_file: BinaryIO) -> None:
         self._file = HashedFile(file)
         self.index = IndexWriter(index_file)
 

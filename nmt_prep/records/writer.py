@@ -8,10 +8,8 @@ from all spill files and sorted by position.
 
 from __future__ import annotations
 
-import os
 import struct
 from collections.abc import Iterator, Sequence, Sized
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import BinaryIO, Self, TypeAlias
@@ -21,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from _nmt_prep_core import Bucket, SpillBuffer
 
-from nmt_prep.artefacts import atomic_write, writing
+from nmt_prep.artefacts import FlushingWriter, atomic_write, writing
 from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.errors import RecordsError
 from nmt_prep.records.dataset_json import PairStats
@@ -73,11 +71,10 @@ class SpillWriter:
         self._segments: list[npt.NDArray[np.int64]] = []
         self._stats = PairStats()
         self._stack = ExitStack()
-        self._flushes: list[Future[None]] = []
         beside = self._stack.enter_context(atomic_write(self._path))
         with writing(self._path):
-            self._file = self._stack.enter_context(beside.open("wb"))
-        self._flusher = self._stack.enter_context(ThreadPoolExecutor(1))
+            file = self._stack.enter_context(beside.open("wb"))
+        self._file = self._stack.enter_context(FlushingWriter(file))
 
     def add(self, first_row: int, inputs: Ragged, targets: Ragged, corpus: int = 0) -> PairStats:
         """Adds pairs of consecutive rows of one corpus; returns their counts, frames included.
@@ -129,9 +126,6 @@ class SpillWriter:
         if self._buffer.held >= self._buffer_bytes:
             with writing(self._path):
                 self._flush()
-                self._file.flush()
-            # The disk works while the next records are made; little is left to flush when the file is complete.
-            self._flushes.append(self._flusher.submit(os.fsync, self._file.fileno()))
 
     def close(self) -> PairStats:
         """Completes and installs the file; returns the counts of all added pairs."""
@@ -143,8 +137,6 @@ class SpillWriter:
             self._file.write(starts.astype("<i8").tobytes())
             self._file.write(segments[:, 1:].astype("<i8").tobytes())
             self._file.write(_trailer(self._plan, len(segments)))
-            for flushed in self._flushes:
-                flushed.result()
         return self._stats
 
     def _flush(self) -> None:

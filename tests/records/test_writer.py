@@ -13,6 +13,7 @@ from _nmt_prep_core import Bucket, SpillBuffer, crc32c
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from nmt_prep import artefacts
 from nmt_prep.columns import Ragged
 from nmt_prep.errors import OutputError, RecordsError
 from nmt_prep.records.dataset_json import PairStats
@@ -182,6 +183,7 @@ def test_a_failed_flush_of_a_buffer_is_not_lost(tmp_path: Path, monkeypatch: pyt
             raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", fail_first)
+    monkeypatch.setattr(artefacts, "_FLUSHED_EARLY", 1)
     with SpillWriter(tmp_path / "spill", plan(10), buffer_bytes=1) as spill:
         spill.add(0, *columns(make_pairs(10)))
         with pytest.raises(OutputError, match="the disk is full"):

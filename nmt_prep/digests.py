@@ -138,21 +138,47 @@ class StepRange:
         return StepRange(self.step, first, self.hashes[first - self.first : -(-end // self.step) - self.first])
 
 
-def checked_steps(path: Path, steps: StepRange) -> Iterator[tuple[int, memoryview]]:
-    """Yields offset and bytes of consecutive steps of a file. The next step overwrites the bytes.
+class CheckedFile:
+    """A file whose bytes are read in whole steps, which are checked.
 
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: a step has changed since the file was digested.
+    A step that two consecutive ranges share is read once.
     """
-    with path.open("rb", buffering=0) as file:
-        file.seek(steps.first * steps.step)
-        blocks = steps_of(file, steps.step)
-        for number, expected in enumerate(steps.hashes, steps.first):
-            block = next(blocks, None)
-            if block is None or block_hash(block) != expected:
-                raise ValueError(f"{path} has changed")
-            yield number * steps.step, block
+
+    def __init__(self, path: Path, steps: StepRange) -> None:
+        """Opens nothing yet.
+
+        Args:
+            path: the file.
+            steps: the steps that contain all ranges to read.
+        """
+        self.path, self._steps = path, steps
+        self._buffer = self._held = memoryview(b"")
+        self._at = 0  # offset of the held bytes in the file
+
+    def read(self, begin: int, end: int) -> memoryview:
+        """Returns the bytes from ``begin`` to ``end``, or to the end of the file. The next call overwrites them.
+
+        Raises:
+            OSError: the file cannot be read.
+            ValueError: a step has changed since the file was digested.
+        """
+        wanted = self._steps.containing(begin, end)
+        at, size = wanted.first * wanted.step, len(wanted.hashes) * wanted.step
+        known = self._held[at - self._at :][:size] if at >= self._at else memoryview(b"")
+        buffer = self._buffer if size <= len(self._buffer) else memoryview(bytearray(size))
+        self._held = buffer[:0]  # unless all steps are read and checked
+        buffer[: len(known)] = known
+        filled = len(known)
+        with self.path.open("rb", buffering=0) as file:
+            file.seek(at + filled)
+            while count := file.readinto(buffer[filled:size]):
+                filled += count
+        first = len(known) // wanted.step
+        bounds = range(first * wanted.step, filled, wanted.step)
+        if tuple(block_hash(buffer[i : min(i + wanted.step, filled)]) for i in bounds) != wanted.hashes[first:]:
+            raise ValueError(f"{self.path} has changed")
+        self._buffer, self._held, self._at = buffer, buffer[:filled], at
+        return self._held[begin - at : end - at]
 
 
 def steps_of(file: io.FileIO, size: int) -> Iterator[memoryview]:

@@ -22,8 +22,8 @@ from _nmt_prep_core import split_lines
 
 from nmt_prep.artefacts import as_json, parse_json, parse_json_as, write_bytes
 from nmt_prep.corpora.reader import PairBatch
-from nmt_prep.digests import StepRange
-from nmt_prep.lines.chunks import raw_chunks
+from nmt_prep.digests import CheckedFile, StepRange
+from nmt_prep.lines.chunks import checked
 from nmt_prep.sides import Side
 
 SUFFIX = ".json"
@@ -147,17 +147,16 @@ class LinePart:
             CorpusError: a file with lines cannot be read, or has changed since it was digested.
         """
         links = {side: path.parent / getattr(self, side).file for side in sides}
-        files = {side: link.readlink() if link.is_symlink() else link for side, link in links.items()}
+        files = {
+            side: CheckedFile(link.readlink() if link.is_symlink() else link, getattr(self, side).steps)
+            for side, link in links.items()
+        }
         for number in range(len(self.groups)) if numbers is None else numbers:
             group = self.groups[number]
             left_out = np.array(group.left_out, np.int64)
             text = {}
             for side, file in files.items():
-                begin, end = getattr(group, side)
-                steps = getattr(self, side).steps.containing(begin, end)
-                block = bytearray()
-                for chunk in raw_chunks(file, begin, end, steps):
-                    block += chunk
+                block = checked(file, *getattr(group, side))
                 data, offsets = split_lines(block, group.pairs, left_out, self.strip_returns)
                 buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
                 text[side] = pa.Array.from_buffers(pa.string(), group.pairs, buffers)

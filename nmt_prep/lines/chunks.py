@@ -15,7 +15,7 @@ import numpy as np
 from _nmt_prep_core import count_newlines
 
 from nmt_prep.columns import LINES_PER_CHUNK
-from nmt_prep.digests import StepRange, checked_steps
+from nmt_prep.digests import CheckedFile, StepRange
 from nmt_prep.errors import CorpusError, InvalidTextError
 
 BLOCK_BYTES = 2 << 20
@@ -71,8 +71,10 @@ def raw_chunks(
         CorpusError: the file cannot be read, or has changed.
     """
     if steps is not None:
-        for at, step in checked(path, steps):
-            yield step[max(start - at, 0) : None if end is None else max(end - at, 0)]
+        whole, last = CheckedFile(path, steps), (steps.first + len(steps.hashes)) * steps.step
+        stop = last if end is None else min(end, last)
+        for at in range(start - start % BLOCK_BYTES, stop, BLOCK_BYTES):
+            yield checked(whole, max(at, start), min(at + BLOCK_BYTES, stop))
         return
     buffer = np.empty(max(BLOCK_BYTES, _SHORTEST_READ), np.uint8).data
     at, end = start, sys.maxsize if end is None else end
@@ -87,18 +89,18 @@ def raw_chunks(
         raise unreadable(path, error) from error
 
 
-def checked(path: Path, steps: StepRange) -> Iterator[tuple[int, memoryview]]:
-    """Yields offset and bytes of steps of a file, checked. The next step overwrites the bytes.
+def checked(file: CheckedFile, begin: int, end: int) -> memoryview:
+    """Returns the bytes of a range of a file, checked. The next range overwrites them.
 
     Raises:
         CorpusError: the file cannot be read, or has changed.
     """
     try:
-        yield from checked_steps(path, steps)
+        return file.read(begin, end)
     except OSError as error:
-        raise unreadable_in_place(path, error) from error
+        raise unreadable_in_place(file.path, error) from error
     except ValueError as error:
-        raise CorpusError(f"{path} changed while it was in use; run again with --verify") from error
+        raise CorpusError(f"{file.path} changed while it was in use; run again with --verify") from error
 
 
 def whole_lines(chunks: Iterable[Chunk], limit: int | None) -> Iterator[LineRun]:

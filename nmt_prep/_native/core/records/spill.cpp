@@ -20,23 +20,40 @@ constexpr std::size_t kNumbers = 6;  // number of varints before the content
 constexpr std::size_t kMaxNumbers =
     40;  // their maximum size in bytes: a position below 2^63 and five numbers of 32 bits
 
+template <typename T>
+RowParts<T> without_frame(std::span<const T> row) {
+    return {std::span<const T>(), row, std::span<const T>()};
+}
+
+template <typename T>
+std::size_t values_in(const RowParts<T>& row) {
+    return row[0].size() + row[1].size() + row[2].size();
+}
+
 // Returns the bytes of a row's content.
 template <typename T>
-std::size_t content_size(std::span<const T> row, Payload payload) {
+std::size_t content_size(const RowParts<T>& row, Payload payload) {
     if constexpr (std::is_same_v<T, std::int32_t>) {
-        if (payload == Payload::kExample) return packed_size(row);
+        if (payload == Payload::kExample) return packed_size(row[0]) + packed_size(row[1]) + packed_size(row[2]);
     }
-    return row.size_bytes();
+    return values_in(row) * sizeof(T);
 }
 
 // Writes a row's content, and returns its end.
 template <typename T>
-std::uint8_t* write_content(std::uint8_t* out, std::span<const T> row, Payload payload) {
-    if constexpr (std::is_same_v<T, std::int32_t>) {
-        if (payload == Payload::kExample) return write_packed(out, row);
+std::uint8_t* write_content(std::uint8_t* out, const RowParts<T>& row, Payload payload) {
+    for (const std::span<const T> part : row) {
+        if (part.empty()) continue;
+        if constexpr (std::is_same_v<T, std::int32_t>) {
+            if (payload == Payload::kExample) {
+                out = write_packed(out, part);
+                continue;
+            }
+        }
+        std::memcpy(out, part.data(), part.size_bytes());
+        out += part.size_bytes();
     }
-    if (!row.empty()) std::memcpy(out, row.data(), row.size_bytes());
-    return out + row.size_bytes();
+    return out;
 }
 
 void check_size(std::int64_t row, std::size_t bytes) {
@@ -47,7 +64,7 @@ void check_size(std::int64_t row, std::size_t bytes) {
 
 // Throws std::invalid_argument for a record above 2 GiB.
 template <typename T>
-PairInfo pair_info(std::int64_t row, std::span<const T> source, std::span<const T> target, std::uint32_t corpus,
+PairInfo pair_info(std::int64_t row, const RowParts<T>& source, const RowParts<T>& target, std::uint32_t corpus,
                    Payload payload) {
     const std::size_t source_bytes = content_size(source, payload), target_bytes = content_size(target, payload);
     check_size(row, source_bytes + target_bytes);
@@ -55,8 +72,8 @@ PairInfo pair_info(std::int64_t row, std::span<const T> source, std::span<const 
     const std::size_t bytes = example ? kFrameBytes + example_size(source_bytes, target_bytes) : 0;
     check_size(row, bytes);
     const auto narrow = [](std::size_t value) { return static_cast<std::uint32_t>(value); };
-    return {narrow(source.size()), narrow(target.size()), corpus,
-            narrow(source_bytes),  narrow(target_bytes),  narrow(bytes)};
+    return {narrow(values_in(source)), narrow(values_in(target)), corpus,
+            narrow(source_bytes),      narrow(target_bytes),      narrow(bytes)};
 }
 
 // Returns the bytes of memory that writing a spilled record may change.
@@ -66,8 +83,8 @@ std::size_t record_room(const PairInfo& pair) {
 
 // Writes a spilled record, and returns its end.
 template <typename T>
-std::uint8_t* write_record(std::uint8_t* start, std::int64_t position, const PairInfo& pair, std::span<const T> source,
-                           std::span<const T> target, Payload payload) {
+std::uint8_t* write_record(std::uint8_t* start, std::int64_t position, const PairInfo& pair, const RowParts<T>& source,
+                           const RowParts<T>& target, Payload payload) {
     std::uint8_t* out = write_varint(start, static_cast<std::uint64_t>(position));
     for (const std::uint32_t number : {pair.source, pair.target, pair.corpus, pair.source_bytes, pair.target_bytes})
         out = write_varint(out, number);
@@ -115,15 +132,6 @@ std::int64_t ShardLayout::bucket_of(std::int64_t position) const {
     return shard * buckets_per_shard_ + ((position - first + 1) * buckets_per_shard_ - 1) / records;
 }
 
-Ids RowFrame::around(Ids row, std::vector<std::int32_t>& space) const {
-    if (size() == 0) return row;
-    if (space.size() < size() + row.size()) space.resize(size() + row.size());
-    const auto row_at = std::ranges::copy(before, space.begin()).out;
-    const auto after_at = std::ranges::copy(row, row_at).out;
-    std::ranges::copy(after, after_at);
-    return {space.data(), size() + row.size()};
-}
-
 void SpillBuffer::reserve(std::size_t more) {
     if (more <= capacity_ - size_) return;
     const std::size_t capacity = std::max({size_ + more, capacity_ + capacity_ / 2, expected_});
@@ -160,7 +168,7 @@ void SpillBuffer::prepare(std::int64_t first_row, const Column<T>& inputs, const
 
 // Adds the record of a prepared row.
 template <typename T>
-void SpillBuffer::add_row(std::size_t index, std::span<const T> source, std::span<const T> target,
+void SpillBuffer::add_row(std::size_t index, const RowParts<T>& source, const RowParts<T>& target,
                           std::uint32_t corpus) {
     const std::int64_t row = first_row_ + static_cast<std::int64_t>(index);
     const PairInfo pair = pair_info(row, source, target, corpus, payload_);
@@ -175,8 +183,7 @@ void SpillBuffer::add(std::int64_t first_row, const IdColumn& inputs, const IdCo
                       std::span<const std::int64_t> positions) {
     prepare(first_row, inputs, targets, positions);
     for (std::size_t index = 0; index < inputs.rows(); ++index) {
-        add_row(index, source_frame_.around(inputs.row(index), source_space_),
-                target_frame_.around(targets.row(index), target_space_), corpus);
+        add_row(index, source_frame_.around(inputs.row(index)), target_frame_.around(targets.row(index)), corpus);
     }
 }
 
@@ -184,7 +191,7 @@ void SpillBuffer::add(std::int64_t first_row, const TextColumn& inputs, const Te
                       std::span<const std::int64_t> positions) {
     prepare(first_row, inputs, targets, positions);
     for (std::size_t index = 0; index < inputs.rows(); ++index)
-        add_row(index, inputs.row(index), targets.row(index), corpus);
+        add_row(index, without_frame(inputs.row(index)), without_frame(targets.row(index)), corpus);
 }
 
 OwnedBytes ordered_records(const IdColumn& inputs, const IdColumn& targets, std::span<const std::int32_t> corpora,
@@ -196,15 +203,17 @@ OwnedBytes ordered_records(const IdColumn& inputs, const IdColumn& targets, std:
     pairs.reserve(inputs.rows());
     std::size_t room = 0;
     for (std::size_t index = 0; index < inputs.rows(); ++index) {
-        pairs.push_back(pair_info(static_cast<std::int64_t>(index), inputs.row(index), targets.row(index),
-                                  static_cast<std::uint32_t>(corpora[index]), payload));
+        pairs.push_back(pair_info(static_cast<std::int64_t>(index), without_frame(inputs.row(index)),
+                                  without_frame(targets.row(index)), static_cast<std::uint32_t>(corpora[index]),
+                                  payload));
         room += record_room(pairs.back());
     }
     OwnedBytes records{std::make_unique_for_overwrite<std::uint8_t[]>(room)};
     std::uint8_t* at = records.data.get();
     for (std::size_t index = 0; index < inputs.rows(); ++index) {
         const auto position = static_cast<std::int64_t>(index);
-        at = write_record(at, position, pairs[index], inputs.row(index), targets.row(index), payload);
+        at = write_record(at, position, pairs[index], without_frame(inputs.row(index)),
+                          without_frame(targets.row(index)), payload);
     }
     records.size = static_cast<std::size_t>(at - records.data.get());
     return records;

@@ -7,6 +7,7 @@
 // everything before.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -59,14 +60,15 @@ struct Segment {
     std::int64_t bytes;
 };
 
+// The values of a row as they are spilled: those before it, its own, and those after it.
+template <typename T>
+using RowParts = std::array<std::span<const T>, 3>;
+
 // Ids that are added before and after the ids of every row of a side.
 struct RowFrame {
     std::vector<std::int32_t> before, after;
 
-    std::size_t size() const { return before.size() + after.size(); }
-
-    // Returns the ids of a row within the frame, perhaps in `space`.
-    Ids around(Ids row, std::vector<std::int32_t>& space) const;
+    RowParts<std::int32_t> around(Ids row) const { return {Ids(before), row, Ids(after)}; }
 };
 
 // Collects pairs as spilled records, which are drained grouped by bucket.
@@ -113,14 +115,13 @@ class SpillBuffer {
                  std::span<const std::int64_t> positions);
     void reserve(std::size_t more);
     template <typename T>
-    void add_row(std::size_t index, std::span<const T> source, std::span<const T> target, std::uint32_t corpus);
+    void add_row(std::size_t index, const RowParts<T>& source, const RowParts<T>& target, std::uint32_t corpus);
 
     Permutation permutation_;
     ShardLayout layout_;
     Payload payload_;
     std::size_t expected_;
     RowFrame source_frame_, target_frame_;
-    std::vector<std::int32_t> source_space_, target_space_;  // space for a row within its frame
     std::vector<Entry> entries_;
     std::vector<std::int64_t> positions_;  // positions of the rows that are being added
     std::int64_t first_row_ = 0;           // number of the first of these rows

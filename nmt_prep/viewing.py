@@ -55,7 +55,7 @@ class Wanted:
         row: a row of that corpus; None for all.
         pattern: a regular expression (RE2) that a side must match; None for any text.
         number: maximum number of pairs.
-        seed: of a random choice; None for the first pairs.
+        seed: seed of a random choice; None for the first pairs.
         pieces: true to add the pieces of each side.
     """
 

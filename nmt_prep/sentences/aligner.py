@@ -271,7 +271,7 @@ class Aligner:
         return self.lexicon.model.score_numbered(self._pairs(paths), copies, self.threads)
 
     def shuffled_scores(self, paths: Sequence[Beads]) -> Scores:
-        """Returns scores of the beads of all documents whose sources have the targets of distant beads."""
+        """Returns scores of all beads with exchanged targets: each source has the target of a distant bead."""
         source, source_offsets, target, target_offsets = self._words_of(paths)
         half = int(target_offsets[len(target_offsets) // 2])
         starts = np.roll(np.diff(target_offsets), -(len(target_offsets) // 2))

@@ -265,6 +265,6 @@ def _document(source: Path, target: Path, languages: Languages, split: Splitting
     if max(sizes) >= MOST_TIMES * min(sizes) and max(sizes) > MOST_TIMES:
         raise CorpusError(
             f"{source} has {sizes[0]:,} sentences and {target} has {sizes[1]:,}: they do not translate each other, or "
-            "one of them does not have a sentence a line"
+            "one of them does not have one sentence per line"
         )
     return sides[0], sides[1]

@@ -61,7 +61,7 @@ class Store:
         return None
 
     def note(self, key: object, stored: Stored) -> Stored:
-        """Notes the file of ``key``; the file must be complete on the disk."""
+        """Records the file of ``key``; the file must be complete on the disk."""
         self._digests.remember(self.directory / stored.file, stored.sha256)
         write_json(self._note(key), asdict(stored))
         return stored

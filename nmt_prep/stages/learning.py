@@ -1,8 +1,8 @@
 """Rounds that learn a model of word alignment from shards of pairs.
 
-The model is learned in the rounds of :func:`nmt_prep.align.model.rounds`. In each, a task per shard counts with the
-model so far, and one task adds the counts up and makes the next model from them. Counts are whole numbers, so the model
-does not depend on the number of shards.
+The model is learned in the rounds of :func:`nmt_prep.align.model.rounds`. In each round, a task per shard counts with
+the current model, and one task sums the counts and makes the next model. Counts are whole numbers, so the model does
+not depend on the number of shards.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def addresses_of(config: Config, names: Collection[str]) -> set[str]:
 def needed_by(split: str, corpus: Corpus) -> Iterator[Needed]:
     """Yields the files that a corpus needs: one, or one for each side; and one for each column with a url."""
     if not corpus.is_fetched:
-        return  # a stage reads documents in place, or makes the pairs
+        return  # local documents are read in place, and joined corpora have no files
     for part in ("both", "source", "target"):
         mirrors = getattr(corpus.url, part)
         if mirrors is not None:

@@ -103,7 +103,7 @@ class Converter:
             "attention_mask": self._matrix(batch, source, Cells.SEGMENTS),
             "labels": self._matrix(batch, labels, padding=IGNORED),
         }
-        if batch.row_pairs is not None or labels is not target:  # models make inputs from labels, which lack context
+        if batch.row_pairs is not None or labels is not target:  # else models use labels, without context
             fields["decoder_input_ids"] = self._shifted(batch)
         if batch.row_pairs is not None:
             fields |= {

@@ -37,7 +37,7 @@ def section(summary: Json, most: int = 40, known: dict[str, Markup] | None = Non
     if sampled == pairs:
         yield explanation(f"Lengths of all pairs of {split}.")
     else:
-        yield explanation(f"Lengths of {split}: those in ids are of all pairs, the others of {basis}.")
+        yield explanation(f"Lengths of {split}: lengths in ids are counted for all pairs, other lengths for {basis}.")
     yield grid(_tokens(summary, split), *(_lengths(summary, lengths, unit) for unit in ("word", "char")))
     unit, bounds = _ratio_rule(summary, split)
     shown = list(corpora.items())[: most if len(corpora) > 1 else 0]

@@ -3,7 +3,7 @@
 As for ``translation``, a model of word alignment is learned from a sample of the pairs that are left. Then a task for
 each text learns a classifier from this sample (:mod:`nmt_prep.cleaning.adequacy`), and judges defective pairs made from
 the sample. The pairs of each part are judged; the threshold of each corpus follows from both histograms. In the end a
-task per part writes it with its values, and without the pairs whose values are too low.
+task per part writes the part with its values, without pairs whose values are too low.
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ class DropTask(PartTask):
 
 
 def drop_pairs(task: DropTask, tick: Tick) -> PartResult:
-    """Writes a part without the dropped pairs; links it for another pass if there are none. It ticks for each pair.
+    """Writes a part without the dropped pairs; hard-links it if there are none. It ticks for each pair.
 
     Raises:
         CorpusError: the part cannot be read.

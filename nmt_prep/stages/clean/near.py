@@ -365,7 +365,7 @@ def _part_tasks(
 def _numbered_tasks(
     which: str, splits: Mapping[str, NearSplit], counts: Mapping[str, int]
 ) -> dict[str, list[NearTask]]:
-    """Returns as many tasks for each split as ``counts`` says; none if no pairs are left."""
+    """Returns the number of tasks for each split that ``counts`` gives; none if no pairs are left."""
     return {
         name: [
             NearTask(f"{which}-{name}-{number:04d}", split, number, shares=counts[name])

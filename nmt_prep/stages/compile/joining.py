@@ -163,7 +163,7 @@ def _first_translations(lines: pa.Table, most: int) -> pa.Table:
 
 
 def _sorted(rows: pa.Table, names: Sequence[str]) -> pa.Table:
-    """Returns the rows in the order of some columns, the first one first."""
+    """Returns the rows sorted by some columns, the first column being the most significant."""
     return rows.take(pc.sort_indices(rows, [(name, "ascending") for name in names]))
 
 

@@ -1,4 +1,4 @@
-"""The tasks of the round that compiles: pairs are read, checked, counted and written to parts.
+"""The tasks of the round ``compile``: they read, check and count pairs, and write them to parts.
 
 Parts of large plain files that are read in place name lines of these files, which are linked beside the parts.
 """

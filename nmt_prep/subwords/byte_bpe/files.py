@@ -238,7 +238,7 @@ def _follows_one_pattern(how: Pretokenization) -> bool:
 
 
 def _not_by_ranks(vocabulary: ByteBPEVocabulary) -> str | None:
-    """Returns why ranks would not give the same ids, for a message; None if they would.
+    """Returns why ranks would not give the same ids, for a message; None if ranks give the same ids.
 
     Ranks imply one merge for each token. The ids are the same if the vocabulary has these merges in the same order, and
     reaches every token by merges. Its other merges then never apply.

@@ -96,7 +96,7 @@ constexpr std::array<bool, 256> kInAddresses = [] {
 std::size_t glued_words(const std::uint8_t* at, const std::uint8_t* end) {
     if (std::any_of(at, end, [](std::uint8_t byte) { return kInAddresses[byte]; })) return 0;
     std::size_t words = 0;
-    bool small = true;  // also at the beginning
+    bool small = true;  // the beginning counts as a small letter
     while (at < end) {
         const Category category = Properties::of(next_utf8(at)).category();
         words += category == Category::kLu && small ? 1 : 0;

@@ -33,7 +33,7 @@ void for_each_byte(std::string_view text, char byte, const Visit& visit) {
     // A bit for each of eight bytes.
     const auto places_in_word = [&](std::size_t at) {
         const std::uint64_t others = read_word(reinterpret_cast<const std::uint8_t*>(text.data()) + at) ^ wanted;
-        const std::uint64_t found = ~(((others & kLow) + kLow) | others | kLow);  // the high bits of zeros
+        const std::uint64_t found = ~(((others & kLow) + kLow) | others | kLow);  // the high bit of each zero byte
         return (found >> 7) * 0x0102040810204080u >> 56;
     };
     const auto visit_all = [&](std::size_t at, std::uint64_t places) {

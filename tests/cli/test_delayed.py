@@ -9,69 +9,68 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from nmt_prep.cli.app import COMMANDS
 from nmt_prep.cli.delayed import LIBRARIES
 from tests.corpus import write_config
 
 HEAVY = {library for group in LIBRARIES for library in group}
 
-_COMMAND = """\
+_COMMANDS = """\
 import json, sys
 from nmt_prep.__main__ import main
-sys.argv = ["nmt-prep", *sys.argv[1:]]
-try:
-    main()
-except SystemExit as end:
-    assert not end.code, end.code
-loaded = [name for name, module in sys.modules.items() if type(module).__name__ != "StandIn"]
+loaded = []
+for arguments in json.loads(sys.argv.pop()):
+    sys.argv = ["nmt-prep", *arguments]
+    try:
+        main()
+    except SystemExit as end:
+        assert not end.code, end.code
+    loaded.append([name for name, module in sys.modules.items() if type(module).__name__ != "StandIn"])
 print("modules", json.dumps(loaded))
 """
 
 
-def loaded_by(program: str, *arguments: str | Path) -> Any:
+def printed_by(program: str, *arguments: str) -> Any:
     """Returns what a program prints after "modules"."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    child = [sys.executable, "-c", program, *map(str, arguments)]
+    child = [sys.executable, "-c", program, *arguments]
     done = subprocess.run(child, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.rpartition("modules ")[2])
 
 
-def test_a_run_loads_no_tensorflow_and_one_with_nothing_to_do_no_heavy_library(tmp_path: Path) -> None:
-    config = write_config(tmp_path)
-    first = loaded_by(_COMMAND, "run", config)
-    assert {"numpy", "pyarrow", "nmt_prep.batches.reader"} <= set(first)
-    assert "tensorflow" not in first
-    second = loaded_by(_COMMAND, "run", config)
-    assert not {*HEAVY, "tensorflow", "charset_normalizer", "fsspec", "dask"} & set(second)
+def loaded_by(*commands: list[str], before: str = "") -> list[set[str]]:
+    """Returns the modules that are loaded after each of several commands of one process."""
+    return [set(modules) for modules in printed_by(before + _COMMANDS, json.dumps(commands))]
 
 
-@pytest.mark.parametrize("command", ["plan", "tasks"])
-def test_listing_loads_no_heavy_library(tmp_path: Path, command: str) -> None:
-    assert not {*HEAVY, "tensorflow"} & set(loaded_by(_COMMAND, command, write_config(tmp_path)))
+def test_a_run_loads_no_tensorflow_and_listing_and_a_run_with_nothing_to_do_no_heavy_library(tmp_path: Path) -> None:
+    config = str(write_config(tmp_path))
+    plan, tasks, run = loaded_by(["plan", config], ["tasks", config], ["run", config])
+    assert not {*HEAVY, "tensorflow"} & (plan | tasks)
+    assert {"numpy", "pyarrow", "nmt_prep.batches.reader"} <= run
+    assert "tensorflow" not in run
+    (second,) = loaded_by(["run", config])
+    assert not {*HEAVY, "tensorflow", "charset_normalizer", "fsspec", "dask"} & second
 
 
-def test_help_texts_load_no_stage() -> None:
-    assert not {*HEAVY, "nmt_prep.checks", "nmt_prep.stages", "nmt_prep.subwords"} & set(loaded_by(_COMMAND, "--help"))
+def test_a_command_loads_no_other_and_help_texts_no_stage() -> None:
+    names = ["plan", "align", "encode"]
+    *each, all_commands = loaded_by(*([name, "--help"] for name in names), ["--help"])
+    modules = {module.__name__ for module in COMMANDS.values()}
+    for place, loaded in enumerate(each, 1):
+        assert modules & loaded == {COMMANDS[name].__name__ for name in names[:place]}
+    assert modules <= all_commands
+    assert not {*HEAVY, "nmt_prep.checks", "nmt_prep.stages", "nmt_prep.subwords"} & all_commands
 
 
 def test_alignment_loads_numpy_and_no_other_heavy_library(tmp_path: Path) -> None:
     text = tmp_path / "text"
     text.write_text("a house\tein Haus\n" * 3)
-    program = f"import os\nos.dup2(os.open({str(text)!r}, os.O_RDONLY), 0)\n{_COMMAND}"
-    loaded = set(loaded_by(program, "align", "--quiet"))
+    (loaded,) = loaded_by(["align", "--quiet"], before=f"import os\nos.dup2(os.open({str(text)!r}, os.O_RDONLY), 0)\n")
     assert {*HEAVY, "yaml"} & loaded == {"numpy"}
     ours = {name.split(".")[1] for name in loaded if name.startswith("nmt_prep.")}
     assert not {"config", "corpora", "pipeline", "sources", "stages", "subwords"} & ours
-
-
-@pytest.mark.parametrize("command", ["plan", "align", "encode"])
-def test_a_command_does_not_load_the_others(command: str) -> None:
-    loaded = set(loaded_by(_COMMAND, command, "--help"))
-    modules = {module.__name__ for module in COMMANDS.values()}
-    assert modules & loaded == {COMMANDS[command].__name__}
 
 
 def test_stand_ins_become_the_libraries_when_they_are_used() -> None:
@@ -99,7 +98,7 @@ except AttributeError as error:
 print("modules", json.dumps([before, results, type(pyarrow).__name__, missing]))
 """
     message = "module 'numpy' has no attribute 'no_such_name'"
-    assert loaded_by(program) == [["StandIn", "StandIn"], [6] * 8, "module", message]
+    assert printed_by(program) == [["StandIn", "StandIn"], [6] * 8, "module", message]
 
 
 def test_delayed_imports_give_stand_ins_of_modules() -> None:
@@ -112,4 +111,4 @@ with delayed_imports():
 before = "nmt_prep.sides" in sys.modules, type(names).__name__, type(collections).__name__
 print("modules", json.dumps([before, names.SIDES, "nmt_prep.sides" in sys.modules, "nmt_prep.digests" in sys.modules]))
 """
-    assert loaded_by(program) == [[False, "StandIn", "module"], ["source", "target"], True, False]
+    assert printed_by(program) == [[False, "StandIn", "module"], ["source", "target"], True, False]

@@ -110,7 +110,7 @@ def test_both_loaders_give_the_same_batches(
     encode_run: Callable[..., Path], layout: str, options: dict[str, Any]
 ) -> None:
     corpora = {"a": make_pairs(300), "b": make_pairs(170, 5000), "c": make_pairs(40, 7000)}
-    run = encode_run(corpora, layout, languages=["en-de", "de-en", "en-de"])
+    run = encode_run(corpora, layout, bos_id=SOS + 1, languages=["en-de", "de-en", "en-de"])
     shared = {name: value for name, value in options.items() if name != "features"}
     expected = list(read_records(run, "train", **shared))
     found = list(make_dataset(run, "train", sos_id=SOS, **options))

@@ -16,11 +16,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import settings
 
-from nmt_prep.runner import run
 from tests import hub
-from tests.corpus import corpus_config, write_corpus
 from tests.hub import TOKEN, Hub
-from tests.reporting.runs import run_toy
 from tests.server import WebServer, web_server
 
 # The time that an example takes depends on the machine. Continuous integration takes the same examples each time, so
@@ -136,6 +133,9 @@ def shared() -> Path:
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Returns a directory with a finished run of the small corpus, ``run``, to be copied."""
+    from nmt_prep.runner import run  # not above, since the process that hands out the tests does not need it
+    from tests.corpus import corpus_config, write_corpus
+
     place = tmp_path_factory.mktemp("finished")
     write_corpus(place, pairs=60, dev=5)
     run(corpus_config(place / "run"))
@@ -145,6 +145,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Returns the directory of a finished run of configs/toy-clean.yaml, which tests leave as it is."""
+    from tests.reporting.runs import run_toy
+
     return run_toy(tmp_path_factory.mktemp("toy") / "run")
 
 

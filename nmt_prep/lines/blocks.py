@@ -113,7 +113,7 @@ def iter_blocks(
     counts: Counter[str] | None = None,
     lines: LineSlice | None = None,
 ) -> Iterator[Block]:
-    """Yields blocks of about 2 MiB and at most :data:`~nmt_prep.columns.LINES_PER_CHUNK` lines.
+    """Yields blocks of about 4 MiB and at most :data:`~nmt_prep.columns.LINES_PER_CHUNK` lines.
 
     A longer line that is kept is a block by itself.
 

@@ -18,7 +18,7 @@ from nmt_prep.columns import LINES_PER_CHUNK
 from nmt_prep.digests import CheckedFile, StepRange
 from nmt_prep.errors import CorpusError, InvalidTextError
 
-BLOCK_BYTES = 2 << 20
+BLOCK_BYTES = 4 << 20
 """Size in bytes of the blocks in which files are read; a longer line is a run by itself."""
 
 Chunk: TypeAlias = "bytes | memoryview"

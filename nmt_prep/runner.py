@@ -82,11 +82,11 @@ def run(
             same paths. The caller starts it and shuts it down.
         workers: number of parallel tasks; None for the config's ``engine.workers``. It does not change the result.
         verify: read every output file again instead of trusting its size and times.
-        wait: true to wait for another run on the same directory to end, false if that is an error, or the most seconds
-            to wait.
+        wait: true to wait for the end of another run on the same directory, false to raise an error then, or the
+            maximum seconds to wait.
         progress: receives progress and events; None if there is none.
-        lock_file: the lock file, with the expected digests of downloads; new downloads are added. None for that beside
-            the config file, or for no lock file if the config was not read from a file.
+        lock_file: the lock file, with the expected digests of downloads; new downloads are added. None for the lock
+            file beside the config file, or for no lock file if the config was not read from a file.
         renew_lock: fetch downloads again, and replace their records in the lock file: all, or the records of
             the named corpora.
         strict: end with an error if there are warnings about the data. All stages run first, except ``publish``.

@@ -1,6 +1,6 @@
 """Writes nmt_prep/_native/core/text/casefold_tables.cpp: what ``str.casefold``, ``upper`` and ``lower`` change.
 
-Run it with the Python whose ``unicodedata`` is the version wanted. ``--check`` only compares.
+Run it with a Python whose ``unicodedata`` has the wanted version. ``--check`` only compares.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Writes nmt_prep/_native/core/clean/key_tables.cpp: what each character becomes in the normalized key of a line.
 
-Run it with the Python whose ``unicodedata`` is the version of the core's other tables. ``--check`` only compares.
+Run it with a Python whose ``unicodedata`` has the version of the core's other tables. ``--check`` only compares.
 """
 
 from __future__ import annotations

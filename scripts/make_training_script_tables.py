@@ -1,6 +1,6 @@
 """Writes core/sentencepiece/training_script_tables.cpp: scripts for the training of SentencePiece models.
 
-The sentencepiece library (up to 0.2.3) has the scripts of Unicode 9.0, and which pieces it learns depends on them. Ages
+The sentencepiece library (up to 0.2.3) has the scripts of Unicode 9.0, on which the learnt pieces depend. Ages
 and scripts come from the ``unicodedataplus`` package, in any version: newer characters count as Common, and the few
 whose script has changed since are listed here. ``--check`` only compares.
 """

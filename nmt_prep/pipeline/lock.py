@@ -29,7 +29,7 @@ def run_lock(
 
     Args:
         workspace: the directory.
-        wait: true to wait for another run to end, false if that is an error, or the most seconds to wait.
+        wait: true to wait for the end of another run, false to raise an error then, or the maximum seconds to wait.
         waiting: called once with the holder's description before waiting.
         shared: take a shared lock, which excludes runs but not other shared locks.
 

@@ -235,7 +235,7 @@ def sentences_of(text: str, split: Splitting, language: str) -> pa.Array:
 
     Args:
         text: the text.
-        split: whether a line is a sentence, or running text, or running text ends at blank lines.
+        split: whether a line is a sentence, a line is running text, or running text ends at blank lines.
         language: language tag of the text, which selects the rules.
 
     Raises:

@@ -170,7 +170,7 @@ def align_files(
     gold: Path | None,
     threads: int,
 ) -> tuple[list[AlignedDocument], Level]:
-    """Aligns two files, or the files of two directories that have the same names; also returns the level of all.
+    """Aligns two files, or the files of two directories that have the same names; also returns their common level.
 
     Args:
         source: a file, or a directory of files.

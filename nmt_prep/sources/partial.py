@@ -35,7 +35,7 @@ class Resume:
         modified: Last-Modified header.
         date: Date header of the answer that began the file.
         size: bytes of the file; in a note, the bytes that are flushed to the disk.
-        boot: id of the machine's boot in which the file was written; during it, unflushed bytes count too.
+        boot: id of the machine's boot during which the file was written; unflushed bytes count only during this boot.
     """
 
     url: str

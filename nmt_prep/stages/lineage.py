@@ -2,7 +2,8 @@
 
 :class:`Lineage` inverts the shuffle and the division into shards. :class:`CorpusRows` knows which rows of a corpus are
 in the compiled or cleaned parts, and where they are in its files. Parts have a column with the row of each pair if the
-config cleans or the corpus has scores. For others, the corpus is read again, and pairs are dropped as compile does.
+config cleans or the corpus has scores. Without this column, the corpus is read again, and pairs are dropped as compile
+does.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class CompileTask(PartsTask):
     Attributes:
         slice: the part of the corpus to compile.
         whole: true if the slice is the whole corpus.
-        written: the pairs are written to parts, also of a corpus of role vocab, whose lines are cleaned for the sample.
+        written: true if the pairs are written to parts, including a corpus of role vocab whose lines are cleaned.
         weight: key of the score that is the weight of pairs; None if there is none.
     """
 

@@ -93,7 +93,7 @@ std::vector<std::size_t> cut_lines(const TextView& text, std::size_t bytes) {
     std::vector<std::size_t> bounds{0};
     for (std::size_t i = 0; i < text.lines; ++i) {
         const auto run = static_cast<std::size_t>(text.offsets[i + 1] - text.offsets[bounds.back()]);
-        // Empty lines count too, since a column of only empty lines is also work.
+        // Each line counts for 16 bytes more, since even empty lines are work.
         if (run + 16 * (i + 1 - bounds.back()) >= bytes) bounds.push_back(i + 1);
     }
     if (bounds.back() != text.lines) bounds.push_back(text.lines);

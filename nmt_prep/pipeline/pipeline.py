@@ -370,7 +370,7 @@ class Pipeline:
             self._withdraw(making.stage)
 
     def _withdraw(self, stage: AnyStage) -> None:
-        """Removes a stage's manifest, so that it is no longer fresh. The note of its files stays."""
+        """Removes a stage's manifest, so that it is no longer fresh. The record of its files stays."""
         path = self.workspace.manifest(stage.name)
         manifest = read_manifest(path)
         if manifest is not None and not stage.keeps:

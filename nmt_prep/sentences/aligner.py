@@ -53,7 +53,7 @@ PASSES = 2
 SETTINGS = Settings(jumps=False)
 
 _PRIOR_WORDS = 20
-"""Words of the prior model for each sentence of the documents, at most: a larger one would outvote the documents."""
+"""Maximum number of words of the prior model per sentence of the documents; a larger prior would outweigh them."""
 
 _LEAST_JUDGED = 200
 """Minimum number of beads from which to judge whether documents translate each other."""

@@ -239,7 +239,7 @@ class _Files:
     Attributes:
         of: the corpus.
         config: the config.
-        looker: looks into files.
+        looker: inspects files, remote ones included.
         directory: a directory for extracted files, which does not exist.
         shown: names of the files by part, for messages.
         cut: why only the beginnings of files are read; empty if files are read as a whole.

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -171,12 +172,13 @@ class CheckedFile:
         filled = len(known)
         with self.path.open("rb", buffering=0) as file:
             file.seek(at + filled)
-            while count := file.readinto(buffer[filled:size]):
-                filled += count
-        first = len(known) // wanted.step
-        bounds = range(first * wanted.step, filled, wanted.step)
-        if tuple(block_hash(buffer[i : min(i + wanted.step, filled)]) for i in bounds) != wanted.hashes[first:]:
-            raise ValueError(f"{self.path} has changed")
+            for number, expected in islice(enumerate(wanted.hashes), filled // wanted.step, None):
+                first, stop = number * wanted.step, (number + 1) * wanted.step
+                while filled < stop and (count := file.readinto(buffer[filled:stop])):
+                    filled += count
+                # Each step is checked at once, since its bytes are still in the processor's cache.
+                if block_hash(buffer[first:filled]) != expected:
+                    raise ValueError(f"{self.path} has changed")
         self._buffer, self._held, self._at = buffer, buffer[:filled], at
         return self._held[begin - at : end - at]
 

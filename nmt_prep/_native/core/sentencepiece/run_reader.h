@@ -52,8 +52,8 @@ class RunReader {
         void keep(std::size_t count);
 
         std::size_t size = 0;
-        std::uint32_t known = 0, strangers = 0;        // a bit for each character
-        std::array<std::uint32_t, 2 * kMost> symbols;  // by character
+        std::uint32_t known = 0, strangers = 0;          // a bit for each character
+        std::array<std::uint32_t, 2 * kMost> symbols{};  // by character; as many more as are copied from the last one
         std::array<std::uint8_t, 4 * kMost> begins;  // by character, and behind the last one: where it begins, in bytes
     };
 

@@ -61,7 +61,8 @@ def pack(column: Column, rows: tf.Tensor) -> Column:
         OUTPUT_RAGGED_RANK=1,
     )
     ends = copied.output_nested_splits[0]
-    return Column(copied.output_dense_values, ends[:-1], ends[1:] - ends[:-1])
+    starts = ends[:-1]
+    return Column(copied.output_dense_values, starts, ends[1:] - starts)
 
 
 def without_autograph(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:

@@ -169,7 +169,7 @@ def test_ctrl_c_does_not_wait_for_a_connection(tmp_path: Path) -> None:
 
         def reached() -> None:
             while not asked.search(Path("/proc/net/tcp").read_text()):
-                time.sleep(0.01)
+                time.sleep(0.05)
 
         interrupted(config, reached)
 

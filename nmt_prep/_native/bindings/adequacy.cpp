@@ -18,12 +18,12 @@ namespace nb = nanobind;
 namespace nmt_prep {
 namespace {
 
-using Marks = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Places = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Bins = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Table = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Directions = nb::ndarray<const std::int8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Sums = nb::ndarray<std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Marks = ArrayView<const std::uint32_t>;
+using Places = ArrayView<const std::int32_t, nb::ndim<2>>;
+using Bins = ArrayView<const std::uint8_t, nb::ndim<2>>;
+using Table = ArrayView<const double, nb::ndim<2>>;
+using Directions = ArrayView<const std::int8_t>;
+using Sums = ArrayView<std::int64_t, nb::ndim<2>>;
 using Options = std::tuple<float, double, double>;  // pseudo count, mix, floor of the evidence
 
 adequacy::WordSums sums_of(const Sums& sums, std::size_t words) {

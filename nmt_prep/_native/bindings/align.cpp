@@ -24,12 +24,11 @@ namespace nb = nanobind;
 namespace nmt_prep {
 namespace {
 
-using UInt64Array = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using WritableCounts = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Grid = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using WritableCounts = ArrayView<std::int64_t>;
+using Grid = ArrayView<const std::uint8_t, nb::ndim<2>>;
 static_assert(sizeof(align::Cell) == 12 && sizeof(align::Link) == 2 * sizeof(std::int32_t));
 
-using CellArrays = std::tuple<NumpyArray<std::int64_t>, NumpyArray<std::int32_t>, NumpyArray<std::int64_t>>;
+using CellArrays = std::tuple<NumpyArray, NumpyArray, NumpyArray>;
 
 CellArrays cell_arrays(align::CellCounts&& cells) {
     return {own_by_numpy(std::move(cells.offsets)), own_by_numpy(std::move(cells.targets)),

@@ -18,8 +18,6 @@
 
 namespace nmt_prep {
 
-using FloatArray = nanobind::ndarray<const float, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
-
 inline void require(bool good, const char* message) {
     if (!good) throw nanobind::value_error(message);
 }

@@ -22,8 +22,6 @@ namespace nb = nanobind;
 namespace nmt_prep {
 namespace {
 
-using UInt64Array = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
 void require(bool good, const char* message) {
     if (!good) throw nb::value_error(message);
 }

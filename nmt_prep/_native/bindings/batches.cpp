@@ -11,7 +11,7 @@
 namespace nmt_prep {
 namespace {
 
-using Matrix = nb::ndarray<std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Matrix = ArrayView<std::int64_t, nb::ndim<2>>;
 
 auto selected(const Int32Array& values, const Int64Array& offsets, const Int64Array& numbers, std::int64_t longest) {
     FramedRows rows;

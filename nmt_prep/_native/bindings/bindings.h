@@ -2,17 +2,10 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 
-#include <cstdint>
+#include "arrays.h"
 
 namespace nmt_prep {
-
-// Argument types: contiguous, read-only views of NumPy arrays; nanobind rejects anything else.
-using ByteArray = nanobind::ndarray<const std::uint8_t, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
-using Int32Array = nanobind::ndarray<const std::int32_t, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
-using DoubleArray = nanobind::ndarray<const double, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
-using Int64Array = nanobind::ndarray<const std::int64_t, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
 
 void bind_simd(nanobind::module_& module);
 void bind_allocation(nanobind::module_& module);

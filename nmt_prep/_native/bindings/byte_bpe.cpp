@@ -41,7 +41,7 @@ std::vector<PairRule> read_merges(const Int32Array& flat, std::size_t tokens) {
 }
 
 template <class Rules>
-NumpyArray<std::int32_t> merges_array(const Rules& merges) {
+NumpyArray merges_array(const Rules& merges) {
     auto flat = std::make_unique_for_overwrite<std::int32_t[]>(3 * merges.size());
     std::size_t at = 0;
     for (const auto& rule : merges)
@@ -120,7 +120,7 @@ nb::list decode_bytes(const Model& model, const Int32Array& values, const Int64A
     return rows;
 }
 
-NumpyArray<std::int32_t> rank_merges(const std::vector<nb::bytes>& tokens) {
+NumpyArray rank_merges(const std::vector<nb::bytes>& tokens) {
     const std::vector<std::string> strings = read_tokens(tokens);
     SignalPoll poll;
     std::vector<PairRule> merges;
@@ -154,11 +154,11 @@ std::int64_t places(OneAtATime<WordCounter>& held) {
 }
 
 // (tokens by id, merges). `symbols`: tokens before any merge, empty for specials; tokens of one byte are the alphabet.
-std::pair<std::vector<nb::bytes>, NumpyArray<std::int32_t>> train(OneAtATime<WordCounter>& held,
-                                                                  const std::vector<nb::bytes>& symbols,
-                                                                  const std::vector<nb::bytes>& forbidden,
-                                                                  std::size_t size, std::uint64_t min_frequency,
-                                                                  std::size_t threads, const nb::callable& progress) {
+std::pair<std::vector<nb::bytes>, NumpyArray> train(OneAtATime<WordCounter>& held,
+                                                    const std::vector<nb::bytes>& symbols,
+                                                    const std::vector<nb::bytes>& forbidden, std::size_t size,
+                                                    std::uint64_t min_frequency, std::size_t threads,
+                                                    const nb::callable& progress) {
     const auto counter = held.use();
     std::array<std::int32_t, 256> alphabet;
     alphabet.fill(-1);

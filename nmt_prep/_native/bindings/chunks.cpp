@@ -26,8 +26,8 @@ void check_row_length(std::int32_t length) {
 using Packing = std::vector<std::int32_t> (*)(std::span<const std::int32_t>, std::span<const std::int32_t>,
                                               std::int32_t);
 
-NumpyArray<std::int32_t> pack(Packing packing, const Int32Array& sources, const Int32Array& targets,
-                              std::int32_t length, std::int32_t longest) {
+NumpyArray pack(Packing packing, const Int32Array& sources, const Int32Array& targets, std::int32_t length,
+                std::int32_t longest) {
     if (sources.size() != targets.size()) throw std::invalid_argument("the sides have different numbers of pairs");
     std::vector<std::int32_t> rows;
     {
@@ -43,12 +43,12 @@ NumpyArray<std::int32_t> pack(Packing packing, const Int32Array& sources, const 
     return own_by_numpy(std::move(rows));
 }
 
-NumpyArray<std::int32_t> pack_best_fit_of(const Int32Array& sources, const Int32Array& targets, std::int32_t length) {
+NumpyArray pack_best_fit_of(const Int32Array& sources, const Int32Array& targets, std::int32_t length) {
     check_row_length(length);
     return pack(&pack_best_fit, sources, targets, length, std::numeric_limits<std::int32_t>::max());
 }
 
-NumpyArray<std::int32_t> pack_rounds_of(const Int32Array& sources, const Int32Array& targets, std::int32_t length) {
+NumpyArray pack_rounds_of(const Int32Array& sources, const Int32Array& targets, std::int32_t length) {
     if (length < 1 || length > kLongestRound) throw std::invalid_argument("rows are 1 to 2**24 ids long");
     return pack(&pack_rounds, sources, targets, length, length);
 }

@@ -36,10 +36,9 @@ namespace nb = nanobind;
 namespace nmt_prep {
 namespace {
 
-using Values = NumpyArray<double>;
-using ValueTable = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Values = NumpyArray;
+using ValueTable = ArrayView<const double, nb::ndim<2>>;
+using Flags = ArrayView<const bool>;
 
 // Lines together with the arrays that hold their text.
 struct HeldLines {
@@ -281,7 +280,7 @@ void bind_clean(nb::module_& module) {
     bind_pair_values(module);
     module.def(
         "natural_logarithms",
-        [](const Numbers& values) {
+        [](const DoubleArray& values) {
             return values_of(values.size(), [&](double* out) {
                 std::transform(values.data(), values.data() + values.size(), out, [](double x) { return log(x); });
             });

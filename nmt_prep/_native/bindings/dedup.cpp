@@ -19,10 +19,10 @@ namespace nb = nanobind;
 namespace nmt_prep {
 namespace {
 
-using Table = NumpyTable<std::uint64_t>;
-using KeyTable = nb::ndarray<const std::uint64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
-using Records = nb::ndarray<std::uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using ConstRecords = nb::ndarray<const std::uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Table = NumpyArray;
+using KeyTable = ArrayView<const std::uint64_t, nb::shape<-1, 2>>;
+using Records = ArrayView<std::uint64_t, nb::ndim<2>>;
+using ConstRecords = ArrayView<const std::uint64_t, nb::ndim<2>>;
 constexpr unsigned kMostBits = 20;
 static_assert(sizeof(clean::Key) == 2 * sizeof(std::uint64_t) && sizeof(clean::Drop) == 2 * sizeof(std::uint64_t));
 
@@ -57,9 +57,8 @@ Table pair_keys(const KeyTable& source, const KeyTable& target) {
 }
 
 // Numbers each line; returns the numbers, and the indexes of the lines that were not seen before.
-std::pair<NumpyArray<std::int32_t>, NumpyArray<std::int64_t>> number_lines(OneAtATime<clean::LineNumbers>& held,
-                                                                           const ByteArray& data,
-                                                                           const Int64Array& offsets) {
+std::pair<NumpyArray, NumpyArray> number_lines(OneAtATime<clean::LineNumbers>& held, const ByteArray& data,
+                                               const Int64Array& offsets) {
     const TextView text = text_view(data, offsets);
     auto numbers = std::make_unique_for_overwrite<std::int32_t[]>(text.lines);
     std::vector<std::int64_t> first;
@@ -97,7 +96,7 @@ Table drop_table(const std::vector<clean::Drop>& drops) {
     return rows_of_two(std::move(rows), drops.size());
 }
 
-std::pair<Table, NumpyArray<std::uint64_t>> partition_records(const ConstRecords& records, unsigned bits) {
+std::pair<Table, NumpyArray> partition_records(const ConstRecords& records, unsigned bits) {
     check_width(records.shape(1));
     if (bits > kMostBits) throw nb::value_error("keys are divided by 20 bits at most");
     const std::size_t ends = (std::size_t{1} << bits) + 1;
@@ -111,9 +110,8 @@ std::pair<Table, NumpyArray<std::uint64_t>> partition_records(const ConstRecords
             own_by_numpy(std::move(starts), ends)};
 }
 
-std::pair<Table, NumpyArray<std::int64_t>> rank_records(const Records& records, std::size_t kept,
-                                                        const std::vector<std::uint32_t>& corpora,
-                                                        std::size_t corpus_count) {
+std::pair<Table, NumpyArray> rank_records(const Records& records, std::size_t kept,
+                                          const std::vector<std::uint32_t>& corpora, std::size_t corpus_count) {
     const clean::Ranked ranked = with_corpora(records, kept, corpora, corpus_count, [&](const auto& known) {
         return clean::rank_records(records.data(), records.shape(0), records.shape(1), kept, known);
     });

@@ -30,8 +30,8 @@ nb::list labels(const Model& model) {
     return texts;
 }
 
-NumpyTable<float> probabilities(const Model& model, const ByteArray& data, const Int64Array& offsets,
-                                const std::vector<std::uint32_t>& asked, std::size_t threads) {
+NumpyArray probabilities(const Model& model, const ByteArray& data, const Int64Array& offsets,
+                         const std::vector<std::uint32_t>& asked, std::size_t threads) {
     const TextView text = text_view(data, offsets);
     for (const std::uint32_t label : asked)
         if (label >= model.labels().size()) throw nb::value_error("there is no such label");
@@ -44,9 +44,8 @@ NumpyTable<float> probabilities(const Model& model, const ByteArray& data, const
     return own_table_by_numpy<float>(std::move(result), text.lines, asked.size());
 }
 
-std::pair<NumpyTable<std::int32_t>, NumpyTable<float>> top(const Model& model, const ByteArray& data,
-                                                           const Int64Array& offsets, std::size_t most,
-                                                           std::size_t threads) {
+std::pair<NumpyArray, NumpyArray> top(const Model& model, const ByteArray& data, const Int64Array& offsets,
+                                      std::size_t most, std::size_t threads) {
     const TextView text = text_view(data, offsets);
     if (most == 0) throw nb::value_error("at least one label must be asked for");
     most = std::min(most, model.labels().size());

@@ -15,8 +15,6 @@ namespace nb = nanobind;
 namespace nmt_prep {
 namespace {
 
-using Hashes = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
 auto line_hashes(const ByteArray& data, const Int64Array& offsets) {
     const TextView text = text_view(data, offsets);
     auto hashes = std::make_unique_for_overwrite<std::uint64_t[]>(text.lines);
@@ -27,7 +25,7 @@ auto line_hashes(const ByteArray& data, const Int64Array& offsets) {
     return own_by_numpy(std::move(hashes), text.lines);
 }
 
-void add_hashes(OneAtATime<health::FrequentHashes>& held, const Hashes& hashes) {
+void add_hashes(OneAtATime<health::FrequentHashes>& held, const UInt64Array& hashes) {
     const auto frequent = held.use();
     const nb::gil_scoped_release unlocked;
     for (std::size_t i = 0; i < hashes.size(); ++i) frequent->add(hashes.data()[i]);

@@ -120,7 +120,7 @@ void new_sampler(OneAtATime<LineSampler>* place, std::int64_t stride, std::int64
     new (place) OneAtATime<LineSampler>(stride, budget);
 }
 
-NumpyArray<std::uint8_t> feed(OneAtATime<LineSampler>& sampler, const ByteArray& data, bool last) {
+NumpyArray feed(OneAtATime<LineSampler>& sampler, const ByteArray& data, bool last) {
     LineSampler::Taken taken;
     {
         const nb::gil_scoped_release unlocked;

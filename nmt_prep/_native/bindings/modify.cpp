@@ -50,12 +50,11 @@ auto rewrite_pairs(const SideArrays& source, const SideArrays& target, const Int
                       own_by_numpy(std::move(made.links.links)), own_by_numpy(std::move(made.links.offsets)));
 }
 
-using KeyArray = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using TextArrays = std::tuple<ByteArray, Int64Array>;
 
 // Returns the lines and their offsets, and the links and their offsets, which are empty without links. A kind of typo
 // is given by its number.
-auto type_lines(const TextArrays& lines, const std::optional<TextArrays>& links, const KeyArray& keys,
+auto type_lines(const TextArrays& lines, const std::optional<TextArrays>& links, const UInt64Array& keys,
                 const std::vector<std::pair<std::size_t, double>>& chances, bool spaces) {
     const TextView text = text_view(std::get<0>(lines), std::get<1>(lines));
     std::optional<TextView> linked;
@@ -86,7 +85,7 @@ auto title_lines(const ByteArray& data, const Int64Array& offsets) {
 
 // Returns lines and offsets of sources, targets and links. `form` has the three texts of the form; `ranges` are ranges
 // of characters.
-auto tag_lines(const TextArrays& source, const TextArrays& target, const TextArrays& links, const KeyArray& keys,
+auto tag_lines(const TextArrays& source, const TextArrays& target, const TextArrays& links, const UInt64Array& keys,
                double probability, const std::tuple<double, double, double>& shares,
                const std::tuple<std::string, std::string, std::string>& form, bool source_first,
                std::pair<bool, bool> is_icu, const std::vector<std::pair<std::uint32_t, std::uint32_t>>& ranges,

@@ -15,11 +15,11 @@ namespace nb = nanobind;
 namespace nmt_prep {
 namespace {
 
-using Table = NumpyTable<std::uint64_t>;
-using Records = nb::ndarray<std::uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using ConstRecords = nb::ndarray<const std::uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Groups = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Candidates = nb::ndarray<const std::int64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
+using Table = NumpyArray;
+using Records = ArrayView<std::uint64_t, nb::ndim<2>>;
+using ConstRecords = ArrayView<const std::uint64_t, nb::ndim<2>>;
+using Groups = ArrayView<const std::uint32_t>;
+using Candidates = ArrayView<const std::int64_t, nb::shape<-1, 2>>;
 static_assert(sizeof(clean::Candidate) == 2 * sizeof(std::int64_t));
 
 clean::PairView pair_view(const ByteArray& source, const Int64Array& source_offsets, const ByteArray& target,
@@ -70,8 +70,7 @@ std::tuple<Table, std::size_t, std::size_t> bucket_edges(const ConstRecords& rec
             edges.full_buckets};
 }
 
-std::tuple<Table, NumpyArray<std::uint64_t>> group_rows(const ConstRecords& numbers, const Groups& groups,
-                                                        std::size_t count) {
+std::tuple<Table, NumpyArray> group_rows(const ConstRecords& numbers, const Groups& groups, std::size_t count) {
     const std::size_t rows = numbers.shape(0);
     const std::size_t width = numbers.shape(1);
     const std::span<const std::uint32_t> of(groups.data(), groups.shape(0));
@@ -88,10 +87,10 @@ std::tuple<Table, NumpyArray<std::uint64_t>> group_rows(const ConstRecords& numb
             own_by_numpy(std::move(starts), count + 1)};
 }
 
-NumpyArray<bool> verify_pairs(const ByteArray& source, const Int64Array& source_offsets, const ByteArray& target,
-                              const Int64Array& target_offsets, const ByteArray& other_source,
-                              const Int64Array& other_source_offsets, const ByteArray& other_target,
-                              const Int64Array& other_target_offsets, const Candidates& candidates, double similarity) {
+NumpyArray verify_pairs(const ByteArray& source, const Int64Array& source_offsets, const ByteArray& target,
+                        const Int64Array& target_offsets, const ByteArray& other_source,
+                        const Int64Array& other_source_offsets, const ByteArray& other_target,
+                        const Int64Array& other_target_offsets, const Candidates& candidates, double similarity) {
     const clean::PairView own = pair_view(source, source_offsets, target, target_offsets);
     const clean::PairView other = pair_view(other_source, other_source_offsets, other_target, other_target_offsets);
     const std::size_t size = candidates.shape(0);

@@ -30,8 +30,7 @@ namespace nb = nanobind;
 namespace nmt_prep {
 namespace {
 
-using UInt64Array = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using WritableBytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using WritableBytes = ArrayView<std::uint8_t>;
 Permutation permutation(const UInt64Array& keys, std::int64_t rows) {
     Permutation::Keys fixed;
     if (keys.size() != fixed.size()) throw std::invalid_argument("a shuffle has 12 round keys");
@@ -43,8 +42,7 @@ std::uint32_t checksum(const ByteArray& data, bool portable) {
     return (portable ? crc32c_portable : crc32c)(data.data(), data.size());
 }
 
-NumpyArray<std::int64_t> shuffle_positions(const UInt64Array& keys, std::int64_t rows, std::int64_t first,
-                                           std::int64_t count) {
+NumpyArray shuffle_positions(const UInt64Array& keys, std::int64_t rows, std::int64_t first, std::int64_t count) {
     const Permutation shuffle = permutation(keys, rows);
     if (first < 0 || count < 0 || first > rows - count) throw std::invalid_argument("rows outside the split");
     auto positions = std::make_unique_for_overwrite<std::int64_t[]>(static_cast<std::size_t>(count));
@@ -55,7 +53,7 @@ NumpyArray<std::int64_t> shuffle_positions(const UInt64Array& keys, std::int64_t
     return own_by_numpy(std::move(positions), static_cast<std::size_t>(count));
 }
 
-NumpyArray<std::int64_t> shuffle_rows_at(const UInt64Array& keys, std::int64_t rows, const Int64Array& positions) {
+NumpyArray shuffle_rows_at(const UInt64Array& keys, std::int64_t rows, const Int64Array& positions) {
     const Permutation shuffle = permutation(keys, rows);
     auto found = std::make_unique_for_overwrite<std::int64_t[]>(positions.size());
     {
@@ -78,7 +76,7 @@ auto framed(const Int32Array& values, const Int64Array& offsets, const Int32Arra
     return std::tuple(own_by_numpy(std::move(rows.values), rows.size), own_by_numpy(std::move(rows.offsets)));
 }
 
-using WritableCounts = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using WritableCounts = ArrayView<std::int64_t>;
 
 void add_ids(const WritableCounts& counts, const Int32Array& ids) {
     nb::gil_scoped_release unlocked;
@@ -121,7 +119,7 @@ void add_text(OneAtATime<SpillBuffer>& buffer, std::int64_t first_row, const Byt
                       span_of(positions));
 }
 
-NumpyArray<std::int64_t> drain(OneAtATime<SpillBuffer>& held, const WritableBytes& out) {
+NumpyArray drain(OneAtATime<SpillBuffer>& held, const WritableBytes& out) {
     const auto buffer = held.use();
     if (out.size() < buffer->bytes()) throw std::invalid_argument("the output is smaller than the buffer's content");
     std::vector<std::int64_t> flat;
@@ -149,8 +147,8 @@ Payload payload(std::string_view name) {
     throw std::invalid_argument("a payload is example, ids or text");
 }
 
-NumpyArray<std::uint8_t> ordered(const Int32Array& inputs, const Int64Array& input_offsets, const Int32Array& targets,
-                                 const Int64Array& target_offsets, const Int32Array& corpora, std::string_view name) {
+NumpyArray ordered(const Int32Array& inputs, const Int64Array& input_offsets, const Int32Array& targets,
+                   const Int64Array& target_offsets, const Int32Array& corpora, std::string_view name) {
     OwnedBytes records;
     {
         nb::gil_scoped_release unlocked;

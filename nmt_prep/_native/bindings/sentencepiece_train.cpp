@@ -27,8 +27,6 @@ using sentencepiece::PieceOptions;
 using sentencepiece::TextRules;
 using sentencepiece::TrainingText;
 
-using FloatArray = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
 void make_text(OneAtATime<TrainingText>* place, const nb::bytes& charsmap, bool add_dummy_prefix,
                bool remove_extra_whitespaces, bool whitespace_is_suffix, bool split_by_whitespace,
                bool whitespace_only_pieces, std::vector<std::string> separate, std::string delimiter,

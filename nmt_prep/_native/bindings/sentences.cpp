@@ -16,9 +16,7 @@ namespace nb = nanobind;
 namespace nmt_prep {
 namespace {
 
-using FloatArray = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using DoubleArray = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using KindArray = nb::ndarray<const std::int32_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
+using KindArray = ArrayView<const std::int32_t, nb::shape<-1, 2>>;
 
 constexpr double kMostCharacters = 1e9;  // of a sentence
 

@@ -14,23 +14,35 @@ namespace {
 template <std::size_t kWidth>
 using Record = std::array<std::uint64_t, kWidth>;
 
-// First numbers are mostly hashes, so most of the work is to move each record to a bucket by the leading bits in which
-// these differ; a bucket that many records share, because they have the same number, is sorted like any other.
+// For few records.
 template <std::size_t kWidth>
-void sort(std::span<Record<kWidth>> records) {
+void sort_by_insertion(std::span<Record<kWidth>> records) {
+    for (std::size_t row = 1; row < records.size(); ++row) {
+        const Record<kWidth> moved = records[row];
+        std::size_t to = row;
+        for (; to > 0 && moved < records[to - 1]; --to) records[to] = records[to - 1];
+        records[to] = moved;
+    }
+}
+
+// Sorts records by their numbers from `place` on, before which they are the same. First numbers are mostly hashes, so
+// most of the work is to move each record to a bucket by the leading bits in which these differ.
+template <std::size_t kWidth>
+void sort(std::span<Record<kWidth>> records, std::size_t place) {
     constexpr std::size_t kBucketRows = 8;
     constexpr int kMostBits = 10;
+    if (records.size() < 4 * kBucketRows) return sort_by_insertion(records);
     std::uint64_t differing = 0;
-    for (const Record<kWidth>& record : records) differing |= record[0] ^ records.front()[0];
-    if (records.size() < 4 * kBucketRows || differing == 0) {
-        std::ranges::sort(records);
-        return;
+    for (; place < kWidth; ++place) {
+        for (const Record<kWidth>& record : records) differing |= record[place] ^ records.front()[place];
+        if (differing != 0) break;
     }
+    if (differing == 0) return;
     const int width = static_cast<int>(std::bit_width(differing));
     const int bits = std::min({static_cast<int>(std::bit_width(records.size() / kBucketRows)), kMostBits, width});
     const int shift = width - bits;
     const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
-    const auto bucket_of = [=](const Record<kWidth>& record) { return record[0] >> shift & mask; };
+    const auto bucket_of = [=](const Record<kWidth>& record) { return record[place] >> shift & mask; };
     std::vector<std::size_t> ends(mask + 1);
     for (const Record<kWidth>& record : records) ++ends[bucket_of(record)];
     std::vector<std::size_t> next(mask + 1);
@@ -47,7 +59,7 @@ void sort(std::span<Record<kWidth>> records) {
         }
     }
     for (std::size_t bucket = 0, first = 0; bucket <= mask; first = ends[bucket++])
-        sort(records.subspan(first, ends[bucket] - first));
+        sort(records.subspan(first, ends[bucket] - first), place);
 }
 
 template <std::size_t kWidth>
@@ -74,7 +86,7 @@ void with_width(std::size_t width, Work&& work) {
 }  // namespace
 
 void sort_records(std::uint64_t* records, std::size_t rows, std::size_t width) {
-    with_width(width, [&]<class Row>(Row) { sort(std::span(reinterpret_cast<Row*>(records), rows)); });
+    with_width(width, [&]<class Row>(Row) { sort(std::span(reinterpret_cast<Row*>(records), rows), 0); });
 }
 
 void partition_records(const std::uint64_t* records, std::size_t rows, std::size_t width, unsigned bits,

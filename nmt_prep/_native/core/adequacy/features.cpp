@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <deque>
 #include <span>
 #include <vector>
 
@@ -138,7 +139,8 @@ void count_words(const align::Pairs& pairs, const std::int64_t* copies, const al
                  const align::Evidence& evidence, const WordSums& source, const WordSums& target, std::size_t threads,
                  const Poll& poll) {
     const std::size_t workers = std::max<std::size_t>(threads, 1);
-    std::vector<Linker> linkers(workers, Linker(parameters, evidence));
+    std::deque<Linker> linkers;
+    while (linkers.size() < workers) linkers.emplace_back(parameters, evidence);
     std::vector<HeldSums> sources(workers, HeldSums(source.words));
     std::vector<HeldSums> targets(workers, HeldSums(target.words));
     for_each_pair(pairs.size, threads, poll, [&](std::size_t at, std::size_t thread) {
@@ -158,7 +160,8 @@ void features(const MarkedPairs& judged, const Origins& origins, const Context& 
               std::int32_t* gaps, std::size_t threads, const Poll& poll) {
     const UsualWords source(context.source, context.parameters.source_shares);
     const UsualWords target(context.target, context.parameters.target_shares);
-    std::vector<Judge> judges(std::max<std::size_t>(threads, 1), Judge(context, source, target));
+    std::deque<Judge> judges;
+    while (judges.size() < std::max<std::size_t>(threads, 1)) judges.emplace_back(context, source, target);
     const align::Pairs& pairs = judged.pairs;
     for_each_pair(pairs.size, threads, poll, [&](std::size_t at, std::size_t thread) {
         std::array<align::Origin, 2> known;

@@ -1,6 +1,7 @@
 #include "align/expect.h"
 
 #include <algorithm>
+#include <deque>
 
 #include "align/diagonal.h"
 #include "align/lattice.h"
@@ -25,7 +26,8 @@ void add(std::int64_t* cells, std::int64_t slot, float agreed, bool alone) {
 
 void expect_near_diagonal(const Pairs& pairs, const Parameters& parameters, Expected& expected, std::size_t threads,
                           const Poll& poll) {
-    std::vector<DiagonalLinks> links(threads, DiagonalLinks(parameters));
+    std::deque<DiagonalLinks> links;
+    while (links.size() < threads) links.emplace_back(parameters);
     const std::size_t runs = (pairs.size + kRunPairs - 1) / kRunPairs;
     parallel_for(runs, threads, [&](std::size_t run, std::size_t thread) {
         if (thread == 0) poll();
@@ -45,7 +47,8 @@ void expect_by_jumps(const Pairs& pairs, const Parameters& parameters, Expected&
         Lattice lattice;
         std::array<std::int64_t, kJumps + 1> forward{}, backward{};
     };
-    std::vector<Thread> states(threads, Thread(parameters));
+    std::deque<Thread> states;
+    while (states.size() < threads) states.emplace_back(parameters);
     const Groups groups = groups_of(pairs);
     parallel_for((groups.size() + kRunGroups - 1) / kRunGroups, threads, [&](std::size_t run, std::size_t thread) {
         if (thread == 0) poll();

@@ -1,6 +1,7 @@
 #include "align/links.h"
 
 #include <algorithm>
+#include <deque>
 #include <span>
 #include <utility>
 
@@ -142,7 +143,8 @@ PairLinks link(const Pairs& pairs, const Parameters& parameters, Symmetrization 
     const Groups groups = groups_of(pairs);
     std::vector<std::vector<Link>> found(groups.size());  // the links of each group
     std::vector<std::uint32_t> sizes(pairs.size);
-    std::vector<Linker> linkers(threads, Linker(parameters, how));
+    std::deque<Linker> linkers;
+    while (linkers.size() < threads) linkers.emplace_back(parameters, how);
     parallel_for((groups.size() + kRunGroups - 1) / kRunGroups, threads, [&](std::size_t run, std::size_t thread) {
         if (thread == 0) poll();
         for (std::size_t at = run * kRunGroups; at < std::min((run + 1) * kRunGroups, groups.size()); ++at)

@@ -1,6 +1,7 @@
 #include "align/score.h"
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -28,7 +29,8 @@ double score_of(Support& support, const Pair& pair, std::int64_t own) {
 
 void score(const Pairs& pairs, const Parameters& parameters, const Evidence& evidence, const std::int64_t* own,
            double* scores, std::size_t threads, const Poll& poll) {
-    std::vector<Support> supports(std::max<std::size_t>(threads, 1), Support(parameters, evidence));
+    std::deque<Support> supports;
+    while (supports.size() < std::max<std::size_t>(threads, 1)) supports.emplace_back(parameters, evidence);
     const std::size_t runs = (pairs.size + kRunPairs - 1) / kRunPairs;
     parallel_for(runs, threads, [&](std::size_t run, std::size_t thread) {
         if (thread == 0) poll();

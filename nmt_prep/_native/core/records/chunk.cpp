@@ -121,7 +121,7 @@ void ChunkWriter::emit_pending() {
             targets.push_back(static_cast<std::int32_t>(info.target));
         }
         const std::vector<std::int32_t> row_of = pack_best_fit(sources, targets, row_length_);
-        std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return row_of[a] < row_of[b]; });
+        std::ranges::sort(order, {}, [&](std::size_t pair) { return std::pair(row_of[pair], pair); });
         std::vector<std::int32_t> row_pairs;
         std::size_t first = 0;
         for (std::size_t at = 0; at < order.size(); ++at) {

@@ -95,10 +95,10 @@ std::vector<std::int32_t> pack_best_fit(std::span<const std::int32_t> source_len
                                         std::span<const std::int32_t> target_lengths, std::int32_t length) {
     std::vector<std::size_t> order(source_lengths.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+    std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
         const auto [short_a, long_a] = std::minmax(source_lengths[a], target_lengths[a]);
         const auto [short_b, long_b] = std::minmax(source_lengths[b], target_lengths[b]);
-        return std::tie(long_a, short_a) > std::tie(long_b, short_b);
+        return std::tie(long_a, short_a, b) > std::tie(long_b, short_b, a);
     });
     std::vector<std::int32_t> row_of(order.size());
     Rooms rooms(length);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace nmt_prep::t2t {
 
@@ -26,7 +27,7 @@ LongestPieces::LongestPieces(const std::vector<Symbols>& pieces, const std::vect
     // Shorter states come first, since a state is built from a shorter one.
     std::vector<std::uint32_t> order(states_.size());
     std::iota(order.begin(), order.end(), std::uint32_t{0});
-    std::ranges::stable_sort(order, [&](auto a, auto b) { return depths[a] < depths[b]; });
+    std::ranges::sort(order, {}, [&](std::uint32_t state) { return std::pair(depths[state], state); });
     for (const std::uint32_t each : order) {
         State& state = states_[each];
         if (each == 0) continue;

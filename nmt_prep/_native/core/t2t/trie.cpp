@@ -95,8 +95,10 @@ class Trie::Builder {
     // Nodes with many edges are placed first, while most slots are free.
     void finish() {
         std::vector<Siblings> nodes = group_edges();
-        std::ranges::stable_sort(
-            nodes, [](const Siblings& a, const Siblings& b) { return a.end - a.begin > b.end - b.begin; });
+        std::ranges::sort(nodes, [](const Siblings& a, const Siblings& b) {
+            const std::size_t edges_a = a.end - a.begin, edges_b = b.end - b.begin;
+            return edges_a != edges_b ? edges_a > edges_b : a.begin < b.begin;
+        });
         add_block();
         std::vector<std::uint32_t> bases(nodes_ + 1, 0);
         for (const Siblings& each : nodes) {

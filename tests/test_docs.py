@@ -32,6 +32,7 @@ from tests.cli.program import nmt_prep
 from tests.corpus import corpus_config, write_config, write_corpus
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
+PAGES = [DOCS.parent / "README.md", DOCS.parent / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
 EXTRAS = ("mtdata:", "sacrebleu:")  # ids that need an extra
 
 
@@ -114,6 +115,33 @@ def test_paths_and_names_that_a_page_mentions_exist(page: str) -> None:
     assert len(paths) + len(names) > 5
     for name in names:
         pkgutil.resolve_name(name)
+
+
+def code_of(page: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+
+
+def test_python_of_pages_compiles() -> None:
+    codes = [(code, page.name) for page in PAGES for code in code_of(page, "python")]
+    assert len(codes) > 25
+    for code, name in codes:
+        compile(code, name, "exec")
+
+
+def test_the_alignment_of_the_docs() -> None:
+    [code] = code_of(DOCS / "alignment.md", "python")
+    shown: list[Any] = []
+    names: dict[str, Any] = {"shown": shown}
+    exec(re.sub(r"^(model\.(?:align|score).*?)(?:  #.*)?$", r"shown.append(\1)", code, flags=re.MULTILINE), names)
+    links, scores = shown
+    assert links == [[0, 0], [1, 1], [0, 0], [1, 1], [0, 0], [1, 1]]
+    assert scores.shape == (3,)
+
+
+def test_lines_of_commands_in_readme_begin_with_a_command() -> None:
+    lines = [line.split() for code in code_of(DOCS.parent / "README.md", "sh") for line in code.splitlines()]
+    assert {words[0] for words in lines} == {"./scripts/run", "pip", "nmt-prep"}
+    assert {words[1] for words in lines if words[0] == "nmt-prep"} <= COMMANDS.keys()
 
 
 def test_the_stage_of_the_contributing_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,7 +94,7 @@ class Budget:
     def check_member(self, name: str, size: int) -> None:
         """Raises if a member is too large."""
         most = self.limits.max_member_bytes
-        self._check(size, most, f"{name or 'it'!r} holds more than {most} bytes", "max_member_bytes")
+        self._check(size, most, f"{repr(name) if name else 'it'} holds more than {most} bytes", "max_member_bytes")
 
     def _check(self, number: float, most: float, what: str, key: str) -> None:
         if number > most:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import sys
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,11 @@ def test_same_file_as_the_library(options: dict[str, Any]) -> None:
 )
 def test_same_unigram_file_as_the_library(options: dict[str, Any]) -> None:
     same(LINES, **{"vocab_size": 38, **UNIGRAM, **options})
+
+
+def test_same_unigram_file_from_more_words_than_are_summed_up_at_once() -> None:
+    lines = ["".join(syllables) for syllables in itertools.product(("lo", "wer", "new", "a", "est"), repeat=4)]
+    same(lines, vocab_size=60, num_threads=1, **UNIGRAM)
 
 
 @pytest.mark.parametrize(

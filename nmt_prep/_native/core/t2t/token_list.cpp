@@ -1,6 +1,7 @@
 #include "t2t/token_list.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -30,6 +31,10 @@ NMT_PREP_AVX2 std::uint64_t spaces_avx2(const std::uint8_t* bytes) {
     return half(bytes) | std::uint64_t{half(bytes + kBlock / 2)} << (kBlock / 2);
 }
 
+NMT_PREP_AVX512 std::uint64_t spaces_avx512(const std::uint8_t* bytes) {
+    return _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(bytes), _mm512_set1_epi8(' '));
+}
+
 #endif
 
 }  // namespace
@@ -53,11 +58,7 @@ std::size_t TokenList::next() {
     Ends out{starts_ + (open_ ? 1 : 0), ends_};
     while (out.ends == ends_ && word_ < words_) {
         const std::size_t last = std::min(word_ + kWords, words_);
-#if defined(__x86_64__)
-        out = simd() >= Simd::kAvx2 ? read_words_avx2(last, out) : read_words_portable(last, out);
-#else
-        out = read_words_portable(last, out);
-#endif
+        out = read_words(last, out);
         word_ = last;
     }
     found_ = static_cast<std::size_t>(out.ends - ends_);
@@ -76,9 +77,40 @@ std::size_t TokenList::next() {
     return out + count;
 }
 
-// Reads the words up to `last`. `spaces` returns a bit for each space among the 64 bytes at a position.
-template <class Spaces>
-[[gnu::always_inline]] inline TokenList::Ends TokenList::read_words(std::size_t last, Ends out, Spaces&& spaces) {
+#if defined(__x86_64__)
+
+NMT_PREP_AVX512 inline std::size_t* TokenList::write_places_avx512(std::uint64_t bits, std::size_t base,
+                                                                   std::size_t* out) {
+    static constexpr auto kPlaces = [] {
+        std::array<std::uint8_t, kBlock> places{};
+        for (std::size_t i = 0; i < kBlock; ++i) places[i] = static_cast<std::uint8_t>(i);
+        return places;
+    }();
+    const auto count = static_cast<std::size_t>(std::popcount(bits));
+    const __m512i found = _mm512_maskz_compress_epi8(bits, _mm512_loadu_si512(kPlaces.data()));
+    const auto write = [&](std::size_t i, __m128i places) NMT_PREP_AVX512 {
+        const __m512i first = _mm512_set1_epi64(static_cast<long long>(base));
+        _mm512_storeu_si512(out + i, _mm512_add_epi64(first, _mm512_cvtepu8_epi64(places)));
+    };
+    const __m128i low = _mm512_castsi512_si128(found);
+    write(0, low);
+    write(8, _mm_unpackhi_epi64(low, low));
+    if (count > kUnrolled) {
+        std::uint8_t places[kBlock];
+        _mm512_storeu_si512(places, found);
+        for (std::size_t i = kUnrolled; i < count; i += 8)
+            write(i, _mm_loadl_epi64(reinterpret_cast<const __m128i*>(places + i)));
+    }
+    return out + count;
+}
+
+#endif
+
+// Reads the words up to `last`. `spaces` returns a bit for each space among the 64 bytes at a position, and `write`
+// writes places as write_places does.
+template <class Spaces, class Write>
+[[gnu::always_inline]] inline TokenList::Ends TokenList::read_words_by(std::size_t last, Ends out, Spaces&& spaces,
+                                                                       Write&& write) {
     for (std::size_t word = word_; word < last; ++word) {
         const std::size_t base = kBlock * word;
         std::uint8_t padded[kBlock];
@@ -97,22 +129,40 @@ template <class Spaces>
         if (word == 0) ends &= ~std::uint64_t{1};
         if (word + 1 == words_) starts &= ~(std::uint64_t{1} << size_ % kBlock);
         dropped_ = dropped >> 63;
-        out.starts = write_places(starts, base, out.starts);
-        out.ends = write_places(ends, base, out.ends);
+        out.starts = write(starts, base, out.starts);
+        out.ends = write(ends, base, out.ends);
     }
     return out;
 }
 
 TokenList::Ends TokenList::read_words_portable(std::size_t last, Ends out) {
-    return read_words(last, out, spaces_portable);
+    return read_words_by(last, out, spaces_portable, write_places);
 }
 
 #if defined(__x86_64__)
 
 NMT_PREP_AVX2 TokenList::Ends TokenList::read_words_avx2(std::size_t last, Ends out) {
-    return read_words(last, out, [](const std::uint8_t* bytes) NMT_PREP_AVX2 { return spaces_avx2(bytes); });
+    return read_words_by(
+        last, out, [](const std::uint8_t* bytes) NMT_PREP_AVX2 { return spaces_avx2(bytes); },
+        [](std::uint64_t bits, std::size_t base, std::size_t* to)
+            NMT_PREP_AVX2 { return write_places(bits, base, to); });
+}
+
+NMT_PREP_AVX512 TokenList::Ends TokenList::read_words_avx512(std::size_t last, Ends out) {
+    return read_words_by(
+        last, out, [](const std::uint8_t* bytes) NMT_PREP_AVX512 { return spaces_avx512(bytes); },
+        [](std::uint64_t bits, std::size_t base, std::size_t* to)
+            NMT_PREP_AVX512 { return write_places_avx512(bits, base, to); });
 }
 
 #endif
+
+TokenList::Ends TokenList::read_words(std::size_t last, Ends out) {
+#if defined(__x86_64__)
+    if (simd() >= Simd::kAvx512) return read_words_avx512(last, out);
+    if (simd() >= Simd::kAvx2) return read_words_avx2(last, out);
+#endif
+    return read_words_portable(last, out);
+}
 
 }  // namespace nmt_prep::t2t

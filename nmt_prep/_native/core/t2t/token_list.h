@@ -34,10 +34,13 @@ class TokenList {
     };
 
     static std::size_t* write_places(std::uint64_t bits, std::size_t base, std::size_t* out);
-    template <class Spaces>
-    Ends read_words(std::size_t last, Ends out, Spaces&& spaces);
+    static std::size_t* write_places_avx512(std::uint64_t bits, std::size_t base, std::size_t* out);
+    template <class Spaces, class Write>
+    Ends read_words_by(std::size_t last, Ends out, Spaces&& spaces, Write&& write);
     Ends read_words_portable(std::size_t last, Ends out);
     Ends read_words_avx2(std::size_t last, Ends out);
+    Ends read_words_avx512(std::size_t last, Ends out);
+    Ends read_words(std::size_t last, Ends out);
 
     const std::uint8_t* run_ = nullptr;
     std::size_t size_ = 0;

@@ -60,14 +60,12 @@ def test_windows_and_context_are_those_of_read_records(tmp_path: Path) -> None:
     run = tmp_path / "run"
     windows = {"separator": "<sep>", "max_tokens": 100, "max_segments": 6, "share": 0.8}
     context = {"separator": "<sep>", "max_tokens": 100, "context": {"target": 1}}
-    tokens: dict[str, Any] = {"batch_tokens": 400}
-    process = {"batch_size": 16, "rank": 1, "world_size": 2, "skip_batches": 3}
-    for documents, choices, known in (
-        (windows, [tokens, process], {"weights", "segments", "ignored"}),
-        (context, [process], {"weights", "segments", "context"}),
+    for documents, known in (
+        (windows, {"weights", "segments", "ignored"}),
+        (context, {"weights", "segments", "context"}),
     ):
         nmt_prep.run(config(tmp_path, documents=documents, **more))
-        for options in choices:
+        for options in ({"batch_tokens": 400}, {"batch_size": 16, "rank": 1, "world_size": 2, "skip_batches": 3}):
             for expected, found in both(run, **options):
                 assert found == expected
                 assert set(found) == {"source", "target", "corpora", *known}

@@ -12,11 +12,14 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 import pytest
+import regex
 from _nmt_prep_core import (
     Bucket,
+    ByteBPESplitter,
     Lines,
     T2TTokenCounter,
     band_hashes,
+    byte_bpe_scanner,
     crc32c,
     find_invalid_utf8,
     line_lengths,
@@ -36,6 +39,7 @@ from tests.align.corpus import SOURCE, TARGET, trained
 from tests.conftest import examples
 from tests.reference import byte_bpe, fixes, near, records, t2t
 from tests.reference.utf8 import first_invalid
+from tests.subwords.byte_bpe.models import RANKS_PATTERNS
 from tests.subwords.sentencepiece.models import BPE, UNIGRAM, UNK, library, model_file
 
 LEVELS = ["scalar", *(["neon"] if platform.machine() in ("aarch64", "arm64") else ["sse4.2", "avx2", "avx512"])]
@@ -64,6 +68,37 @@ def test_levels_are_in_order(level: str) -> None:
     with pytest.raises(ValueError, match='no level "altivec"'):
         use_simd_level("altivec")
     assert simd_level() == level
+
+
+@cache
+def splitter(pattern: str) -> ByteBPESplitter:
+    scanner = byte_bpe_scanner(pattern, True, False)
+    assert scanner is not None
+    return ByteBPESplitter([scanner], False, False, [], [])
+
+
+# Patterns whose matches may end earlier than it seems, or of which some characters begin none.
+PATTERNS = [
+    *RANKS_PATTERNS.values(),
+    r"\p{L}+ \p{L}+!|\p{L}+\p{N}|\p{L}+| +(?!\S)|[^\p{L}]",
+    r"\p{Lu}+\p{Ll}{2}|[\p{L}\p{M}]++|\s\s",
+    r"(?:a|\p{Ll}b+)+| ?\p{Lo}+\p{P}",
+]
+WORDS = st.sampled_from(
+    [" ", "  ", "a", "b", "the", "re", "Word", "A", "é", "É", "Жж", "中国", "ひら", "가", "ʰ", "हिन्दी", "0", "123",
+     "。", "…", "!", "'", "/", "\n", "\t", "\u3000", "\u0301", "〇", "👩🏽", "𠮷"]
+)  # fmt: skip
+
+
+@each_level
+@given(st.sampled_from(PATTERNS), st.lists(WORDS, min_size=20, max_size=120))
+@example(PATTERNS[0], ["the", " "] * 70)
+@example(PATTERNS[2], ["Жж", " "] * 60 + ["'", "re"])
+def test_splitting_by_patterns(pattern: str, words: list[str]) -> None:
+    line = "".join(words)
+    ends = splitter(pattern).pretoken_ends(np.frombuffer(line.encode(), np.uint8))
+    matches = regex.finditer(pattern.replace("$", r"\Z"), line, regex.VERSION1)
+    assert ends == [len(line[: match.end()].encode()) for match in matches]
 
 
 EDGES = st.sampled_from(

@@ -16,7 +16,7 @@ std::optional<Scanner> Scanner::of(std::string_view expression, Syntax syntax, U
     return Scanner(*automaton, unmatched);
 }
 
-Scanner::Scanner(const Automaton& automaton, Unmatched unmatched) : unmatched_(unmatched) {
+Scanner::Scanner(const Automaton& automaton, Unmatched unmatched) : boundaries_(automaton), unmatched_(unmatched) {
     place_classes(automaton);
     place_steps(automaton);
     place_walk(automaton);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "pattern/automaton.h"
+#include "pattern/boundaries.h"
 #include "pattern/syntax.h"
 #include "text/utf8.h"
 
@@ -27,6 +28,7 @@ class Scanner {
     // Calls visit(part, size) for every part of a text, in order. Requires well-formed UTF-8.
     template <class Visit>
     void for_each_part(const std::uint8_t* at, std::size_t size, Visit&& visit) const {
+        if (size >= kMinMarked && boundaries_.usable()) return for_each_marked(at, at + size, visit);
         const std::uint8_t* const end = at + size;
         const std::uint8_t* begin = at;  // beginning of the part that contains `at`
         std::array<const std::uint8_t*, kBlock + 2> ends;
@@ -92,12 +94,55 @@ class Scanner {
     static constexpr std::size_t kMaxSteps = std::size_t{1} << 16;
     static constexpr std::size_t kLowPoints = 0x800;  // code points of one or two bytes
     static constexpr std::size_t kBlock = 256;        // number of bytes to walk before parts are visited
+    static constexpr std::size_t kMinMarked = 32;     // bytes of a text that is worth vectors
 
     Scanner(const Automaton& automaton, Unmatched unmatched);
     void place_classes(const Automaton& automaton);
     void place_steps(const Automaton& automaton);
     void place_walk(const Automaton& automaton);
     void add_pairs();
+
+    // As for_each_part, with the boundaries that are decided without the automaton.
+    template <class Visit>
+    void for_each_marked(const std::uint8_t* begin, const std::uint8_t* end, Visit& visit) const {
+        Boundaries::Before before;
+        std::array<Boundaries::Marks, Boundaries::kBlocks> marks;
+        const std::uint8_t* fresh = begin;
+        for (const std::uint8_t* at = begin; at < end;) {
+            boundaries_.mark(at, end, before, marks.data());
+            for (std::size_t i = 0; i < Boundaries::kBlocks && at < end; ++i, at += Boundaries::kBytes)
+                begin = visit_marked(begin, fresh, at, end, marks[i], visit);
+        }
+        if (begin != end) visit(begin, static_cast<std::size_t>(end - begin));
+    }
+
+    // Visits the parts that end in a block at `at`, and returns where the next part begins. `fresh`: where the text or
+    // a part after a match of the automaton begins, until its second character is seen, else null.
+    template <class Visit>
+    const std::uint8_t* visit_marked(const std::uint8_t* begin, const std::uint8_t*& fresh, const std::uint8_t* at,
+                                     const std::uint8_t* end, const Boundaries::Marks& marks, Visit& visit) const {
+        auto [ends, open] = marks.usual;
+        for (;;) {
+            if (fresh != nullptr) {
+                if (fresh >= at + Boundaries::kBytes) return begin;
+                const std::uint64_t from = fresh < at ? ~std::uint64_t{0} : ~std::uint64_t{0} << (fresh - at);
+                const std::uint64_t after = fresh < at ? from : from << 1;
+                const std::uint64_t leads = marks.leads & after, second = leads & -leads;
+                ends = (ends & after & ~second) | (marks.second.ends & second);
+                open = (open & after & ~second) | (marks.second.open & second) | (marks.strange & from);
+                if (second != 0) fresh = nullptr;
+            }
+            const std::uint64_t first_open = open & -open;
+            for (ends &= first_open | (first_open - 1); ends != 0; ends &= ends - 1) {
+                const std::uint8_t* const next = at + std::countr_zero(ends);
+                visit(begin, static_cast<std::size_t>(next - begin));
+                begin = next;
+            }
+            if (first_open == 0) return begin;
+            begin = fresh = visit_one(begin, end, visit);
+            ends = marks.usual.ends;
+        }
+    }
 
     template <class Visit>
     void visit_unmatched(const std::uint8_t* at, const std::uint8_t* end, Visit& visit) const {
@@ -159,6 +204,7 @@ class Scanner {
     // Two-stage table: page of each 256 code points, then the class of each.
     std::vector<std::uint16_t> pages_;
     std::vector<std::uint8_t> of_points_;
+    Boundaries boundaries_;
     Unmatched unmatched_;
 };
 

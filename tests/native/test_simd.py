@@ -83,6 +83,7 @@ PATTERNS = [
     r"\p{L}+ \p{L}+!|\p{L}+\p{N}|\p{L}+| +(?!\S)|[^\p{L}]",
     r"\p{Lu}+\p{Ll}{2}|[\p{L}\p{M}]++|\s\s",
     r"(?:a|\p{Ll}b+)+| ?\p{Lo}+\p{P}",
+    r"\d+",
 ]
 WORDS = st.sampled_from(
     [" ", "  ", "a", "b", "the", "re", "Word", "A", "é", "É", "Жж", "中国", "ひら", "가", "ʰ", "हिन्दी", "0", "123",
@@ -94,6 +95,9 @@ WORDS = st.sampled_from(
 @given(st.sampled_from(PATTERNS), st.lists(WORDS, min_size=20, max_size=120))
 @example(PATTERNS[0], ["the", " "] * 70)
 @example(PATTERNS[2], ["Жж", " "] * 60 + ["'", "re"])
+@example(PATTERNS[1], ["the", " "] * 150 + ["123", "\t"] * 150 + ["the", " "] * 150)
+@example(PATTERNS[1], ["the"] * 90 + ["1", "2"] * 150)
+@example(PATTERNS[-1], ["1", "2", "a"] * 150)
 def test_splitting_by_patterns(pattern: str, words: list[str]) -> None:
     line = "".join(words)
     ends = splitter(pattern).pretoken_ends(np.frombuffer(line.encode(), np.uint8))

@@ -22,6 +22,14 @@ using StateSet = std::set<std::size_t>;
 
 enum class Decision : std::uint8_t { kOpen, kEnds, kGoesOn };
 
+bool has_instructions([[maybe_unused]] Simd level) {
+#if defined(__x86_64__)
+    return level >= Simd::kAvx512;
+#else
+    return false;
+#endif
+}
+
 // The states of an automaton, and what is known of them.
 class States {
    public:
@@ -150,7 +158,7 @@ std::vector<StateSet> states_after_two(const States& states, const std::vector<C
 
 Boundaries::Boundaries(const Automaton& automaton) {
     constexpr std::size_t kMaxSteps = 4096;  // published expressions have less than 2,000
-    if (automaton.steps.size() * automaton.classes > kMaxSteps) return;
+    if (!has_instructions(simd_of_processor()) || automaton.steps.size() * automaton.classes > kMaxSteps) return;
     const States states(automaton);
     std::vector<ClassList> groups = group_classes(automaton, states);
     groups.resize(kStrange);
@@ -169,12 +177,14 @@ Boundaries::Boundaries(const Automaton& automaton) {
     }
 }
 
+bool Boundaries::usable() const { return !groups_.empty() && has_instructions(simd()); }
+
 void Boundaries::place_points(const Automaton& automaton, const std::vector<std::uint8_t>& group_of) {
     groups_.resize(kPoints);
     for (std::size_t i = 0; i < automaton.ranges.size() && automaton.ranges[i].first < kPoints; ++i)
         for (char32_t point = automaton.ranges[i].first; point <= automaton.ranges[i].last && point < kPoints; ++point)
             groups_[point] = group_of[automaton.class_of[i]];
-    if (groups_['a'] == kStrange) groups_.clear();  // as most of a text would be
+    if (groups_['a'] == kStrange) return groups_.clear();  // as most of a text would be
     const auto common_group = [](const std::uint8_t* first, std::size_t size) {
         return std::all_of(first, first + size, [&](std::uint8_t group) { return group == *first; }) ? *first : kMixed;
     };
@@ -271,15 +281,11 @@ struct Boundaries::Vectors {
     }
 };
 
-bool Boundaries::usable() const { return !groups_.empty() && simd() >= Simd::kAvx512; }
-
 void Boundaries::mark(const std::uint8_t* at, const std::uint8_t* end, Before& before, Marks* marks) const {
     Vectors::mark(*this, at, end, before, marks);
 }
 
 #else
-
-bool Boundaries::usable() const { return false; }
 
 void Boundaries::mark(const std::uint8_t*, const std::uint8_t*, Before&, Marks*) const {}
 

@@ -21,7 +21,7 @@ class Boundaries {
    public:
     explicit Boundaries(const Automaton& automaton);
 
-    // True if the processor has the instructions, and the automaton is small enough.
+    // True if the processor has the instructions, the automaton is small enough, and letters begin matches.
     bool usable() const;
 
     // A bit for each byte at which a character begins.
@@ -59,9 +59,9 @@ class Boundaries {
 
     void place_points(const Automaton& automaton, const std::vector<std::uint8_t>& group_of);
 
-    std::vector<std::uint8_t> groups_;                         // by code point; empty if the automaton is too large
-    std::array<std::uint8_t, kPoints / kRow> of_row_;          // by row
-    std::array<std::uint8_t, kPoints / kRow / kRow> of_lead_;  // by the first of three bytes
+    std::vector<std::uint8_t> groups_;                           // by code point; empty if it is not usable
+    std::array<std::uint8_t, kPoints / kRow> of_row_{};          // by row
+    std::array<std::uint8_t, kPoints / kRow / kRow> of_lead_{};  // by the first of three bytes
     // By the groups of two characters, a bit for each group of the next character.
     std::array<std::uint8_t, kGroups * kGroups> ends_{}, open_{};
 };

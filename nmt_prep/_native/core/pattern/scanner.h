@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -28,9 +29,38 @@ class Scanner {
     // Calls visit(part, size) for every part of a text, in order. Requires well-formed UTF-8.
     template <class Visit>
     void for_each_part(const std::uint8_t* at, std::size_t size, Visit&& visit) const {
-        if (size >= kMinMarked && boundaries_.usable()) return for_each_marked(at, at + size, visit);
-        const std::uint8_t* const end = at + size;
-        const std::uint8_t* begin = at;  // beginning of the part that contains `at`
+        if (size >= kMinMarked && boundaries_.usable())
+            for_each_marked(at, at + size, visit);
+        else
+            for_each_walked(at, at + size, visit);
+    }
+
+   private:
+    // A step is the place of the first step of the next state. The lowest bits of a place are free for facts about the
+    // step.
+    using Step = std::uint16_t;
+    static constexpr Step kMatched = 1;     // in steps_: the text before the character is a match
+    static constexpr Step kEndsPart = 1;    // in walk_: a part ends before the character, and the next part begins
+    static constexpr Step kUnusual = 2;     // in walk_: a part ends earlier, or the character begins no match
+    static constexpr Step kEndsSecond = 4;  // in walk_: a part ends before the second character
+    static constexpr Step kFacts = 7;
+    static constexpr std::size_t kMinStride = 8;
+    static constexpr std::size_t kMaxSteps = std::size_t{1} << 16;
+    static constexpr std::size_t kLowPoints = 0x800;  // code points of one or two bytes
+    static constexpr std::size_t kBlock = 256;        // number of bytes to walk before parts are visited
+    static constexpr std::size_t kMinMarked = 32;     // bytes of a text that is worth vectors
+    static constexpr std::ptrdiff_t kOneOpen = 4;     // bytes for each open boundary, in text that is worth vectors
+
+    Scanner(const Automaton& automaton, Unmatched unmatched);
+    void place_classes(const Automaton& automaton);
+    void place_steps(const Automaton& automaton);
+    void place_walk(const Automaton& automaton);
+    void add_pairs();
+
+    // As for_each_part, by the steps of the automaton.
+    template <class Visit>
+    void for_each_walked(const std::uint8_t* begin, const std::uint8_t* const end, Visit& visit) const {
+        const std::uint8_t* at = begin;  // `begin`: beginning of the part that contains `at`
         std::array<const std::uint8_t*, kBlock + 2> ends;
         const Step* const walk = walk_.data();
         const unsigned column_bits = column_bits_;
@@ -81,27 +111,6 @@ class Scanner {
         while (begin != end) begin = visit_one(begin, end, visit);
     }
 
-   private:
-    // A step is the place of the first step of the next state. The lowest bits of a place are free for facts about the
-    // step.
-    using Step = std::uint16_t;
-    static constexpr Step kMatched = 1;     // in steps_: the text before the character is a match
-    static constexpr Step kEndsPart = 1;    // in walk_: a part ends before the character, and the next part begins
-    static constexpr Step kUnusual = 2;     // in walk_: a part ends earlier, or the character begins no match
-    static constexpr Step kEndsSecond = 4;  // in walk_: a part ends before the second character
-    static constexpr Step kFacts = 7;
-    static constexpr std::size_t kMinStride = 8;
-    static constexpr std::size_t kMaxSteps = std::size_t{1} << 16;
-    static constexpr std::size_t kLowPoints = 0x800;  // code points of one or two bytes
-    static constexpr std::size_t kBlock = 256;        // number of bytes to walk before parts are visited
-    static constexpr std::size_t kMinMarked = 32;     // bytes of a text that is worth vectors
-
-    Scanner(const Automaton& automaton, Unmatched unmatched);
-    void place_classes(const Automaton& automaton);
-    void place_steps(const Automaton& automaton);
-    void place_walk(const Automaton& automaton);
-    void add_pairs();
-
     // As for_each_part, with the boundaries that are decided without the automaton.
     template <class Visit>
     void for_each_marked(const std::uint8_t* begin, const std::uint8_t* end, Visit& visit) const {
@@ -110,10 +119,22 @@ class Scanner {
         const std::uint8_t* fresh = begin;
         for (const std::uint8_t* at = begin; at < end;) {
             boundaries_.mark(at, end, before, marks.data());
+            if (mostly_open(marks, end - at)) return for_each_walked(begin, end, visit);
             for (std::size_t i = 0; i < Boundaries::kBlocks && at < end; ++i, at += Boundaries::kBytes)
                 begin = visit_marked(begin, fresh, at, end, marks[i], visit);
         }
         if (begin != end) visit(begin, static_cast<std::size_t>(end - begin));
+    }
+
+    // True if so many boundaries are left to the automaton, as between numbers, that steps of it take less time.
+    // `left`: size of the text from the marked blocks on.
+    static bool mostly_open(std::span<const Boundaries::Marks> marks, std::ptrdiff_t left) {
+        constexpr auto kBytes = static_cast<std::ptrdiff_t>(Boundaries::kBytes);
+        std::ptrdiff_t open = 0;
+        const auto blocks = std::min<std::ptrdiff_t>((left + kBytes - 1) / kBytes, std::ssize(marks));
+        for (std::ptrdiff_t i = 0; i < blocks; ++i)
+            open += std::popcount(marks[static_cast<std::size_t>(i)].usual.open);
+        return open * kOneOpen > std::min(left, blocks * kBytes);
     }
 
     // Visits the parts that end in a block at `at`, and returns where the next part begins. `fresh`: where the text or

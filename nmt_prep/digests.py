@@ -153,7 +153,7 @@ class CheckedFile:
             steps: the steps that contain all ranges to read.
         """
         self.path, self._steps = path, steps
-        self._buffer = self._held = memoryview(b"")
+        self._buffer = self._held = memoryview(bytearray())
         self._at = 0  # offset of the held bytes in the file
 
     def read(self, begin: int, end: int) -> memoryview:

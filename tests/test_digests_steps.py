@@ -42,6 +42,10 @@ def test_ranges_in_any_order(file: Path, steps: StepRange, first: int) -> None:
         assert bytes(checked.read(begin, end)) == b"abcdefghij"[begin:end]
 
 
+def test_an_empty_range_needs_no_steps(file: Path, steps: StepRange) -> None:
+    assert bytes(CheckedFile(file, steps).read(0, 0)) == b""
+
+
 def test_a_shared_step_is_read_once(file: Path, steps: StepRange) -> None:
     checked = CheckedFile(file, steps)
     assert bytes(checked.read(0, 6)) == b"abcdef"

@@ -201,7 +201,8 @@ def _kind(column: int, left: Collection[int]) -> str | None:
     return None if column in left else "n"
 
 
-@lru_cache(4096, typed=True)  # most attributes of a page have few values; 1 and True are different ones
+# Most attributes of a page have few values. To the cache, 1 and True are different, -0.0 and 0.0 are not.
+@lru_cache(4096, typed=True)
 def _attribute(name: str, value: str | float | bool | None) -> str:
     """Returns an attribute with the space before it, or nothing."""
     if value is None or value is False:
@@ -209,7 +210,7 @@ def _attribute(name: str, value: str | float | bool | None) -> str:
     key = name.rstrip("_").replace("_", "-")
     if value is True:
         return f" {key}"
-    text = escape(visible(value)) if isinstance(value, str) else f"{value:.2f}".rstrip("0").rstrip(".")
+    text = escape(visible(value)) if isinstance(value, str) else f"{value + 0.0:.2f}".rstrip("0").rstrip(".")
     return f' {key}="{text}"'
 
 

@@ -273,7 +273,7 @@ class _Pace:
         self._told: dict[Meter, float] = {}
 
     def is_due(self, meter: Meter, since: float) -> bool:
-        """Returns True if the last report of a meter, or the time ``since`` if it has none, is ten seconds ago."""
+        """Returns True ten seconds after the last report of a meter, or after the time ``since`` if it has none."""
         now = time.monotonic()
         with self._lock:
             due = now - self._told.get(meter, since) >= _SECONDS_BETWEEN_LINES

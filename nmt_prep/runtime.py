@@ -57,7 +57,7 @@ def needed_extra(module: str, extra: str, what: str, kind: type[NmtPrepError] = 
 
     Raises:
         NmtPrepError: the module is not installed; an error of the type ``kind``, whose message has the command to
-        install it.
+            install it.
     """
     try:
         return import_module(module)

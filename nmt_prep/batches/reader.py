@@ -203,7 +203,7 @@ def _batches_of_window(plan: BatchPlan, window: PlannedWindow, corpus_ids: bool)
     contents = WindowPairs(pairs.inputs.lengths, pairs.targets.lengths, pairs.corpora, pairs.row_pairs)
     cut = cut_window(plan, window, contents, vectors)
     corpora = language_pairs = None
-    if corpus_ids or plan.language_pairs is not None:  # only the index of layout example has corpora
+    if corpus_ids or plan.language_pairs is not None:  # in layout example, only the index has the corpora
         index = plan.order.index
         corpora = index.pairs_of(window.runs)[:, 2].astype(np.int32) if pairs.corpora is None else pairs.corpora
     if plan.language_pairs is not None:

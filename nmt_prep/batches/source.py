@@ -34,7 +34,7 @@ class BatchSource:
     """Yields the batches of :func:`read_records`, epoch after epoch, and has a state.
 
     Each iteration gives an epoch: the epoch set by :meth:`set_epoch`, or the epoch after the last complete one. The
-        state counts the batches taken; it is a dictionary of numbers and strings, which any program can save.
+    state counts the batches taken; it is a dictionary of numbers and strings, which any program can save.
 
     Args:
         run_dir: directory of the run, which holds ``records``, or of an output of kind ``tfrecord``.

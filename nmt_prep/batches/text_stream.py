@@ -300,7 +300,7 @@ class TextStream:
         parts = []
         for places in np.split(order, starts[1:]):
             corpus, epoch, number = (int(value) for value in groups[places[0]])
-            small = self.curriculum.sizes[corpus] <= WINDOW  # the same window in all epochs
+            small = self.curriculum.sizes[corpus] <= WINDOW  # read once, and shuffled in each epoch
             window = self._window(corpus, 0 if small else epoch, number)
             shuffle = GlobalShuffle(len(window), self.seed, f"window {number} of corpus {corpus} in epoch {epoch}")
             first, last = ranks[places[0]], ranks[places[-1]]  # the block has all ranks between them

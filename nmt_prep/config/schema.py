@@ -35,7 +35,7 @@ Publishable: TypeAlias = Literal["compile", "clean", "sample", "vocab", "encode"
 
 
 class DownloadSettings(Section):
-    """Options for fetching files. Its keys do not change the results."""
+    """Options for fetching files. The keys of this section do not change the results."""
 
     parallel: Count = Field(4, ge=1, le=64)
     """an integer from 1 to 64: how many files are fetched at once"""
@@ -54,7 +54,7 @@ class DownloadSettings(Section):
 
 
 class ExtractSettings(Section):
-    """Limits that protect against hostile archives. Its keys do not change the results."""
+    """Limits that protect against hostile archives. The keys of this section do not change the results."""
 
     max_member_bytes: Amount = Field(100_000_000_000, ge=1)
     """an amount of bytes >= 1, such as 100GB: an archive with a larger member is refused"""

@@ -135,7 +135,7 @@ def language_warning(side: str, facts: SideFacts, other: SideFacts | None) -> st
     name, share = next(iter(facts.shares.items()))
     advice = "check languages, and the file or column that the corpus names for this side"
     if other is not None and name == other.language and facts.language == next(iter(other.shares), None):
-        advice = "the sides may be exchanged: exchange them in the config, or set swap"
+        advice = "the sides seem to be swapped: exchange them in the config, or set swap"
     return f"{share:.0%} of the first {side} lines look like {name}, not {facts.language}; {advice}"
 
 

@@ -52,7 +52,7 @@ class RunFacts:
         records: directory of the records.
         weighted: True if the pairs have weights.
         pairs: the languages of each corpus by split, in the order of the corpora's numbers; empty for one language
-        pair.
+            pair.
     """
 
     name: str

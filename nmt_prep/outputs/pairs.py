@@ -30,7 +30,7 @@ class IdBatch:
         targets: ids of the targets, as in the records.
         corpora: number of each pair's corpus: int32, shape ``[pairs]``.
         weights: weight of each pair, float32; None if the pairs are consecutive pairs of the records, which store
-        weights.
+            weights.
     """
 
     sources: Ragged

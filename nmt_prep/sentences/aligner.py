@@ -5,7 +5,7 @@ The passes are
 1. lengths alone (:func:`~nmt_prep.sentences.search.path_by_lengths`);
 2. words that occur on both sides, such as names and numbers, and words that a prior model knows;
 3. words: a model of word alignment is learned from the beads of the previous pass; the counts of a bead do not count
-    for its own sentences. This pass is repeated.
+   for its own sentences. This pass is repeated.
 
 All documents share the model. :func:`align_documents` does everything in memory; the stage ``sentences`` divides the
 documents into tasks.
@@ -263,7 +263,7 @@ class Aligner:
         Args:
             paths: the paths of the documents.
             before: the paths that the model learned from, whose beads do not count for themselves; None for other
-            paths.
+                paths.
         """
         copies: Integers | int = 0
         if before is not None:

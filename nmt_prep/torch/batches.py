@@ -24,7 +24,7 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
     one: a thread prepares the next batches in advance.
 
     Each iteration yields one epoch: the epoch set by :meth:`set_epoch`, or the epoch after the last complete one. With
-        workers of a ``DataLoader``, call :meth:`set_epoch` before each epoch.
+    workers of a ``DataLoader``, call :meth:`set_epoch` before each epoch.
 
     ``features`` names the tensors, all int64. A matrix is padded to the longest row of its side, unless ``pad_to`` or
     packed rows fix its width.

@@ -167,7 +167,7 @@ def test_sides_in_other_languages(tmp_path: Path) -> None:
     )
     ended = check(tmp_path, {"url": "a.tsv"}, arguments=("-n", "0"))
     assert ended.returncode == 0
-    advice = "the sides may be exchanged: exchange them in the config, or set swap"
+    advice = "the sides seem to be swapped: exchange them in the config, or set swap"
     assert ended.stdout.splitlines()[4:] == [
         f"  warning: 100% of the first source lines look like de, not en; {advice}",
         f"  warning: 100% of the first target lines look like en, not de; {advice}",

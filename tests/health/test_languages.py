@@ -72,8 +72,8 @@ def test_rivals_without_their_own_script_fit() -> None:
             SideFacts("en", 10, {"de": 0.9, "en": 0.1}, 0.1),
             SideFacts("de", 10, {"en": 1.0}, 0.0),
             (
-                "90% of the first source lines look like de, not en; the sides may be exchanged: exchange them in the "
-                "config, or set swap"
+                "90% of the first source lines look like de, not en; the sides seem to be swapped: exchange them in "
+                "the config, or set swap"
             ),
         ),
         (

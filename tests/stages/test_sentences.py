@@ -210,7 +210,7 @@ def test_sides_in_other_languages_are_named(tmp_path: Path, books: list[tuple[st
     assert (warning.code, warning.value, warning.share) == ("strange_documents", 4, 1.0)
     assert str(warning).startswith(
         "train/books: 4 documents seem to be in other languages, and are kept: 0.txt, 1.txt, 2.txt, 3.txt; 0.txt: 100% "
-        "of the first source lines look like de, not en; the sides may be exchanged"
+        "of the first source lines look like de, not en; the sides seem to be swapped"
     )
 
 

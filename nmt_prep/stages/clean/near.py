@@ -2,7 +2,7 @@
 
 1. A task per part writes the records of its pairs by range of the hash (:mod:`nmt_prep.cleaning.dedup.near`).
 2. A task per range finds the candidates among its records. It writes them to the file of the worse pair's part, and
-    requests for the better pair's text to the file of that pair's part.
+   requests for the better pair's text to the file of that pair's part.
 3. A task per part reads the requested pairs, and writes their text to the file of the part that needs it.
 4. A task per part verifies the candidates of its pairs, and writes the pairs to drop.
 5. A few tasks count clusters by size.

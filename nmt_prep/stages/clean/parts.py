@@ -211,7 +211,7 @@ class DropBelowTask(PartTask):
         edges: edges of the histogram of scores.
         unscored: true to keep pairs without score.
         computed: file with the scores, for a part without them; None if the part has scores, or they could not be
-        computed.
+            computed.
         unanswered: file with the position of the words in each pair that have the weakest counterpart
             (:meth:`~nmt_prep.cleaning.adequacy.classifier.Judged.unanswered`); None if the rule does not give it.
     """

@@ -48,10 +48,10 @@ def test_swapped_languages_are_named(tmp_path: Path) -> None:
         "cleaning drops 24 of 25 pairs (96.0%): language 24; language drops, for example, row 0: “Der Ausschuss hat "
         "den Bericht über den Haushalt der Europäi…” and “The committee has adopted the report on the budget of the "
         "E…”; 96% of the first source lines look like de, not en and 96% of the first target lines look like en, not "
-        "de; the sides may be exchanged: exchange them in the config, or set swap"
+        "de; the sides seem to be swapped: exchange them in the config, or set swap"
     )
     config = config_of(tmp_path, write(tmp_path, "news", SWAPPED), clean=CLEAN, languages=EN_DE)
-    with pytest.raises(CleaningError, match=r"cleaning drops all 24 pairs .* the sides may be exchanged"):
+    with pytest.raises(CleaningError, match=r"cleaning drops all 24 pairs .* the sides seem to be swapped"):
         run(config)
 
 

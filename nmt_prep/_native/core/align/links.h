@@ -33,7 +33,7 @@ struct PairLinks {
     std::int64_t too_long = 0;  // pairs without links because they are too long
 };
 
-// Links each word to its most probable counterpart, or to none if no link is more probable, in both directions, and
+// Links each word to its most probable counterpart, or to none if that is the most probable, in both directions, and
 // joins the directions.
 PairLinks link(const Pairs& pairs, const Parameters& parameters, Symmetrization how, std::size_t threads,
                const Poll& poll);

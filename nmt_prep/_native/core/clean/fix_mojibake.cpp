@@ -2,13 +2,14 @@
 //
 // A sequence is two to four characters whose bytes in one of these encodings are the UTF-8 of one character. It is
 // replaced by this character, so the bytes stay the same. Correct text can contain sequences: the last two characters
-// of "„Spaß“" are one, and so are the last three of "été »" with a no-break space. So a sequence is replaced only - if
-// correct text does not have it in this place: it contains a control character or a sign that does not follow letters
-// (as in "Ã¼"), it has a capital between small letters (as in "fÃ©e"), or several sequences are in a row; see Judge; -
-// or if the line has such a sequence elsewhere, and either this sequence is within a word, or all characters of the
-// line outside ASCII are in sequences. This is repeated until nothing changes. If parts of mojibake with lost bytes are
-// left then, the line stays as it was. Finally, control characters from U+0080 become the characters of Windows-1252,
-// as in browsers.
+// of "„Spaß“" are one, and so are the last three of "été »" with a no-break space. So a sequence is replaced only
+// - if correct text does not have it in this place: it contains a control character or a sign that does not follow
+//   letters (as in "Ã¼"), it has a capital between small letters (as in "fÃ©e"), or several sequences are in a row; see
+//   Judge;
+// - or if the line has such a sequence elsewhere, and either this sequence is within a word, or all characters of the
+//   line outside ASCII are in sequences.
+// This is repeated until nothing changes. If parts of mojibake with lost bytes are left then, the line stays as it was.
+// Finally, control characters from U+0080 become the characters of Windows-1252, as in browsers.
 #include <algorithm>
 #include <string>
 #include <vector>

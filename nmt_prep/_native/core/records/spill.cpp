@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t kChecksum = 4;
 constexpr std::size_t kNumbers = 6;  // number of varints before the content
-constexpr std::size_t kMaxNumbers =
-    40;  // their maximum size in bytes: a position below 2^63 and five numbers of 32 bits
+// The maximum size of these numbers in bytes: a position below 2^63 and five numbers of 32 bits.
+constexpr std::size_t kMaxNumbers = 40;
 
 template <typename T>
 RowParts<T> without_frame(std::span<const T> row) {

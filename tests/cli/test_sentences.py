@@ -69,7 +69,7 @@ def test_directories_are_learned_together(tmp_path: Path) -> None:
     if installed_identifier() is not None:
         done = nmt_prep("sentences", *reversed(sides), "--languages", "en-de", "--output", tmp_path / "out")
         assert done.returncode == 0
-        assert "warning: 0: 100% of the first source lines look like de, not en; the sides may be" in done.stderr
+        assert "warning: 0: 100% of the first source lines look like de, not en; the sides seem to be" in done.stderr
     done = nmt_prep("sentences", *sides, "--languages", "en-de", "--output", tmp_path / "en")
     assert (done.returncode, len(list((tmp_path / "en").iterdir()))) == (2, 3)
     assert "holds the documents; name another directory" in " ".join(done.stderr.replace("│", " ").split())

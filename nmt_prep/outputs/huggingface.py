@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeAlias
 
@@ -20,7 +20,7 @@ import yaml
 from nmt_prep.columns import Ragged
 from nmt_prep.config import Config
 from nmt_prep.config.outputs import HuggingFaceOptions
-from nmt_prep.digests import seed_of
+from nmt_prep.digests import digest_of, seed_of
 from nmt_prep.engines import Tick
 from nmt_prep.modifiers.draws import mixed
 from nmt_prep.outputs.files import parquet_file
@@ -301,7 +301,9 @@ def _card(made: Made[HuggingFaceOptions]) -> str:
     columns |= {LANGUAGE_PAIR: "languages of the pair, such as en-de"} if made.run.pairs else {}
     columns |= {WEIGHT: "weight of the pair in the loss"} if made.run.weighted else {}
     signature = f"nmt_prep|{run.name}|{source}-{target}|seed:{run.seed}|rows:{made.options.rows}|{run.fingerprint[:16]}"
-    return dataset_card(run, {split: made.pairs(split) for split in made.shards}, columns, signature)
+    digests = {file.name: file.sha256 for shards in made.shards.values() for shard in shards for file in shard.files}
+    config = card_config("default", "", made.shards, digests)
+    return dataset_card(run, config, {split: made.pairs(split) for split in made.shards}, columns, signature)
 
 
 HUGGINGFACE = HuggingFace()
@@ -319,20 +321,37 @@ _SIZES = (
 )
 
 
-def dataset_card(run: RunFacts, pairs: Mapping[str, int], columns: Mapping[str, str], signature: str) -> str:
+def card_config(name: str, directory: str, splits: Iterable[str], digests: Mapping[str, str]) -> dict[str, object]:
+    """Returns an entry of the key ``configs`` of a card.
+
+    ``datasets`` looks up cached rows by the names of directory and config, and this entry. The digest in it separates
+    runs.
+
+    Args:
+        name: name of the config.
+        directory: start of the paths of the files.
+        splits: names of the splits.
+        digests: digests of the files, by name.
+    """
+    files = [{"split": split, "path": f"{directory}{split}-*.parquet"} for split in splits]
+    return {"config_name": name, "description": f"content {digest_of(digests)[:16]}", "data_files": files}
+
+
+def dataset_card(
+    run: RunFacts, config: Mapping[str, object], pairs: Mapping[str, int], columns: Mapping[str, str], signature: str
+) -> str:
     """Returns a card as Markdown with a YAML header, which gives the Hub and ``load_dataset`` the splits and files.
 
     Args:
         run: facts of the run.
+        config: the splits and files.
         pairs: number of pairs by split.
         columns: description of each column.
         signature: one line that identifies the data.
     """
-    files = [{"split": split, "path": f"{split}-*.parquet"} for split in pairs]
-    configs = [{"config_name": "default", "data_files": files}]
     source, target = run.languages["source"], run.languages["target"]
     tags = dict.fromkeys(tag for pairs in run.pairs.values() for pair in pairs for tag in pair)
-    lines = card_head([*tags] or (source, target), sum(pairs.values()), {}, {"configs": configs})
+    lines = card_head([*tags] or (source, target), sum(pairs.values()), {}, {"configs": [config]})
     directions = dict.fromkeys(f"{pair.source} to {pair.target}" for pairs in run.pairs.values() for pair in pairs)
     lines += [f"# {run.name}", "", f"Sentence pairs, {', '.join(directions) or f'{source} to {target}'}.", ""]
     lines += ["| split | pairs | corpora |", "|---|---|---|"]

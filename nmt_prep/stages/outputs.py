@@ -105,6 +105,7 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
     """Writes ``outputs/<name>/``, if the config asks for outputs."""
 
     name = "outputs"
+    version = 2
     directory = "outputs"
     output = OutputsOutput
     rounds = (SPILL_TEXT, WRITE)

@@ -15,7 +15,7 @@ from nmt_prep.config import Config, PublishSettings
 from nmt_prep.engines import Tick
 from nmt_prep.errors import OutputError
 from nmt_prep.outputs import wanted_outputs
-from nmt_prep.outputs.huggingface import card_head, plain_markdown
+from nmt_prep.outputs.huggingface import card_config, card_head, plain_markdown
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage
@@ -75,7 +75,7 @@ def publication_card(job: Job, url: str, stages: Sequence[type[AnyStage]]) -> by
     named = info.splits["train"].language_pairs if "train" in info.splits else {}
     pairs = ", ".join(named) or f"{source} to {target}"
     lines = [
-        *_head(config, info, licences, hub, stages),
+        *_head(job, info, licences, hub, stages),
         f"# {config.name}",
         "",
         f"Sentence pairs, {pairs}, prepared with nmt_prep.",
@@ -91,7 +91,7 @@ def publication_card(job: Job, url: str, stages: Sequence[type[AnyStage]]) -> by
 
 
 def _head(
-    config: Config,
+    job: Job,
     info: DatasetInfo,
     licences: Mapping[tuple[str, str], str],
     hub: HubAddress,
@@ -101,17 +101,16 @@ def _head(
     corpora = [(split, corpus.name) for split, listed in info.corpora.items() for corpus in listed]
     licence = {"license": sorted({_hub_licence(licences.get(corpus)) for corpus in corpora})}
     configs = [
-        {
-            "config_name": name,
-            "data_files": [
-                {"split": split, "path": f"{_below(hub)}{OutputsStage.directory}/{name}/{split}-*.parquet"}
-                for split in config.splits
-            ],
-        }
-        for name in _parquet_outputs(config, stages)
+        card_config(
+            name,
+            f"{_below(hub)}{OutputsStage.directory}/{name}/",
+            job.config.splits,
+            {file: digest for file, digest in job.manifest(OutputsStage).files.items() if file.startswith(f"{name}/")},
+        )
+        for name in _parquet_outputs(job.config, stages)
     ]
     files: dict[str, object] = {"configs": configs} if configs else {"viewer": False}
-    used = {config.languages_of(corpus) for _, corpus in config.corpora}
+    used = {job.config.languages_of(corpus) for _, corpus in job.config.corpora}
     languages = sorted({tag for pair in used for tag in (pair.source, pair.target)})
     return card_head(languages, sum(split.pairs for split in info.splits.values()), licence, files)
 

@@ -11,10 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from nmt_prep.digests import digest_of
 from nmt_prep.errors import ConfigError
 from nmt_prep.outputs import files
 from nmt_prep.outputs.files import parquet_file
-from nmt_prep.outputs.huggingface import Prompt, drawn, english_name, parse_prompt, size_category
+from nmt_prep.outputs.huggingface import Prompt, card_config, drawn, english_name, parse_prompt, size_category
 from tests.corpus import pair
 from tests.outputs.runs import SENTENCEPIECE, output_config, recorded_ids, run_outputs
 
@@ -107,12 +108,15 @@ def test_the_card(tmp_path: Path) -> None:
         (tmp_path / f"{name}.tsv").write_text("one\t一\ntwo\t二\n")
     outputs = run_outputs(tmp_path, {"kind": "huggingface"}, splits=splits, vocab={"size": 120}, records={})
     _, header, text = (outputs / "huggingface" / "README.md").read_text().split("---\n", 2)
+    files = json.loads((outputs / "huggingface" / "output.json").read_bytes())["splits"]["train"]["shards"][0]["files"]
+    content = digest_of({file["name"]: file["sha256"] for file in files})[:16]
+    config = {"config_name": "default", "description": f"content {content}"}
     assert yaml.safe_load(header) == {
         "language": ["en", "zh"],
         "multilinguality": ["translation"],
         "task_categories": ["translation"],
         "size_categories": ["n<1K"],
-        "configs": [{"config_name": "default", "data_files": [{"split": "train", "path": "train-*.parquet"}]}],
+        "configs": [{**config, "data_files": [{"split": "train", "path": "train-*.parquet"}]}],
     }
     assert "| train | 6 | t, u, v |" in text
     assert "- t: CC-BY-4.0\n- u: not stated\n" in text
@@ -123,6 +127,32 @@ def test_the_card(tmp_path: Path) -> None:
         "1B<n<10B",
         "10B<n<100B",
     ]
+
+
+def test_a_card_names_the_content_of_its_config() -> None:
+    config = card_config("text", "outputs/text/", ("train", "dev"), {"train-0": "a1", "dev-0": "b2"})
+    assert config == {
+        "config_name": "text",
+        "description": "content dd9bb6fecd6e09d7",
+        "data_files": [
+            {"split": "train", "path": "outputs/text/train-*.parquet"},
+            {"split": "dev", "path": "outputs/text/dev-*.parquet"},
+        ],
+    }
+    other = card_config("text", "outputs/text/", ("train", "dev"), {"train-0": "a1", "dev-0": "b3"})
+    assert other["description"] != config["description"]
+
+
+@pytest.mark.filterwarnings("default")
+def test_datasets_never_gives_the_rows_of_another_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    datasets = pytest.importorskip("datasets", reason="datasets is not installed")
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    read = []
+    for run, pairs in (("first", 50), ("second", 40), ("first", 30)):
+        outputs = run_outputs(tmp_path, {"kind": "huggingface"}, pairs=pairs, run=run)
+        data = datasets.load_dataset(str(outputs / "huggingface"), split="train", cache_dir=str(tmp_path / "cache"))
+        read.append(sorted(row["en"] for row in data["translation"]))
+    assert read == [sorted(pair(number)[0] for number in range(pairs)) for pairs in (50, 40, 30)]
 
 
 @pytest.mark.parametrize("vocab", [SENTENCEPIECE, {**SENTENCEPIECE, "shared": True}])

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 import nmt_prep
+from nmt_prep.digests import digest_of
 from nmt_prep.errors import ConfigError
 from nmt_prep.runner import run
 from tests.corpus import corpus_config, tree, write_corpus
@@ -63,6 +64,8 @@ def test_a_run_is_published_with_a_card_and_fetched(hub: Hub, finished: Path, tm
     assert repository.messages == ["files", f"Publish {len(expected) + 1} files"]
 
     _, header, text = published["README.md"].decode().split("---\n", 2)
+    files = {name: digest for name, digest in expected.items() if name.startswith("outputs/text/")}
+    content = digest_of({name.removeprefix("outputs/"): digest for name, digest in files.items()})[:16]
     assert yaml.safe_load(header) == {
         "language": ["en", "zh"],
         "license": ["cc-by-4.0", "other", "unknown"],
@@ -72,6 +75,7 @@ def test_a_run_is_published_with_a_card_and_fetched(hub: Hub, finished: Path, tm
         "configs": [
             {
                 "config_name": "text",
+                "description": f"content {content}",
                 "data_files": [
                     {"split": "train", "path": "outputs/text/train-*.parquet"},
                     {"split": "dev", "path": "outputs/text/dev-*.parquet"},

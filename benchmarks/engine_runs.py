@@ -94,13 +94,13 @@ class Watched:
                 self.harmed += 1
                 last = time.monotonic()
 
-        self.run("--no-preview", harm=harm)
+        self.run(harm=harm)
 
     def run_array(self, members: int) -> None:
         """Runs a job array for each round, in random order; kills and repeats two members."""
         draw = random.Random(1)
         for name, above in _ROUNDS.items():
-            self.run("--until", above, "--no-preview")
+            self.run("--until", above)
             order = draw.sample(range(members), members)
             share = ("--round", name, "--num-tasks", str(members), "--task-id")
             killed = draw.sample(order, min(2, members))
@@ -108,7 +108,7 @@ class Watched:
                 self.run(*share, str(number), harm=self._killer(draw.uniform(0.3, 1.5)) if number in killed else None)
             for number in killed:
                 self.run(*share, str(number))
-        self.run("--no-preview")
+        self.run()
 
     def _killer(self, seconds: float) -> Callable[[psutil.Process], None]:
         end = time.monotonic() + seconds

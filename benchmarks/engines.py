@@ -63,7 +63,7 @@ def measured(root: Path, config: dict[str, Any], kind: str, workers: int, kill_e
     elif kind == "array":
         watched.run_array(workers)
     else:
-        watched.run("--no-preview")
+        watched.run()
     return watched
 
 

@@ -102,7 +102,7 @@ def measured(root: Path, text: Path, shards: int, settings: list[str]) -> Took:
     }
     config.write_text(json.dumps(content), encoding="utf-8")
     log = root / "log.jsonl"
-    command = [sys.executable, "-m", "nmt_prep", "run", str(config), "--quiet", "--no-preview", "--log-json", str(log)]
+    command = [sys.executable, "-m", "nmt_prep", "run", str(config), "--quiet", "--log-json", str(log)]
     for setting in settings:
         command += ["--set", setting]
     environment = {**os.environ, "NMT_PREP_CACHE": str(root / "cache")}

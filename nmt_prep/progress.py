@@ -14,18 +14,20 @@ from typing import IO, Self, TypeAlias, cast
 
 import rich.progress
 from rich import filesize
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, TaskID, TextColumn
 from rich.table import Column
+from rich.text import Text
 
 from nmt_prep.errors import OutputError
 
 Fields: TypeAlias = "dict[str, object]"
 
 _SECONDS_BETWEEN_LINES = 10.0
+_BAR_WIDTH = 10
 
-_TELLING = 0.01
-"""Share of the work that must be done before the time left is shown."""
+_TELLING = 0.01  # share of the work that must be done before the time left is shown
 
 
 class StoppedError(Exception):
@@ -147,79 +149,52 @@ class Progress:
             listener.close()
 
 
-class _Rounds:
-    """The rounds of the stage in progress, and the estimated time left of the stage and of the run.
-
-    The time left follows from the time that the stage has taken so far, and from its rounds' shares of the stage's
-    time.
-    """
-
-    def __init__(self, fields: Fields | None = None) -> None:
-        """Takes the fields of the event ``stage_started``; None before a stage."""
-        fields = fields or {"stage": ""}
-        self._stage = str(fields["stage"])
-        self._names = [str(name) for name in cast("list[object]", fields.get("rounds", []))]
-        self._words = cast("list[str] | None", fields.get("words")) or self._names
-        shares = cast("list[float] | None", fields.get("shares"))
-        self._shares = shares or [1.0] * len(self._names)
-        self._later = cast("float | None", fields.get("later"))
-        self._started_at = time.monotonic()
-        self._worked = 0.0
-
-    def label(self, meter: Meter) -> str:
-        """Returns the purpose of a meter, and its round."""
-        if meter.label not in self._names:
-            return meter.label
-        place = self._names.index(meter.label)
-        place_in_words = f", round {place + 1} of {len(self._names)}" if len(self._names) > 1 else ""
-        return f"{self._words[place]}{place_in_words}"
-
-    def end(self, meter: Meter) -> None:
-        """Counts the work of a meter that has ended."""
-        if meter.label in self._names:
-            self._worked += self._shares[self._names.index(meter.label)] * _part(meter)
-
-    def left(self, meter: Meter) -> list[str]:
-        """Returns the time left in words, if known: of the stage and of the run, or of a meter outside of rounds."""
-        if meter.label not in self._names:
-            known = meter.total and _part(meter) >= _TELLING
-            return [f"{_clock((meter.total or 0) / meter.rate - meter.elapsed)} left"] if known else []
-        place = self._names.index(meter.label)
-        worked = self._worked + self._shares[place] * _part(meter)
-        rest = self._shares[place] * (1 - _part(meter)) + sum(self._shares[place + 1 :])
-        if not meter.total or worked < _TELLING * sum(self._shares):
-            return []
-        left = (time.monotonic() - self._started_at) / worked * rest
-        if self._later is None:
-            return [f"{_clock(left)} left in {self._stage}"]
-        return [f"{_clock(left)} left in {self._stage}", f"{_clock(left + self._later)} in all"]
-
-
 class _Bars(rich.progress.Progress):
     """Rich's progress bars, which look at the meters whenever they are drawn."""
 
     def get_renderables(self) -> Iterable[RenderableType]:
+        width = self.console.width - _BAR_WIDTH - 2 if self.tasks else 0
+        facts = {task.id: _facts(task.fields["meter"]) for task in self.tasks}
+        label_width = max(width - max((len(first) for first, *_ in facts.values()), default=0), 1)
         for task in self.tasks:
-            meter, rounds = task.fields["meter"], task.fields["rounds"]
-            self.update(task.id, completed=meter.done, facts="  ".join(_facts(meter, rounds)))
+            label = Text(task.fields["label"])
+            label.truncate(label_width, overflow="ellipsis")
+            self.update(task.id, description=label.plain, completed=task.fields["meter"].done)
+        room = width - max((cell_len(task.description) for task in self.tasks), default=0)
+        for task_id, shown in facts.items():
+            while len(shown) > 1 and len("  ".join(shown)) > room:
+                shown.pop()  # rather than cut a number
+            self.update(task_id, facts="  ".join(shown))
         return super().get_renderables()
 
 
 class _DescribingListener(Listener):
-    """Shows events in words on a console, and names the round that a meter belongs to."""
+    """Shows events in words on a console, and names the round that a meter belongs to.
+
+    The event ``stage_started`` has the rounds of the stage: their names, with their purposes in words.
+    """
 
     def __init__(self, console: Console, describe: Callable[[str, Fields], str | None]) -> None:
         self._console = console
         self._describe = describe
         self._lock = threading.Lock()
-        self._rounds = _Rounds()
+        self._rounds: dict[str, str] = {}
 
     def event(self, name: str, fields: Fields) -> None:
         if name == "stage_started":
-            self._rounds = _Rounds(fields)
+            self._rounds = cast("dict[str, str]", fields.get("rounds", {}))
         text = self._describe(name, fields)
         if text is not None:
             self._print(text)
+
+    def _label(self, meter: Meter) -> str:
+        """Returns the purpose of a meter, and its round."""
+        if meter.label not in self._rounds:
+            return meter.label
+        words = self._rounds[meter.label]
+        if len(self._rounds) == 1:
+            return words
+        return f"{words}, round {[*self._rounds].index(meter.label) + 1} of {len(self._rounds)}"
 
     def _print(self, text: str) -> None:
         self._console.print(text, highlight=False, markup=False, soft_wrap=True)
@@ -234,11 +209,10 @@ class BarListener(_DescribingListener):
 
     def __init__(self, console: Console, describe: Callable[[str, Fields], str | None]) -> None:
         super().__init__(console, describe)
-        short = Column(no_wrap=True, overflow="ellipsis")
         self.bars = _Bars(
-            TextColumn("{task.description}", markup=False, table_column=short),
-            TextColumn("{task.fields[facts]}", markup=False, table_column=short),
-            BarColumn(),
+            TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
+            BarColumn(_BAR_WIDTH),
+            TextColumn("{task.fields[facts]}", markup=False, table_column=Column(no_wrap=True)),
             console=console,
             transient=True,
         )
@@ -250,11 +224,9 @@ class BarListener(_DescribingListener):
         with self._lock:
             if meter in self._tasks:
                 self.bars.remove_task(self._tasks.pop(meter))
-                self._rounds.end(meter)
             elif not meter.ended:
-                label = self._rounds.label(meter)
                 self._tasks[meter] = self.bars.add_task(
-                    label, total=meter.total, meter=meter, rounds=self._rounds, facts=""
+                    "", total=meter.total, meter=meter, label=self._label(meter), facts=""
                 )
             if self._tasks:
                 self.bars.start()
@@ -293,9 +265,7 @@ class LineListener(_DescribingListener):
 
     def advanced(self, meter: Meter) -> None:
         if self._pace.is_due(meter, meter.started_at):
-            self._print(f"{self._rounds.label(meter)}: {', '.join(_facts(meter, self._rounds))}")
-        if meter.ended:
-            self._rounds.end(meter)
+            self._print(f"{self._label(meter)}: {', '.join(_facts(meter))}")
 
 
 class JsonListener(Listener):
@@ -329,7 +299,7 @@ class JsonListener(Listener):
             self._stream.close()
 
 
-def _facts(meter: Meter, rounds: _Rounds) -> list[str]:
+def _facts(meter: Meter) -> list[str]:
     """Returns the facts on the line of a meter, most important first: amount, rate, time left, tasks, workers."""
     rate = meter.rate
     if meter.total:
@@ -337,16 +307,12 @@ def _facts(meter: Meter, rounds: _Rounds) -> list[str]:
     else:
         facts = [_amount(meter.done, meter.unit)]
     facts.append(f"{_number(rate, meter.unit)}/s")
-    facts += rounds.left(meter)
+    if meter.total and _TELLING <= meter.done / meter.total < 1:
+        facts.append(f"{_clock(meter.total / rate - meter.elapsed)} left")
     if (tasks := meter.tasks) and tasks["total"] > 1:
         workers = "1 worker" if tasks["workers"] == 1 else f"{tasks['workers']:,} workers"
         facts += [f"{tasks['done']:,}/{tasks['total']:,} tasks", workers]
     return facts
-
-
-def _part(meter: Meter) -> float:
-    """Returns the share of a meter's work that is done, from 0 to 1."""
-    return min(meter.done / meter.total, 1.0) if meter.total else float(meter.ended and meter.done > 0)
 
 
 def _clock(seconds: float) -> str:

@@ -20,9 +20,9 @@ from nmt_prep.errors import ArgumentError, ConfigError, HealthError, OutputError
 from nmt_prep.pipeline.draft import mark_output_directory
 from nmt_prep.pipeline.drivers import Share
 from nmt_prep.pipeline.lock import run_lock
-from nmt_prep.pipeline.measured import RunNotes
 from nmt_prep.pipeline.outcomes import Outcome, ShareOutcome, StageTasks, Step
 from nmt_prep.pipeline.pipeline import Pipeline
+from nmt_prep.pipeline.run_notes import RunNotes
 from nmt_prep.pipeline.stage import AnyStage
 from nmt_prep.progress import Progress
 from nmt_prep.runtime import available_cores
@@ -109,11 +109,10 @@ def run(
     renew = renew_lock if isinstance(renew_lock, bool) else addresses_of(config, renew_lock)
     pipeline = _pipeline(config, [*force, *([] if until is None else [until])], progress, lock_file, renew)
     with _held(pipeline, until, wait=wait):
-        directories = {stage.name: stage.directory for stage in pipeline.stages}
         with (
             _failure_told(progress),
             _open_engine(config, executor, workers, progress) as engine,
-            progress.heard_by(RunNotes(config, directories, engine, __version__)),
+            progress.heard_by(RunNotes(config.run_dir, engine, __version__)),
         ):
             outcomes = pipeline.run(engine, until=until, force=frozenset(force), verify=verify, strict=strict)
         note_training(config.run_dir, config.training, config.base_dir)

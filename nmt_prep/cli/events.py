@@ -29,7 +29,7 @@ _WORDING: Mapping[str, Callable[[Fields], str]] = {
     "tasks_resumed": lambda fields: f"  {fields['round']}: {fields['done']} of {fields['total']} tasks already done",
     "waiting": lambda fields: (
         f"waiting for {fields['holder']}, which is using {fields['directory']} "
-        "(Ctrl-C stops this; nmt-prep run has --no-wait and --max-wait SECONDS)"
+        "(Ctrl-C stops this; with --no-wait, nmt-prep run ends with an error instead)"
     ),
     "retry": lambda fields: f"download: {fields['reason']}; retrying in {fields['seconds']:.0f} s",
     "task_retried": lambda fields: f"  {_failure(fields)}; retrying",

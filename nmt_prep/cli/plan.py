@@ -13,18 +13,16 @@ from rich import filesize
 from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.options import ConfigArgument, QuietOption, SetOption, load_config, names_as_usage
 from nmt_prep.cli.terminal import SafeConsole, open_console, plain_table
-from nmt_prep.config import Config, DaskSettings, ExistingVocab
+from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.errors import RecordsError
 from nmt_prep.pipeline.lock import is_running
 from nmt_prep.pipeline.manifest import Workspace
 from nmt_prep.pipeline.stage import outputs_in
-from nmt_prep.runtime import available_cores
 from nmt_prep.sources.lockfile import lock_of
 
 with delayed_imports():
-    from nmt_prep import checks, curriculum, estimates, runner, subwords
+    from nmt_prep import checks, curriculum, runner, subwords
     from nmt_prep.cleaning import in_full
-    from nmt_prep.pipeline import forecast
     from nmt_prep.records import dataset_json
     from nmt_prep.reporting import tables
     from nmt_prep.sources import hub_files
@@ -46,8 +44,6 @@ ForceOption = Annotated[
 VerifyOption = Annotated[
     bool, typer.Option("--verify", help="Read every published file again instead of trusting its size and times.")
 ]
-_ESTIMATE = "Instead, predict time, memory and disk space of a whole run."
-_CORES = "With --estimate: cores of each machine; if there are more workers, several machines are assumed."
 _RULES = "Instead, print the cleaning rules of every corpus in full."
 
 
@@ -56,34 +52,18 @@ def plan(
     overrides: SetOption = None,
     force: ForceOption = None,
     verify: VerifyOption = False,
-    estimate: Annotated[bool, typer.Option("--estimate", help=_ESTIMATE)] = False,
-    pairs: Annotated[
-        int | None, typer.Option(min=1, max=2**40, help="With --estimate: number of training pairs.")
-    ] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="With --estimate: number of parallel tasks.")] = None,
-    cores: Annotated[int | None, typer.Option(min=1, help=_CORES)] = None,
     show_rules: Annotated[bool, typer.Option("--show-rules", help=_RULES)] = False,
 ) -> None:
     """List the stages: which are fresh, and which would run and why. Runs nothing.
 
     With --show-rules, print what the section clean of CONFIG stands for: its preset written out, with all options of
     all rules, and what differs for single corpora. The output is a section that cleans in the same way.
-
-    With --estimate, print the time, memory and disk space that each stage of a run from the start would need. The
-    figures of earlier runs on this machine are scaled by the corpora's sizes or --pairs.
     """
-    if show_rules and (force or verify or estimate):
-        raise typer.BadParameter("--show-rules does not go with --force, --verify and --estimate")
-    if estimate and (force or verify):
-        raise typer.BadParameter("--force and --verify do not go with --estimate, which predicts a run from the start")
-    for name, value in (("--pairs", pairs), ("--workers", workers), ("--cores", cores)):
-        if value is not None and not estimate:
-            raise typer.BadParameter(f"{name} goes with --estimate")
+    if show_rules and (force or verify):
+        raise typer.BadParameter("--show-rules cannot be combined with --force or --verify")
     checked, console = load_config(config, overrides), open_console()
     if show_rules:
         console.print(_rules_as_yaml(checked), soft_wrap=True)
-    elif estimate:
-        _print_estimate(console, checked, pairs, workers, cores)
     else:
         with names_as_usage():
             steps = runner.plan(checked, force=force or (), verify=verify)
@@ -172,51 +152,6 @@ def _rules_as_yaml(config: Config) -> str:
     section = {"clean": in_full.section_in_full(config, config.clean)}
     text = yaml.safe_dump(section, sort_keys=False, allow_unicode=True, width=100, default_flow_style=None)
     return str(text).rstrip()
-
-
-def _print_estimate(
-    console: SafeConsole, config: Config, pairs: int | None, workers: int | None, cores: int | None
-) -> None:
-    """Prints the estimate for a config; values that are not given come from the config or from this machine."""
-    cores, engine = cores or available_cores(), config.engine
-    if isinstance(engine, DaskSettings):
-        workers = workers or (engine.cluster.workers if engine.cluster is not None else None)
-        if workers is None:
-            raise typer.BadParameter("give the number of workers of engine.scheduler: --workers")
-    else:
-        workers = workers or (cores if engine.workers == "auto" else min(engine.workers, cores))
-    machines = estimates.Machines(workers, cores, engine.memory, dask=isinstance(engine, DaskSettings))
-    if pairs is None:
-        corpora = estimates.configured_corpora(config, lock_of(config))
-    else:
-        corpora = estimates.given_corpora(config, pairs)
-    needs, text = estimates.estimate(config, corpora, machines), estimates.total(corpora)
-    several = f"{machines.count:,} machines of {cores} cores" if machines.count > 1 else "one machine"
-    pairs = round(text / forecast.BYTES_PER_PAIR)
-    console.print(
-        f"about {pairs:,} pairs, {filesize.decimal(int(text))} of text; {workers:,} workers on {several}",
-        soft_wrap=True,
-    )
-    table = plain_table("stage", ">time", ">memory of a machine", ">scratch", ">output", "from")
-    known = [need for need in needs if need.origin]
-    for need in known:
-        disk = [filesize.decimal(int(size)) if size else "" for size in (need.scratch, need.output)]
-        table.add_row(need.stage, _duration(need.seconds), filesize.decimal(need.memory), *disk, need.origin)
-    seconds, memory = sum(need.seconds for need in known), max(need.memory for need in known)
-    peak = f"{filesize.decimal(int(estimates.peak_disk(known)))} at once"
-    table.add_row("total", _duration(seconds), filesize.decimal(memory), "", peak, "")
-    console.print(table)
-    if unknown := ", ".join(need.stage for need in needs if not need.origin):
-        advice = "run the config over a part of its corpora first, about 100 MB"
-        console.print(f"not measured on this machine yet: {unknown}; {advice}", soft_wrap=True)
-    for line in estimates.advice(config, known, machines, pairs):
-        console.print(f"- {line}", soft_wrap=True)
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:,.1f} s"
-    return f"{seconds / 60:,.0f} min" if seconds < 2 * 3600 else f"{seconds / 3600:,.1f} h"
 
 
 def tasks(

@@ -21,7 +21,7 @@ from nmt_prep.reporting.tables import render_text
 
 with delayed_imports():
     from nmt_prep import stages
-    from nmt_prep.pipeline import measured
+    from nmt_prep.pipeline import run_notes
     from nmt_prep.stages import report as report_stage
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _complete(what: str) -> Iterator[None]:
 
 def _print_times(console: SafeConsole, directory: Path) -> None:
     """Prints time, memory and host of the stages, where they are known."""
-    notes = measured.read_run_notes(directory / measured.RUN_FILE)["stages"]
+    notes = run_notes.read_run_notes(directory / run_notes.RUN_FILE)["stages"]
     table = plain_table("stage", ">time", ">peak memory", ">workers", "host")
     for stage, note in ((stage.name, notes[stage.name]) for stage in stages.STAGES if stage.name in notes):
         memory = f"{note['peak_memory'] / 1e6:,.0f} MB"

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 
 _WAIT = "Wait for another run on the same directory to end, or fail."
-_MAX_WAIT = "Wait for another run on the same directory so long at most; by default, without a limit."
 _ROUND = "Run a share of the tasks of this round, and nothing else."
 _STRICT = "End with exit status 3 if there are warnings about the data; do not publish then."
 _EMPTY = "Go on if cleaning drops all pairs of a corpus (clean.allow_empty)."
@@ -60,14 +59,13 @@ def run(
     ] = None,
     verify: VerifyOption = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help=_WAIT)] = True,
-    max_wait: Annotated[float | None, typer.Option("--max-wait", min=0, metavar="SECONDS", help=_MAX_WAIT)] = None,
-    preview: Annotated[bool, typer.Option("--preview/--no-preview", help="Show a batch of new records.")] = True,
     allow_empty: Annotated[bool, typer.Option("--allow-empty", help=_EMPTY)] = False,
     round_name: Annotated[str | None, typer.Option("--round", metavar="ROUND", help=_ROUND)] = None,
     task_id: Annotated[int | None, typer.Option(metavar="N", help="With --round: number of the share, from 0.")] = None,
     num_tasks: Annotated[int | None, typer.Option(metavar="N", help="With --round: number of shares.")] = None,
     strict: Annotated[bool, typer.Option("--strict", help=_STRICT)] = False,
     quiet: QuietOption = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="List the rounds of each stage, too.")] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the summary as JSON, and progress to standard error.")
     ] = False,
@@ -84,9 +82,6 @@ def run(
     nmt-prep tasks CONFIG lists the rounds. A plain run afterwards runs any missing tasks and completes the stage.
     """
     keep_freed_memory()
-    if max_wait is not None and not wait:
-        raise typer.BadParameter("--max-wait goes with --wait")
-    patience = wait if max_wait is None else max_wait
     plain_only = bool(until or force or verify or strict or as_json)
     share = _share(round_name, task_id, num_tasks, plain_only=plain_only)
     console = SafeConsole(stderr=True, quiet=quiet) if as_json else open_console(quiet=quiet)
@@ -98,11 +93,11 @@ def run(
         if as_json:
             open_console().print(json_line(summary_json(checked, outcomes)), soft_wrap=True)
         elif not quiet:
-            show_summary(console, checked, outcomes, preview=preview, warnings=not strict)
+            show_summary(console, checked, outcomes, warnings=not strict, rounds=verbose)
 
     with names_as_usage(), interruptible(), progress_on(console, log_json=log_json) as progress:
         if share is not None:
-            outcome = runner.run_share(checked, share, workers=workers, wait=patience, progress=progress)
+            outcome = runner.run_share(checked, share, workers=workers, wait=wait, progress=progress)
             console.print(_share_line(outcome))
             return
         print_new_directory(console, checked)
@@ -112,7 +107,7 @@ def run(
             force=force or (),
             workers=workers,
             verify=verify,
-            wait=patience,
+            wait=wait,
             progress=progress,
             strict=strict,
             then=show,
@@ -175,7 +170,7 @@ _WIDTH = 80 - len("  source ids: ")
 
 
 def show_summary(
-    console: SafeConsole, config: Config, outcomes: Sequence[Outcome], *, preview: bool, warnings: bool
+    console: SafeConsole, config: Config, outcomes: Sequence[Outcome], *, warnings: bool, rounds: bool
 ) -> None:
     """Prints a batch, the table of the stages, the warnings, and the paths of records and report.
 
@@ -183,16 +178,16 @@ def show_summary(
         console: where to print.
         config: the config of the run.
         outcomes: the outcomes of the stages.
-        preview: true to show a batch, if the records are new.
         warnings: true to show the warnings.
+        rounds: true to list the rounds of each stage.
 
     Raises:
         NmtPrepError: the records are damaged.
     """
     reported = _is_reported(outcomes)
-    if preview and any(outcome.ran and outcome.stage == "encode" for outcome in outcomes):
+    if any(outcome.ran and outcome.stage == "encode" for outcome in outcomes):
         console.print(batch_preview(config), soft_wrap=True)
-    console.print(outcome_table(outcomes))
+    console.print(outcome_table(outcomes, rounds=rounds))
     for warning in (warning for outcome in outcomes if warnings for warning in outcome.warnings):
         console.print(Text.assemble(("warning:", "bold yellow"), f" {warning}"), soft_wrap=True)
     if reported:
@@ -239,8 +234,8 @@ def _splits(config: Config) -> dict[str, SplitInfo]:
     return {split: splits[split] for split in config.splits}
 
 
-def outcome_table(outcomes: Sequence[Outcome]) -> Table:
-    """Returns the table of the stages of a run: time, pairs in and out, drops by reason; and of their rounds: time."""
+def outcome_table(outcomes: Sequence[Outcome], *, rounds: bool = False) -> Table:
+    """Returns the table of the stages of a run: time, pairs in and out, drops per reason; of rounds only the time."""
     table = plain_table("stage", ">time", ">processor", ">pairs in", ">pairs out", "dropped", "details")
     for outcome in outcomes:
         counts = outcome.counts
@@ -253,7 +248,7 @@ def outcome_table(outcomes: Sequence[Outcome]) -> Table:
             Text(dropped, "yellow") if dropped else "0" if counts.pairs_in is not None else "",
             "; ".join(f"{key.replace('_', ' ')} {value:,}" for key, value in sorted(counts.other.items())),
         )
-        for taken in outcome.rounds if len(outcome.rounds) > 1 else ():
+        for taken in outcome.rounds if rounds and len(outcome.rounds) > 1 else ():
             table.add_row(f"  {taken.round}", f"{taken.seconds:.2f} s", f"{taken.processor_seconds:.2f} s")
     return table
 

@@ -188,7 +188,9 @@ class TaskRunner:
         results: dict[str, R] = {}
         done, count = len(pending.tasks) - len(tasks), len(pending.tasks)
         started, before, elsewhere = time.monotonic(), processor_seconds(), 0.0
-        with self.progress.meter(round_.name, pending.total, round_.unit) as meter:
+        # Finished tasks do not count again, so neither does their share of the work.
+        total = pending.total and -(-pending.total * len(tasks) // max(count, 1))
+        with self.progress.meter(round_.name, total, round_.unit) as meter:
             meter.count_tasks(done, count, min(workers, len(tasks)))
             for ended in self._ended(round_, tasks, meter):
                 results[ended.task.key] = self.notes.add(pending, ended.task, ended.result)
@@ -245,9 +247,11 @@ def run_share(rounds: Rounds[P], tasks: TaskRunner, share: Share) -> tuple[int, 
         nonlocal ran, state
         round_, (results, missing) = pending.round, tasks.known(pending)
         if round_.name == share.round:
-            # The total is of the whole round, so it does not apply to a share.
             own = pending.tasks[share.number :: share.of]
-            mine = replace(pending, round=replace(round_, work=partial(look_again, round_.work)), tasks=own, total=None)
+            total = pending.total and -(-pending.total * len(own) // len(pending.tasks))
+            mine = replace(
+                pending, round=replace(round_, work=partial(look_again, round_.work)), tasks=own, total=total
+            )
             missing = [task for task in own if task.key not in results]
             results |= tasks.perform(mine, missing)
             ran, state = len(missing), _state(pending, results)

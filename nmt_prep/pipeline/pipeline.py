@@ -40,7 +40,6 @@ from nmt_prep.pipeline.drivers import (
     run_share,
     unknown_rounds,
 )
-from nmt_prep.pipeline.forecast import forecast_of_progress
 from nmt_prep.pipeline.freshness import Freshness
 from nmt_prep.pipeline.manifest import Manifest, Workspace, read_manifest
 from nmt_prep.pipeline.outcomes import Outcome, ShareOutcome, StageTasks, Step
@@ -205,10 +204,8 @@ class Pipeline:
                 if stage.keeps and anew:
                     Store(self.workspace.root / stage.directory, self._digests).forget()
                 if reason:
-                    told = forecast_of_progress(
-                        self.stages[self.stages.index(stage) : last], self.config, self.workspace, engine.workers
-                    )
-                    self.progress.event("stage_started", stage=stage.name, reason=reason, **told)
+                    rounds = {r.name: r.words or r.name for r in stage.rounds_for(self.config) if not r.by_all}
+                    self.progress.event("stage_started", stage=stage.name, reason=reason, rounds=rounds)
                     manifests[stage.name], times = self._run(stage, manifests, engine, stage.name in force)
                     deleting.submit(empty_trash_behind, self.workspace.private)
                 else:

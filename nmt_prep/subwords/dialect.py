@@ -223,7 +223,3 @@ class Dialect(ABC, Generic[Options]):
         Raises:
             VocabularyError: the file cannot be read, or is not a vocabulary of this dialect.
         """
-
-    def variant(self, options: Options) -> str:
-        """Returns the key for speed measurements: the kind, and the options that training time depends on."""
-        return self.kind

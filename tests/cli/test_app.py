@@ -145,7 +145,7 @@ def test_a_mistake_ends_with_a_message_and_status_1(place: Path, mistake: str) -
         assert "\n  size: 200" in text
         config.write_text(text.replace("\n  size: 200", "\n  sise: 200"))
     spoil(place)
-    result = nmt_prep("run", config, "--no-preview")
+    result = nmt_prep("run", config)
     assert result.returncode == 1
     assert "Traceback" not in result.stderr
     assert result.stderr.startswith("nmt-prep: error: ")
@@ -154,8 +154,8 @@ def test_a_mistake_ends_with_a_message_and_status_1(place: Path, mistake: str) -
     if mistake not in ("unequal", "truncated"):
         return
     write_corpus(place)
-    assert nmt_prep("run", config, "--no-preview", "--quiet").returncode == 0
-    assert nmt_prep("run", config, "--no-preview", "--set", f"output_dir={place / 'fresh'}").returncode == 0
+    assert nmt_prep("run", config, "--quiet").returncode == 0
+    assert nmt_prep("run", config, "--set", f"output_dir={place / 'fresh'}").returncode == 0
     # The store of extracted files also keeps the good files of the failed run.
     kept, fresh = tree(place / "run"), tree(place / "fresh")
     assert {name: kept.get(name) for name in fresh} == fresh
@@ -178,13 +178,13 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_full_disk_ends_with_a_message_and_a_rerun_succeeds(tmp_path: Path, small_disk: Path) -> None:
     write_corpus(tmp_path, pairs=2000)
     config = write_config(tmp_path)
-    result = nmt_prep("run", config, "--no-preview", "--set", f"output_dir={small_disk / 'run'}")
+    result = nmt_prep("run", config, "--set", f"output_dir={small_disk / 'run'}")
     assert result.returncode == 1
     assert "the disk is full" in result.stderr
     assert "Traceback" not in result.stderr
     subprocess.run(["mount", "-o", "remount,size=50M", str(small_disk)], check=True)
-    assert nmt_prep("run", config, "--no-preview", "--set", f"output_dir={small_disk / 'run'}").returncode == 0
-    assert nmt_prep("run", config, "--no-preview").returncode == 0
+    assert nmt_prep("run", config, "--set", f"output_dir={small_disk / 'run'}").returncode == 0
+    assert nmt_prep("run", config).returncode == 0
     assert tree(small_disk / "run") == tree(tmp_path / "run")
 
 
@@ -208,11 +208,11 @@ main()
 
 def test_ctrl_c_ends_with_status_130_and_no_traceback(place: Path) -> None:
     config = write_config(place)
-    run = [sys.executable, "-c", INTERRUPTED_AT_WORK, "run", str(config), "--no-preview"]
+    run = [sys.executable, "-c", INTERRUPTED_AT_WORK, "run", str(config)]
     process = interruptible(run, environment())
     output, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert errors == "interrupted; run the same command again to resume\n"
     assert "extract: done" in output
     assert not (place / "run" / "compiled").exists()  # it stopped before the end of the stage
-    assert nmt_prep("run", config, "--no-preview").returncode == 0
+    assert nmt_prep("run", config).returncode == 0

@@ -6,5 +6,5 @@ from nmt_prep.cli.events import describe
 def test_a_run_that_waits_for_another_says_how_not_to() -> None:
     assert describe("waiting", {"holder": "process 7 on a", "directory": "runs/toy"}) == (
         "waiting for process 7 on a, which is using runs/toy "
-        "(Ctrl-C stops this; nmt-prep run has --no-wait and --max-wait SECONDS)"
+        "(Ctrl-C stops this; with --no-wait, nmt-prep run ends with an error instead)"
     )

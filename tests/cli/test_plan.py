@@ -9,7 +9,6 @@ import yaml
 from nmt_prep.cleaning.presets import PRESET_FIXES, PRESETS
 from nmt_prep.cli.plan import tasks_table
 from nmt_prep.cli.terminal import SafeConsole
-from nmt_prep.pipeline import measured
 from nmt_prep.pipeline.drivers import RoundState
 from nmt_prep.pipeline.outcomes import StageTasks
 from tests.cli.program import Ended, nmt_prep
@@ -36,62 +35,11 @@ def test_reasons_are_given_and_nothing_runs(tmp_path: Path) -> None:
     assert tree(tmp_path / "run") == before
 
 
-def test_estimate_from_an_earlier_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = write_config(tmp_path, pairs=3_000)
-    monkeypatch.setattr(measured, "LEAST_TEXT", 1)
-    assert nmt_prep("run", config, "--no-preview", "--set", "vocab.size=300").returncode == 0
-    estimated = nmt_prep("plan", config, "--estimate", "--workers", "2", "--cores", "2")
-    assert estimated.returncode == 0, estimated.stderr
-    rows = [line.split() for line in estimated.stdout.splitlines()][1:]
-    assert [row[0] for row in rows] == [
-        *("stage", "download", "extract", "compile", "sample", "vocab", "encode", "report", "total")
-    ]
-    assert {row[0] for row in rows if "measured" in row} == {
-        "extract",
-        "compile",
-        "sample",
-        "vocab",
-        "encode",
-        "report",
-    }
-
-
-def test_estimate_for_given_pairs_and_machines(tmp_path: Path) -> None:
-    options = ("--estimate", "--pairs", "1000000000", "--workers", "64", "--cores", "32")
-    ended = nmt_prep("plan", write_config(tmp_path, pairs=30), *options)
-    assert ended.returncode == 0, ended.stderr
-    assert (
-        ended.stdout.splitlines()[0]
-        == "about 1,000,000,000 pairs, 150.0 GB of text; 64 workers on 2 machines of 32 cores"
-    )
-    assert (
-        "not measured on this machine yet: extract, compile, sample, vocab, encode, report; run the config over a part "
-        "of its corpora first, about 100 MB"
-    ) in ended.stdout
-    assert "- 3 shards are 3 tasks for 64 workers; raise records.shards.train" in ended.stdout
-    assert not (tmp_path / "run").exists()
-
-
 @pytest.mark.parametrize(
     ("options", "status", "message"),
     [
-        (["--pairs", "5"], 2, "--pairs goes with --estimate"),
-        (["--cores", "5"], 2, "--cores goes with --estimate"),
-        (["--estimate", "--verify"], 2, "--force and --verify do not go with --estimate"),
-        (["--estimate", "--pairs", "0"], 2, "Input should be greater than or equal to 1"),
-        (
-            ["--estimate", "--set", "engine.kind=dask", "--set", "engine.scheduler=tcp://h:1"],
-            2,
-            "give the number of workers of engine.scheduler: --workers",
-        ),
-        (
-            ["--estimate", "--set", "splits.train.0.url=http://example.org/x.tgz"],
-            1,
-            "the sizes of 1 files are unknown",
-        ),
-        (["--show-rules", "--verify"], 2, "--show-rules does not go with"),
-        (["--show-rules", "--force", "clean"], 2, "--show-rules does not go with"),
-        (["--show-rules", "--estimate"], 2, "--show-rules does not go with"),
+        (["--show-rules", "--verify"], 2, "--show-rules cannot be combined with"),
+        (["--show-rules", "--force", "clean"], 2, "--show-rules cannot be combined with"),
     ],
 )
 def test_wrong_options(tmp_path: Path, options: list[str], status: int, message: str) -> None:
@@ -158,7 +106,7 @@ def member(path: Path, name: str, number: int, of: int) -> str:
 
 
 def test_a_job_array_and_a_final_run(path: Path) -> None:
-    assert nmt_prep("run", path, "--set", "output_dir=plain", "--no-preview").returncode == 0
+    assert nmt_prep("run", path, "--set", "output_dir=plain").returncode == 0
     assert nmt_prep("run", path, "--until", "vocab").returncode == 0
     assert "encode: share 1 of 2: 1 task run now; 1 missing" in member(path, "encode", 1, 2)
     listed = nmt_prep("tasks", path, "--list").stdout
@@ -168,7 +116,7 @@ def test_a_job_array_and_a_final_run(path: Path) -> None:
     assert "encode: share 0 of 2: 0 tasks run now; the round is complete" in member(path, "encode", 0, 2)
     assert "shuffle: share 0 of 1: 2 tasks run now; the round is complete" in member(path, "shuffle", 0, 1)
     assert "all done; a plain run continues from there" in nmt_prep("tasks", path).stdout
-    assert "shuffle: 2 of 2 tasks already done" in nmt_prep("run", path, "--no-preview").stdout
+    assert "shuffle: 2 of 2 tasks already done" in nmt_prep("run", path).stdout
     assert "already complete; there is nothing to do" in member(path, "shuffle", 0, 1)
     assert tree(path.parent / "run") == tree(path.parent / "plain")
 

@@ -27,7 +27,7 @@ def config(tmp_path: Path) -> Path:
 
 
 def test_run_prints_stages_records_and_then_that_nothing_changed(config: Path) -> None:
-    first = nmt_prep("run", config, "--no-preview")
+    first = nmt_prep("run", config)
     assert first.returncode == 0
     assert first.stderr == ""
     lines = first.stdout.splitlines()
@@ -36,8 +36,10 @@ def test_run_prints_stages_records_and_then_that_nothing_changed(config: Path) -
     assert f"records: {config.parent / 'run' / 'records'}" in lines
     assert "  train: 300 pairs in 3 shards: small-train-00000-of-00003 … small-train-00002-of-00003" in lines
 
-    second = nmt_prep("run", config, "--no-preview")
+    second = nmt_prep("run", config)
     assert "compile: fresh" in second.stdout.splitlines()
+    assert not any(line.startswith("  shuffle ") for line in lines)
+    assert "  shuffle " in nmt_prep("run", config, "--force", "encode", "--verbose").stdout
     assert nmt_prep("run", config, "--quiet").stdout == ""
 
 
@@ -70,16 +72,9 @@ def test_the_preview_with_modifiers_has_single_segments(tmp_path: Path) -> None:
 
 def test_a_run_on_a_directory_that_is_in_use(config: Path) -> None:
     with run_lock(Workspace(config.parent / "run"), wait=False, waiting=lambda holder: None):
-        quiet = nmt_prep("run", config, "--quiet", "--max-wait", "0.5")
-        assert (quiet.returncode, quiet.stdout) == (1, "")
-        told, failure = quiet.stderr.splitlines()
-        assert told.startswith("waiting for process ")
-        assert told.endswith("(Ctrl-C stops this; nmt-prep run has --no-wait and --max-wait SECONDS)")
-        assert failure.endswith("after 0.5 seconds; wait for it to end, or stop it")
         at_once = nmt_prep("run", config, "--no-wait")
         assert at_once.returncode == 1
         assert "wait for it to end, or stop it" in at_once.stderr
-    assert nmt_prep("run", config, "--no-wait", "--max-wait", "3").returncode == 2
 
 
 @pytest.mark.parametrize(
@@ -157,13 +152,13 @@ def test_a_strict_run_makes_everything_and_ends_with_status_3(config: Path) -> N
 
 
 def test_warnings_are_part_of_the_summary(complete: Path) -> None:
-    lines = nmt_prep("run", complete, "--no-preview").stdout.splitlines()
+    lines = nmt_prep("run", complete).stdout.splitlines()
     assert f"warning: {SMALL}" in lines
 
 
 def test_records_and_page_are_named_at_the_end(complete: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(complete.parent)
-    lines = nmt_prep("run", complete, "--no-preview", "--set", "output_dir=run").stdout.splitlines()
+    lines = nmt_prep("run", complete, "--set", "output_dir=run").stdout.splitlines()
     assert f"records: {complete.parent / 'run' / 'records'}" in lines
     assert lines[-1] == f"report: {complete.parent / 'run' / 'report' / 'index.html'}"
 
@@ -173,9 +168,9 @@ def test_warnings_are_coloured_on_a_colour_terminal(complete: Path) -> None:
     console = SafeConsole(file=stream, width=80, force_terminal=True, color_system="standard", _environ={})
     outcome = Outcome("vocab", True, "", 1.0, Counts(), (HealthWarning("c", "a\x1b[0mb", "news", "train"),))
     settings = load_config(complete)
-    show_summary(console, settings, [outcome], preview=True, warnings=True)
+    show_summary(console, settings, [outcome], warnings=True, rounds=False)
     assert "\x1b[1;33mwarning:\x1b[0m train/news: a\\x1b[0mb" in stream.getvalue()
-    show_summary(console, settings, [outcome], preview=True, warnings=False)
+    show_summary(console, settings, [outcome], warnings=False, rounds=False)
     assert stream.getvalue().count("warning:") == 1
 
 
@@ -225,7 +220,9 @@ def test_drops_are_coloured_on_a_colour_terminal(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("TERM", "xterm")
     rounds = (RoundTime("lines", 2, 0.25, 0.5, 0.0), RoundTime("compile", 3, 0.5, 0.75, 0.0))
     counts = Counts(10, 7, {"empty": 3})
-    table = outcome_table([Outcome("compile", True, "", 1.0, counts, processor_seconds=1.5, rounds=rounds)])
+    table = outcome_table(
+        [Outcome("compile", True, "", 1.0, counts, processor_seconds=1.5, rounds=rounds)], rounds=True
+    )
 
     def printed(**options: bool) -> str:
         stream = io.StringIO()

@@ -62,7 +62,7 @@ def test_closed_full_or_unread_streams(place: Path, command: str, status: int, e
 
 
 def test_a_run_without_standard_streams_writes_the_same_files(place: Path) -> None:
-    assert shell("nmt-prep run config.yaml --no-preview >&- 2>&- <&-", place).returncode == 0
+    assert shell("nmt-prep run config.yaml >&- 2>&- <&-", place).returncode == 0
     assert nmt_prep("plan", place / "config.yaml").stdout.count("nothing changed") == 7
 
 
@@ -93,7 +93,7 @@ def test_a_directory_whose_name_is_not_utf_8(place: Path, monkeypatch: pytest.Mo
     assert rb"/\xff/run, is not UTF-8" in refused.stderr
     # Only files that are written need names in UTF-8.
     monkeypatch.chdir(os.fsdecode(directory))
-    result = nmt_prep("run", "config.yaml", "--log-json", "log", "--no-preview")
+    result = nmt_prep("run", "config.yaml", "--log-json", "log")
     assert (result.returncode, result.stderr) == (0, "")
     events = (Path(os.fsdecode(directory)) / "log").read_text("utf-8").splitlines()
     assert json.loads(events[-1])["event"] == "run_finished"
@@ -123,7 +123,7 @@ def test_ctrl_c_while_modules_load(place: Path, module: str) -> None:
         "sys.meta_path.insert(0, Interrupt())\n"
     )
     paths = os.pathsep.join([str(place), *filter(None, sys.path)])
-    command = [sys.executable, "-m", "nmt_prep", "run", str(place / "config.yaml"), "--no-preview"]
+    command = [sys.executable, "-m", "nmt_prep", "run", str(place / "config.yaml")]
     process = interruptible(command, environment(PYTHONPATH=paths))
     output, errors = process.communicate(timeout=PATIENCE)
     assert (process.returncode, output, errors) == (130, "", "interrupted\n")
@@ -132,7 +132,7 @@ def test_ctrl_c_while_modules_load(place: Path, module: str) -> None:
 def test_ctrl_c_stays_ignored_if_the_shell_ignores_it(place: Path) -> None:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        result = shell(f"{NMT_PREP} run config.yaml --no-preview & kill -INT $!; wait $!", place)
+        result = shell(f"{NMT_PREP} run config.yaml & kill -INT $!; wait $!", place)
     finally:
         signal.signal(signal.SIGINT, before)
     assert result.returncode == 0

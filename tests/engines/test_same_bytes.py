@@ -173,7 +173,7 @@ def test_a_job_array_in_any_order_with_members_killed(corpora: Path, expected: d
     draw = random.Random(1)
     endings: list[int] = []
     for name, above in ROUNDS.items():
-        assert start("--until", above, "--no-preview").wait() == 0
+        assert start("--until", above).wait() == 0
         killed = draw.sample(range(7), 2)
         for number in draw.sample(range(7), 7):
             process = member(name, number)
@@ -184,6 +184,6 @@ def test_a_job_array_in_any_order_with_members_killed(corpora: Path, expected: d
             else:
                 assert process.wait() == 0
         assert [member(name, number).wait() for number in killed] == [0, 0]
-    assert start("--no-preview").wait() == 0
+    assert start().wait() == 0
     assert endings.count(-signal.SIGKILL) >= len(endings) // 2  # the others were finished earlier
     assert tree(output) == expected

@@ -64,9 +64,6 @@ class SentencePieceDialect(Dialect[SentencePieceVocab]):
     ) -> SentencePieceTokenizer:
         return SentencePieceTokenizer.load(path, id_layout=id_layout or "sentencepiece")
 
-    def variant(self, options: SentencePieceVocab) -> str:
-        return f"{self.kind}-{options.model_type}"
-
 
 def _arguments(options: SentencePieceVocab) -> dict[str, Any]:
     return training_arguments(

@@ -14,9 +14,7 @@ import pytest
 from nmt_prep.checks import check_config
 from nmt_prep.config import Config
 from nmt_prep.errors import ConfigError, CorpusError, DownloadError
-from nmt_prep.estimates import configured_corpora
 from nmt_prep.runner import run as run_all
-from nmt_prep.sources.lockfile import LockFile
 from tests.cli.program import nmt_prep
 from tests.hub import TOKEN, Hub
 from tests.stages.runs import config_of, manifest, run, steps
@@ -212,15 +210,6 @@ def test_the_fields_are_those_of_the_languages() -> None:
     fields = check_config(data, "config").splits["train"][0].fields
     assert fields is not None
     assert (fields.source, fields.target) == ("translation.de", "translation.en")
-
-
-def test_the_estimate_knows_the_fetched_files(hub: Hub, tmp_path: Path) -> None:
-    config = config_of(tmp_path, corpus())
-    with pytest.raises(ConfigError, match="the sizes of 1 files are unknown, the first of them hf://datasets/owner/"):
-        configured_corpora(config, LockFile(None))
-    run(config, until="download")
-    [size] = configured_corpora(config, LockFile(None))
-    assert size.fetched == sum(len(FILES[f"en-zh/train-0000{number}-of-00002.parquet"]) for number in (0, 1))
 
 
 def test_the_plan_names_the_files(hub: Hub, tmp_path: Path) -> None:

@@ -103,11 +103,12 @@ def _is_of_sentencepiece(path: Path, _mtime: int, _size: int) -> bool:
     model = content.get("model")
     if not isinstance(model, dict):
         return False
-    if model.get("type") == "Unigram":
+    kind = model_type(model)
+    if kind == "Unigram":
         return True
     steps = [*steps_of(content.get("normalizer")), *steps_of(content.get("pre_tokenizer"))]
     types = {type_of(step) for step in steps}
-    if model.get("type", "BPE") != "BPE" or "ByteLevel" in types:
+    if kind != "BPE" or "ByteLevel" in types:
         return False
     spaces = (SPACE, " ")
     return (
@@ -115,6 +116,17 @@ def _is_of_sentencepiece(path: Path, _mtime: int, _size: int) -> bool:
         or "Metaspace" in types
         or any(step.get("content") in spaces or step.get("prepend") in spaces for step in steps if type(step) is dict)
     )
+
+
+def model_type(model: Mapping[str, Any]) -> str:
+    """Returns the type of a model. Files of tokenizers before 0.9 lack it, and their models differ by their parts."""
+    if (given := model.get("type")) is not None:
+        return str(given)
+    if isinstance(model.get("vocab"), list):
+        return "Unigram"
+    if "merges" in model or "unk_token" not in model:
+        return "BPE"
+    return "WordPiece" if "max_input_chars_per_word" in model else "WordLevel"
 
 
 def unsupported(where: str, what: str, advice: str) -> VocabularyError:

@@ -29,6 +29,7 @@ from nmt_prep.subwords.tokenizer import read_vocabulary
 from nmt_prep.subwords.tokenizer_json import (
     FLAGS,
     list_at,
+    model_type,
     names_by_id,
     object_at,
     parse_json,
@@ -354,8 +355,8 @@ def _read_steps(content: dict[str, Any], where: str) -> Pretokenization:
 
 
 def _check_model(model: dict[str, Any], where: str) -> None:
-    if model.get("type", "BPE") != "BPE":
-        raise unsupported(where, f"a model of type {model['type']!r}", "nmt_prep reads BPE and Unigram")
+    if (kind := model_type(model)) != "BPE":
+        raise unsupported(where, f"a model of type {kind!r}", "nmt_prep reads BPE and Unigram")
     for option in ("byte_fallback", "continuing_subword_prefix", "end_of_word_suffix", "dropout"):
         if model.get(option):
             advice = "encode with dropout=…" if option == "dropout" else "load it with the tokenizer of its dialect"

@@ -25,6 +25,7 @@ from nmt_prep.subwords.tokenizer_json import (
     SPACE,
     SURROGATE,
     list_at,
+    model_type,
     names_by_id,
     object_at,
     read_added,
@@ -250,7 +251,7 @@ def read_json_file(content: dict[str, Any], where: str) -> JsonFile:
         VocabularyError: a part is damaged or not supported; the message names it.
     """
     model = object_at(content.get("model"), "model", where)
-    kind = model.get("type", "BPE")
+    kind = model_type(model)
     if kind not in ("BPE", "Unigram"):
         raise unsupported(where, f"a model of type {kind!r}", "nmt_prep reads BPE and Unigram")
     steps = read_steps(content.get("normalizer"), content.get("pre_tokenizer"), where)

@@ -166,6 +166,18 @@ def test_the_dialect_is_told_from_the_content(tmp_path: Path, parts: dict[str, A
     assert (tmp_path / "copy.json").read_bytes() == path.read_bytes()
 
 
+@pytest.mark.parametrize("parts", [t5(), t5(normalizer=None), llama()], ids=["T5", "XLM-R", "Llama"])
+def test_a_model_without_a_type_is_recognized_by_its_parts(tmp_path: Path, parts: dict[str, Any]) -> None:
+    path = tmp_path / "tokenizer.json"
+    untyped = {name: value for name, value in parts["model"].items() if name != "type"}
+    path.write_bytes(data({**parts, "model": untyped}))
+    (tmp_path / "spiece.model").touch()
+    assert load_tokenizer(path).encode("ab abf") == library_ids(parts, ["ab abf"])[0]
+
+
+WORDS = {"vocab": {"<unk>": 0, "a": 1}, "unk_token": "<unk>"}
+
+
 def test_other_json_belongs_to_byte_level_bpe(tmp_path: Path) -> None:
     path = tmp_path / "vocab.json"
     for text in (
@@ -189,6 +201,8 @@ def test_other_json_belongs_to_byte_level_bpe(tmp_path: Path) -> None:
             "a model of type 'WordPiece' is not supported: nmt_prep reads",
         ),
         (content({"type": "WordLevel"}), "a model of type 'WordLevel' is not supported"),
+        (content(WORDS), "a model of type 'WordLevel' is not supported: nmt_prep reads"),
+        (content({**WORDS, "max_input_chars_per_word": 100}), "a model of type 'WordPiece' is not supported: nmt_prep"),
         (content([]), "model is missing or not an object"),
         (t5(pre_tokenizer={"type": "Whitespace"}), "pre_tokenizer.Whitespace is not supported: nmt_prep supports"),
         (t5(pre_tokenizer={"type": "BertPreTokenizer"}), "pre_tokenizer.BertPreTokenizer is not supported"),

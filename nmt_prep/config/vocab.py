@@ -139,7 +139,7 @@ def _suffix(address: str) -> str:
     return PurePosixPath(urlsplit(address).path if "://" in address else address).suffix
 
 
-Text = Annotated[str, Field(min_length=1)]
+Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]+$")]
 
 _ESCAPE_CHARACTERS = frozenset("\\_u;0123456789")  # pieces of every Tensor2Tensor vocabulary
 _BYTES = 256  # pieces of every byte-level BPE vocabulary
@@ -157,7 +157,7 @@ class VocabOptions(Section):
     shared: bool = False
     """true or false: build one vocabulary for both sides instead of one per side"""
     reserved: tuple[Text, ...] = ()
-    """a list of strings: pieces that the vocabulary always has"""
+    """a list of strings, none of them empty or with a NUL character: pieces that the vocabulary always has"""
     frame: FrameTexts = FrameTexts()
     """{source: …, target: …}: the special pieces around the ids of each row"""
 
@@ -191,6 +191,8 @@ class T2TVocab(VocabOptions):
         yield from super()._problems()
         if {"<pad>", "<EOS>"} & set(self.reserved):
             yield "reserved names <pad> or <EOS>, which always have the ids 0 and 1; leave them out"
+        if "\r" in "".join(self.reserved):
+            yield "reserved has a carriage return, which the files of Tensor2Tensor cannot hold; leave it out"
         special, escapes = 2, len(_ESCAPE_CHARACTERS - set(self.reserved))
         yield from _size_problems(
             self.size, special + len(self.reserved) + escapes, "<pad>, <EOS>, reserved and escape characters"

@@ -206,13 +206,24 @@ def test_refused_values(tmp_path: Path, text: str, expected: str) -> None:
         ),
         (
             "kind: sentencepiece, options: {control_symbols: [a, a]}",
-            "training option control_symbols is ['a', 'a']: it must be a list of strings, none of them empty or given",
+            "training option control_symbols is ['a', 'a']: it must be a list of different strings, each of them not",
         ),
         (
             "kind: sentencepiece, options: {input_sentence_size: 50}",
             "input_sentence_size is 50: it must be 0 for all lines, or an integer from 101",
         ),
         ("kind: sentencepiece, options: {use_all_vocab: true}", "use_all_vocab is for word and char models; leave it"),
+        (
+            'kind: sentencepiece, reserved: [<a>, "a\\0b"]',
+            "vocab.reserved.1 (line 11): found the text 'a\\x00b'; allowed:",
+        ),
+        ('kind: byte_bpe, eos: "\\0"', "vocab.eos (line 11): found the text '\\x00'; allowed: "),
+        ('reserved: [""]', "vocab.reserved.0 (line 11): found the text ''; allowed: a list of strings, none of"),
+        ('reserved: ["a\\r"]', "vocab (line 11): reserved has a carriage return"),
+        (
+            'kind: sentencepiece, options: {control_symbols: "<a>,a\\0b"}',
+            "control_symbols is '<a>,a\\x00b': it must be a list of different strings, each of them not empty",
+        ),
         ("kind: sentencepiece, reserved: [<unk>]", "vocab (line 11): '<unk>' is the unknown piece, which there is"),
         ("kind: sentencepiece, options: {bos_piece: </s>}", "bos_piece is '</s>', as another special piece is"),
         ("kind: sentencepiece, character_coverage: 7", "found the number 7; allowed: a number from 0.98 to 1"),

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from nmt_prep.errors import TrainingError
+from nmt_prep.subwords.tokenizer_json import SURROGATE
 
 _INT_MAX = 2**31 - 1
 _TRUE, _FALSE = ("true", "t", "1", "yes", "y"), ("false", "f", "0", "no", "n")
@@ -92,6 +93,7 @@ _LOWEST_COVERAGE = 0.98  # the smallest that the library accepts
 _MODEL_TYPES = ("unigram", "bpe", "word", "char")
 _NORMALIZATIONS = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity")
 _BYTES = 256
+_PIECE = "not empty, without NUL characters and lone surrogates"
 
 
 def typed_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -155,6 +157,9 @@ def training_arguments(
     if not _LOWEST_COVERAGE <= character_coverage <= 1:
         raise TrainingError(f"character_coverage {character_coverage}: it must be from {_LOWEST_COVERAGE} to 1")
     _check_options(options, model_type)
+    for piece in reserved:
+        if not _is_piece(piece):
+            raise TrainingError(f"the reserved piece {piece!r}: it must be {_PIECE}")
     arguments = {
         "num_threads": _OPTIONS["num_threads"].default,  # the sums of a training, and so its model, depend on it
         "shuffle_input_sentence": False,
@@ -195,19 +200,23 @@ def _accepts(name: str, value: Any) -> tuple[bool, str]:
     if option.kind is bool:
         return str(value).lower() in (*_TRUE, *_FALSE), "true or false"
     if option.kind is tuple:
-        items = value if isinstance(value, list | tuple) else ()
-        distinct = all(isinstance(item, str) and item for item in items) and len(set(map(str, items))) == len(items)
+        items = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else ()
+        distinct = all(map(_is_piece, items)) and len(set(items)) == len(items)
         valid = isinstance(value, str | list | tuple) and distinct
-        return valid, "a list of strings, none of them empty or given twice"
+        return valid, f"a list of different strings, each of them {_PIECE}"
     if option.kind is str:
         if name.endswith("_piece"):
-            return isinstance(value, str) and value != "", "a string that is not empty"
-        return isinstance(value, str), "a string"
+            return _is_piece(value), f"a string, {_PIECE}"
+        return value == "" or _is_piece(value), "a string without NUL characters and lone surrogates"
     what = f"{'an integer' if option.kind is int else 'a number'} from {option.least} to {option.most}"
     number = _number(value, option.kind)
     if name == "input_sentence_size":
         return number is not None and (number == 0 or 101 <= number <= option.most), f"0 for all lines, or {what}"
     return number is not None and option.least <= number <= option.most, what
+
+
+def _is_piece(value: Any) -> bool:
+    return isinstance(value, str) and value != "" and "\0" not in value and not SURROGATE.search(value)
 
 
 def _number(value: Any, kind: type) -> float | None:

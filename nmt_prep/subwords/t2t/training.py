@@ -85,6 +85,8 @@ def build_pieces(
         raise TrainingError(f"vocabulary size {size}: it must be 1 or more")
     tokens = [PAD, EOS, *(checked_text(token, "reserved token") for token in reserved)]
     for token in tokens:
+        if not token or "\r" in token:
+            raise TrainingError(f"reserved token {token!r}: it must have characters, and no carriage return")
         if tokens.count(token) > 1:
             raise TrainingError(
                 f"reserved token {token!r} is given twice; each needs one id of its own, "

@@ -90,6 +90,9 @@ def test_training_refuses_invalid_options() -> None:
         T2TTokenizer.train(["a"], 0)
     with pytest.raises(TrainingError, match="'<EOS>' is given twice"):
         T2TTokenizer.train(["a"], 100, reserved=["<EOS>"])
+    for token in ("", "a\r"):
+        with pytest.raises(TrainingError, match=f"reserved token {token!r}: it must".replace("\\", r"\\")):
+            T2TTokenizer.train(["a"], 100, reserved=[token])
     with pytest.raises(InvalidTextError, match="reserved token"):
         T2TTokenizer.train(["a"], 100, reserved=["\ud800"])
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from nmt_prep.errors import VocabularyError
+from nmt_prep.errors import EncodeError, VocabularyError
 from nmt_prep.runtime import needed_extra
 from nmt_prep.subwords.added import AddedToken
 from nmt_prep.subwords.tokenizer import read_vocabulary
@@ -31,6 +31,7 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 """A lone surrogate, which UTF-8 cannot represent."""
 
 _Name = TypeVar("_Name", bound=str | bytes)
+_Result = TypeVar("_Result")
 
 _DEEPEST = 100
 """Maximum number of levels of a file; deeper nesting could end recursive functions."""
@@ -258,6 +259,22 @@ def read_merge(merge: object, where: str) -> tuple[str, str]:
     if not isinstance(parts, list) or len(parts) != 2 or not all(isinstance(part, str) and part for part in parts):
         raise VocabularyError(f"{where}: a merge joins two tokens, found {merge!r}; fetch the file again")
     return parts[0], parts[1]
+
+
+def without_panic(library: str, call: Callable[..., _Result], *arguments: Any, **named: Any) -> _Result:
+    """Returns the result of a library that is written in Rust.
+
+    Raises:
+        EncodeError: the library panics, as it does if a pattern needs too many steps for a text.
+    """
+    try:
+        return call(*arguments, **named)
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # not a subclass of Exception
+            raise
+        raise EncodeError(
+            f"{library} cannot match its pattern to a line: {error}; correct the pattern, or split long lines"
+        ) from error
 
 
 def run_by_tokenizers(normalizer: str | None, pre_tokenizer: str | None, what: str, where: str = "") -> Any:

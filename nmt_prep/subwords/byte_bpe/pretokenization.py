@@ -15,14 +15,14 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from _nmt_prep_core import ByteBPEScanner, ByteBPESplitter, byte_bpe_scanner
 
 from nmt_prep.columns import TextColumn
 from nmt_prep.subwords.added import AddedToken, AddedTokenFinder, DividedLines, finder
-from nmt_prep.subwords.tokenizer_json import run_by_tokenizers, steps_of, type_of
+from nmt_prep.subwords.tokenizer_json import run_by_tokenizers, steps_of, type_of, without_panic
 
 
 def _byte_characters() -> tuple[str, ...]:
@@ -210,9 +210,9 @@ class Pretokenizer:
             what = "a vocabulary whose normalizer or pre-tokenizer is not native"
             peer = run_by_tokenizers(how.normalizer, how.pre_tokenizer, what)
             if how.normalizer is not None:
-                self._normal = peer.normalizer.normalize_str
+                self._normal = partial(without_panic, "tokenizers", peer.normalizer.normalize_str)
             if self._scanners is None:
-                self._pre_tokenize = peer.pre_tokenizer.pre_tokenize_str
+                self._pre_tokenize = partial(without_panic, "tokenizers", peer.pre_tokenizer.pre_tokenize_str)
         self._byte_cuts = how.byte_cuts
         self._plans = cache(self._plan)
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from functools import partial
 from typing import NamedTuple
 
 from nmt_prep.columns import Ragged, TextColumn
-from nmt_prep.errors import EncodeError, VocabularyError
+from nmt_prep.errors import VocabularyError
 from nmt_prep.runtime import needed_extra
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN
 from nmt_prep.subwords.byte_bpe.vocabulary import ByteBPEVocabulary
+from nmt_prep.subwords.tokenizer_json import without_panic
 
 CL100K_PATTERN = "|".join(
     [
@@ -126,13 +128,8 @@ class RankEncoder:
             EncodeError: tiktoken cannot match its pattern to a line.
         """
         lines = list(column.strings())
-        try:
-            if allowed:
-                rows = [self._encoding.encode(line, allowed_special=allowed, disallowed_special=()) for line in lines]
-            else:
-                rows = self._encoding.encode_ordinary_batch(lines, num_threads=threads)
-        except BaseException as error:
-            if type(error).__name__ != "PanicException":  # raised by its native code; not a subclass of Exception
-                raise
-            raise EncodeError(f"tiktoken cannot match its pattern to a line: {error}; split long lines") from error
-        return Ragged.from_lists(rows)
+        if not allowed:
+            encode = self._encoding.encode_ordinary_batch
+            return Ragged.from_lists(without_panic("tiktoken", encode, lines, num_threads=threads))
+        encode = partial(self._encoding.encode, allowed_special=allowed, disallowed_special=())
+        return Ragged.from_lists([without_panic("tiktoken", encode, line) for line in lines])

@@ -22,7 +22,7 @@ from nmt_prep.subwords.sentencepiece.engine import Sampling, no_marks
 from nmt_prep.subwords.sentencepiece.json_file import read_json_file
 from nmt_prep.subwords.sentencepiece.model_file import PieceType
 from nmt_prep.subwords.tokenizer import PieceSpans, spans_by_size
-from nmt_prep.subwords.tokenizer_json import SPACE, USUAL_NAMES, parse_json, run_by_tokenizers
+from nmt_prep.subwords.tokenizer_json import SPACE, USUAL_NAMES, parse_json, run_by_tokenizers, without_panic
 
 _WHITE = " \t\n\v\f\r"
 _ANY_SIZE = 1 << 40  # more bytes than any line has
@@ -56,7 +56,8 @@ class JsonModel:
         self.libraries = ""
         if file.steps.library is not None:
             what = f"the normalizer of {where}, of which the native core does not run all steps"
-            self._normal = run_by_tokenizers(file.steps.library, None, what, where).normalizer.normalize_str
+            normalizer = run_by_tokenizers(file.steps.library, None, what, where).normalizer
+            self._normal = functools.partial(without_panic, "tokenizers", normalizer.normalize_str)
             self.libraries = f"tokenizers {version('tokenizers')}"
         self._finder = finder(file.added, _NO_NAMES, False, str)
         unknown = "" if file.unk_id is None else file.pieces[file.unk_id]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nmt_prep.columns import TextColumn
-from nmt_prep.errors import InvalidTextError, VocabularyError
+from nmt_prep.errors import EncodeError, InvalidTextError, VocabularyError
 from nmt_prep.subwords.added import AddedToken
 from nmt_prep.subwords.byte_bpe.pretokenization import (
     GPT2_PATTERN,
@@ -82,6 +82,19 @@ def test_steps_after_byte_level_are_left_to_the_library() -> None:
 def test_invalid_pattern() -> None:
     with pytest.raises(VocabularyError, match=r"tokenizers does not accept .*\(a.*; correct it"):
         by_pattern("(a")
+
+
+@pytest.mark.parametrize("step", ["normalizer", "pre_tokenizer"])
+def test_a_pattern_for_which_the_library_panics(step: str) -> None:
+    pattern = {"Regex": "(a|a)*$"}
+    split = {"type": "Split", "pattern": pattern, "behavior": "Isolated", "invert": False}
+    steps = {
+        "normalizer": ({"type": "Replace", "pattern": pattern, "content": ""}, byte_level()),
+        "pre_tokenizer": (None, {"type": "Sequence", "pretokenizers": [split, byte_level()]}),
+    }
+    split_lines = Pretokenizer(Pretokenization.by_steps(*steps[step]))
+    with pytest.raises(EncodeError, match=r"tokenizers cannot match its pattern .*; correct the pattern, or"):
+        split_lines.cut(TextColumn.from_strings(["ok", "a" * 60 + "b"]))
 
 
 def test_own_pattern_on_bytes_that_are_not_utf8() -> None:

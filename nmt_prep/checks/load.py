@@ -224,6 +224,8 @@ def _output_problems(config: Config, *, with_vocab: bool) -> Iterator[Problem]:
                 (*path, "corpus"),
                 f"files of kind {options.kind} cannot hold the name of a corpus; leave corpus out",
             )
+        if not kind.tagged(options) and kind.form(options, config) in ("ids", "linked_pieces"):
+            yield (*path, "tags"), "ids and pieces always have the tags of the records; leave it out"
         for key, problem in kind.problems(options, config):
             yield (*path, key), problem
         for key, problem in kind.vocab_problems(options, config.vocab) if with_vocab else ():

@@ -61,6 +61,8 @@ class MarianOptions(OutputOptions):
     pieces: bool | None = None
     """true, false, or null for false with a SentencePiece model, else true: write pieces separated by spaces, or text
     that Marian segments by the SentencePiece model"""
+    tags: bool = True
+    """true or false: begin lines of text with the tags of their corpora"""
     alignments: bool = False
     """true or false: add a third column with links of pieces, for guided alignment; needs a section align"""
 
@@ -97,6 +99,9 @@ class HuggingFaceOptions(OutputOptions):
     prompts: tuple[str, ...] = Field(DEFAULT_PROMPTS, min_length=1)
     """a list of texts with {source}, {source_language} and {target_language}: prompts of chat rows, of which each row
     draws one"""
+    tags: bool | None = None
+    """true, false, or null for true in translations and false in chat rows: begin the text with the tags of its
+    corpus"""
     language_names: LanguageNames | None = None
     """{source: …, target: …}, or null for the English names: the names of the languages in prompts"""
 
@@ -137,6 +142,8 @@ class TextOptions(OutputOptions):
     vocab: tuple[ListFormat, ...] = ("list",)
     """a list of list, eole, joey and hf_marian: formats in which the vocabularies are written too: lists for
     tensorflow/nmt and Marian, for Eole or for JoeyNMT, and the files of a MarianTokenizer"""
+    tags: bool = True
+    """true or false: begin lines of text with the tags of their corpora"""
     alignments: bool = False
     """true or false: add a third file with the links of pieces; needs a section align"""
     documents: Literal["joined", "lines"] = "joined"

@@ -20,7 +20,6 @@ from nmt_prep.engines import Tick
 from nmt_prep.outputs.files import OutputFile
 from nmt_prep.outputs.mmap import IdType, check_type, id_type, sequence_file, type_problems
 from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
-from nmt_prep.outputs.pairs import IdPairs
 from nmt_prep.outputs.vocabulary import write_text
 from nmt_prep.sides import SIDES
 from nmt_prep.subwords import Tokenizer
@@ -70,7 +69,6 @@ class Fairseq(Output[FairseqOptions]):
             check_type(options.dtype, size, run.vocabularies[side].path.name, options.directory)
 
     def write(self, task: ShardTask[FairseqOptions], tick: Tick) -> ShardMade:
-        assert isinstance(task.pairs, IdPairs)
         tokenizers = [task.run.vocabularies[side].load() for side in SIDES]
         counts = [np.zeros(len(tokenizer), np.int64) for tokenizer in tokenizers]
         pairs, made = 0, list[OutputFile]()
@@ -86,7 +84,7 @@ class Fairseq(Output[FairseqOptions]):
                     )
             tables = [new_ids(tokenizer).astype(_dtype(task.options, tokenizer)) for tokenizer in tokenizers]
             texts = [PieceText(tokenizer) for tokenizer in tokenizers]
-            for batch in task.pairs.batches():
+            for batch in task.id_batches(tick):
                 for side, text, table, count, rows in zip(
                     SIDES, texts, tables, counts, (batch.sources, batch.targets), strict=True
                 ):
@@ -98,7 +96,6 @@ class Fairseq(Output[FairseqOptions]):
                             own = rows.taken(np.flatnonzero(numbers[batch.corpora] == group))
                         opened[codes, side][0].add(table.take(own.values), own.offsets)
                 pairs += len(batch)
-                tick(len(batch))
         for _, facts in opened.values():
             made += facts()
         counted = task.scratch_path("counts.npy")
@@ -158,12 +155,11 @@ def _languages(task: ShardTask[FairseqOptions]) -> tuple[npt.NDArray[np.int64], 
     """Returns the index of each corpus's language pair, and the shard's number of sentence pairs by language pair."""
     of_corpora = task.run.pairs.get(task.split)
     if not of_corpora:
-        return np.zeros(0, np.int64), {tuple(task.run.codes[side] for side in SIDES): task.count}
-    assert isinstance(task.pairs, IdPairs)
+        return np.zeros(0, np.int64), {tuple(task.run.codes[side] for side in SIDES): task.sequences()}
     known = list(dict.fromkeys(of_corpora))
     numbers = np.array([known.index(pair) for pair in of_corpora], np.int64)
     sizes = np.zeros(len(known), np.int64)
-    for batch in task.pairs.batches():
+    for batch in task.id_batches(lambda pairs: None):
         sizes += np.bincount(numbers[batch.corpora], minlength=len(known))
     return numbers, {tuple(pair): count for pair, count in zip(known, sizes.tolist(), strict=True)}
 

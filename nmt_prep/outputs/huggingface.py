@@ -26,7 +26,7 @@ from nmt_prep.modifiers.draws import mixed
 from nmt_prep.outputs.files import parquet_file
 from nmt_prep.outputs.lines import corpus_lines
 from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
-from nmt_prep.outputs.pairs import IdBatch, IdPairs, TextBatch, TextPairs
+from nmt_prep.outputs.pairs import IdBatch, IdPairs, TextBatch
 from nmt_prep.outputs.vocabulary import copy_vocabularies, write_text
 from nmt_prep.sides import SIDES
 
@@ -113,19 +113,16 @@ class IdRows:
         ids = pa.list_(pa.int32())
         self.schema = pa.schema([("input_ids", ids), ("labels", ids), ("length", pa.int32()), *_other_fields(task)])
 
-    def batches(self) -> Iterator[Sized]:
+    def batches(self, tick: Tick) -> Iterator[Sized]:
         """Yields the rows of the shard.
 
         Raises:
             RecordsError: the records cannot be read.
         """
-        assert isinstance(self._task.pairs, IdPairs)
-        position = 0
-        for batch in self._task.pairs.batches():
+        for batch in self._task.id_batches(tick):
             lengths = batch.sources.lengths
             columns = [_lists(batch.sources), _lists(batch.targets), pa.array(lengths.astype(np.int32))]
-            columns += _other_columns(self._task, batch, position)
-            position += len(batch)
+            columns += _other_columns(self._task, batch)
             sizes = 4 * (lengths + batch.targets.lengths) + _ROW_BYTES
             yield pa.record_batch(columns, schema=self.schema), sizes
 
@@ -144,18 +141,16 @@ class TextRows:
         self._after = pa.array([prompt.after for prompt in prompts], pa.large_string())
         self.schema = self._messages_schema() if prompts else self._translation_schema()
 
-    def batches(self) -> Iterator[Sized]:
+    def batches(self, tick: Tick) -> Iterator[Sized]:
         """Yields the rows of the shard.
 
         Raises:
             RecordsError: the text cannot be read.
         """
-        pairs = self._task.pairs
-        assert isinstance(pairs, TextPairs)
-        first = position = pairs.plan.shard_range(pairs.shard).start
-        for batch in pairs.batches(self._task.directory / f"{self._task.label}.parquet"):
+        position = self._task.start
+        for batch in self._task.text_batches(tick):
             column = self._messages(batch, position) if len(self._before) else self._translations(batch)
-            columns = [column, *_other_columns(self._task, batch, position - first)]
+            columns = [column, *_other_columns(self._task, batch)]
             bytes_of = pc.add(pc.binary_length(batch.sources), pc.binary_length(batch.targets))
             sizes = np.asarray(bytes_of.to_numpy(zero_copy_only=False), np.int64) + _ROW_BYTES
             yield pa.record_batch(columns, schema=self.schema), sizes
@@ -217,13 +212,12 @@ def _other_fields(task: ShardTask[Any]) -> list[tuple[str, pa.DataType]]:
     return [*fields, (WEIGHT, pa.float32())] if task.weights else fields
 
 
-def _other_columns(task: ShardTask[Any], batch: IdBatch | TextBatch, first: int) -> list[pa.Array]:
+def _other_columns(task: ShardTask[Any], batch: IdBatch | TextBatch) -> list[pa.Array]:
     columns = [corpus_lines(task.run, task.split, batch.corpora).cast(pa.string())] if task.options.corpus else []
     if task.run.pairs:
         names = pa.array([str(pair) for pair in task.run.pairs_of(task.split)])
         columns.append(names.take(pa.array(batch.corpora)))
-    weights = task.weights_of(batch, first)
-    return columns if weights is None else [*columns, pa.array(weights)]
+    return columns if batch.weights is None else [*columns, pa.array(batch.weights)]
 
 
 class HuggingFace(Output[HuggingFaceOptions]):
@@ -235,6 +229,9 @@ class HuggingFace(Output[HuggingFaceOptions]):
 
     def form(self, options: HuggingFaceOptions, config: Config) -> Form:
         return "ids" if options.rows == "ids" else "text"
+
+    def tagged(self, options: HuggingFaceOptions) -> bool:
+        return options.rows != "chat" if options.tags is None else options.tags
 
     def problems(self, options: HuggingFaceOptions, config: Config) -> Iterator[tuple[str, str]]:
         for split in config.splits:
@@ -262,10 +259,9 @@ class HuggingFace(Output[HuggingFaceOptions]):
         pairs = 0
         names = [CORPUS, LANGUAGE_PAIR]
         with parquet_file(task.directory, f"{task.label}.parquet", rows.schema, names, rows.ids) as file:
-            for batch, sizes in rows.batches():
+            for batch, sizes in rows.batches(tick):
                 file.add(batch, sizes)
                 pairs += len(batch)
-                tick(len(batch))
         return ShardMade(pairs, (file.file.facts,), {})
 
     def finish(self, made: Made[HuggingFaceOptions]) -> None:

@@ -14,6 +14,7 @@ from _nmt_prep_core import PieceTable, piece_lines
 
 from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.config import Config
+from nmt_prep.engines import Tick
 from nmt_prep.outputs.output import RunFacts, ShardTask
 from nmt_prep.outputs.pairs import TextBatch, TextPairs
 from nmt_prep.sides import SIDES
@@ -21,18 +22,20 @@ from nmt_prep.subwords import Tokenizer
 from nmt_prep.subwords.piece_text import PieceText
 
 
-def line_batches(task: ShardTask[Any]) -> Iterator[TextBatch]:
+def line_batches(task: ShardTask[Any], tick: Tick) -> Iterator[TextBatch]:
     """Yields the pairs of a task as lines: lines of text, or for ids lines of pieces without eos.
+
+    Ticks are pairs that were read.
 
     Raises:
         EncodeError: a piece of the text contains white space.
         RecordsError: the pairs cannot be read.
     """
     if isinstance(task.pairs, TextPairs):
-        yield from task.pairs.batches(task.directory / task.label)
+        yield from task.text_batches(tick)
         return
     source, target = task_pieces(task)
-    for batch in task.pairs.batches():
+    for batch in task.id_batches(tick):
         lines = source.lines(batch.sources), target.lines(batch.targets)
         yield TextBatch(*lines, batch.corpora, weights=batch.weights)
 

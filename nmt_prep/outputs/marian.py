@@ -56,10 +56,9 @@ class Marian(Output[MarianOptions]):
         counts: Counter[str] = Counter()
         with output_file(task.directory, f"{task.label}.tsv") as file:
             only_pieces = isinstance(task.pairs, IdPairs) and not task.weights
-            for rows, pairs in _pieces(task) if only_pieces else _lines(task, counts):
+            for rows, pairs in _pieces(task, tick) if only_pieces else _lines(task, tick, counts):
                 file.write(rows)
                 counts["pairs"] += pairs
-                tick(pairs)
         return ShardMade(
             counts.pop("pairs", 0), (file.facts,), {name: count for name, count in counts.items() if count}
         )
@@ -87,26 +86,22 @@ def vocabulary_names(run: RunFacts) -> dict[Side, str]:
     }
 
 
-def _pieces(task: ShardTask[MarianOptions]) -> Iterator[tuple[memoryview, int]]:
+def _pieces(task: ShardTask[MarianOptions], tick: Tick) -> Iterator[tuple[memoryview, int]]:
     """Yields pairs of ids as lines of pieces, and their number."""
-    assert isinstance(task.pairs, IdPairs)
     source, target = task_pieces(task)
-    for batch in task.pairs.batches():
+    for batch in task.id_batches(tick):
         yield piece_rows(source.column(batch.sources), target.column(batch.targets)), len(batch)
 
 
-def _lines(task: ShardTask[MarianOptions], counts: Counter[str]) -> Iterator[tuple[memoryview, int]]:
+def _lines(task: ShardTask[MarianOptions], tick: Tick, counts: Counter[str]) -> Iterator[tuple[memoryview, int]]:
     """Yields pairs of text as lines, and their number; counts replaced tabs, and pairs without links."""
-    first = 0
-    for batch in line_batches(task):
+    for batch in line_batches(task, tick):
         (source, more), (target, more_of_target) = _without_tabs(batch.sources), _without_tabs(batch.targets)
         counts["tabs_replaced"] += more + more_of_target
         counts["without_links"] += unlinked(batch)
         others = [] if batch.links is None else [batch.links]
-        weights = task.weights_of(batch, first)
-        others += [] if weights is None else [weight_lines(weights)]
+        others += [] if batch.weights is None else [weight_lines(batch.weights)]
         yield _table(source, target, *others), len(batch)
-        first += len(batch)
 
 
 def _without_tabs(lines: pa.Array) -> tuple[pa.Array, int]:

@@ -14,7 +14,6 @@ from nmt_prep.engines import Tick
 from nmt_prep.errors import VocabularyError
 from nmt_prep.outputs.mmap import check_type, id_type, sequence_file, type_problems
 from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
-from nmt_prep.outputs.pairs import IdPairs
 from nmt_prep.outputs.vocabulary import copy_file
 from nmt_prep.subwords import Tokenizer
 
@@ -63,17 +62,15 @@ class Megatron(Output[MegatronOptions]):
         check_type(options.dtype, len(tokenizer), run.vocabularies["source"].path.name, options.directory)
 
     def write(self, task: ShardTask[MegatronOptions], tick: Tick) -> ShardMade:
-        assert isinstance(task.pairs, IdPairs)
         tokenizer, pairs = task.run.vocabularies["source"].load(), 0
         parts = np.array(sequence_parts(task.options, tokenizer), np.int32)
         eos = -1 if tokenizer.eos_id is None else tokenizer.eos_id
         dtype = id_type(task.options.dtype, len(tokenizer), "int32")
-        with sequence_file(task.directory, task.label, dtype, task.count, documents=True) as (file, facts):
-            for batch in task.pairs.batches():
+        with sequence_file(task.directory, task.label, dtype, task.sequences(), documents=True) as (file, facts):
+            for batch in task.id_batches(tick):
                 source, target = batch.sources, batch.targets
                 file.add(*join_pairs(source.values, source.offsets, target.values, target.offsets, parts, eos, eos))
                 pairs += len(batch)
-                tick(len(batch))
         return ShardMade(pairs, facts(), {})
 
     def finish(self, made: Made[MegatronOptions]) -> None:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, Generic, Literal, TypeAlias, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from nmt_prep.config import Config, Vocab
 from nmt_prep.config.outputs import OutputOptions
@@ -26,6 +25,7 @@ from nmt_prep.sides import Side
 from nmt_prep.subwords.facts import BuiltVocabulary
 
 Options = TypeVar("Options", bound=OutputOptions)
+Batch = TypeVar("Batch", IdBatch, TextBatch)
 
 Form: TypeAlias = Literal["ids", "text", "linked_text", "linked_tsv", "linked_pieces"]
 """The form in which an output gets its pairs: the ids of the records, or the text before encoding.
@@ -95,6 +95,7 @@ class ShardTask(Generic[Options]):
         pairs: the pairs, in the output's form.
         weights: each file of weights of the split, with its number of pairs; empty if there are no weights.
         start: number of the first pair in the split.
+        left_out: numbers of the corpora whose pairs are left out, since one of their sides is a placeholder.
         directory: directory of the output.
         scratch: prefix of the paths of files that only :meth:`Output.finish` reads.
     """
@@ -111,16 +112,43 @@ class ShardTask(Generic[Options]):
     scratch: Path
     weights: tuple[tuple[Path, int], ...] = ()
     start: int = 0
+    left_out: tuple[int, ...] = ()
 
-    def weights_of(self, batch: IdBatch | TextBatch, first: int) -> npt.NDArray[np.float32] | None:
-        """Returns the weights of a batch, given the number of pairs before it: float32; None for no weights.
+    def id_batches(self, tick: Tick) -> Iterator[IdBatch]:
+        """Yields the pairs to write as ids, with their weights. Ticks are pairs that were read.
 
         Raises:
-            RecordsError: a file of weights cannot be read.
+            RecordsError: the records cannot be read.
         """
-        if not self.weights or batch.weights is not None:
-            return batch.weights
-        return Column(self.weights, "weight").values(self.start + first, self.start + first + len(batch))
+        assert isinstance(self.pairs, IdPairs)
+        return self._kept(self.pairs.batches(), tick)
+
+    def text_batches(self, tick: Tick) -> Iterator[TextBatch]:
+        """Yields the pairs to write as text, with their weights. Ticks are pairs that were read.
+
+        Raises:
+            RecordsError: the text or the weights cannot be read.
+        """
+        assert isinstance(self.pairs, TextPairs)
+        return self._kept(self.pairs.batches(self.directory / self.label), tick)
+
+    def _kept(self, batches: Iterator[Batch], tick: Tick) -> Iterator[Batch]:
+        first = self.start
+        for batch in batches:
+            kept, pairs = batch, len(batch)
+            if self.weights and batch.weights is None:
+                kept = replace(kept, weights=Column(self.weights, "weight").values(first, first + pairs))
+            if self.left_out:
+                kept = kept.taken(np.flatnonzero(~np.isin(batch.corpora, self.left_out)))
+            first += pairs
+            yield kept
+            tick(pairs)
+
+    def sequences(self) -> int:
+        """Returns the number of pairs to write, for a file that begins with it; pairs of ids only."""
+        if type(self.pairs) is IdPairs and not self.left_out:
+            return self.count
+        return sum(map(len, self.id_batches(lambda pairs: None)))
 
     @property
     def label(self) -> str:
@@ -177,19 +205,24 @@ class Output(ABC, Generic[Options]):
         kind: name of the kind: the value of ``kind`` in a config.
         holds_corpus: True if the files can contain the name of each pair's corpus.
         holds_input: True if the files repeat the section ``input`` of the config.
-        joins: True if the segments of documents are joined in the files.
+        is_records: True for records, which hold every pair as it is: segments of documents are not joined, and pairs
+            with a placeholder are not left out.
         share: approximate bytes of the files for each byte of text, for estimates.
     """
 
     kind: ClassVar[str]
     holds_corpus: ClassVar[bool] = False
     holds_input: ClassVar[bool] = False
-    joins: ClassVar[bool] = True
+    is_records: ClassVar[bool] = False
     share: ClassVar[float] = 1.5
 
     @abstractmethod
     def form(self, options: Options, config: Config) -> Form:
         """Returns the form in which shards get their pairs."""
+
+    def tagged(self, options: Options) -> bool:
+        """Returns true if text begins with the tags of its corpus."""
+        return bool(getattr(options, "tags", True))
 
     def shards(self, options: Options, config: Config, split: str) -> int:
         """Returns the number of shards of a split."""

@@ -29,8 +29,8 @@ class IdBatch:
         sources: ids of the sources, as in the records.
         targets: ids of the targets, as in the records.
         corpora: number of each pair's corpus: int32, shape ``[pairs]``.
-        weights: weight of each pair, float32; None if the pairs are consecutive pairs of the records, which store
-            weights.
+        weights: weight of each pair, float32; None if the run has no weights, or for consecutive pairs of the records,
+            which store weights.
     """
 
     sources: Ragged
@@ -40,6 +40,11 @@ class IdBatch:
 
     def __len__(self) -> int:
         return len(self.sources)
+
+    def taken(self, numbers: npt.NDArray[np.int64]) -> IdBatch:
+        """Returns the pairs with the given numbers."""
+        weights = None if self.weights is None else self.weights[numbers]
+        return IdBatch(self.sources.taken(numbers), self.targets.taken(numbers), self.corpora[numbers], weights)
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,15 @@ class TextBatch:
 
     def __len__(self) -> int:
         return len(self.sources)
+
+    def taken(self, numbers: npt.NDArray[np.int64]) -> TextBatch:
+        """Returns the pairs with the given numbers."""
+        columns = (self.sources, self.targets, self.links, self.context)
+        sources, targets, links, context = (
+            None if lines is None else lines.take(pa.array(numbers)) for lines in columns
+        )
+        weights = None if self.weights is None else self.weights[numbers]
+        return TextBatch(sources, targets, self.corpora[numbers], links, weights, context)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from nmt_prep.engines import Tick
 from nmt_prep.outputs.files import output_file
 from nmt_prep.outputs.lines import (
     corpus_lines,
-    line_batches,
     link_problems,
     piece_rows,
     task_pieces,
@@ -65,10 +64,9 @@ class Text(Output[TextOptions]):
         pairs = without = 0
         with ExitStack() as stack:
             files = [stack.enter_context(output_file(task.directory, f"{task.label}.{end}")) for end in suffixes]
-            for batch in task.pairs.batches() if isinstance(task.pairs, IdPairs) else line_batches(task):
+            for batch in task.id_batches(tick) if isinstance(task.pairs, IdPairs) else task.text_batches(tick):
                 columns = _columns(task, batch)
-                weights = task.weights_of(batch, pairs)
-                columns += [] if weights is None else [joined_lines(weight_lines(weights))]
+                columns += [] if batch.weights is None else [joined_lines(weight_lines(batch.weights))]
                 columns += (
                     [joined_lines(corpus_lines(task.run, task.split, batch.corpora))] if task.options.corpus else []
                 )
@@ -76,7 +74,6 @@ class Text(Output[TextOptions]):
                     file.write(column)
                 pairs += len(batch)
                 without += 0 if isinstance(batch, IdBatch) else unlinked(batch)
-                tick(len(batch))
         counts = {"without_links": without} if without else {}
         return ShardMade(pairs, tuple(file.facts for file in files), counts)
 

@@ -14,7 +14,6 @@ from nmt_prep.config.outputs import TFRecordOptions
 from nmt_prep.engines import Tick
 from nmt_prep.outputs.files import OutputFile
 from nmt_prep.outputs.output import Form, Made, Output, ShardMade, ShardTask
-from nmt_prep.outputs.pairs import IdPairs
 from nmt_prep.records.dataset_json import ShardInfo, VocabularyInfo, load_dataset_info, write_dataset_info
 from nmt_prep.records.index import index_path
 from nmt_prep.records.shard_writer import write_buckets
@@ -24,7 +23,7 @@ class TFRecord(Output[TFRecordOptions]):
     """Writes ``train-00000-of-00004``, ``index/train-00000-of-00004.index`` and ``dataset.json``."""
 
     kind = "tfrecord"
-    joins = False
+    is_records = True
     share = 0.8
     holds_corpus = True
     holds_input = True
@@ -78,13 +77,11 @@ class TFRecord(Output[TFRecordOptions]):
 
 def _buckets(task: ShardTask[TFRecordOptions], tick: Tick) -> Iterator[Bucket]:
     """Yields the pairs of a shard as buckets, which contain records."""
-    assert isinstance(task.pairs, IdPairs)
     payload: Literal["example", "ids"] = "example" if task.options.layout == "example" else "ids"
-    for batch in task.pairs.batches():
+    for batch in task.id_batches(tick):
         source, target = batch.sources, batch.targets
         data = ordered_records(source.values, source.offsets, target.values, target.offsets, batch.corpora, payload)
         yield Bucket(data, 0, len(batch), payload)
-        tick(len(batch))
 
 
 TFRECORD = TFRecord()

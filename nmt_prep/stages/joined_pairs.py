@@ -197,18 +197,20 @@ class DocumentLines(TextPairs):
 
     Attributes:
         records: the shards of the records, and their numbers of pairs.
+        left_out: numbers of the corpora whose pairs the output leaves out.
     """
 
     records: tuple[tuple[Path, int], ...] = ()
+    left_out: tuple[int, ...] = ()
 
     def batches(self, path: Path) -> Iterator[TextBatch]:
         """Yields the segments; ``path`` is the file to write, for messages."""
-        column, first = Column(self.records, "document"), self.plan.shard_range(self.shard).start
-        position = first
+        column, position, begun = Column(self.records, "document"), self.plan.shard_range(self.shard).start, False
         for batch in super().batches(path):
             continues = column.values(position, position + len(batch)).astype(np.bool_)
-            if position == first:
-                continues[:1] = True
+            if not begun:
+                kept = np.flatnonzero(~np.isin(batch.corpora, self.left_out))[:1]
+                continues[kept], begun = True, len(kept) > 0
             breaks = pc.if_else(pa.array(continues), "", "\n").cast(pa.large_string())
             nothing = pa.scalar("", pa.large_string())
             source, target = (

@@ -48,19 +48,27 @@ def write_output(task: ShardTask[Any], tick: Tick) -> ShardMade:
         EncodeError: a piece of the text contains white space, and cannot be written as a word.
         OutputError: a file cannot be written.
     """
+    read = 0
+
+    def count(pairs: int) -> None:
+        nonlocal read
+        read += pairs
+        tick(pairs)
+
     try:
-        made = kind_of(task.options).write(task, tick)
+        made = kind_of(task.options).write(task, count)
     except EncodeError as error:
         raise EncodeError(
             f"the output {task.options.directory}: {task.label}: {error}; outputs of ids can hold it: {{kind: "
             "huggingface, rows: ids}, tfrecord, megatron"
         ) from error
-    if made.pairs != task.count and not isinstance(task.pairs, JoinedIds | JoinedText):
+    if read != task.count and not isinstance(task.pairs, JoinedIds | JoinedText):
         raise RecordsError(
-            f"{task.directory / task.label}: {made.pairs} pairs were written, but the shard has {task.count}; run "
-            "again with --force encode"
+            f"{task.directory / task.label}: {read} pairs were read, but the shard has {task.count}; run again with "
+            "--force encode"
         )
-    return made
+    counts = {"monolingual_left_out": read - made.pairs} if read > made.pairs else {}
+    return replace(made, counts={**made.counts, **counts})
 
 
 def _written(task: ShardTask[Any], made: ShardMade) -> Iterator[Path]:
@@ -157,10 +165,10 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
         wanted, parts, run = wanted_outputs(job.config), pair_files(job), run_facts(job, job.directory_of(Encode))
         check_outputs(job.config, run)
         texts = [
-            Wanted(split, kind_of(options).shards(options, job.config, split), form)
+            _lines_of(options, job.config, split)
             for options in wanted.values()
             for split in parts
-            if (form := form_of(options, job.config, split)) != "ids"
+            if form_of(options, job.config, split) != "ids"
         ]
         shuffled = yield from shuffled_text(job, parts, texts)
         records = load_dataset_info(job.directory_of(Encode)) if _reads_records(job.config) else None
@@ -210,6 +218,13 @@ def form_of(options: OutputOptions, config: Config, split: str) -> Form:
     return "ids" if form == "linked_pieces" else "text"
 
 
+def _lines_of(options: OutputOptions, config: Config, split: str) -> Wanted:
+    """Returns the lines of a split that an output of text needs."""
+    kind, has_tags = kind_of(options), any(corpus.tags for corpus in config.directed(split))
+    tagged = kind.tagged(options) or not has_tags  # without tags, all outputs share the lines
+    return Wanted(split, kind.shards(options, config, split), form_of(options, config, split), tagged)
+
+
 def _forms(config: Config) -> set[Form]:
     return {form_of(options, config, split) for options in wanted_outputs(config).values() for split in config.splits}
 
@@ -244,18 +259,23 @@ def _shard_tasks(
             TextEncoder.of(directory, records, split) if records is not None and records.layout == "text" else None
         )
         held = [(directory / shard.file, shard.pairs) for shard in recorded]
-        of_corpora = {corpus.name: corpus.tags for corpus in job.config.directed(split)}
-        tags = {side: tuple(of_corpora[name].get(side, "") for name in run.corpora[split]) for side in SIDES}
+        by_name = {corpus.name: corpus for corpus in job.config.directed(split)}
+        corpora = [by_name[name] for name in run.corpora[split]]
+        tags = {
+            side: tuple(corpus.tags.get(side, "") if kind.tagged(options) else "" for corpus in corpora)
+            for side in SIDES
+        }
+        one_sided = tuple(number for number, corpus in enumerate(corpora) if corpus.role == "monolingual")
         for number in range(shards):
             start, stop = number * rows // shards, (number + 1) * rows // shards
             pairs: IdPairs | TextPairs
             if records is not None and form == "ids":
                 pairs = id_pairs(records.layout, held, start, stop, encoder)
             else:
-                pairs = shuffled[Wanted(split, shards, form)][number]
-            if job.config.documents is not None and kind.joins:
+                pairs = shuffled[_lines_of(options, job.config, split)][number]
+            if job.config.documents is not None and not kind.is_records:
                 windows = Windows(directory, split, run.seed, job.config.documents.epochs, start, stop)
-                pairs = _joined(job, options, form, pairs, windows, tags, held, encoder)
+                pairs = _joined(job, options, form, pairs, windows, tags, one_sided, held, encoder)
             yield ShardTask(
                 key=f"{name}-{split}-{number:05d}",
                 options=options,
@@ -269,6 +289,7 @@ def _shard_tasks(
                 scratch=job.scratch / f"output-{name}",
                 weights=() if job.config.weight is None else tuple(held),
                 start=start,
+                left_out=() if kind.is_records else one_sided,
             )
 
 
@@ -279,6 +300,7 @@ def _joined(
     pairs: IdPairs | TextPairs,
     windows: Windows,
     tags: Mapping[Side, tuple[str, ...]],
+    one_sided: tuple[int, ...],
     held: Sequence[tuple[Path, int]],
     encoder: TextEncoder | None,
 ) -> IdPairs | TextPairs:
@@ -287,7 +309,7 @@ def _joined(
     if isinstance(pairs, IdPairs):
         return JoinedIds.of(pairs, windows)
     if getattr(options, "documents", "joined") == "lines":
-        return DocumentLines(pairs.plan, pairs.shard, pairs.spills, records=tuple(held))
+        return DocumentLines(pairs.plan, pairs.shard, pairs.spills, records=tuple(held), left_out=one_sided)
     piece = job.config.documents.piece
     more: dict[str, Any] = {"windows": windows, "tags": tags, "separator": " " if piece is None else f" {piece} "}
     if form == "text":

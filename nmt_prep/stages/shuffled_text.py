@@ -105,16 +105,18 @@ class Wanted:
         split: the split.
         shards: number of shards.
         form: form of the lines.
+        tagged: True if lines begin with the tags of their corpora.
     """
 
     split: str
     shards: int
     form: Form
+    tagged: bool = True
 
     @property
     def name(self) -> str:
         """Name of its tasks and spill files."""
-        return f"{self.form}-{self.split}-{self.shards}"
+        return f"{self.form}-{self.split}-{self.shards}{'' if self.tagged else '-untagged'}"
 
 
 def shuffled_text(
@@ -170,7 +172,7 @@ def _spill_tasks(
             first_row=row,
             plan=plan,
             spill=job.scratch / spill_name(want.name, plan, number),
-            tags=tags[part.corpus],
+            tags=tags[part.corpus] if want.tagged else {},
             linking=None if linkings is None else linkings.of_part(want.split, number, part.corpus),
             memory=job.task_memory,
         )

@@ -38,11 +38,10 @@ class Bars(Output[BarsOptions]):
     def write(self, task: ShardTask[BarsOptions], tick: Tick) -> ShardMade:
         pairs = 0
         with output_file(task.directory, f"{task.label}.bars") as file:
-            for batch in line_batches(task):
+            for batch in line_batches(task, tick):
                 for sides in zip(batch.sources.to_pylist(), batch.targets.to_pylist(), strict=True):
                     file.write(f"{task.options.separator.join(sides)}\n".encode())
                 pairs += len(batch)
-                tick(len(batch))
         return ShardMade(pairs, (file.facts,), {})
 
 

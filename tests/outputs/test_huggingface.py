@@ -76,6 +76,41 @@ def test_conversations(tmp_path: Path) -> None:
     ] == expected
 
 
+def test_tags_are_left_out_of_chat_rows_or_as_the_config_says(tmp_path: Path) -> None:
+    corpus = {"name": "x", "url": "train.tgz", "source": "t/x.en", "target": "t/x.zh", "tag": {"source": "<2zh>"}}
+    chat = {"kind": "huggingface", "rows": "chat", "prompts": ["{source}"]}
+    text, marian = {"kind": "text", "pieces": False, "vocab": []}, {"kind": "marian"}
+    named = {"chat": chat, "rows": {"kind": "huggingface"}, "text": text, "marian": marian}
+    outputs = [{**output, "name": name} for name, output in named.items()]
+    outputs += [
+        {**output, "name": f"{name}-{tags}", "tags": tags} for name, output in named.items() for tags in (True, False)
+    ]
+    vocab = {**SENTENCEPIECE, "reserved": ["<2zh>"]}
+    directory = run_outputs(
+        tmp_path, *outputs, splits={"train": [corpus]}, vocab=vocab, records={"shards": {"train": 3}}
+    )
+    tagged = {
+        path.name: sum(b"<2zh>" in part.read_bytes() for part in path.glob("train-*")) for path in directory.iterdir()
+    }
+    assert tagged == {
+        "chat": 0,
+        "rows": 3,
+        "text": 3,
+        "marian": 3,
+        **{f"{name}-True": 3 for name in named},
+        **{f"{name}-False": 0 for name in named},
+    }
+    for path in directory.glob("rows*"):
+        assert len(table(path)) == 60
+    assert {row[0]["content"] for row in table(directory / "chat")["messages"].to_pylist()} == {
+        pair(number)[0] for number in range(60)
+    }
+    with pytest.raises(
+        ConfigError, match=r"outputs\.0\.tags: ids and pieces always have the tags of the records; leave "
+    ):
+        output_config(tmp_path, {"kind": "text", "tags": False})
+
+
 def test_prompts_are_drawn_evenly_and_by_position() -> None:
     whole = drawn(7, "train", 0, 30_000, 3)
     assert np.bincount(whole).tolist() == [10_276, 10_049, 9_675]

@@ -25,6 +25,7 @@ from nmt_prep.stages import STAGES
 from nmt_prep.stages.lineage import Lineage
 from nmt_prep.subwords import Tokenizer
 from tests.corpus import tree
+from tests.reference.mmap import read_fairseq, read_megatron
 
 SIZES = [1 + number * 7 % 23 for number in range(80)]
 """Segments of each document."""
@@ -335,6 +336,18 @@ def test_outputs_hold_the_windows_of_the_first_epochs(tmp_path: Path) -> None:
     assert sorted(texts(tokenizer, row) for table in ids for row in table) == sorted(expected)
     alone = [*read_records(run / "outputs" / "tfrecord", "train", batch_size=9)]
     assert sum(len(batch.source) for batch in alone) == sum(SIZES) + 150
+
+
+def test_binary_files_count_the_windows(tmp_path: Path) -> None:
+    write(tmp_path)
+    vocab = {"kind": "byte_bpe", "size": 300, "shared": True, "reserved": ["<sep>"]}
+    outputs = [{"kind": kind, "shards": {"train": 1}} for kind in ("megatron", "fairseq")]
+    nmt_prep.run(config(tmp_path, vocab=vocab, outputs=outputs), until="outputs")
+    directory = tmp_path / "run" / "outputs"
+    sequences, documents, _ = read_megatron(directory / "megatron" / "train-00000-of-00001")
+    held = json.loads((directory / "megatron" / "output.json").read_bytes())["splits"]["train"]["pairs"]
+    assert (len(sequences), documents) == (held, [*range(held + 1)])
+    assert len(read_fairseq(directory / "fairseq" / "train.en-zh.en")[0]) == held < sum(SIZES) + 150
 
 
 def test_lines_with_empty_lines_between_documents(tmp_path: Path) -> None:

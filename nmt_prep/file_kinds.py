@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 _HEAD_BYTES = 4096
 
+_HTML = re.compile(r"\s*(<\?xml[^>]*>\s*)?(<!--(?:(?!-->).)*-->\s*)*<(!doctype\s+)?html\b", re.IGNORECASE | re.DOTALL)
 _MARKUP = (
-    (re.compile(r"\s*<(!doctype )?html\b", re.IGNORECASE), "", "an HTML page, such as a server's error page"),
+    (_HTML, "", "an HTML page, such as a server's error page"),
     (re.compile(r"<tmx\b"), "tmx", "TMX"),
     (re.compile(r"<xliff\b"), "xliff", "XLIFF"),
     (re.compile(r"<(srcset|refset|tstset|mteval)\b", re.IGNORECASE), "sgm", "SGM"),
@@ -59,6 +60,11 @@ def file_kind(path: Path) -> FileKind | None:
         return None
 
 
+def is_html(path: Path, text: str) -> bool:
+    """Returns True for a file whose name or text is that of an HTML page."""
+    return path.suffix.lower() in (".html", ".htm", ".xhtml") or _HTML.match(text[:_HEAD_BYTES]) is not None
+
+
 def kind_of(head: bytes) -> FileKind | None:
     """Guesses the format of a file from its first bytes; returns None for plain lines of text."""
     head = head[:_HEAD_BYTES]
@@ -88,13 +94,14 @@ def _lines_kind(text: str) -> FileKind | None:
     return None
 
 
-def mismatch(path: Path, format: str, encoding: str) -> str:  # noqa: A002 - named like the config key
+def mismatch(path: Path, format: str, encoding: str, part: str = "both") -> str:  # noqa: A002 - named like the config key
     """Returns what a file looks like and what to change if that contradicts the config; else "".
 
     Args:
         path: the file, decompressed.
         format: format of the corpus in the config.
-        encoding: encoding of the corpus in the config.
+        encoding: encoding of the file in the config.
+        part: the side of the file, or ``both``.
     """
     kind = file_kind(path)
     if kind is None or (kind.format == format and not kind.encoding):
@@ -102,7 +109,8 @@ def mismatch(path: Path, format: str, encoding: str) -> str:  # noqa: A002 - nam
     if kind.encoding:
         if encoding.startswith(kind.encoding) or format == "parquet":
             return ""
-        return f"it looks like {kind.words}: set encoding to {kind.encoding}"
+        wanted = kind.encoding if part == "both" else f"{{{part}: {kind.encoding}, …}}"
+        return f"it looks like {kind.words}: set encoding to {wanted}"
     if kind.format:
         return f"it looks like {kind.words}, not {format}: set format to {kind.format}"
     return f"it looks like {kind.words}, not {format}: check that url and the member name the right file"

@@ -15,7 +15,7 @@ from nmt_prep.config import Corpus, Languages
 from nmt_prep.config.corpus import Fields
 from nmt_prep.config.problems import Problem, problems_of
 from nmt_prep.config.section import descriptions, is_hub_id
-from nmt_prep.corpora.registry import column_files, format_of, option_keys, reader_of
+from nmt_prep.corpora.registry import column_files, format_of, option_keys, parts_of, reader_of
 from nmt_prep.errors import ConfigError
 from nmt_prep.sources.catalogues import describe_mtdata, describe_sacrebleu, ordered, parse_id
 from nmt_prep.sources.hub import repository_address
@@ -101,6 +101,8 @@ def _option_problems(corpus: Corpus) -> Iterator[str]:
     kind = format_of(corpus)
     reader = reader_of(kind)
     of_documents = {"encoding"} if corpus.documents is not None else set()  # the encoding of the documents
+    if isinstance(corpus.encoding, dict) and parts_of(corpus) == ("both",) and not corpus.is_local:
+        yield "encoding must be one value, because both sides are in one file"
     for option in sorted(option_keys() & corpus.model_fields_set - reader.options - of_documents):
         yield f"{option} does not belong to format {kind}, which takes {', '.join(sorted(reader.options))}"
     if "fields" in reader.options and corpus.fields is None and corpus.url.hub_id is None:

@@ -198,6 +198,9 @@ def _of_pair(corpus: Corpus, pair: LanguagePair, *, swapped: bool) -> Corpus:
     if kind in ("jsonl", "parquet") and source is None:
         source, target = (f"translation.{language}" for language in pair)
     key = {"tsv": "columns", "csv": "columns", "jsonl": "fields", "parquet": "fields"}.get(kind)
+    if isinstance(corpus.encoding, dict):
+        sides_of = zip(SIDES, pair, strict=True)
+        given["encoding"] = {side: corpus.encoding.get(language, "utf-8") for side, language in sides_of}
     if source is None or (key is None and kind != "plain"):
         raise ValueError(
             f"texts of format {kind} must be a mapping from languages to places"

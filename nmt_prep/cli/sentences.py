@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 import typer
 
@@ -13,6 +14,7 @@ from nmt_prep.cli.interrupts import interruptible
 from nmt_prep.cli.options import STANDARD_OUTPUT, QuietOption, ThreadsOption, check_outputs
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.config import Languages
+from nmt_prep.config.corpus import text_encoding
 from nmt_prep.runtime import available_cores
 from nmt_prep.sides import SIDES
 
@@ -23,12 +25,23 @@ with delayed_imports():
     from nmt_prep.health import languages as health
     from nmt_prep.sentences import files
 
+
+class _Format(StrEnum):
+    """What the files are, or what is written."""
+
+    HTML, TSV, BEADS, LADDER = "html", "tsv", "beads", "ladder"
+
+
 _WARNED = 20
 """Maximum number of documents in other languages that are named."""
 
 _SIDE = "A file, or a directory of files; a line is a sentence unless --split is given."
 _SPLIT = "Divide running text into sentences: each line by itself, or text that goes on to the next blank line."
-_FORMAT = "What to write: pairs with a tab, beads such as [0, 1]:[0], or the rungs of hunalign's ladder."
+_FORMAT = (
+    "html: the files are HTML, not text. tsv, beads or ladder: write pairs with a tab, beads such as [0, 1]:[0], or "
+    "the rungs of hunalign's ladder. Give the option twice for both."
+)
+_ENCODING = "The encoding of the files, such as latin-1, or of each side, such as utf-8,latin-1."
 _OUTPUT = "Directory for the results of directories, one file for each document; standard output for files."
 _MODEL = "A model of the same languages that nmt-prep align --save wrote; its counts add to those of the documents."
 _GOLD = "Beads in vecalign's format: compare with them, and print precision, recall and F1 to standard error."
@@ -39,7 +52,8 @@ def sentences(
     source: Annotated[Path, typer.Argument(metavar="SOURCE", help=_SIDE, exists=True)],
     target: Annotated[Path, typer.Argument(metavar="TARGET", help=_SIDE, exists=True)],
     languages: Annotated[str, typer.Option(metavar="SOURCE-TARGET", help=_LANGUAGES)],
-    form: Annotated[Literal["tsv", "beads", "ladder"], typer.Option("--format", help=_FORMAT)] = "tsv",
+    formats: Annotated[list[_Format] | None, typer.Option("--format", help=_FORMAT, show_default="tsv")] = None,
+    encoding: Annotated[str, typer.Option(metavar="NAME[,NAME]", help=_ENCODING)] = "utf-8",
     output: Annotated[Path | None, typer.Option(metavar="DIRECTORY", help=_OUTPUT, file_okay=False)] = None,
     model: Annotated[Path | None, typer.Option(metavar="FILE", help=_MODEL, exists=True, dir_okay=False)] = None,
     gold: Annotated[Path | None, typer.Option(metavar="FILE", help=_GOLD, exists=True, dir_okay=False)] = None,
@@ -67,10 +81,25 @@ def sentences(
         tags = files.languages_of(languages)
     except ValueError:
         raise typer.BadParameter(f"--languages {languages!r}: expected two language tags, such as en-de") from None
+    written = [form for form in formats or () if form != _Format.HTML]
+    if len(written) > 1:
+        raise typer.BadParameter(f"--format: {' and '.join(written)} cannot both be written; give one of them")
+    form = cast("files.Format", written[0].value if written else "tsv")
+    encodings = _encodings(encoding)
     check_outputs(STANDARD_OUTPUT, {"SOURCE": source, "TARGET": target, "--gold": gold, "--model": model})
     console = SafeConsole(stderr=True, quiet=quiet)
     with interruptible("interrupted"):
-        aligned, level = files.align_files(source, target, tags, split, model, gold, threads or available_cores())
+        aligned, level = files.align_files(
+            source,
+            target,
+            tags,
+            "html" if _Format.HTML in (formats or ()) else "text",
+            encodings,
+            split,
+            model,
+            gold,
+            threads or available_cores(),
+        )
         for warning in _warnings(source, target, aligned, tags, unrelated=level.unrelated):
             console.print(f"warning: {warning}", soft_wrap=True)
         if output is None:
@@ -82,6 +111,21 @@ def sentences(
         for document in aligned:
             files.write_document(document, form, output)
     console.print(f"{len(aligned)} documents are aligned in {output}")
+
+
+def _encodings(text: str) -> list[str]:
+    """Returns the encodings of both sides.
+
+    Raises:
+        BadParameter: the text is not the name of an encoding, or two names with a comma between them.
+    """
+    try:
+        names = [*map(text_encoding, text.split(","))]
+    except ValueError as error:
+        raise typer.BadParameter(f"--encoding {text!r}: {error}; give a name such as latin-1") from None
+    if len(names) > 2:
+        raise typer.BadParameter(f"--encoding {text!r}: give one encoding, or one for each of the two sides")
+    return names * (2 // len(names))
 
 
 def _warnings(

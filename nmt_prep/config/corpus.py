@@ -6,7 +6,8 @@ import codecs
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, model_validator
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, PrivateAttr, model_validator
+from pydantic import Tag as PydanticTag
 
 from nmt_prep.config.documents import Documents
 from nmt_prep.config.languages import CheckedTag
@@ -28,7 +29,12 @@ from nmt_prep.sides import SIDES, Side
 _NO_TEXT_ENCODINGS = {"idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"}
 
 
-def _text_encoding(value: str) -> str:
+def text_encoding(value: str) -> str:
+    """Returns the name that Python has for an encoding.
+
+    Raises:
+        ValueError: it is unknown, or not for text files.
+    """
     try:
         name = codecs.lookup(value).name
         "\n".encode(name)
@@ -37,6 +43,15 @@ def _text_encoding(value: str) -> str:
     if name in _NO_TEXT_ENCODINGS:
         raise ValueError("not an encoding of text files")
     return name
+
+
+_Encoding = Annotated[str, AfterValidator(text_encoding)]
+_Encodings = Annotated[dict[str, _Encoding], Field(min_length=1)]
+
+
+def _form(value: object) -> str:
+    """Returns the tag of the form that a value has in a config; problems of the other form are not reported."""
+    return "mapping" if isinstance(value, dict) else "text"
 
 
 Translators = Annotated[
@@ -161,8 +176,12 @@ class Corpus(Section):
     """a translator, a list of them, or all: the references to read, each giving its own pairs (wmt_xml, sgm)"""
     systems: Literal["all"] | Translators | None = None
     """a system, a list of them, or all: the systems whose outputs are the target side (wmt_xml)"""
-    encoding: Annotated[str, AfterValidator(_text_encoding)] = "utf-8"
-    """an encoding that Python knows, such as utf-8, utf-16, gb18030 or windows-1252: how the text is encoded"""
+    encoding: Annotated[
+        Annotated[_Encoding, PydanticTag("text")] | Annotated[_Encodings, PydanticTag("mapping")], Discriminator(_form)
+    ] = "utf-8"
+    """an encoding that Python knows, such as utf-8, utf-16, gb18030 or windows-1252, or {source: …, target: …} for
+    a file per side, or a mapping from the languages of texts: how the text is encoded. A side that is left out is in
+    UTF-8"""
     invalid: Literal["error", "drop"] = "error"
     """error or drop: what to do with a pair that is not valid text in the encoding"""
     crlf: Literal["strip", "keep"] = "strip"
@@ -238,6 +257,10 @@ class Corpus(Section):
             yield "sha256 is for one file; the lock file, or a commit after @ in url, fixes the version of a data set"
         if (self.pivot is None) != (self.corpora is None):
             yield "pivot and corpora belong together: the language to join by, and the two corpora to join"
+        if isinstance(self.encoding, dict):
+            known = SIDES if self.texts is None else tuple(self.texts)
+            for name in sorted(self.encoding.keys() - known):
+                yield f"encoding has {name!r}, but the corpus has {', '.join(known)}"
         if self.documents is not None:
             yield from self._document_problems(self.documents)
         if self.awaits_catalogue:
@@ -307,6 +330,10 @@ class Corpus(Section):
     def sides(self) -> tuple[Side, ...]:
         """The sides that have a file of their own."""
         return tuple(side for side in SIDES if getattr(self, side) or getattr(self.url, side))
+
+    def encoding_of(self, part: str) -> str:
+        """Returns the encoding of a file: of a side, or of ``both``."""
+        return self.encoding if isinstance(self.encoding, str) else self.encoding.get(part, "utf-8")
 
     @property
     def places(self) -> dict[str, ColumnPlace]:

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from nmt_prep.corpora.reader import PairBatch, PairBuilder, Reader
 from nmt_prep.errors import CorpusError
-from nmt_prep.lines.blocks import Fault, iter_blocks, read_bytes, text_of
+from nmt_prep.lines.blocks import Fault, TextPolicy, iter_blocks, read_bytes, text_of
 from nmt_prep.lines.chunks import raw_chunks, text_error
 
 _CHARSET_FIELD = re.compile(rb"charset=([A-Za-z0-9_.:-]+)")
@@ -88,7 +88,7 @@ class PoReader(Reader):
             CorpusError: a line does not belong in a catalogue, or the file cannot be read.
         """
         path = self.files["both"]
-        policy = replace(self.policy, encoding=self._encoding(path))
+        policy = replace(self.policy("both"), encoding=self._encoding(path))
         builder = PairBuilder(self.corpus.max_line_bytes, path)
         entry, keyword, fuzzy = _Entry(), "", False
         for block in iter_blocks(path, policy, self.counts):
@@ -114,7 +114,7 @@ class PoReader(Reader):
 
     def _encoding(self, path: Path) -> str:
         if "encoding" in self.corpus.model_fields_set:
-            return self.corpus.encoding
+            return self.corpus.encoding_of("both")
         return _charset(bytes(next(raw_chunks(path), b"")[:65536]), path)
 
 
@@ -161,16 +161,16 @@ class MoReader(Reader):
         path = self.files["both"]
         data = read_bytes(path)
         originals, translations = _tables(data, path)
-        encoding = self.corpus.encoding
+        policy = self.policy("both")
         if "encoding" not in self.corpus.model_fields_set:
             header = [data[at : at + length] for at, length in translations[:1]]
-            encoding = _charset(b"".join(header), path)
+            policy = replace(policy, encoding=_charset(b"".join(header), path))
         builder = PairBuilder(self.corpus.max_line_bytes, path)
         for (place, length), (translated, translated_length) in zip(originals, translations, strict=True):
             key = data[place : place + length]
             start = place + key.find(_CONTEXT_END) + 1
-            texts = _texts(data, start, place + length, encoding, path)
-            forms = _texts(data, translated, translated + translated_length, encoding, path)
+            texts = _texts(data, start, place + length, policy, path)
+            forms = _texts(data, translated, translated + translated_length, policy, path)
             _add_entry(builder, texts[0], texts[1] if len(texts) > 1 else None, forms, 0)
             yield from builder.full()
         yield from builder.rest()
@@ -194,13 +194,13 @@ def _tables(data: bytes, path: Path) -> tuple[list[tuple[int, int]], list[tuple[
     return tables[0], tables[1]
 
 
-def _texts(data: bytes, start: int, end: int, encoding: str, path: Path) -> list[str]:
+def _texts(data: bytes, start: int, end: int, policy: TextPolicy, path: Path) -> list[str]:
     """Returns the plural forms of a string."""
     texts: list[str] = []
     for form in data[start:end].split(_FORM_END):
         try:
-            texts.append(form.decode(encoding))
+            texts.append(form.decode(policy.encoding))
         except UnicodeDecodeError as error:
-            raise text_error(path, 1, start + error.start, error, encoding) from None
+            raise text_error(path, 1, start + error.start, error, policy) from None
         start += len(form) + 1
     return texts

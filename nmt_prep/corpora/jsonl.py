@@ -57,7 +57,7 @@ class JsonlReader(Reader):
 
     def row_count(self) -> int:
         """Returns the number of lines of the file."""
-        lines = line_count(self.files["both"], self.corpus.encoding)
+        lines = line_count(self.files["both"], self.corpus.encoding_of("both"))
         return super().row_count() if lines is None else lines
 
     def _row(self, block: Block, number: int) -> dict[str, Any] | None:

@@ -164,7 +164,7 @@ class XmlReader(Reader):
 
     def _chunks(self, path: Path) -> Iterator[Chunk]:
         if "encoding" in self.corpus.model_fields_set:
-            return decoded(_raw_chunks(path), self.corpus.encoding, "error", path, self.counts)
+            return decoded(_raw_chunks(path), self.policy("both"), path, self.counts)
         return _raw_chunks(path)
 
 

@@ -48,7 +48,8 @@ class PlainReader(Reader):
 
     def row_count(self) -> int:
         """Returns the number of lines of the smaller file."""
-        lines = line_count(min(self.files.values(), key=lambda path: path.stat().st_size), self.corpus.encoding)
+        side, path = min(self.files.items(), key=lambda file: file[1].stat().st_size)
+        lines = line_count(path, self.corpus.encoding_of(side))
         return super().row_count() if lines is None else lines
 
     def lines(self, side: Side) -> Iterator[pa.Array]:
@@ -61,7 +62,7 @@ class PlainReader(Reader):
         """Returns the file of a side, if it is in UTF-8."""
         if side not in self.files:
             return []
-        return [self.files[side]] if self.corpus.encoding == "utf-8" else None
+        return [self.files[side]] if self.corpus.encoding_of(side) == "utf-8" else None
 
     def _one_side(self) -> Iterator[PairBatch]:
         [side] = self.files
@@ -72,7 +73,7 @@ class PlainReader(Reader):
 
     def _batches(self, side: Side) -> Iterator[PairBatch]:
         """Yields the lines of a side as both sides of pairs, with the places of one side."""
-        has_places = self.corpus.encoding == "utf-8"
+        has_places = self.corpus.encoding_of(side) == "utf-8"
         for block in self.blocks(side):
             text = spans(block.data, block.starts, block.ends)
             yield PairBatch(text, text, block.faults, places=block.places() if has_places else None)

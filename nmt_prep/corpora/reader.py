@@ -152,13 +152,16 @@ class Reader(ABC):
         self.files = files
         self.slices = slices or {}
         self.languages = corpus.languages or languages
-        self.policy = TextPolicy.of(corpus)
         self.columns = self.columns_inside(corpus)
         self.counts: Counter[str] = Counter()
 
     def own_options(self, section: type[S]) -> S:
         """Returns the ``options`` of the corpus as the model that the reader declares."""
         return section.model_validate(self.corpus.options)
+
+    def policy(self, part: str) -> TextPolicy:
+        """Returns the options for turning the bytes of a file into lines."""
+        return TextPolicy.of(self.corpus, part, drops="invalid" in self.options)
 
     @abstractmethod
     def pairs(self) -> Iterator[PairBatch]:
@@ -214,7 +217,7 @@ class Reader(ABC):
             InvalidTextError: the file is not text in the encoding of the corpus.
             CorpusError: the file cannot be read.
         """
-        return iter_blocks(self.files[part], self.policy, self.counts, self.slices.get(part))
+        return iter_blocks(self.files[part], self.policy(part), self.counts, self.slices.get(part))
 
     def first_block(self, part: str) -> Block:
         """Returns the first block of a file, whatever the slice; does not change ``counts``.
@@ -222,7 +225,7 @@ class Reader(ABC):
         Raises:
             CorpusError: as :meth:`blocks`.
         """
-        return next(iter_blocks(self.files[part], self.policy))
+        return next(iter_blocks(self.files[part], self.policy(part)))
 
     def text_files(self, side: Side) -> Sequence[Path] | None:
         """Returns the files with the lines of one side alone, in UTF-8; None for a format without such files."""

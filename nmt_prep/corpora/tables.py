@@ -261,7 +261,7 @@ class TsvReader(_TableReader):
 
     def row_count(self) -> int:
         """Returns the number of lines of the file without the header."""
-        lines = line_count(self.files["both"], self.corpus.encoding)
+        lines = line_count(self.files["both"], self.corpus.encoding_of("both"))
         return super().row_count() if lines is None else max(lines - self.header_lines(self.corpus), 0)
 
     def pairs(self) -> Iterator[PairBatch]:

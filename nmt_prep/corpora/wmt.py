@@ -64,11 +64,11 @@ class SgmReader(Reader):
         """
         source, target = self.files["source"], self.files["target"]
         references: dict[tuple[str, str], dict[str, Segment]] = {}
-        for segment in _distinct_segments(target, self.policy, self.counts):
+        for segment in _distinct_segments(target, self.policy("target"), self.counts):
             references.setdefault(segment[:2], {})[segment.translator] = segment
         builder = PairBuilder(self.corpus.max_line_bytes, target, self.columns)
         seen: set[tuple[str, str]] = set()
-        segments = _distinct_segments(source, self.policy, self.counts)
+        segments = _distinct_segments(source, self.policy("source"), self.counts)
         for document, listed in groupby(segments, key=lambda segment: segment.document):
             rows: list[_Row] = []
             for segment in listed:
@@ -89,7 +89,7 @@ class SgmReader(Reader):
 
     def _missing(self, segment: Segment, lacking: Side, having: Side) -> AlignmentError:
         counts = [
-            len({other[:2] for other in _segments(self.files[side], self.policy, self.counts)})
+            len({other[:2] for other in _segments(self.files[side], self.policy(side), self.counts)})
             for side in (lacking, having)
         ]
         return AlignmentError(

@@ -57,18 +57,25 @@ class Fault(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class TextPolicy:
-    """Options for turning bytes into lines, as the keys of a corpus with the same names."""
+    """Options for turning bytes into lines, as the keys of a corpus with the same names; ``mend`` is for messages."""
 
     encoding: str = "utf-8"
     invalid: Literal["error", "drop"] = "error"
     crlf: Literal["strip", "keep"] = "keep"
     max_line_bytes: int | None = None
     mark: Literal["strip", "keep"] = "keep"
+    mend: str = "convert the file to UTF-8"
 
     @classmethod
-    def of(cls, corpus: Corpus) -> TextPolicy:
-        """Returns the policy of a corpus."""
-        return cls(corpus.encoding, corpus.invalid, corpus.crlf, corpus.max_line_bytes, "strip")
+    def of(cls, corpus: Corpus, part: str, *, drops: bool = False) -> TextPolicy:
+        """Returns the policy of a file of a corpus; ``drops`` is true if its format takes the key ``invalid``."""
+        side = "" if part == "both" else f" (for this side alone: {{{part}: …}})"
+        mend = f"set encoding in the config{side}, "
+        mend += (
+            "fix the line, or set invalid: drop to leave such pairs out" if drops else "or convert the file to UTF-8"
+        )
+        encoding = corpus.encoding_of(part)
+        return cls(encoding, corpus.invalid, corpus.crlf, corpus.max_line_bytes, "strip", mend)
 
 
 AS_IS = TextPolicy()
@@ -129,9 +136,7 @@ def iter_blocks(
     """
     counts = Counter() if counts is None else counts
     position, end, line, steps = lines or (0, None, 1, None)
-    chunks = decoded(
-        raw_chunks(path, position, end, steps), policy.encoding, policy.invalid, path, counts, position, line
-    )
+    chunks = decoded(raw_chunks(path, position, end, steps), policy, path, counts, position, line)
     for run in few_lines(whole_lines(chunks, policy.max_line_bytes)):
         data, size = run.data, run.size
         if position == 0 and policy.mark == "strip" and data.startswith(UTF8_MARK):
@@ -164,14 +169,14 @@ def read_text(path: Path, policy: TextPolicy, counts: Counter[str]) -> str:
         InvalidTextError: the bytes are not text in the policy's encoding.
         CorpusError: the file cannot be read, or is too large.
     """
-    data = b"".join(decoded(iter([read_bytes(path)]), policy.encoding, "error", path, counts))
+    data = b"".join(decoded(iter([read_bytes(path)]), replace(policy, invalid="error"), path, counts))
     marks = len(UTF8_MARK) if data.startswith(UTF8_MARK) else 0
     counts["byte_order_marks"] += bool(marks)
     try:
         return data[marks:].decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, marks + error.start) + 1
-        raise text_error(path, line, marks + error.start, error, "utf-8") from None
+        raise text_error(path, line, marks + error.start, error, policy) from None
 
 
 def read_bytes(path: Path) -> bytes:
@@ -250,7 +255,7 @@ def _block(data: bytearray, line: int, position: int, path: Path, policy: TextPo
             except UnicodeDecodeError as error:
                 if policy.invalid == "error":
                     where = position + int(starts[number]) + error.start
-                    raise text_error(path, line + int(number), where, error, "utf-8") from None
+                    raise text_error(path, line + int(number), where, error, policy) from None
                 faults[number] = Fault.INVALID_TEXT
     if policy.crlf == "strip" and has_returns:
         # A line that is too long may lack its end.

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from _nmt_prep_core import count_newlines
@@ -17,6 +17,9 @@ from _nmt_prep_core import count_newlines
 from nmt_prep.columns import LINES_PER_CHUNK
 from nmt_prep.digests import CheckedFile, StepRange
 from nmt_prep.errors import CorpusError, InvalidTextError
+
+if TYPE_CHECKING:
+    from nmt_prep.lines.blocks import TextPolicy
 
 BLOCK_BYTES = 4 << 20
 """Size in bytes of the blocks in which files are read; a longer line is a run by itself."""
@@ -193,8 +196,7 @@ def one_byte_newlines(encoding: str) -> bool:
 
 def decoded(
     chunks: Iterator[Chunk],
-    encoding: str,
-    invalid: Literal["error", "drop"],
+    policy: TextPolicy,
     path: Path,
     counts: Counter[str],
     start: int = 0,
@@ -204,8 +206,7 @@ def decoded(
 
     Args:
         chunks: the bytes of a file.
-        encoding: name of a codec of Python.
-        invalid: ``error`` to raise an error for invalid bytes; ``drop`` to yield bytes that are not UTF-8 for them.
+        policy: encoding and treatment of invalid bytes: bytes that are not UTF-8 stand for those to drop.
         path: the file, for messages.
         counts: counter of removed ``byte_order_marks``, which is increased.
         start: offset of the first chunk in the file.
@@ -214,10 +215,11 @@ def decoded(
     Raises:
         InvalidTextError: the bytes are not text in the encoding.
     """
+    encoding = policy.encoding
     if encoding == "utf-8":
         yield from chunks
         return
-    decoder = codecs.getincrementaldecoder(encoding)("strict" if invalid == "error" else _MARK_AS_INVALID)
+    decoder = codecs.getincrementaldecoder(encoding)("strict" if policy.invalid == "error" else _MARK_AS_INVALID)
     position, line = start, first_line
     for number, chunk in enumerate(_with_end(chunks)):
         marks = _MARKS_REMOVED_BY_DECODERS.get(encoding, ())
@@ -229,27 +231,25 @@ def decoded(
         except UnicodeDecodeError as error:
             before = bytes(error.object[: error.start]).decode(error.encoding, "ignore")
             where = position - len(error.object) + error.start
-            raise text_error(path, line + before.count("\n"), where, error, encoding) from None
+            raise text_error(path, line + before.count("\n"), where, error, policy) from None
         except UnicodeError as error:  # UTF-16 and UTF-32 without a mark
             start = position - len(chunk)
             raise InvalidTextError(
-                f"{path}:{line}: not {encoding.upper()} at byte {start} of the file ({error}); set encoding in the "
-                f"config, such as {encoding}-le"
+                f"{path}:{line}: not {encoding.upper()} at byte {start} of the file ({error}; it may be "
+                f"{encoding}-le); {policy.mend}"
             ) from None
         line += text.count("\n")
         yield text.encode("utf-8", "surrogatepass")
 
 
-def text_error(path: Path, line: int, position: int, error: UnicodeDecodeError, encoding: str) -> InvalidTextError:
+def text_error(path: Path, line: int, position: int, error: UnicodeDecodeError, policy: TextPolicy) -> InvalidTextError:
     """Returns the error for invalid bytes; ``position`` is their offset in the file."""
     bad = bytes(error.object[error.start : error.end]).hex(" ")
-    name = encoding.upper()
-    hint = ""
-    if encoding == "utf-8" and position == 0 and bytes(error.object[:1]) in (b"\xff", b"\xfe"):
-        hint = " (it may be UTF-16)"
+    utf16 = policy.encoding == "utf-8" and position == 0 and bytes(error.object[:1]) in (b"\xff", b"\xfe")
+    hint = "; it may be UTF-16" if utf16 else ""
     return InvalidTextError(
-        f"{path}:{line}: not {name} at byte {position} of the file ({bad}: {error.reason}); "
-        f"set encoding in the config{hint}, fix the line, or set invalid: drop to leave such pairs out"
+        f"{path}:{line}: not {policy.encoding.upper()} at byte {position} of the file ({bad}: {error.reason}{hint}); "
+        f"{policy.mend}"
     )
 
 

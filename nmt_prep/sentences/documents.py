@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby, zip_longest
 from pathlib import Path
@@ -16,9 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from nmt_prep.config.documents import Documents, Splitting
+from nmt_prep.config.documents import DocumentFormat, Documents, Splitting
 from nmt_prep.errors import CorpusError, InvalidTextError
-from nmt_prep.lines.blocks import TextPolicy, blank_lines, iter_blocks, read_bytes, spans
+from nmt_prep.file_kinds import is_html
+from nmt_prep.lines.blocks import TextPolicy, blank_lines, iter_blocks, read_text, spans
 from nmt_prep.runtime import needed_extra
 from nmt_prep.sentences.search import Beads
 from nmt_prep.sides import SIDES
@@ -38,6 +40,9 @@ _WITHOUT_SPACES = frozenset({"zh", "yue", "ja", "th", "lo", "km", "my", "bo"})
 MOST_TIMES = 10
 """Sides whose sizes differ by this factor are not translations of each other."""
 
+PLAIN = TextPolicy(crlf="strip", mark="strip")
+"""UTF-8, with line ends of any system."""
+
 _EXTRA = "documents"
 
 
@@ -46,31 +51,31 @@ def joint_of(language: str) -> str:
     return "" if language.split("-", maxsplit=1)[0].lower() in _WITHOUT_SPACES else " "
 
 
-def read_documents(name: str, files: Files, options: Documents, encoding: str) -> Iterator[Raw]:
+def read_documents(name: str, files: Files, options: Documents, policies: Mapping[str, TextPolicy]) -> Iterator[Raw]:
     """Yields the documents of some files.
 
     Args:
         name: name of the document if the files hold one.
         files: the files.
         options: how the documents are stored.
-        encoding: encoding of the text.
+        policies: how the bytes of each file become lines.
 
     Raises:
         CorpusError: a file cannot be read, is malformed, or a document has no counterpart.
         InvalidTextError: a file is not text in the encoding.
     """
     if not options.has_rows and options.divider is None:
-        source, target = (read_text(files[side], encoding) for side in SIDES)
+        source, target = (read_document(files[side], options.format, policies[side]) for side in SIDES)
         yield name, source, target
     elif "both" in files:
         places = [options.source, options.target, *([] if options.id is None else [options.id])]
-        rows = _rows(files["both"], options.format, places, encoding)
+        rows = _rows(files["both"], options.format, places, policies["both"])
         named = ((row[2] if len(row) > 2 else f"{number}", row) for number, row in enumerate(rows))
         for document, group in groupby(named, lambda pair: pair[0]):
             texts = [row for _, row in group]
             yield document, "\n".join(row[0] for row in texts), "\n".join(row[1] for row in texts)
     else:
-        yield from _matched(files, *(_one_side(files[side], options, encoding) for side in SIDES))
+        yield from _matched(files, *(_one_side(files[side], options, policies[side]) for side in SIDES))
 
 
 def _matched(files: Files, source: Iterator[Named], target: Iterator[Named]) -> Iterator[Raw]:
@@ -85,14 +90,14 @@ def _matched(files: Files, source: Iterator[Named], target: Iterator[Named]) -> 
         yield pair[0][0], pair[0][1], pair[1][1]
 
 
-def _one_side(path: Path, options: Documents, encoding: str) -> Iterator[Named]:
+def _one_side(path: Path, options: Documents, policy: TextPolicy) -> Iterator[Named]:
     if options.divider is None:
-        rows = _rows(path, options.format, [options.id, options.text], encoding)
+        rows = _rows(path, options.format, [options.id, options.text], policy)
         for name, group in groupby(rows, lambda row: row[0]):
             yield name, "\n".join(row[1] for row in group)
         return
     divider, number, divided = re.compile(options.divider), 0, False
-    for divides, lines in groupby(_lines(path, encoding), lambda line: divider.fullmatch(line) is not None):
+    for divides, lines in groupby(_lines(path, policy), lambda line: divider.fullmatch(line) is not None):
         if not divides and (text := "\n".join(lines)).strip():
             yield f"{number}", text
             number += 1
@@ -104,31 +109,25 @@ def _one_side(path: Path, options: Documents, encoding: str) -> Iterator[Named]:
         )
 
 
-def read_text(path: Path, encoding: str) -> str:
+def read_document(path: Path, kind: DocumentFormat, policy: TextPolicy) -> str:
     """Returns the text of a file, without a byte order mark and carriage returns before newlines.
 
     Raises:
-        CorpusError: the file cannot be read.
-        InvalidTextError: the file is not text in the encoding.
+        CorpusError: the file cannot be read, or is an HTML page although ``kind`` says otherwise.
+        InvalidTextError: the file is not text in the encoding of the policy.
     """
-    data = read_bytes(path)
-    try:
-        text = data.decode("utf-8-sig" if encoding == "utf-8" else encoding)
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InvalidTextError(
-            f"{path}:{line}: not {encoding.upper()} at byte {error.start} of the file ({error.reason}); convert the "
-            "file to UTF-8, or name its encoding in the corpus of a config"
-        ) from None
+    text = read_text(path, policy, Counter())
+    if kind != "html" and is_html(path, text):
+        raise CorpusError(f"{path} is an HTML page, whose tags would be taken as text; set the format to html")
     return text.replace("\r\n", "\n").removesuffix("\n")
 
 
-def _lines(path: Path, encoding: str) -> Iterator[str]:
-    for block in iter_blocks(path, TextPolicy(encoding, crlf="strip", mark="strip")):
+def _lines(path: Path, policy: TextPolicy) -> Iterator[str]:
+    for block in iter_blocks(path, policy):
         yield from spans(block.data, block.starts, block.ends).to_pylist()
 
 
-def _rows(path: Path, kind: str, places: Iterable[int | str | None], encoding: str) -> Iterator[list[str]]:
+def _rows(path: Path, kind: str, places: Iterable[int | str | None], policy: TextPolicy) -> Iterator[list[str]]:
     """Yields the values of some columns of each row of a table."""
     wanted = [place for place in places if place is not None]
     if kind == "parquet":
@@ -143,7 +142,7 @@ def _rows(path: Path, kind: str, places: Iterable[int | str | None], encoding: s
         except (OSError, pa.ArrowException) as error:
             raise CorpusError(f"{path}: not a Parquet file that can be read ({error})") from error
         return
-    for number, line in enumerate(_lines(path, encoding), 1):
+    for number, line in enumerate(_lines(path, policy), 1):
         where = f"{path}:{number}"
         if kind == "jsonl":
             try:
@@ -175,7 +174,7 @@ def pairs_of_list(path: Path) -> list[tuple[Path, Path]]:
         CorpusError: a line does not have two columns, a source is named twice, or the table cannot be read.
     """
     pairs: dict[str, str] = {}
-    for number, line in enumerate(_lines(path, "utf-8"), 1):
+    for number, line in enumerate(_lines(path, PLAIN), 1):
         row = line.split("\t")
         if line.strip() and (len(row) != 2 or not all(row)):
             raise CorpusError(f"{path}:{number}: expected two paths with a tab between")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -17,13 +17,22 @@ from nmt_prep.config import Languages
 from nmt_prep.config.documents import Splitting
 from nmt_prep.errors import CorpusError
 from nmt_prep.sentences.aligner import Level, align_documents
-from nmt_prep.sentences.documents import MOST_TIMES, files_of_directories, joined, read_text, sentences_of
+from nmt_prep.sentences.documents import (
+    MOST_TIMES,
+    PLAIN,
+    files_of_directories,
+    joined,
+    lines_of_html,
+    read_document,
+    sentences_of,
+)
 from nmt_prep.sentences.search import Beads
 from nmt_prep.sides import SIDES
 
 Listed: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 """The numbers of the sentences of both sides of a bead, from 0."""
 
+_MEND = "name its encoding with --encoding, such as utf-8,latin-1 for the two sides, or convert the file to UTF-8"
 _NUMBER = re.compile(r"[0-9]+")
 _SIDE = r"\[([, ]*(?:[0-9]{1,9}(?![0-9])[, ]*)*)\]"
 _LINE = re.compile(f"{_SIDE}:{_SIDE}(:.*)?")
@@ -80,7 +89,7 @@ def read_gold(path: Path, sizes: tuple[int, int]) -> list[Listed]:
         InvalidTextError: the file is not UTF-8.
     """
     gold = []
-    for at, line in enumerate(read_text(path, "utf-8").split("\n"), 1):
+    for at, line in enumerate(read_document(path, "text", PLAIN).split("\n"), 1):
         if not line.strip():
             continue
         matched = _LINE.fullmatch(line.strip())
@@ -165,6 +174,8 @@ def align_files(
     source: Path,
     target: Path,
     languages: Languages,
+    form: Literal["text", "html"],
+    encodings: Sequence[str],
     split: Splitting | None,
     model: Path | None,
     gold: Path | None,
@@ -176,6 +187,8 @@ def align_files(
         source: a file, or a directory of files.
         target: the same for the other side.
         languages: the languages of both sides.
+        form: whether the files are text or HTML.
+        encodings: the encodings of both sides.
         split: how the text is divided into sentences; None if each line is one, also an empty one.
         model: a model of word alignment of other text; None to learn from the documents alone.
         gold: gold beads of the first document; None if there is none.
@@ -184,13 +197,13 @@ def align_files(
     Raises:
         CorpusError: a file cannot be read or is empty, has no counterpart, or the sides cannot be translations; or the
             gold beads cannot be read, or are those of another document.
-        InvalidTextError: a file is not UTF-8.
+        InvalidTextError: a file is not text in its encoding.
         AlignmentModelError: the model cannot be read, or is of other languages.
-        MissingPackageError: running text is to be divided, and the extra ``documents`` is not installed.
+        MissingPackageError: HTML or running text needs the extra ``documents``, which is not installed.
         OSError: a directory cannot be read.
     """
     pairs = _files(source, target) if source.is_dir() else [(source, target)]
-    documents = [_document(*pair, languages, split) for pair in pairs]
+    documents = [_document(*pair, languages, form, encodings, split) for pair in pairs]
     sizes = len(documents[0][0]), len(documents[0][1])
     read = None if gold is None else read_gold(gold, sizes)
     prior = None if model is None else shared_model(model)
@@ -251,11 +264,23 @@ def _files(source: Path, target: Path) -> list[tuple[Path, Path]]:
     return list(files.values())
 
 
-def _document(source: Path, target: Path, languages: Languages, split: Splitting | None) -> tuple[pa.Array, pa.Array]:
+def _document(
+    source: Path,
+    target: Path,
+    languages: Languages,
+    form: Literal["text", "html"],
+    encodings: Sequence[str],
+    split: Splitting | None,
+) -> tuple[pa.Array, pa.Array]:
     sides = []
-    for side, path in zip(SIDES, (source, target), strict=True):
-        text = read_text(path, "utf-8")
-        if split is None:
+    for side, path, encoding in zip(SIDES, (source, target), encodings, strict=True):
+        text = read_document(path, form, replace(PLAIN, encoding=encoding, mend=_MEND))
+        if form == "html":
+            try:
+                sides.append(sentences_of(lines_of_html(text), split or "lines", getattr(languages, side)))
+            except CorpusError as error:
+                raise CorpusError(f"{path}: {error}") from error
+        elif split is None:
             sides.append(pa.array(text.split("\n") if text else [], pa.large_string()))
         else:
             sides.append(sentences_of(text, split, getattr(languages, side)))

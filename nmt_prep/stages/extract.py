@@ -94,9 +94,10 @@ def is_in_place(
 def is_read_by_lines(corpus: Corpus, wanted: Wanted) -> bool:
     """Returns True if the reader of a corpus reads a file line by line, so that it can check it, if it is plain."""
     reader = reader_of(format_of(corpus))
-    if wanted.key.rpartition("/")[2] not in reader.parts or wanted.member != WHOLE_FILE:
+    part = wanted.key.rpartition("/")[2]
+    if part not in reader.parts or wanted.member != WHOLE_FILE:
         return False
-    return reader.lines_apart and not reader.quote and one_byte_newlines(corpus.encoding)
+    return reader.lines_apart and not reader.quote and one_byte_newlines(corpus.encoding_of(part))
 
 
 @dataclass(frozen=True)

@@ -100,8 +100,9 @@ def test_places_are_what_the_format_has() -> None:
     assert rows.fields is not None
     assert rows.fields.model_dump() == {"source": "translation.de", "target": "translation.en"}
     archive = {"name": "a", "url": "a.zip", "format": "plain", "texts": {"en": "a.en", "de": "a.de"}}
-    [files] = check(["de-en"], archive).splits["train"]
+    [files] = check(["de-en"], {**archive, "encoding": {"de": "latin-1"}}).splits["train"]
     assert (files.source, files.target) == ("a.de", "a.en")
+    assert (files.encoding_of("source"), files.encoding_of("target")) == ("iso8859-1", "utf-8")
 
 
 @pytest.mark.parametrize(

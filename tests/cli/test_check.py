@@ -147,7 +147,7 @@ def test_text_that_cannot_be_read(tmp_path: Path) -> None:
     assert [problem for corpus in facts(ended) for problem in corpus["problems"]] == [
         (
             "splits.train.c0: a.de:1: not UTF-8 at byte 35 of the file (f6: invalid start byte); set encoding in the "
-            "config, fix the line, or set invalid: drop to leave such pairs out"
+            "config (for this side alone: {target: …}), fix the line, or set invalid: drop to leave such pairs out"
         ),
         (
             "splits.train.c1: a.en has 6 lines, but b.de has 7; line i of both makes a pair: check that the files "

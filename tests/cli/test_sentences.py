@@ -36,6 +36,27 @@ def test_formats(files: tuple[Path, Path], form: str, expected: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, expected, "")
 
 
+def test_encodings_and_pages(files: tuple[Path, Path]) -> None:
+    files[1].write_text(TARGET, encoding="latin-1")
+    command = ("sentences", *files, "--languages", "en-de", "--format", "beads")
+    done = nmt_prep(*command)
+    assert "name its encoding with --encoding, such as utf-8,latin-1 for the two sides" in " ".join(done.stderr.split())
+    beads = "[0]:[0]\n[1]:[1]\n[2]:[2]\n"
+    for encoding in ("utf-8,latin-1", "latin-1"):
+        assert nmt_prep(*command, "--encoding", encoding).stdout == beads
+    for options, message in (
+        (("--encoding", "utf-8,x"), "'utf-8,x': not a text encoding; give a name such as latin-1"),
+        (("--encoding", "ascii,ascii,ascii"), "give one encoding, or one for each of the two sides"),
+        (("--format", "tsv"), "beads and tsv cannot both be written"),
+    ):
+        done = nmt_prep(*command, *options)
+        assert (done.returncode, message in " ".join(done.stderr.replace("│", " ").split())) == (2, True)
+    for path, text in zip(files, (SOURCE, TARGET), strict=True):
+        path.write_text(f"<html><title>No</title><p>{text.replace(chr(10), '<p>')}", encoding="utf-8")
+    assert "is an HTML page" in nmt_prep(*command).stderr
+    assert nmt_prep(*command, "--format", "html").stdout == beads
+
+
 def test_running_text_is_divided(files: tuple[Path, Path]) -> None:
     for path, text in zip(
         files, ("Dr. One is here. Two is\nlonger.\n", "Dr. Eins ist da.\nZwei ist länger.\n"), strict=True

@@ -42,6 +42,28 @@ def test_other_encodings(tmp_path: Path, encoding: str, block: int, monkeypatch:
     assert opened.text_files("source") is None
 
 
+def test_an_encoding_per_side(tmp_path: Path) -> None:
+    opened = reader(tmp_path, "plain", "é\n".encode(), b"\xe9\n", encoding={"target": "latin-1"})
+    assert pairs_of(opened) == [("é", "é")]
+    assert (opened.row_count(), opened.text_files("source"), opened.text_files("target")) == (
+        1,
+        [tmp_path / "a.en"],
+        None,
+    )
+    sgm = [
+        f'<{set_} setid="s"><doc docid="d" sysid="r"><seg id="1">é</seg></doc></{set_}>'
+        for set_ in ("srcset", "refset")
+    ]
+    opened = reader(
+        tmp_path,
+        "sgm",
+        sgm[0].encode("utf-16"),
+        sgm[1].encode("cp1252"),
+        encoding={"source": "utf-16", "target": "cp1252"},
+    )
+    assert pairs_of(opened) == [("é", "é")]
+
+
 def test_one_byte_encodings_and_marks_of_their_own(tmp_path: Path) -> None:
     assert pairs_of(reader(tmp_path, "plain", b"caf\xe9", b"\x80", encoding="cp1252")) == [("café", "€")]
     opened = reader(tmp_path, "plain", "\ufeffa".encode("utf-16-be"), "b".encode("utf-16-be"), encoding="utf-16-be")
@@ -58,14 +80,14 @@ def test_one_byte_encodings_and_marks_of_their_own(tmp_path: Path) -> None:
             "a\nb\n".encode("utf-16-le") + b"\0\xd8x\0",
             r"a\.en:3: not UTF-16-LE at byte 8 of the file \(00 d8: ",
         ),
-        ("utf-16", b"a\0b\0", r"a\.en:1: not UTF-16 at byte 0 of the file \(.*BOM\)"),
+        ("utf-16", b"a\0b\0", r"a\.en:1: not UTF-16 at byte 0 of the file \(.*BOM; it may be utf-16-le\)"),
         ("utf-16", "a\n".encode("utf-16") + b"x", r"a\.en:2: not UTF-16 at byte 6 of the file \(78: truncated data\)"),
         ("gb18030", b"ab\n\xd6\xd0\xff\n", r"a\.en:2: not GB18030 at byte 5 of the file \(ff: "),
         ("ascii", b"ab\n\xe9\n", r"a\.en:2: not ASCII at byte 3 of the file \(e9: "),
         (
             "utf-8",
             "a".encode("utf-16"),
-            r"a\.en:1: not UTF-8 at byte 0 .*; set encoding in the config \(it may be UTF-16\)",
+            r"a\.en:1: not UTF-8 at byte 0 .*; it may be UTF-16\); set encoding in the config \(for this side",
         ),
     ],
 )

@@ -92,10 +92,7 @@ def test_position_of_invalid_utf8_is_reported(
     path.write_bytes("é\n\nab".encode() + bad)
     with pytest.raises(InvalidTextError) as caught:
         read(path)
-    assert str(caught.value) == (
-        f"{path}:3: not UTF-8 at byte 6 of the file ({shown}); set encoding in the config, "
-        "fix the line, or set invalid: drop to leave such pairs out"
-    )
+    assert str(caught.value) == (f"{path}:3: not UTF-8 at byte 6 of the file ({shown}); convert the file to UTF-8")
     with pytest.raises(InvalidTextError, match=r"a\.en:3: not UTF-8 at byte 6 "):
         read_text(path, AS_IS, Counter())
 

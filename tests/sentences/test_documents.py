@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +14,19 @@ import pytest
 from nmt_prep.config.documents import Documents
 from nmt_prep.errors import CorpusError, InvalidTextError
 from nmt_prep.sentences.documents import (
+    PLAIN,
     files_of_directories,
     joint_of,
     lines_of_html,
     pairs_of_list,
+    read_document,
     read_documents,
-    read_text,
     sentences_of,
 )
 
 
-def documents(files: dict[str, Path], encoding: str = "utf-8", **options: Any) -> list[tuple[str, str, str]]:
-    return list(read_documents("name", files, Documents(**options), encoding))
+def documents(files: dict[str, Path], **options: Any) -> list[tuple[str, str, str]]:
+    return list(read_documents("name", files, Documents(**options), dict.fromkeys(files, PLAIN)))
 
 
 def sides(tmp_path: Path, source: str, target: str) -> dict[str, Path]:
@@ -80,16 +82,31 @@ def test_a_row_has_both_texts(tmp_path: Path) -> None:
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "text").write_bytes(b"A.\nB\xe9.\n")
-    assert read_text(tmp_path / "text", "windows-1252") == "A.\nBé."
+    assert read_document(tmp_path / "text", "text", replace(PLAIN, encoding="cp1252")) == "A.\nBé."
     with pytest.raises(InvalidTextError, match=r"text:2: not UTF-8 at byte 4 of the file"):
-        read_text(tmp_path / "text", "utf-8")
+        read_document(tmp_path / "text", "text", PLAIN)
     with pytest.raises(CorpusError, match=r"cannot read .*none: No such file"):
-        read_text(tmp_path / "none", "utf-8")
+        read_document(tmp_path / "none", "text", PLAIN)
     with pytest.raises(CorpusError, match=r"text: not a Parquet file that can be read"):
         documents({"both": tmp_path / "text"}, format="parquet", source="a", target="b")
     (tmp_path / "text").write_text("{\n")
     with pytest.raises(CorpusError, match=r"text:1: not JSON"):
         documents({"both": tmp_path / "text"}, format="jsonl", source="a", target="b")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("page", " <!doctype HTML>\n<p>A."),
+        ("page", '<?xml version="1.0"?>\n<!-- a --><!-- b -->\n<html xmlns="x">'),
+        ("page.HTM", "<p>A.</p>"),
+    ],
+)
+def test_a_page_is_not_read_as_text(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(CorpusError, match=f"{name} is an HTML page, .*; set the format to html"):
+        read_document(tmp_path / name, "text", PLAIN)
+    assert read_document(tmp_path / name, "html", PLAIN) == text
 
 
 def test_names_of_files_that_are_no_text_are_refused(tmp_path: Path) -> None:

@@ -106,6 +106,7 @@ def test_all_forms_give_the_same_pairs(tmp_path: Path, books: list[tuple[str, st
             info.size = len(long)
             archive.addfile(info, io.BytesIO(long))
     (tmp_path / "list.tsv").write_text("".join(f"en/{n}.txt\tde/{n}.txt\n" for n in range(4)))
+    (tmp_path / "mixed.tsv").write_text("".join(f"en/{n}.txt\tde16/{n}.txt\n" for n in range(4)))
     for side, at in (("en", 0), ("de", 1)):
         rows_ = "".join(f"{n}\t{line}\n" for n, text in enumerate(books) for line in text[at].splitlines())
         (tmp_path / f"rows.{side}").write_text(rows_, encoding="utf-8")
@@ -118,6 +119,8 @@ def test_all_forms_give_the_same_pairs(tmp_path: Path, books: list[tuple[str, st
         ("list.tsv", {"format": "list"}, {}),
         ({"source": "rows.en", "target": "rows.de"}, {"format": "tsv", "id": 0, "text": 1}, {}),
         ({"source": "en16/", "target": "de16/"}, {}, {"encoding": "utf-16"}),
+        ({"source": "en16/", "target": "de/"}, {}, {"encoding": {"source": "utf-16"}}),
+        ("mixed.tsv", {"format": "list"}, {"encoding": {"target": "utf-16"}}),
         ({"source": "de/", "target": "en/"}, {}, {"swap": True}),
     ]
     for url, documents, more in forms:

@@ -15,6 +15,7 @@ from nmt_prep.config.section import Languages
 from nmt_prep.corpora import LineSlice, format_of, open_corpus, reader_of
 from nmt_prep.corpora import slices as limits
 from nmt_prep.corpora.plain import unaligned
+from nmt_prep.corpora.registry import parts_of
 from nmt_prep.corpora.scores import unequal_lines
 from nmt_prep.corpora.slices import Bounds, LineIndex, LineStart, RangeCounts, count_range, cut, line_slice, whole_lines
 from nmt_prep.digests import FileSteps, StepRange
@@ -68,9 +69,8 @@ class CorpusFiles:
         named = [path for path in self.names if str(path) in message]
         hints: list[str] = []
         for path in named:
-            if path not in self.columns.values() and (
-                hint := mismatch(path, format_of(self.corpus), self.corpus.encoding)
-            ):
+            part = next((part for files in self.files for part, file in files.items() if file == path), "")
+            if part and (hint := mismatch(path, format_of(self.corpus), self.corpus.encoding_of(part), part)):
                 hints.append(f"; {self.names[path]}: {hint}")
             message = message.replace(str(path), self.names[path])
         return type(error)(f"{self.where}: {message}{''.join(hints)}")
@@ -309,7 +309,7 @@ def _lines_tasks(corpus: CorpusFiles, number: int, part: str, path: Path) -> Ite
             path=path,
             start=start,
             end=min(start + limits.COUNT_BYTES, size),
-            encoding=corpus.corpus.encoding if is_text else "utf-8",
+            encoding=corpus.corpus.encoding_of(part) if is_text else "utf-8",
             quote=reader_of(format_of(corpus.corpus)).quote if is_text else b"",
         )
 
@@ -336,4 +336,5 @@ def _slices(corpus: CorpusFiles, indices: Sequence[Mapping[str, LineIndex]]) -> 
 
 
 def _is_line_by_line(corpus: Corpus) -> bool:
-    return reader_of(format_of(corpus)).lines_apart and one_byte_newlines(corpus.encoding)
+    encodings = map(corpus.encoding_of, parts_of(corpus))
+    return reader_of(format_of(corpus)).lines_apart and all(map(one_byte_newlines, encodings))

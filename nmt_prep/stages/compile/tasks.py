@@ -392,4 +392,4 @@ def has_lines_as_they_are(corpus: Corpus) -> bool:
     """Returns true if the pairs of a corpus are lines of its files, except for carriage returns at their ends."""
     # A reader of another package that is derived from this one may change the text.
     is_plain = reader_of(format_of(corpus)) is PlainReader and set(corpus.sides) == set(SIDES)
-    return is_plain and corpus.encoding == "utf-8" and not corpus.places
+    return is_plain and {*map(corpus.encoding_of, SIDES)} == {"utf-8"} and not corpus.places

@@ -12,6 +12,7 @@ import pyarrow as pa
 from nmt_prep.config.documents import Documents
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError, InvalidTextError
+from nmt_prep.lines.blocks import TextPolicy
 from nmt_prep.pipeline.rounds import Round
 from nmt_prep.sentences.documents import MOST_TIMES, Raw, read_documents
 from nmt_prep.stages.sentences.shards import write_table
@@ -30,7 +31,7 @@ class ReadTask:
         files: names of documents, and their files by side; or the files that hold all of them.
         names: names of the files in messages, if they differ from their paths.
         options: how the documents are stored.
-        encoding: encoding of the text.
+        policies: how the bytes of each file become lines.
         directory: directory for the shards.
     """
 
@@ -39,7 +40,7 @@ class ReadTask:
     files: tuple[tuple[str, dict[str, Path]], ...]
     names: dict[Path, str]
     options: Documents
-    encoding: str
+    policies: dict[str, TextPolicy]
     directory: Path
 
 
@@ -81,7 +82,7 @@ def read_shards(task: ReadTask, tick: Tick) -> ReadDocuments:
 
     try:
         for name, files in task.files:
-            for document in read_documents(name, files, task.options, task.encoding):
+            for document in read_documents(name, files, task.options, task.policies):
                 tick(1)
                 try:
                     _, *encoded = (text.encode() for text in document)

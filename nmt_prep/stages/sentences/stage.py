@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,6 +13,7 @@ from nmt_prep.config.documents import Documents
 from nmt_prep.corpora import parts_of
 from nmt_prep.errors import AlignmentModelError, CorpusError
 from nmt_prep.health.warning import HealthWarning
+from nmt_prep.lines.blocks import TextPolicy
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Outputs, Result, Stage
@@ -274,7 +275,10 @@ def _read_task(job: Job, of: DocumentCorpus) -> ReadTask:
         files = _extracted_files(job, of)
     read_as = of.documents.model_copy(update={"format": "text"}) if of.documents.format == "list" else of.documents
     key = f"read-{of.split}-{of.corpus.name}"
-    return ReadTask(key, of.where, tuple(files), dict(names), read_as, of.corpus.encoding, job.scratch)
+    policies = {
+        part: replace(TextPolicy.of(of.corpus, part), crlf="strip", max_line_bytes=None) for part in ("both", *SIDES)
+    }
+    return ReadTask(key, of.where, tuple(files), dict(names), read_as, policies, job.scratch)
 
 
 def _first_tasks(job: Job, of: DocumentCorpus, shards: Sequence[RawShard]) -> list[FirstTask]:

@@ -149,6 +149,18 @@ def test_a_corpus_without_valid_pairs_says_why(tmp_path: Path) -> None:
         ({"url": "a.tsv", "encoding": "rot13"}, r"found the text 'rot13'; allowed: an encoding that Python knows"),
         ({"url": "a.tsv", "encoding": "idna"}, r"found the text 'idna'; allowed: an encoding that Python knows"),
         (
+            {"url": "a.tsv", "encoding": {"source": "utf-8"}},
+            "encoding must be one value, because both sides are in one",
+        ),
+        (
+            {"url": {"source": "a", "target": "b"}, "encoding": {"en": "utf-8"}},
+            "encoding has 'en', but the corpus has s",
+        ),
+        (
+            {"url": {"source": "a", "target": "b"}, "encoding": {"target": "rot13"}},
+            r"encoding\.target: found the text 'rot13'; allowed: an encoding",
+        ),
+        (
             {"url": "a.tsv", "tag": {"source": "two words"}},
             r"found the text 'two words'; allowed: a word without",
         ),

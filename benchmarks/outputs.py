@@ -24,7 +24,6 @@ from nmt_prep.config import Config
 from nmt_prep.outputs import kind_of
 
 OUTPUTS: dict[str, dict[str, Any]] = {
-    "tfrecord": {"kind": "tfrecord", "layout": "example"},
     "marian": {"kind": "marian"},
     "pieces": {"kind": "marian", "pieces": True},
     "translation": {"kind": "huggingface", "rows": "translation"},

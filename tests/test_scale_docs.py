@@ -86,12 +86,5 @@ def test_the_chain_of_jobs_gives_the_same_as_a_run(tmp_path: Path) -> None:
     assert lines[13] == f"14 - afterok:13 nmt-prep run '{config}' --until report"
 
 
-def test_the_engines_are_accepted() -> None:
-    blocks = [yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)]
-    engines = [block["engine"] for block in blocks if "engine" in block]
-    shown = [corpus_config(Path("run"), engine=engine).engine.model_dump() for engine in engines]
-    assert [engine["cluster"]["kind"] for engine in shown] == ["slurm", "kubernetes"]
-
-
 def test_the_script_is_valid_bash() -> None:
     subprocess.run(["bash", "-n"], input=script(), text=True, check=True)

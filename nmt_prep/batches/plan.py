@@ -314,7 +314,7 @@ def plan_batches(
     """Returns the plan of the epoch of a process over the shards of a run.
 
     Args:
-        run_dir: directory of the run, which holds ``records``, or of an output of kind ``tfrecord``.
+        run_dir: directory of the run, which holds ``records``, or the directory ``records``.
         split: name of the split.
         options: options of the loader.
         check: how thoroughly the shards are checked first, see :func:`nmt_prep.records.check_records`.

@@ -79,7 +79,7 @@ def read_records(
     :func:`nmt_prep.make_dataset`.
 
     Args:
-        run_dir: directory of the run, which holds ``records``, or of an output of kind ``tfrecord``.
+        run_dir: directory of the run, which holds ``records``, or the directory ``records``.
         split: name of the split.
         corpus_ids: also yield the number of each pair's corpus.
         check: how thoroughly the shards are checked first, see :func:`nmt_prep.records.check_records`.

@@ -37,7 +37,7 @@ class BatchSource:
     state counts the batches taken; it is a dictionary of numbers and strings, which any program can save.
 
     Args:
-        run_dir: directory of the run, which holds ``records``, or of an output of kind ``tfrecord``.
+        run_dir: directory of the run, which holds ``records``, or the directory ``records``.
         split: name of the split.
         corpus_ids: also yield the number of each pair's corpus.
         check: how thoroughly the shards are checked first, see :func:`nmt_prep.records.check_records`.

@@ -169,9 +169,6 @@ class Corpus(Section):
     but for case, punctuation and spaces"""
     corpora: Annotated[tuple[Name, ...], Field(min_length=2, max_length=2)] | None = None
     """a list of the names of two corpora of the same split: the corpora that pivot joins, the source side first"""
-    translations: Annotated[int, Field(ge=1, le=8)] = 3
-    """a number from 1 to 8: how many different translations of a pivot line to use from each corpus, in the order of
-    the corpus"""
     references: Literal["all"] | Translators | None = None
     """a translator, a list of them, or all: the references to read, each giving its own pairs (wmt_xml, sgm)"""
     systems: Literal["all"] | Translators | None = None
@@ -238,7 +235,7 @@ class Corpus(Section):
         if not isinstance(data, dict) or data.get("pivot") is None:
             return data
         made: dict[str, Any] = {"url": {"both": (f"pivot:{data['pivot']}",)}, "format": "parquet"}
-        known = {"name", "pivot", "corpora", "translations", "both_directions", "tag", "licence"}
+        known = {"name", "pivot", "corpora", "both_directions", "tag", "licence"}
         for key in sorted(data.keys() - known):
             if data[key] != made.get(key):
                 raise ValueError(

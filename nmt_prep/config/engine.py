@@ -29,14 +29,14 @@ class LocalSettings(_EngineSettings):
 
 
 class ClusterSettings(Section):
-    """A Dask cluster that a run starts at its beginning and stops at its end."""
+    """Dask's worker processes on this machine, which a run starts at its beginning and stops at its end."""
 
-    kind: Literal["local", "slurm", "pbs", "lsf", "sge", "kubernetes"]
-    """local, slurm, pbs, lsf, sge or kubernetes: the kind of cluster"""
+    kind: Literal["local"] = "local"
+    """local: processes on this machine; start any other cluster yourself, and give its address as engine.scheduler"""
     workers: Count = Field(ge=1)
     """an integer >= 1: worker processes"""
     options: dict[str, Any] = Field(default_factory=dict)
-    """a mapping: options of the Dask class for clusters of this kind"""
+    """a mapping: arguments of distributed.LocalCluster"""
 
 
 class DaskSettings(_EngineSettings):
@@ -47,13 +47,9 @@ class DaskSettings(_EngineSettings):
     scheduler: Address | None = None
     """an address such as tcp://host:8786, or null: a scheduler that is already running"""
     cluster: ClusterSettings | None = None
-    """{kind: …, workers: …, options: …}, or null: a cluster that the run starts"""
-    connect_seconds: float = Field(30.0, gt=0, strict=False)
-    """a number of seconds > 0: how long the scheduler may take to answer"""
+    """{workers: …, options: …}, or null: worker processes that the run starts on this machine"""
     worker_seconds: float = Field(300.0, gt=0, strict=False)
     """a number of seconds > 0: how long a run waits while there is no worker"""
-    frozen_seconds: float = Field(30.0, ge=10, strict=False)
-    """a number of seconds >= 10: a worker of the run's own cluster that is silent for that long is replaced"""
 
     def _problems(self) -> Iterator[str]:
         if (self.scheduler is None) == (self.cluster is None):

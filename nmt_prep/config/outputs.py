@@ -8,15 +8,10 @@ from pydantic import Field
 
 from nmt_prep.config.section import Count, Name, Section
 
-IdLayout: TypeAlias = Literal["example", "chunk", "packed"]
 Layout: TypeAlias = Literal["example", "chunk", "packed", "text"]
 RowLength = Annotated[Count, Field(ge=1, le=1024)]
 Shards = dict[str, Annotated[Count, Field(ge=1, le=99_999)]]
 
-ID_LAYOUT = (
-    "example, chunk or packed: a record is a tf.train.Example of one pair, about 256 pairs, or about 256 pairs packed "
-    "into rows"
-)
 LAYOUT = (
     "example, chunk, packed or text: a record is a tf.train.Example of one pair, about 256 pairs, about 256 pairs "
     "packed into rows, or the text of 256 pairs, which loaders encode"
@@ -42,15 +37,6 @@ class OutputOptions(Section):
     def directory(self) -> str:
         """Name of the directory of the output."""
         return self.name or self.kind
-
-
-class TFRecordOptions(OutputOptions):
-    """TFRecord shards with the ids of pairs, as the section records describes them."""
-
-    kind: Literal["tfrecord"]
-    """tfrecord: the kind of output"""
-    layout: IdLayout = Field("example", description=ID_LAYOUT)
-    row_length: RowLength = Field(256, description=ROW_LENGTH)
 
 
 class MarianOptions(OutputOptions):
@@ -111,8 +97,6 @@ class FairseqOptions(OutputOptions):
 
     kind: Literal["fairseq"]
     """fairseq: the kind of output"""
-    dtype: Literal["uint16", "uint32"] | None = None
-    """uint16, uint32, or null for uint16 with up to 65499 pieces, else uint32: the type of the ids"""
 
 
 class MegatronOptions(OutputOptions):
@@ -125,8 +109,6 @@ class MegatronOptions(OutputOptions):
     sequence of a pair"""
     sep: str | None = Field(None, min_length=1)
     """a piece of vocab.reserved, or null for the end of sentence: the piece for {sep}"""
-    dtype: Literal["uint16", "int32"] | None = None
-    """uint16, int32, or null for uint16 with up to 65499 pieces, else int32: the type of the ids"""
 
 
 ListFormat: TypeAlias = Literal["list", "eole", "joey", "hf_marian"]
@@ -152,6 +134,6 @@ class TextOptions(OutputOptions):
 
 
 AnyOutput: TypeAlias = Annotated[
-    TFRecordOptions | MarianOptions | HuggingFaceOptions | FairseqOptions | MegatronOptions | TextOptions,
+    MarianOptions | HuggingFaceOptions | FairseqOptions | MegatronOptions | TextOptions,
     Field(discriminator="kind"),
 ]

@@ -24,6 +24,24 @@ Problem = tuple[KeyPath, str]
 _WITHOUT_KIND = ("union_tag_invalid", "union_tag_not_found")
 """Types of pydantic's errors for a mapping with a missing or an unknown ``kind``."""
 
+_REMOVED = {
+    "download.connect_seconds": "a server has 10 s to accept a connection",
+    "download.stall_seconds": "a connection that delivers almost nothing for 60 s is closed, and tried again",
+    "engine.connect_seconds": "the scheduler has 30 s to answer",
+    "engine.frozen_seconds": "a worker of the run's own cluster that is silent for 30 s is replaced",
+    "extract.max_members": "an archive may have 1,000,000 members",
+    "extract.max_ratio": "an archive may be unpacked to 250 times its size",
+    "outputs.dtype": "the size of the vocabulary determines the type of the ids, as toolkits expect",
+    "publish.retries": "a failed request is repeated 5 times",
+    "splits.translations": "pivot joins the first 3 translations of a line",
+}
+"""Keys of earlier versions, without the names of splits and numbers in lists, and what holds in their place."""
+
+_REMOVED_KINDS = {
+    "outputs.tfrecord": "records/ has such shards; records.layout and records.shards set their form and their number",
+}
+"""Kinds of earlier versions, likewise."""
+
 UNKNOWN_NAME = "unknown_name"
 """Type of pydantic's custom errors whose message says what was found and what is allowed."""
 
@@ -61,9 +79,9 @@ def _problem(detail: ErrorDetails, root: type[BaseModel], lines: Mapping[KeyPath
         path = (*path, "kind")
     where = located(path, lines)
     if detail["type"] == "extra_forbidden":
-        return f"{where}: unknown key{_suggest(str(path[-1]), model)}"
+        return f"{where}: {_unknown(path, model)}"
     if detail["type"] in _WITHOUT_KIND:
-        return f"{where}: {_problem_of_kind(detail)}"
+        return f"{where}: {_problem_of_kind(detail, path)}"
     if detail["type"] == "missing":
         return f"{where}: this key is required: {allowed}"
     whole = detail["type"] == "value_error" and isinstance(detail["input"], Mapping | BaseModel)
@@ -162,18 +180,29 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
-def _suggest(key: str, section: type[BaseModel]) -> str:
+def _unknown(path: KeyPath, section: type[BaseModel]) -> str:
+    """Returns the problem of a key that its section does not have."""
+    if (now := _REMOVED.get(_general(path))) is not None:
+        return f"this key no longer exists: {now}; remove it"
     allowed = sorted(_fields(section))
-    return f"{did_you_mean(key, allowed)} (allowed here: {', '.join(allowed)})"
+    return f"unknown key{did_you_mean(str(path[-1]), allowed)} (allowed here: {', '.join(allowed)})"
 
 
-def _problem_of_kind(detail: ErrorDetails) -> str:
+def _problem_of_kind(detail: ErrorDetails, path: KeyPath) -> str:
     """Returns the problem of the key ``kind``, which selects one of several models."""
     if detail["type"] == "union_tag_not_found":
         return "this key is required, as each of them has a kind"
     tag, allowed = str(detail["ctx"]["tag"]), detail["ctx"]["expected_tags"]
+    if (now := _REMOVED_KINDS.get(f"{_general(path[:-1])}.{tag}")) is not None:
+        return f"the kind {tag} no longer exists: {now}"
     near = difflib.get_close_matches(tag, allowed.replace("'", "").split(", "), n=1)
     return f"found {describe(tag)};{f' did you mean {near[0]!r}?' if near else ''} allowed: {allowed}"
+
+
+def _general(path: KeyPath) -> str:
+    """Returns a dotted key without the names of splits and numbers in lists."""
+    keys = [part for part in path if isinstance(part, str)]
+    return ".".join(keys[:1] + keys[2:] if keys[:1] == ["splits"] else keys)
 
 
 def _dotted(path: KeyPath) -> str:

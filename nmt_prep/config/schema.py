@@ -127,8 +127,6 @@ class PublishSettings(Section):
     there are any, outputs: the stages whose output is copied"""
     options: dict[str, Any] = Field(default_factory=dict)
     """a mapping without credentials: options of the fsspec file system, such as endpoint_url"""
-    retries: Count = Field(5, ge=0, le=100)
-    """an integer from 0 to 100: attempts after the first of each request"""
 
     @field_validator("options")
     @classmethod

@@ -1,7 +1,7 @@
 """Workers of a Dask cluster, either an existing one or one that is started here from the config.
 
-Dask can start clusters on this machine, through a batch system, or in Kubernetes. Dask itself moves tasks from dead
-workers to others, and replaces dead workers of clusters that it started.
+A run can start worker processes on this machine. Dask itself moves tasks from dead workers to others, and replaces dead
+workers that it started.
 """
 
 from __future__ import annotations
@@ -24,98 +24,55 @@ from nmt_prep.errors import ConfigError, EngineError
 from nmt_prep.progress import Progress
 from nmt_prep.runtime import needed_extra
 
-_CLASSES = {
-    "local": ("distributed", "dask", "LocalCluster"),
-    "slurm": ("dask_jobqueue", "dask-jobqueue", "SLURMCluster"),
-    "pbs": ("dask_jobqueue", "dask-jobqueue", "PBSCluster"),
-    "lsf": ("dask_jobqueue", "dask-jobqueue", "LSFCluster"),
-    "sge": ("dask_jobqueue", "dask-jobqueue", "SGECluster"),
-    "kubernetes": ("dask_kubernetes.operator", "dask-kubernetes", "KubeCluster"),
-}
-"""Module, extra of this package, and class, by kind."""
-
 _ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": "67108864", "MALLOC_MMAP_THRESHOLD_": "33554432"}
 """The threshold that glibc adapts to by default.
 
 Dask sets a low threshold (in ``pre-spawn-environ``), which returns memory to the system often; allocating it again
 costs a sixth of the tasks' time."""
 
+_CONNECT_SECONDS = 30.0
+_FROZEN_SECONDS = 30.0  # after which a silent worker is replaced
 _CLOSING_SECONDS = 10.0
 _SECONDS_BETWEEN_LOOKS = 1.0
 _SECONDS_BETWEEN_ORDERS = 15.0
 
-_BESIDE_A_WORKER = 500_000_000
-"""Bytes of a job in addition to its workers' memory, for their nanny process."""
-
-
-def cluster_class(settings: ClusterSettings) -> Any:
-    """Returns Dask's class for clusters of a kind.
-
-    Raises:
-        ConfigError: the extra of this package for the kind is not installed.
-    """
-    module, extra, name = _CLASSES[settings.kind]
-    return getattr(needed_extra(module, extra, f"engine.cluster.kind {settings.kind}"), name)
-
 
 @contextmanager
 def open_cluster(settings: DaskSettings) -> Iterator[Any]:
-    """Starts the cluster that a config describes; stops it at the end of the ``with`` block.
+    """Starts the workers that a config describes; stops them at the end of the ``with`` block.
 
     Raises:
         ConfigError: an extra is not installed, or the cluster refuses its options.
         EngineError: the cluster cannot be started.
     """
     assert settings.cluster is not None
-    cluster_settings = settings.cluster
     dask = needed_extra("dask", "dask", "engine.kind dask")
-    create = cluster_class(cluster_settings)
+    create = needed_extra("distributed", "dask", "engine.cluster").LocalCluster
     try:
-        with dask.config.set(_dask_settings(settings, dask.config)):
-            cluster = create(**cluster_options(settings))
+        with dask.config.set(_dask_settings(dask.config)):
+            cluster = create(**cluster_options(settings.cluster))
     except (TypeError, ValueError) as error:
         raise ConfigError(f"engine.cluster: {create.__name__} refuses its options: {error}") from error
     except (OSError, RuntimeError) as error:
-        raise EngineError(
-            f"cannot start a cluster of kind {cluster_settings.kind}: {error.__cause__ or error}"
-        ) from error
+        raise EngineError(f"cannot start the workers of engine.cluster: {error.__cause__ or error}") from error
     with cluster:
-        cluster.scale(cluster_settings.workers)
+        cluster.scale(settings.cluster.workers)
         yield cluster
 
 
-def cluster_options(settings: DaskSettings) -> dict[str, Any]:
-    """Returns the arguments of Dask's class: from the section, and its ``options``, which override them."""
-    cluster = settings.cluster
-    assert cluster is not None
+def cluster_options(cluster: ClusterSettings) -> dict[str, Any]:
+    """Returns the arguments of ``LocalCluster``: from the section, and its ``options``, which override them."""
     given = json.loads(json.dumps(cluster.options))  # lists, as in the file, not tuples
-    share = settings.memory // cluster.workers
-    if cluster.kind == "local":
-        # Tasks keep within their share; Dask's own limits would kill a worker slightly above it.
-        quiet = {
-            "threads_per_worker": 1,
-            "memory_limit": None,
-            "dashboard_address": ":0",
-            "silence_logs": logging.ERROR,
-        }
-        return {"n_workers": cluster.workers, **quiet, **given}
-    if cluster.kind == "kubernetes":
-        variables = {"DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": f"{settings.frozen_seconds:g}s", **_ALLOCATOR}
-        return {"n_workers": cluster.workers, "quiet": True, **given, "env": _environment(variables, given.get("env"))}
-    processes = given.get("processes", 1)
-    prologue = [
-        *(f"export {name}={value}" for name, value in _ALLOCATOR.items()),
-        *given.pop("job_script_prologue", ()),
-    ]
-    memory = f"{share * processes + _BESIDE_A_WORKER} B"
-    return {"cores": 1, "processes": processes, "memory": memory, "job_script_prologue": prologue, **given}
+    # Tasks keep within their share; Dask's own limits would kill a worker slightly above it.
+    quiet = {"threads_per_worker": 1, "memory_limit": None, "dashboard_address": ":0", "silence_logs": logging.ERROR}
+    return {"n_workers": cluster.workers, **quiet, **given}
 
 
-def _dask_settings(settings: DaskSettings, current: Any) -> dict[str, Any]:
+def _dask_settings(current: Any) -> dict[str, Any]:
     """Returns Dask's configuration for schedulers and workers that this process starts."""
     environment = "distributed.nanny.pre-spawn-environ"
     return {
-        "distributed.scheduler.worker-ttl": f"{settings.frozen_seconds:g}s",
+        "distributed.scheduler.worker-ttl": f"{_FROZEN_SECONDS:g}s",
         environment: {**current.get(environment), **_ALLOCATOR},
         # Profiling is not used here and costs a few percent of a core.
         "distributed.worker.profile.enabled": False,
@@ -123,18 +80,11 @@ def _dask_settings(settings: DaskSettings, current: Any) -> dict[str, Any]:
     }
 
 
-def _environment(variables: Mapping[str, str], given: Any) -> Any:
-    """Merges environment variables with the config's, which take precedence; for Kubernetes a mapping or a list."""
-    if isinstance(given, list):
-        return [*({"name": name, "value": value} for name, value in variables.items()), *given]
-    return {**variables, **(given or {})}
-
-
 class DaskEngine(ExecutorEngine):
     """Runs tasks on the workers of a Dask cluster.
 
     An existing scheduler is contacted at once. A new cluster is started with the first tasks, so that a run with
-    nothing to do does not use the batch system.
+    nothing to do starts none.
     """
 
     def __init__(self, settings: DaskSettings, directory: Path, progress: Progress) -> None:
@@ -149,8 +99,6 @@ class DaskEngine(ExecutorEngine):
             ConfigError: an extra is not installed.
         """
         self._distributed = needed_extra("distributed", "dask", "engine.kind dask")
-        if settings.cluster is not None:
-            cluster_class(settings.cluster)
         self._settings = settings
         self._expected = settings.cluster.workers if settings.cluster is not None else 1
         super().__init__(None, self._expected, progress, self._look)
@@ -215,8 +163,8 @@ class DaskEngine(ExecutorEngine):
                 self._seen = now
             elif now - self._seen >= seconds:
                 raise EngineError(
-                    f"the Dask cluster has had no worker for {seconds:g} s; start some, check the batch system's "
-                    "queue, or raise engine.worker_seconds; run the same command again: finished tasks are kept"
+                    f"the Dask cluster has had no worker for {seconds:g} s; start some, check the queue of the "
+                    "batch system, or raise engine.worker_seconds; run the same command again: finished tasks are kept"
                 )
             if workers != self._workers:
                 self._note_change(workers)
@@ -259,13 +207,12 @@ class DaskEngine(ExecutorEngine):
     @contextmanager
     def _client_of(self, address: Any) -> Iterator[Any]:
         """Opens a client that is not the process's default client, so that other uses of Dask are not affected."""
-        seconds = self._settings.connect_seconds
         try:
-            client = self._distributed.Client(address, timeout=seconds, set_as_default=False)
+            client = self._distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError) as error:
             raise EngineError(
-                f"no Dask scheduler answers at {address} within {seconds:g} s ({error}); check engine.scheduler and "
-                "that the scheduler runs, or raise engine.connect_seconds"
+                f"no Dask scheduler answers at {address} within {_CONNECT_SECONDS:g} s ({error}); check "
+                "engine.scheduler and that the scheduler runs"
             ) from error
         try:
             yield client

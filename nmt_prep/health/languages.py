@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from _nmt_prep_core import Lines, script_weights
 
-from nmt_prep.cleaning.languages import ELDC, LID_176, LanguageIdentifier, load_identifier
+from nmt_prep.cleaning.languages import LID_176, LanguageIdentifier, load_identifier
 from nmt_prep.cleaning.languages.tags import Expected, languages_of_labels
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import Languages
@@ -51,13 +51,11 @@ class SideFacts:
 
 
 def installed_identifier() -> tuple[str, LanguageIdentifier] | None:
-    """Returns name and model of the first installed model of language identification; None if none is installed."""
-    for model in (LID_176, ELDC):
-        try:
-            return model, load_identifier(model)
-        except CleaningError:
-            continue
-    return None
+    """Returns the name and the model of lid.176, or None if it is not installed."""
+    try:
+        return LID_176, load_identifier(LID_176)
+    except CleaningError:
+        return None
 
 
 def side_facts(lines: pa.Array, identifier: LanguageIdentifier, tag: str, other: str) -> SideFacts:

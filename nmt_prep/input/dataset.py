@@ -150,7 +150,7 @@ def make_dataset(
     id if it has none; lengths do not count padding.
 
     Args:
-        run_dir: directory of the run, which holds ``records``, or of an output of kind ``tfrecord``.
+        run_dir: directory of the run, which holds ``records``, or the directory ``records``.
         split: name of the split.
         features: ``nmt`` gives :class:`BatchedInput`; ``t2t`` gives dictionaries with ``inputs`` and ``targets`` and,
             for packed pairs, ``inputs_segmentation``, ``inputs_position`` and the same of the targets; packed pairs

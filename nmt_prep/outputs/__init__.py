@@ -13,9 +13,8 @@ from nmt_prep.outputs.marian import MARIAN
 from nmt_prep.outputs.megatron import MEGATRON
 from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
 from nmt_prep.outputs.text import TEXT
-from nmt_prep.outputs.tfrecord import TFRECORD
 
-KINDS: tuple[Output[Any], ...] = (TFRECORD, MARIAN, HUGGINGFACE, FAIRSEQ, MEGATRON, TEXT)
+KINDS: tuple[Output[Any], ...] = (MARIAN, HUGGINGFACE, FAIRSEQ, MEGATRON, TEXT)
 """All kinds of outputs."""
 
 

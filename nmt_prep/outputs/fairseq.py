@@ -14,12 +14,12 @@ import numpy.typing as npt
 from _nmt_prep_core import count_ids
 
 from nmt_prep.artefacts import atomic_write
-from nmt_prep.config import Config, Vocab
+from nmt_prep.config import Config
 from nmt_prep.config.outputs import FairseqOptions
 from nmt_prep.engines import Tick
 from nmt_prep.outputs.files import OutputFile
-from nmt_prep.outputs.mmap import IdType, check_type, id_type, sequence_file, type_problems
-from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
+from nmt_prep.outputs.mmap import IdType, id_type, sequence_file
+from nmt_prep.outputs.output import Form, Made, Output, ShardMade, ShardTask
 from nmt_prep.outputs.vocabulary import write_text
 from nmt_prep.sides import SIDES
 from nmt_prep.subwords import Tokenizer
@@ -38,7 +38,6 @@ class Fairseq(Output[FairseqOptions]):
     """
 
     kind = "fairseq"
-    share = 0.7
 
     def form(self, options: FairseqOptions, config: Config) -> Form:
         return "ids"
@@ -60,14 +59,6 @@ class Fairseq(Output[FairseqOptions]):
         for split in sorted(names & set(config.splits)):
             yield "shards", f"shard {split[5:]} of train would have the files of the split {split}; rename that split"
 
-    def vocab_problems(self, options: FairseqOptions, vocab: Vocab) -> Iterator[tuple[str, str]]:
-        yield from type_problems(options.dtype, vocab)
-
-    def check(self, options: FairseqOptions, run: RunFacts) -> None:
-        for side in SIDES:
-            size = _padded(len(run.vocabularies[side].load()))
-            check_type(options.dtype, size, run.vocabularies[side].path.name, options.directory)
-
     def write(self, task: ShardTask[FairseqOptions], tick: Tick) -> ShardMade:
         tokenizers = [task.run.vocabularies[side].load() for side in SIDES]
         counts = [np.zeros(len(tokenizer), np.int64) for tokenizer in tokenizers]
@@ -78,11 +69,11 @@ class Fairseq(Output[FairseqOptions]):
             for codes, size in sizes.items():
                 for side, code in zip(SIDES, codes, strict=True):
                     stem = f"{task.split}{task.shard or ''}.{'-'.join(codes)}.{code}"
-                    dtype = _dtype(task.options, tokenizers[SIDES.index(side)])
+                    dtype = _dtype(tokenizers[SIDES.index(side)])
                     opened[codes, side] = stack.enter_context(
                         sequence_file(task.directory, stem, dtype, size, documents=False)
                     )
-            tables = [new_ids(tokenizer).astype(_dtype(task.options, tokenizer)) for tokenizer in tokenizers]
+            tables = [new_ids(tokenizer).astype(_dtype(tokenizer)) for tokenizer in tokenizers]
             texts = [PieceText(tokenizer) for tokenizer in tokenizers]
             for batch in task.id_batches(tick):
                 for side, text, table, count, rows in zip(
@@ -147,8 +138,8 @@ def _padded(pieces: int) -> int:
     return -(-(pieces + len(SPECIALS)) // _MULTIPLE) * _MULTIPLE
 
 
-def _dtype(options: FairseqOptions, tokenizer: Tokenizer) -> IdType:
-    return id_type(options.dtype, _padded(len(tokenizer)), "uint32")
+def _dtype(tokenizer: Tokenizer) -> IdType:
+    return id_type(_padded(len(tokenizer)), "uint32")
 
 
 def _languages(task: ShardTask[FairseqOptions]) -> tuple[npt.NDArray[np.int64], dict[tuple[str, ...], int]]:

@@ -224,7 +224,6 @@ class HuggingFace(Output[HuggingFaceOptions]):
     """Writes ``train-00000-of-00004.parquet`` and ``README.md``, and vocabularies beside rows of ids."""
 
     kind = "huggingface"
-    share = 1.0
     holds_corpus = True
 
     def form(self, options: HuggingFaceOptions, config: Config) -> Form:

@@ -12,7 +12,7 @@ from nmt_prep.config import Config, ExistingVocab, Vocab
 from nmt_prep.config.outputs import MegatronOptions
 from nmt_prep.engines import Tick
 from nmt_prep.errors import VocabularyError
-from nmt_prep.outputs.mmap import check_type, id_type, sequence_file, type_problems
+from nmt_prep.outputs.mmap import id_type, sequence_file
 from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
 from nmt_prep.outputs.vocabulary import copy_file
 from nmt_prep.subwords import Tokenizer
@@ -28,7 +28,6 @@ class Megatron(Output[MegatronOptions]):
     """Writes ``train-00000-of-00004.bin`` and ``.idx``, and a copy of the vocabulary."""
 
     kind = "megatron"
-    share = 0.6
 
     def form(self, options: MegatronOptions, config: Config) -> Form:
         return "ids"
@@ -54,18 +53,16 @@ class Megatron(Output[MegatronOptions]):
             if not isinstance(vocab, ExistingVocab) and piece not in vocab.own_pieces:
                 key = "pair" if (piece, False) in parts else "sep"
                 yield key, f"{piece!r} is not in vocab.reserved; add it there to make it a single piece"
-        yield from type_problems(options.dtype, vocab)
 
     def check(self, options: MegatronOptions, run: RunFacts) -> None:
         tokenizer = run.vocabularies["source"].load()
         sequence_parts(options, tokenizer)
-        check_type(options.dtype, len(tokenizer), run.vocabularies["source"].path.name, options.directory)
 
     def write(self, task: ShardTask[MegatronOptions], tick: Tick) -> ShardMade:
         tokenizer, pairs = task.run.vocabularies["source"].load(), 0
         parts = np.array(sequence_parts(task.options, tokenizer), np.int32)
         eos = -1 if tokenizer.eos_id is None else tokenizer.eos_id
-        dtype = id_type(task.options.dtype, len(tokenizer), "int32")
+        dtype = id_type(len(tokenizer), "int32")
         with sequence_file(task.directory, task.label, dtype, task.sequences(), documents=True) as (file, facts):
             for batch in task.id_batches(tick):
                 source, target = batch.sources, batch.targets

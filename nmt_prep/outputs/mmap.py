@@ -14,8 +14,6 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from nmt_prep.config import ExistingVocab, Vocab
-from nmt_prep.errors import VocabularyError
 from nmt_prep.outputs.files import HashedOutput, OutputFile, output_file
 
 IdType: TypeAlias = Literal["uint16", "int32", "uint32"]
@@ -30,35 +28,9 @@ _BLOCK = 1 << 18
 """Number of sequences whose offsets are computed at once."""
 
 
-def id_type(given: IdType | None, pieces: int, wide: IdType) -> IdType:
-    """Returns the type of ids in a file: the given one, else the type that toolkits choose for this vocabulary size."""
-    return given or ("uint16" if pieces <= MAX_UINT16_PIECES else wide)
-
-
-def type_problems(given: IdType | None, vocab: Vocab) -> Iterator[tuple[str, str]]:
-    """Yields the key ``dtype`` and the problem if the type cannot hold the ids of a vocabulary of the given size."""
-    asked = 0 if isinstance(vocab, ExistingVocab) else vocab.size
-    if given == "uint16" and asked > MAX_UINT16_PIECES:
-        yield "dtype", f"uint16 holds at most {MAX_UINT16_PIECES} pieces, and vocab.size is {asked}; leave it out"
-
-
-def check_type(given: IdType | None, pieces: int, name: str, output: str) -> None:
-    """Checks that the given type can hold the ids of a vocabulary.
-
-    Args:
-        given: the type.
-        pieces: number of pieces.
-        name: name of the file of the vocabulary.
-        output: name of the output.
-
-    Raises:
-        VocabularyError: the format cannot hold the vocabulary.
-    """
-    if given == "uint16" and pieces > MAX_UINT16_PIECES:
-        raise VocabularyError(
-            f"{name} has {pieces} pieces, but ids of type uint16 allow only {MAX_UINT16_PIECES}; leave dtype out of "
-            f"the output {output}"
-        )
+def id_type(pieces: int, wide: IdType) -> IdType:
+    """Returns the type of ids in a file, which toolkits choose by the size of the vocabulary."""
+    return "uint16" if pieces <= MAX_UINT16_PIECES else wide
 
 
 class SequenceFile:

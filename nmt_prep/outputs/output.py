@@ -204,17 +204,10 @@ class Output(ABC, Generic[Options]):
     Attributes:
         kind: name of the kind: the value of ``kind`` in a config.
         holds_corpus: True if the files can contain the name of each pair's corpus.
-        holds_input: True if the files repeat the section ``input`` of the config.
-        is_records: True for records, which hold every pair as it is: segments of documents are not joined, and pairs
-            with a placeholder are not left out.
-        share: approximate bytes of the files for each byte of text, for estimates.
     """
 
     kind: ClassVar[str]
     holds_corpus: ClassVar[bool] = False
-    holds_input: ClassVar[bool] = False
-    is_records: ClassVar[bool] = False
-    share: ClassVar[float] = 1.5
 
     @abstractmethod
     def form(self, options: Options, config: Config) -> Form:
@@ -249,17 +242,6 @@ class Output(ABC, Generic[Options]):
 
         Raises:
             RecordsError: the records cannot be read.
-            OutputError: a file cannot be written.
-        """
-
-    def renew(self, directory: Path, records: Path) -> None:
-        """Updates the section ``input`` of the config in a finished output; only called with ``holds_input``.
-
-        Args:
-            directory: directory of the output.
-            records: directory of the records, which have the new section.
-
-        Raises:
             OutputError: a file cannot be written.
         """
 

@@ -44,7 +44,7 @@ def check_frames(options: OutputOptions, run: RunFacts, *, pieces: bool) -> None
             continue
         raise VocabularyError(
             f"vocab.frame.{side}: {text!r} {problem}. The output {options.directory} cannot hold such rows; outputs of "
-            "ids can: {kind: huggingface, rows: ids}, tfrecord, megatron"
+            "ids can: {kind: huggingface, rows: ids}, megatron"
         )
 
 

@@ -61,8 +61,7 @@ class HubPublisher(Publisher):
         self._api = hub_api(self.url)
         self._library = needed_extra("huggingface_hub", EXTRA, self.url)
         self._library.utils.disable_progress_bars()
-        self._store = ObjectStore(settings.url, settings.options, settings.retries, OutputError, clock)
-        self._retries = settings.retries
+        self._store = ObjectStore(settings.url, settings.options, OutputError, clock)
         self._clock = clock or Clock()
 
     def announce(self, fingerprint: str, wanted: Files) -> tuple[int, list[str]]:
@@ -164,7 +163,7 @@ class HubPublisher(Publisher):
                         raise refusal from error
                     raise
 
-        return repeated(worded, self._retries, self._clock, OutputError)
+        return repeated(worded, self._store.retries, self._clock, OutputError)
 
     def _refusal(self, error: Any) -> OutputError | None:
         """Returns the error for a refused change of the data set; None for errors that any request can have."""

@@ -25,7 +25,6 @@ from nmt_prep.sources.objects import ObjectStore
 from nmt_prep.sources.transfers import at_once
 
 _PARALLEL = 4
-_RETRIES = 5
 
 
 def fetch_run(
@@ -57,7 +56,7 @@ def fetch_run(
             that was not fetched.
     """
     root, progress = Path(directory), progress or Progress()
-    store = ObjectStore(url, options or {}, _RETRIES, DownloadError)
+    store = ObjectStore(url, options or {}, DownloadError)
     publication = read_publication(store, DownloadError)
     if publication is None:
         raise _nothing_there(store)

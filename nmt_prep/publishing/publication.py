@@ -211,7 +211,7 @@ class StorePublisher(Publisher):
     """Publishes to an object store, under an unfinished manifest while files change."""
 
     def __init__(self, settings: PublishSettings) -> None:
-        self._store = ObjectStore(settings.url, settings.options, settings.retries, OutputError)
+        self._store = ObjectStore(settings.url, settings.options, OutputError)
         self.url = self._store.url
 
     def announce(self, fingerprint: str, wanted: Files) -> tuple[int, list[str]]:

@@ -104,13 +104,15 @@ def _in_words(error: Exception) -> str:
     return f"{type(error).__name__}{': ' * bool(text)}{text[:200].partition('?')[0]}"
 
 
+RETRIES = 5  # further attempts of a failed request
+
+
 class ObjectStore:
     """The objects below a URL; safe to use from threads.
 
     Args:
         url: URL of the directory.
         options: options of fsspec's file system.
-        retries: retries of a request.
         error: type of the error to raise when all retries failed.
         clock: source of time and random numbers.
 
@@ -123,12 +125,11 @@ class ObjectStore:
         self,
         url: str,
         options: Mapping[str, Any],
-        retries: int,
         error: type[NmtPrepError],
         clock: Clock | None = None,
     ) -> None:
         self.url = shown(url)
-        self._retries = retries
+        self.retries = RETRIES
         self._error = error
         self._clock = clock or Clock()
         scheme = url.partition("://")[0]
@@ -239,7 +240,7 @@ class ObjectStore:
                 return request()
 
         try:
-            return repeated(worded, self._retries, self._clock, self._error)
+            return repeated(worded, self.retries, self._clock, self._error)
         except FileNotFoundError:
             return None
 

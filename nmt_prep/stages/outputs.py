@@ -7,11 +7,11 @@ of the parts themselves (:mod:`~nmt_prep.stages.shuffled_text`), by the same per
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from nmt_prep.artefacts import link_files, parse_json_as, write_json
+from nmt_prep.artefacts import write_json
 from nmt_prep.config import Config
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.digests import digest_of
@@ -19,13 +19,12 @@ from nmt_prep.engines import Tick
 from nmt_prep.errors import EncodeError, RecordsError
 from nmt_prep.outputs import Form, Made, OutputOptions, RunFacts, ShardMade, ShardTask, kind_of, wanted_outputs
 from nmt_prep.outputs.pairs import IdPairs, TextPairs, id_pairs
-from nmt_prep.pipeline.manifest import Counts, Manifest, differences
+from nmt_prep.pipeline.manifest import Counts, Manifest
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
 from nmt_prep.records.dataset_json import DATASET_FILE, DatasetInfo, load_dataset_info
 from nmt_prep.records.text import TextEncoder
 from nmt_prep.sides import SIDES, Side
-from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.align import Align, aligned_splits
 from nmt_prep.stages.encode import Encode, check_outputs, licence_settings, run_facts
 from nmt_prep.stages.joined_pairs import DocumentLines, JoinedIds, JoinedText, Windows
@@ -60,7 +59,7 @@ def write_output(task: ShardTask[Any], tick: Tick) -> ShardMade:
     except EncodeError as error:
         raise EncodeError(
             f"the output {task.options.directory}: {task.label}: {error}; outputs of ids can hold it: {{kind: "
-            "huggingface, rows: ids}, tfrecord, megatron"
+            "huggingface, rows: ids}, megatron"
         ) from error
     if read != task.count and not isinstance(task.pairs, JoinedIds | JoinedText):
         raise RecordsError(
@@ -102,11 +101,9 @@ class OutputsOutput:
 
     Attributes:
         outputs: their facts by the names of their directories.
-        input: the section ``input`` of the config, if an output repeats it.
     """
 
     outputs: dict[str, OutputFacts]
-    input: dict[str, Any] = field(default_factory=dict)
 
 
 class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
@@ -148,19 +145,6 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
         # dataset.json has the section input, which changes no shard. The rest of it follows from shards and settings.
         return digest_of([{name: digest for name, digest in earlier.files.items() if name != DATASET_FILE}])
 
-    def outdated(self, manifest: Manifest, config: Config, lock: LockFile) -> str:
-        recorded = replace(manifest, settings=manifest.details.get("input", {}))
-        return "; ".join(differences(recorded, self.version, _recorded_settings(config), manifest.inputs))
-
-    def renew(self, job: Job, earlier: Manifest) -> Result[OutputsOutput] | None:
-        if not link_files(job.root / self.directory, job.directory, earlier.files):
-            return None
-        for name, options in wanted_outputs(job.config).items():
-            kind_of(options).renew(job.directory / name, job.directory_of(Encode))
-        output = replace(parse_json_as(OutputsOutput, earlier.details), input=_recorded_settings(job.config))
-        digests = {name: digest for name, digest in earlier.files.items() if not name.endswith(DATASET_FILE)}
-        return Result(output, earlier.counts, digests=digests)
-
     def work(self, job: Job) -> Rounds[dict[str, Made[Any]]]:
         wanted, parts, run = wanted_outputs(job.config), pair_files(job), run_facts(job, job.directory_of(Encode))
         check_outputs(job.config, run)
@@ -200,14 +184,7 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
                 for what, number in shard.counts.items():
                     counts[f"{name}_{what}"] = counts.get(f"{name}_{what}", 0) + number
         pairs = sum(part.pairs for listed in pair_files(job).values() for part in listed)
-        described = OutputsOutput(facts, _recorded_settings(job.config))
-        return Result(described, Counts(pairs, pairs, other=counts), digests=digests)
-
-
-def _recorded_settings(config: Config) -> dict[str, object]:
-    """Returns the settings that outputs only copy, by dotted key."""
-    held = any(kind_of(options).holds_input for options in wanted_outputs(config).values())
-    return {f"input.{name}": value for name, value in config.input.model_dump().items()} if held else {}
+        return Result(OutputsOutput(facts), Counts(pairs, pairs, other=counts), digests=digests)
 
 
 def form_of(options: OutputOptions, config: Config, split: str) -> Form:
@@ -273,7 +250,7 @@ def _shard_tasks(
                 pairs = id_pairs(records.layout, held, start, stop, encoder)
             else:
                 pairs = shuffled[_lines_of(options, job.config, split)][number]
-            if job.config.documents is not None and not kind.is_records:
+            if job.config.documents is not None:
                 windows = Windows(directory, split, run.seed, job.config.documents.epochs, start, stop)
                 pairs = _joined(job, options, form, pairs, windows, tags, one_sided, held, encoder)
             yield ShardTask(
@@ -289,7 +266,7 @@ def _shard_tasks(
                 scratch=job.scratch / f"output-{name}",
                 weights=() if job.config.weight is None else tuple(held),
                 start=start,
-                left_out=() if kind.is_records else one_sided,
+                left_out=one_sided,
             )
 
 

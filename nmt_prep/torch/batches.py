@@ -38,7 +38,7 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
       ``inputs_position`` and the same of the targets.
 
     Args:
-        run_dir: directory of the run, which holds ``records``, or of an output of kind ``tfrecord``.
+        run_dir: directory of the run, which holds ``records``, or the directory ``records``.
         split: name of the split.
         features: ``hf``, ``nmt`` or ``t2t``.
         nested: give ids as nested tensors of layout ``torch.jagged`` instead of padded ones, and no ``attention_mask``.

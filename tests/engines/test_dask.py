@@ -157,10 +157,11 @@ def test_bad_data_gives_the_same_error_as_with_threads(cluster: Any, tmp_path: P
         list(dask.map(bad_data, numbers(5, tmp_path), lambda amount: None))
 
 
-def test_a_scheduler_that_does_not_answer_is_an_error(tmp_path: Path) -> None:
+def test_a_scheduler_that_does_not_answer_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     address = f"tcp://127.0.0.1:{free_port()}"
     expected = f"no Dask scheduler answers at {address} within 0.3 s"
-    with pytest.raises(EngineError, match=expected), engine(tmp_path, scheduler=address, connect_seconds=0.3):
+    monkeypatch.setattr("nmt_prep.engines.dask._CONNECT_SECONDS", 0.3)
+    with pytest.raises(EngineError, match=expected), engine(tmp_path, scheduler=address):
         pass
 
 
@@ -189,7 +190,7 @@ def test_losing_all_workers_is_an_error_after_a_timeout(tmp_path: Path) -> None:
 
 def test_losing_the_scheduler_is_an_error(tmp_path: Path) -> None:
     with distributed.LocalCluster(n_workers=1, processes=False, protocol="tcp", dashboard_address=":0") as cluster:
-        dask = engine(tmp_path, scheduler=cluster.scheduler_address, connect_seconds=10)
+        dask = engine(tmp_path, scheduler=cluster.scheduler_address)
         with dask:
             results = dask.map(square, numbers(1000), lambda amount: None)
             next(results)
@@ -240,9 +241,9 @@ def test_workers_of_an_external_scheduler_cannot_be_set(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_frozen_worker_does_not_block_the_end_of_a_run(tmp_path: Path) -> None:
-    changes = {"cluster": {"kind": "local", "workers": 2}, "frozen_seconds": 10}
-    with engine(tmp_path, **changes) as dask:
+def test_a_frozen_worker_does_not_block_the_end_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmt_prep.engines.dask._FROZEN_SECONDS", 10)
+    with engine(tmp_path, cluster={"kind": "local", "workers": 2}) as dask:
         found = {each.result["pid"] for each in dask.map(pid, numbers(20), lambda amount: None)}
         assert len(found) == 2
         frozen = found.pop()

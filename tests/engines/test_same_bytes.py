@@ -79,7 +79,6 @@ def wmt22(corpora: Path, output: Path, **changes: Any) -> dict[str, Any]:
             {"kind": "huggingface"},
             {"kind": "huggingface", "name": "ids", "rows": "ids", "shards": {"train": 7}},
             {"kind": "fairseq"},
-            {"kind": "tfrecord", "layout": "packed"},
         ],
         **changes,
     }
@@ -151,7 +150,7 @@ def test_dask_workers_are_killed_repeatedly(corpora: Path, expected: dict[str, s
 
 def test_a_dask_worker_is_frozen(corpora: Path, expected: dict[str, str], tmp_path: Path) -> None:
     harm = Harm(signal.SIGSTOP, every=8, times=1)
-    config = checked(wmt22(corpora, tmp_path / "run", engine={**DASK, "frozen_seconds": 10}))
+    config = checked(wmt22(corpora, tmp_path / "run", engine=DASK))
     nmt_prep.run(config, progress=Progress(harm))
     assert len(harm.harmed) == 1
     assert tree(tmp_path / "run") == expected

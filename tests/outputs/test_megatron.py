@@ -6,10 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import nmt_prep
 from nmt_prep import load_tokenizer
 from nmt_prep.errors import ConfigError, VocabularyError
-from nmt_prep.outputs import mmap
 from tests.outputs.runs import output_config, recorded_ids, run_outputs
 from tests.reference.mmap import read_megatron
 
@@ -71,11 +69,6 @@ def test_megatron_reads_the_files(tmp_path: Path) -> None:
         ({"pair": "{source}{source}"}, BPE, "outputs.0.pair: must have {source} once"),
         ({"pair": "{source} <x> {target}"}, BPE, "outputs.0.pair: '<x>' is not in vocab.reserved; add it there"),
         ({"sep": "<x>"}, BPE, "outputs.0.sep: '<x>' is not in vocab.reserved; add it there to make it a single piece"),
-        (
-            {"dtype": "uint16"},
-            {**BPE, "size": 70_000},
-            "outputs.0.dtype: uint16 holds at most 65499 pieces, and vocab.siz",
-        ),
     ],
 )
 def test_what_megatron_cannot_do(tmp_path: Path, output: dict[str, Any], vocab: dict[str, Any], problem: str) -> None:
@@ -85,12 +78,8 @@ def test_what_megatron_cannot_do(tmp_path: Path, output: dict[str, Any], vocab: 
 
 
 def test_pieces_that_a_vocabulary_lacks_end_the_run_before_any_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     with pytest.raises(VocabularyError, match=r"no bos piece for \{bos\} in the key pair of the output megatron"):
         run_outputs(tmp_path, {"kind": "megatron", "pair": "{bos}{source}{target}"}, vocab=BPE)
-    config = output_config(tmp_path, {"kind": "megatron", "dtype": "uint16"}, vocab=BPE)
-    monkeypatch.setattr(mmap, "MAX_UINT16_PIECES", 299)
-    with pytest.raises(VocabularyError, match="has 300 pieces, but ids of type uint16 allow only 299"):
-        nmt_prep.run(config)
     assert not (tmp_path / "run" / "outputs").exists()

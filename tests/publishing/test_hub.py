@@ -24,6 +24,11 @@ MANIFEST = "nmt_prep-manifest.json"
 FILES = {"records/a": b"a" * LARGE, "records/b": b"b" * LARGE, "vocab/c": b"small"}
 
 
+@pytest.fixture(autouse=True)
+def retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmt_prep.sources.objects.RETRIES", 0)
+
+
 class Scene:
     """A data set to publish to, and a directory with the files."""
 
@@ -33,7 +38,7 @@ class Scene:
         self.repository: Repository = hub.dataset("owner/name")
 
     def publisher(self, url: str = "hf://datasets/owner/name") -> HubPublisher:
-        return HubPublisher(PublishSettings(url=url, retries=0))
+        return HubPublisher(PublishSettings(url=url))
 
     def publish(self, files: dict[str, bytes], url: str = "hf://datasets/owner/name", **more: bytes) -> list[str]:
         """Publishes files, as the stage does; returns the names of those that were to be uploaded."""
@@ -119,10 +124,11 @@ def test_an_interrupted_publication_resumes(scene: Scene) -> None:
     assert scene.sent() == []
 
 
-def test_a_failed_commit_is_tried_again(scene: Scene) -> None:
+def test_a_failed_commit_is_tried_again(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmt_prep.sources.objects.RETRIES", 1)
     scene.hub.broken["/commit/"] = 503
     clock = Clock(sleep=lambda seconds: scene.hub.broken.clear())
-    publisher = HubPublisher(PublishSettings(url="hf://datasets/owner/name", retries=1), clock)
+    publisher = HubPublisher(PublishSettings(url="hf://datasets/owner/name"), clock)
     publisher.complete(1, "f", {"vocab/c": PublishedFile(1, digest(b"c"))}, {"vocab/c": b"c"})
     assert scene.there().keys() == {"vocab/c", MANIFEST}
 

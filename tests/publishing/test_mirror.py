@@ -21,6 +21,11 @@ URL = "memory://bucket/enzh"
 MANIFEST = "nmt_prep-manifest.json"
 
 
+@pytest.fixture(autouse=True)
+def retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmt_prep.sources.objects.RETRIES", 0)
+
+
 class Scene:
     """A run that has published, and a directory to download to."""
 
@@ -30,9 +35,7 @@ class Scene:
         self.system = fsspec.filesystem("memory")
 
     def publish(self, shards: int = 3, name: str = "run") -> None:
-        config = corpus_config(
-            self.place / name, records={"shards": {"train": shards}}, publish={"url": URL, "retries": 0}
-        )
+        config = corpus_config(self.place / name, records={"shards": {"train": shards}}, publish={"url": URL})
         run(config, workers=1)
 
     def expected(self, name: str = "run") -> dict[str, str]:
@@ -152,7 +155,6 @@ def broken(*_: object) -> None:
 def test_an_interrupted_fetch_leaves_no_manifest_and_resumes(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     scene.fetched()
     scene.publish(shards=2)
-    monkeypatch.setattr("nmt_prep.publishing.mirror._RETRIES", 0)
     with monkeypatch.context() as patch:
         original = type(scene.system)._open
 

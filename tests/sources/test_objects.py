@@ -20,15 +20,16 @@ class Scene:
     """An in-memory store, the faults that its next requests raise, and the pauses after them."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("nmt_prep.sources.objects.RETRIES", 3)
         self.system = fsspec.filesystem("memory")
         self.pauses: list[float] = []
         self.faults: list[Exception] = []
         for name in ("_open", "cat_file", "find", "rm_file"):
             monkeypatch.setattr(type(self.system), name, self.failing(getattr(type(self.system), name)))
 
-    def store(self, retries: int = 3) -> ObjectStore:
+    def store(self) -> ObjectStore:
         clock = Clock(sleep=self.pauses.append, chance=lambda: 1.0)
-        return ObjectStore("memory://bucket/a", {}, retries, OutputError, clock)
+        return ObjectStore("memory://bucket/a", {}, OutputError, clock)
 
     def failing(self, request: Callable[..., Any]) -> Callable[..., Any]:
         def wrapped(*arguments: Any, **options: Any) -> Any:
@@ -137,27 +138,28 @@ def test_an_upload_ends_with_the_run(scene: Scene, tmp_path: Path) -> None:
     assert scene.pauses == []
 
 
-def test_messages_contain_no_signed_urls(scene: Scene) -> None:
+def test_messages_contain_no_signed_urls(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmt_prep.sources.objects.RETRIES", 0)
     scene.faults = [RuntimeError("https://host/x?Signature=abc"), OSError("https://host/x?Signature=abc")]
     with pytest.raises(OutputError, match=r"\(RuntimeError\)"):
-        scene.store(0).read("x")
+        scene.store().read("x")
     with pytest.raises(OutputError, match=r"\(OSError: https://host/x\)"):
-        scene.store(0).read("x")
+        scene.store().read("x")
 
 
 def test_stores_that_cannot_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(
         ConfigError, match=r"^nowhere://a cannot be opened \(ValueError\); correct the url or its options$"
     ):
-        ObjectStore("nowhere://a", {}, 0, DownloadError)
+        ObjectStore("nowhere://a", {}, DownloadError)
     monkeypatch.setitem(sys.modules, "s3fs", None)
     with pytest.raises(
         ConfigError,
         match=r"^s3://bucket/a needs .*: pip install '\.\[cloud\]' in a checkout of nmt_prep, or the package",
     ):
-        ObjectStore("s3://bucket/a", {}, 0, DownloadError)
+        ObjectStore("s3://bucket/a", {}, DownloadError)
     monkeypatch.setitem(sys.modules, "fsspec", None)
     with pytest.raises(
         ConfigError, match=r"^s3://bucket/a needs fsspec: pip install '\.\[cloud\]' in a checkout of nmt_prep$"
     ):
-        ObjectStore("s3://bucket/a", {}, 0, DownloadError)
+        ObjectStore("s3://bucket/a", {}, DownloadError)

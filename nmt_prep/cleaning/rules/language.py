@@ -56,8 +56,8 @@ class LanguageOptions(Section):
     """The model, and how much more probable another language must be than the expected one."""
 
     model: str = Field("lid.176", min_length=1)
-    """lid.176, eldc, or a path: the model; lid.176 and eldc need the extras clean and eldc, a path names a supervised
-    fastText model (.bin or .ftz) such as OpenLID, GlotLID or NLLB's"""
+    """lid.176, or a path: the model; lid.176 needs the extra clean, a path names a supervised fastText model (.bin or
+    .ftz) such as OpenLID, GlotLID or NLLB's"""
     margin: float = Field(0.3, ge=0, le=1)
     """a number from 0 to 1: drop a pair if another language is more probable than the expected one by more than this"""
     min_letters: int = Field(20, ge=0)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nmt_prep.align.links import Symmetrization
-from nmt_prep.align.settings import MOST, Settings
+from nmt_prep.align.settings import Settings
 from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.events import progress_on
 from nmt_prep.cli.interrupts import interruptible
@@ -26,7 +26,6 @@ with delayed_imports():
     from nmt_prep.cli.align import links as run_links
     from nmt_prep.cli.align import stream
 
-_DEFAULTS = Settings()
 _CONFIG = "Instead, write the links of the run of this config, which has a section align."
 _LINKS = "With CONFIG: the file for the links; standard output by default."
 _MODEL = "Use this model, which --save wrote, instead of learning from the input."
@@ -36,8 +35,6 @@ _ADEQUACY = (
     "Write a line for each pair: whether a side lacks something that the other has; 1 % of good pairs have values "
     "below 0."
 )
-_STEM = f"Learn words by their first N characters; 0: whole words. By default, {_DEFAULTS.stem}."
-_TABLE = f"Most pairs of words to learn; each takes about 140 bytes of memory. By default, {_DEFAULTS.table}."
 
 
 def align(
@@ -60,8 +57,6 @@ def align(
     pretokenized: Annotated[
         bool, typer.Option("--pretokenized", help="Words are separated by spaces, as in tokenized text.")
     ] = False,
-    stem: Annotated[int | None, typer.Option(min=0, max=MOST, metavar="N", help=_STEM)] = None,
-    table: Annotated[int | None, typer.Option(min=1000, max=MOST, metavar="N", help=_TABLE)] = None,
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:
@@ -76,7 +71,7 @@ def align(
     scored without its own counts and those of its copies.
     """
     if config is not None:
-        if any((model, prior, save, scores, adequacy, pretokenized, stem is not None, table is not None)):
+        if any((model, prior, save, scores, adequacy, pretokenized)):
             raise typer.BadParameter(
                 f"{config}: the links of a run exist already; options of learning do not go with CONFIG"
             )
@@ -87,17 +82,11 @@ def align(
         raise typer.BadParameter("--links, --split and --set are for the links of a run: name its config first")
     if model is not None and (prior is not None or save is not None):
         raise typer.BadParameter("--model goes with neither --prior nor --save: nothing is learned from the input")
-    if model is not None and (stem is not None or table is not None):
-        raise typer.BadParameter("--model goes with neither --stem nor --table, with which the model was learned")
     check_outputs(
         {**STANDARD_OUTPUT, "--save": save, "--scores": scores, "--adequacy": adequacy},
         {**STANDARD_INPUT, "--model": model, "--prior": prior},
     )
-    settings = Settings(
-        pretokenized,
-        _DEFAULTS.stem if stem is None else stem,
-        _DEFAULTS.table if table is None else table,
-    )
+    settings = Settings(pretokenized)
     console = SafeConsole(stderr=True, quiet=quiet)
     with interruptible("interrupted"), progress_on(console) as progress:
         options = stream.StreamOptions(model, prior, save, scores, adequacy, symmetrize, settings, threads)

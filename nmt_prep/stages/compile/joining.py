@@ -60,7 +60,6 @@ class DivideTask:
         number: number of the part in its corpus.
         pivot: the side with the pivot language.
         scores: the columns of scores to keep.
-        translations: maximum number of translations of a line to keep.
         bits: number of leading bits of a key that give the number of its range.
         output: the file to write, with a batch for each range.
     """
@@ -70,7 +69,6 @@ class DivideTask:
     number: int
     pivot: Side
     scores: tuple[str, ...]
-    translations: int
     bits: int
     output: Path
 
@@ -83,14 +81,12 @@ class JoinTask:
         key: names the task.
         number: number of the range.
         files: the divided parts of both corpora.
-        translations: maximum number of translations of a line to join.
         output: the file to write, with a batch for each part of the first corpus.
     """
 
     key: str
     number: int
     files: tuple[tuple[Path, ...], tuple[Path, ...]]
-    translations: int
     output: Path
 
 
@@ -130,10 +126,10 @@ def divide_part(task: DivideTask, tick: Tick) -> Rows:
         places = {"part": np.full(len(batch), task.number), "number": np.arange(row, row + len(batch))}
         text = {"text": batch.column(other).cast(pa.large_string())}
         scores = {name: batch.column(name) for name in task.scores}
-        found.append(_first_translations(pa.table({**columns, **places, **text, **scores}), task.translations))
+        found.append(_first_translations(pa.table({**columns, **places, **text, **scores})))
         row += len(batch)
         tick(len(batch))
-    lines = _first_translations(pa.concat_tables(found), task.translations)
+    lines = _first_translations(pa.concat_tables(found))
     ranges = (
         lines["pivot_high"].to_numpy() >> np.uint64(64 - task.bits) if task.bits else np.zeros(len(lines), np.uint64)
     )
@@ -152,14 +148,17 @@ def _keys(lines: pa.Array) -> npt.NDArray[np.uint64]:
     )
 
 
-def _first_translations(lines: pa.Table, most: int) -> pa.Table:
+_TRANSLATIONS = 3  # of a line that are joined, per corpus
+
+
+def _first_translations(lines: pa.Table) -> pa.Table:
     """Returns the first different translations of each line of the pivot, in the order of keys, then of rows."""
     keys = lines.select((*_PIVOT, *_OTHER, *_PLACE)).append_column("row", pa.array(np.arange(len(lines))))
     keys = _sorted(keys, (*_PIVOT, *_OTHER, *_PLACE))
     keys = _sorted(keys.filter(pa.array(_begins(keys, (*_PIVOT, *_OTHER)))), (*_PIVOT, *_PLACE))
     begins = np.flatnonzero(_begins(keys, _PIVOT))
     ranks = np.arange(len(keys)) - np.repeat(begins, np.diff([*begins, len(keys)]))
-    return lines.take(keys["row"].filter(pa.array(ranks < most)))
+    return lines.take(keys["row"].filter(pa.array(ranks < _TRANSLATIONS)))
 
 
 def _sorted(rows: pa.Table, names: Sequence[str]) -> pa.Table:
@@ -181,8 +180,7 @@ def join_range(task: JoinTask, tick: Tick) -> Rows:
         OutputError: a file cannot be read or written.
     """
     first, second = (
-        _first_translations(pa.concat_tables(_group(path, task.number) for path in files), task.translations)
-        for files in task.files
+        _first_translations(pa.concat_tables(_group(path, task.number) for path in files)) for files in task.files
     )
     numbered = (
         table.select(_PIVOT).append_column(name, pa.array(np.arange(len(table))))
@@ -302,7 +300,6 @@ class Joined:
                 number,
                 "source" if corpus.pair is not None and corpus.pair.source == pivot else "target",
                 tuple(map(score_column, sorted(settings.scores))),
-                settings.translations,
                 self.bits,
                 job.scratch / f"divide-{self.stem}-{which}-{number:05d}",
             )
@@ -315,10 +312,7 @@ class Joined:
         files = tuple(task.output for task in divisions)
         both = files[: len(self.parts[0])], files[len(self.parts[0]) :]
         names = [f"join-{self.stem}-{number:04d}" for number in range(1 << self.bits)]
-        return [
-            JoinTask(name, number, both, self.source.corpus.translations, job.scratch / name)
-            for number, name in enumerate(names)
-        ]
+        return [JoinTask(name, number, both, job.scratch / name) for number, name in enumerate(names)]
 
     def writes(
         self, job: Job, joins: Sequence[JoinTask], joined: Sequence[Rows], keys: Callable[[int], Path | None]

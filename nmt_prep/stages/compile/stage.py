@@ -306,7 +306,7 @@ def reading_settings(key: str, corpus: Corpus, languages: Languages) -> dict[str
     if reader.section is not None:
         settings["options"] = reader.section.model_validate(corpus.options).model_dump(mode="json")
     if corpus.pivot is not None:
-        settings |= {"pivot": corpus.pivot, "corpora": corpus.corpora, "translations": corpus.translations}
+        settings |= {"pivot": corpus.pivot, "corpora": corpus.corpora}
     inside = reader.columns_inside(corpus)
     if corpus.document is not None:
         settings["document"] = inside.get("document")

@@ -51,7 +51,6 @@ def test_links_of_a_run(config: Path, tmp_path: Path) -> None:
     [
         (["align", "CONFIG", "--split", "dev"], "'dev' is not a split with links (splits: train)"),
         (["align", "CONFIG", "--pretokenized"], "the links of a run exist already"),
-        (["align", "CONFIG", "--stem", "3"], "the links of a run exist already"),
         (["align", "CONFIG", "--set", "align.symmetrize=union"], "the links are not those of CONFIG: align would run"),
         (["align", "--split", "dev"], "name its config first"),
         (["align", "CONFIG", "--set", "output_dir=/nowhere"], "/nowhere has no links; first run nmt-prep run"),

@@ -218,18 +218,10 @@ def test_models_of_other_words_and_languages(tmp_path: Path, monkeypatch: pytest
     assert refused(other * 5, "--model", path).endswith("use a model of these languages, or learn one without --model")
 
 
-def test_integers_that_no_array_holds() -> None:
-    for option in ("--stem", "--table"):
-        assert f"Invalid value for '{option}': Input should be less than" in refused(TEXT, option, str(2**64), status=2)
-
-
 def test_options_that_contradict_each_other(tmp_path: Path) -> None:
     path = tmp_path / "model"
     aligned(TEXT, "--save", path)
     assert "--model goes with neither --prior nor --save" in refused(TEXT, "--model", path, "--save", path, status=2)
-    for option in (["--stem", "4"], ["--table", "1000"]):
-        message = refused(TEXT, "--model", path, *option, status=2)
-        assert "--model goes with neither --stem nor --table, with which the model was learned" in message
 
 
 def test_files_that_cannot_be_written(tmp_path: Path) -> None:

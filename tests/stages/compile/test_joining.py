@@ -71,8 +71,9 @@ def test_the_number_of_ranges_does_not_change_the_pairs(tmp_path: Path, monkeypa
     assert joined(config) == PAIRS
 
 
-def test_the_first_translations_are_used(tmp_path: Path) -> None:
-    config = config_in(tmp_path, [*GERMAN, ("Vielen Dank", "Thank you", 1.0)], translations=1)
+def test_the_first_translations_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmt_prep.stages.compile.joining._TRANSLATIONS", 1)
+    config = config_in(tmp_path, [*GERMAN, ("Vielen Dank", "Thank you", 1.0)])
     run(config, until="compile")
     assert joined(config) == PAIRS[:2]
 

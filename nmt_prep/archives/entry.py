@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from nmt_prep.config import ExtractSettings as Limits
-from nmt_prep.errors import ArchiveError
+from nmt_prep.errors import AlignmentError, ArchiveError
 
 _LISTED = 10  # names in a message
 
@@ -140,11 +141,75 @@ def is_pattern(name: str) -> bool:
     return "*" in name or "?" in name
 
 
+_SHOWN = r"(?!\.|__MACOSX/)"  # macOS adds folders and files with these names to archives
+_WILD = {"**": f"([^/]*(?:/{_SHOWN}[^/]*)*)", "*": "([^/]*)", "?": "([^/])"}
+
+
 def matcher(wanted: str) -> re.Pattern[str]:
-    """Compiles a requested name: ``*`` and ``?`` match within a level, ``**`` across levels."""
-    pieces = re.split(r"(\*\*|\*|\?)", wanted)
-    wild = {"**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return re.compile("".join(wild.get(piece) or re.escape(piece) for piece in pieces), re.DOTALL)
+    """Compiles a requested name; a group contains what a wildcard matches.
+
+    ``*`` and ``?`` match within a level, ``**`` across levels, and ``**/`` also nothing. As in a shell, wildcards do
+    not match a dot at the beginning of a name.
+    """
+    wanted = re.sub(r"(?<![^/])(\*\*/)+", "**/", wanted)  # repeated, they would take exponential time
+    expression, at = "", 0
+    for wildcard in re.finditer(r"\*\*|\*|\?", wanted):
+        expression += re.escape(wanted[at : wildcard.start()])
+        begins, at = wildcard.start() == 0 or wanted[wildcard.start() - 1] == "/", wildcard.end()
+        if begins and wildcard[0] == "**" and wanted[at : at + 1] == "/":
+            expression, at = f"{expression}((?:{_SHOWN}[^/]+/)*)", at + 1
+        else:
+            expression += _SHOWN * begins + _WILD[wildcard[0]]
+    return re.compile(expression + re.escape(wanted[at:]), re.DOTALL)
+
+
+def paired(patterns: Mapping[str, str], names: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Returns the names of both sides in an order that pairs names whose wildcards match the same text.
+
+    Numbers are compared by value and letters in any case, unless some names then are equal. A single name of each side
+    only needs equal numbers.
+
+    Args:
+        patterns: the requested name or pattern of each side.
+        names: the names that it matches.
+
+    Raises:
+        AlignmentError: a name has no counterpart, or several.
+    """
+    groups = {
+        part: {name: found.groups() if (found := matcher(patterns[part]).fullmatch(name)) else () for name in listed}
+        for part, listed in names.items()
+    }
+    values = {part: {name: _value(texts) for name, texts in found.items()} for part, found in groups.items()}
+    first, *others = values
+    order = sorted(values[first], key=lambda name: (values[first][name], name))
+    for keys in (groups, values):
+        by_key = {part: {key: name for name, key in found.items()} for part, found in keys.items()}
+        unique = all(len(by_key[part]) == len(names[part]) for part in names)
+        if unique and all(by_key[part].keys() == by_key[first].keys() for part in others):
+            return {part: [by_key[part][keys[first][name]] for name in order] for part in names}
+    numbers = {value[1::2] for found in values.values() for value in found.values()} - {()}
+    if all(len(listed) == 1 for listed in names.values()) and len(numbers) < 2:
+        return {part: list(listed) for part, listed in names.items()}
+    counts = {part: Counter(found.values()) for part, found in values.items()}
+    alone = [
+        name
+        for part, found in values.items()
+        for name, value in found.items()
+        if name and any(count[value] != 1 for count in counts.values())
+    ]
+    shown = " and ".join(f"{patterns[part] or 'the file'!r} matches {len(listed)}" for part, listed in names.items())
+    raise AlignmentError(
+        f"{shown} members, which are paired by the text or number that the wildcards match; without exactly one "
+        f"counterpart: {listed_names(alone)}; correct the patterns"
+    )
+
+
+def _value(texts: Sequence[str | None]) -> tuple[tuple[int, str], ...]:
+    """Returns what wildcards match in comparable form: text in small letters, between numbers without leading zeros."""
+    pieces = re.split("([0-9]+)", "/".join(filter(None, (text.strip("/") for text in texts if text))).casefold())
+    bare = (piece.lstrip("0") if at % 2 else piece for at, piece in enumerate(pieces))
+    return tuple((len(piece) if at % 2 else 0, piece) for at, piece in enumerate(bare))
 
 
 def nearest(name: str, names: Sequence[str]) -> str:
@@ -155,5 +220,10 @@ def nearest(name: str, names: Sequence[str]) -> str:
     same = [other for other in names if other.rpartition("/")[2] == base]
     near = (same or difflib.get_close_matches(name, names[:10_000], n=1))[:1]
     hint = f"the nearest is {near[0]!r}; " if near and len(names) > 1 else ""
+    return f"{hint}it has {listed_names(names)}"
+
+
+def listed_names(names: Sequence[str]) -> str:
+    """Returns up to ten names for a message, and the number of the others."""
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return f"{hint}it has {', '.join(map(repr, names[:_LISTED]))}{more}"
+    return f"{', '.join(map(repr, names[:_LISTED]))}{more}"

@@ -9,10 +9,11 @@ from itertools import islice, repeat
 from pathlib import Path
 
 from nmt_prep.archives.contents import Beginning
+from nmt_prep.archives.entry import paired
 from nmt_prep.cleaning.languages import LanguageIdentifier
 from nmt_prep.config import Config, Corpus, Languages
 from nmt_prep.corpora import format_of, parts_of
-from nmt_prep.errors import NmtPrepError
+from nmt_prep.errors import AlignmentError, NmtPrepError
 from nmt_prep.health.languages import SideFacts, facts_by_side, installed_identifier, language_warnings
 from nmt_prep.inspection.files import FileFacts, Looked, Looker
 from nmt_prep.inspection.pairs import SMALL, first_pairs
@@ -259,15 +260,19 @@ class _Examined:
     def _groups(self, facts: CorpusFacts, beginnings: Mapping[str, list[Beginning]]) -> list[dict[str, Beginning]]:
         """Returns the groups of files that are read together, by part; none if a part has no file."""
         parts = parts_of(self.corpus)
-        counts = {part: len(beginnings.get(part, ())) for part in parts}
-        if len(set(counts.values())) > 1 and all(counts.values()) and not facts.unseen:
-            facts.problems.append(
-                f"splits.{self.split}.{self.corpus.name}: {self.corpus.source!r} matches {counts['source']} members, "
-                f"but {self.corpus.target!r} matches {counts['target']}; both must match the same number"
-            )
+        named = {part: {file.member: file for file in beginnings.get(part, ())} for part in parts}
+        patterns = {key: wanted.member for wanted in self.wanted if (key := wanted.key.rpartition("/")[2]) in parts}
+        if not all(named.values()):
+            return []
+        try:
+            order = paired(patterns, {part: list(found) for part, found in named.items()})
+        except AlignmentError as error:
+            if not facts.unseen:
+                facts.problems.append(f"splits.{self.split}.{self.corpus.name}: {error}")
+            order = {part: list(found) for part, found in named.items()}
         return [
-            dict(zip(parts, group, strict=True))
-            for group in zip(*(beginnings.get(part, ()) for part in parts), strict=False)
+            {part: named[part][name] for part, name in zip(parts, names, strict=True)}
+            for names in zip(*(order[part] for part in parts), strict=False)
         ]
 
     def _one_side(

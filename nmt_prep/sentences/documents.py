@@ -196,7 +196,10 @@ def files_of_directories(source: Path, target: Path) -> dict[str, tuple[Path, Pa
         InvalidTextError: the name of a file is not UTF-8.
     """
     try:
-        names = [{path.name for path in directory.iterdir() if path.is_file()} for directory in (source, target)]
+        names = [
+            {path.name for path in directory.iterdir() if path.is_file() and not path.name.startswith(".")}
+            for directory in (source, target)
+        ]
     except OSError as error:
         raise CorpusError(f"cannot read the directory {error.filename}: {error.strerror}") from error
     for lacking, directory, other in ((names[0] - names[1], source, target), (names[1] - names[0], target, source)):

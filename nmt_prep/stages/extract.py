@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from nmt_prep.archives.entry import Archive, DamagedError, is_pattern, member_name, without_suffix
+from nmt_prep.archives.entry import Archive, DamagedError, is_pattern, member_name, paired, without_suffix
 from nmt_prep.archives.extraction import WHOLE_FILE, MissingMemberError, digest_members, extract_members
 from nmt_prep.config import Config, Corpus
 from nmt_prep.config import ExtractSettings as Limits
@@ -174,10 +174,8 @@ class ExtractTask:
     origin: Origin
 
 
-ExtractedMembers: TypeAlias = dict[str, tuple[Stored, ...]]
-"""The files extracted from an archive, for each member, pattern or ``WHOLE_FILE`` in the task.
-
-The files that a pattern matches are sorted by the names of the members."""
+ExtractedMembers: TypeAlias = dict[str, dict[str, Stored]]
+"""The files extracted from an archive by the names of their members, for each member, pattern or ``WHOLE_FILE``."""
 
 
 def _found(outputs: Outputs) -> tuple[dict[str, CorpusFile], dict[str, tuple[Wanted, list[Archive]]]]:
@@ -245,11 +243,11 @@ def extract_archive(task: ExtractTask, tick: Tick) -> ExtractedMembers:
         return f"{task.archive.sha256}/{_safe_name(member, task.archive)}"
 
     store = Store(task.directory, DigestCache(task.directory.parent))
-    found: dict[str, list[Stored]] = {}
+    found: ExtractedMembers = {}
     for member in task.members:  # patterns are always matched against the archive
         stored = None if is_pattern(member) else store.find(_key(file_of(member)))
         if stored is not None:
-            found[member] = [stored]
+            found[member] = {member: stored}
     wanted = [member for member in task.members if member not in found]
     if wanted:
         try:
@@ -261,11 +259,9 @@ def extract_archive(task: ExtractTask, tick: Tick) -> ExtractedMembers:
         except MissingMemberError as error:
             raise ArchiveError(f"{task.members[error.member]}: {error}") from error
         for member, matched in extracted.items():
-            files = ((file_of(name), content) for name, content in matched.items())
-            found[member] = [
-                store.note(_key(file), Stored(file, content.sha256, content.size)) for file, content in files
-            ]
-    return {member: tuple(files) for member, files in found.items()}
+            files = {name: Stored(file_of(name), content.sha256, content.size) for name, content in matched.items()}
+            found[member] = {name: store.note(_key(stored.file), stored) for name, stored in files.items()}
+    return found
 
 
 EXTRACT = Round(
@@ -274,13 +270,13 @@ EXTRACT = Round(
     ExtractedMembers,
     unit="bytes",
     words="extracting files",
-    made=lambda task, result: (task.directory / stored.file for files in result.values() for stored in files),
+    made=lambda task, result: (task.directory / stored.file for files in result.values() for stored in files.values()),
 )
 
 
 @dataclass(frozen=True)
 class ExtractOutput:
-    """The files by :attr:`Wanted.key`; for a pattern, sorted by the names of the members."""
+    """The files by :attr:`Wanted.key`; files of both sides at the same index are a pair."""
 
     files: dict[str, tuple[CorpusFile, ...]]
 
@@ -291,7 +287,7 @@ class Extract(Stage[ExtractOutput, ExtractOutput]):
     name = "extract"
     directory = "extracted"
     reads = (Download,)
-    version = 2
+    version = 3
     output = ExtractOutput
     rounds = (EXTRACT,)
     keeps = True
@@ -313,8 +309,8 @@ class Extract(Stage[ExtractOutput, ExtractOutput]):
             except DamagedError as error:  # the stage then runs, and reports the error
                 return str(error)
             for member, digested in digests.items():
-                stored = [(file.sha256, file.size) for file in members[member]]
-                if stored != [(content.sha256, content.size) for content in digested.values()]:
+                stored = sorted((file.sha256, file.size) for file in members[member])
+                if stored != sorted((content.sha256, content.size) for content in digested.values()):
                     return f"{outputs.directory_of(Extract) / archive.sha256} does not match {archive.path}"
         return ""
 
@@ -342,17 +338,14 @@ class Extract(Stage[ExtractOutput, ExtractOutput]):
         results = yield from EXTRACT.run(tasks, valid=partial(_are_whole, job.directory))
         extracted = dict(zip(members, results, strict=True))
         files = {
-            key: tuple(
-                CorpusFile(file.file, file.sha256, file.size)
-                for archive in archives
-                for file in extracted[archive][wanted.member]
-            )
+            key: [(name, stored) for archive in archives for name, stored in extracted[archive][wanted.member].items()]
             for key, (wanted, archives) in archived.items()
         }
-        return ExtractOutput(files | {key: (file,) for key, file in in_place.items()})
+        _pair_members(job.config, files)
+        made = {key: tuple(CorpusFile(s.file, s.sha256, s.size) for _, s in listed) for key, listed in files.items()}
+        return ExtractOutput(made | {key: (file,) for key, file in in_place.items()})
 
     def finish(self, job: Job, made: ExtractOutput) -> Result[ExtractOutput]:
-        _check_counts(job.config, made.files)
         every = [file for files in made.files.values() for file in files]
         digests = {file.file: file.sha256 for file in every if file.file is not None}
         in_place = {file.sha256 for file in every if file.file is None}
@@ -363,25 +356,33 @@ class Extract(Stage[ExtractOutput, ExtractOutput]):
 
 def _are_whole(directory: Path, result: ExtractedMembers) -> bool:
     """Returns True if the extracted files have the recorded sizes."""
-    return all((directory / file.file).stat().st_size == file.size for files in result.values() for file in files)
+    every = (file for files in result.values() for file in files.values())
+    return all((directory / file.file).stat().st_size == file.size for file in every)
 
 
-def _check_counts(config: Config, files: Mapping[str, Sequence[CorpusFile]]) -> None:
-    """Raises if the patterns of the two sides match different numbers of files, or the pattern of a column several."""
+def _pair_members(config: Config, files: dict[str, list[tuple[str, Stored]]]) -> None:
+    """Sorts the members of both sides of a corpus so that pairs have the same index.
+
+    Raises:
+        AlignmentError: a member has no counterpart, or the pattern of a column matches several members.
+    """
     for split, corpus in fetched_corpora(config):
-        if not corpus.is_fetched:
-            continue
-        counts = {part: len(files[f"{split}/{corpus.name}/{part}"]) for part in parts_of(corpus)}
-        if len(set(counts.values())) > 1:
-            raise AlignmentError(
-                f"splits.{split}.{corpus.name}: {corpus.source!r} matches {counts['source']} members, but "
-                f"{corpus.target!r} matches {counts['target']}; members are paired in the order of their names, so "
-                "both patterns must match the same number"
-            )
+        where = f"splits.{split}.{corpus.name}"
+        patterns = {
+            wanted.key: wanted.member
+            for wanted in wanted_by(split, corpus)
+            if wanted.key.rpartition("/")[2] in parts_of(corpus) and not wanted.container.is_repository
+        }
+        named = {key: dict(files[key]) for key in patterns if key in files}
+        try:
+            order = paired(patterns, {key: list(named.get(key, [WHOLE_FILE])) for key in patterns}) if patterns else {}
+        except AlignmentError as error:
+            raise AlignmentError(f"{where}: {error}") from None
+        files.update({key: [(name, listed[name]) for name in order[key]] for key, listed in named.items()})
         for key in column_files(corpus):
-            if (count := len(files[f"{split}/{corpus.name}/{key}"])) > 1:
+            if (count := len(files.get(f"{split}/{corpus.name}/{key}", ()))) > 1:
                 raise AlignmentError(
-                    f"splits.{split}.{corpus.name}.{key}: the pattern matches {count} members, but its values are in "
+                    f"{where}.{key}: the pattern matches {count} members, but its values are in "
                     "one file for the whole corpus: name one"
                 )
 

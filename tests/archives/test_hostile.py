@@ -6,6 +6,7 @@ import errno
 import gzip
 import io
 import lzma
+import re
 import struct
 import tarfile
 import zipfile
@@ -16,9 +17,10 @@ from typing import Any
 import pytest
 
 from nmt_prep.archives import entry, extraction
+from nmt_prep.archives.entry import paired
 from nmt_prep.archives.extraction import WHOLE_FILE
 from nmt_prep.config import ExtractSettings as Limits
-from nmt_prep.errors import ArchiveError, OutputError
+from nmt_prep.errors import AlignmentError, ArchiveError, OutputError
 from tests.archives.builders import PACKERS, extract, outputs, tar_of, zip_of
 
 NAMES = ("d/x.en", "d/x.zh", "d/y.en")
@@ -74,7 +76,7 @@ def pax(fields: bytes, name: str = "a", size: int | None = None) -> bytes:
 def test_the_name_in_a_pax_header_wins(tmp_path: Path) -> None:
     content = pax(b"16 path=../evil\n")
     with pytest.raises(ArchiveError, match=r"'\.\./evil' is refused: it is not inside the archive"):
-        extract(tmp_path, content, "**evil")
+        extract(tmp_path, content, "..**/evil")
     with pytest.raises(ArchiveError, match="has no member 'a'"):
         extract(tmp_path, content, "a")
 
@@ -217,6 +219,68 @@ def test_patterns(tmp_path: Path) -> None:
     assert list(extract(tmp_path, content, "d/x.?.en")) == ["d/x.2.en"]
     with pytest.raises(ArchiveError, match=r"no member that matches '\*\.en'; it has 'd/dir.*, 'xen': correct"):
         extract(tmp_path, content, "*.en")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "matched"),
+    [
+        ("**/*.en", "a.en d/a.en d/e/x.en"),
+        ("d/**.en", "d/a.en d/e/x.en"),
+        ("*", "a.en"),
+        ("?/**", "d/a.en d/e/x.en"),
+        ("**/**/x.en", "d/e/x.en"),
+        ("d/.*", "d/._a.en d/.en"),
+        ("__MACOSX/**", "__MACOSX/d/a.en"),
+    ],
+)
+def test_wildcards_do_not_match_hidden_names(tmp_path: Path, pattern: str, matched: str) -> None:
+    names = (
+        "a.en",
+        "d/a.en",
+        "d/e/x.en",
+        "._a.en",
+        "d/._a.en",
+        ".h/a.en",
+        "d/.en",
+        "__MACOSX/d/a.en",
+        "d/__MACOSX/a.en",
+    )
+    for build in (tar_of, zip_of):
+        assert sorted(extract(tmp_path, build(*((name, b"") for name in names)), pattern)) == sorted(matched.split())
+
+
+@pytest.mark.parametrize(
+    ("patterns", "source", "target", "expected"),
+    [
+        (
+            "*.en *.de",
+            "p.1.en p.10.en p.2.en",
+            "p.01.de p.02.de p.10.de",
+            "p.1.en-p.01.de p.2.en-p.02.de p.10.en-p.10.de",
+        ),
+        ("*.en *.de", "a.en B.en", "A.de b.de", "a.en-A.de B.en-b.de"),
+        ("*.en *.de", "a.en A.en", "A.de a.de", "A.en-A.de a.en-a.de"),
+        (
+            "d/**/*.en **/*.de",
+            "d/2/a.en d/1/a.en d/a.en",
+            "a.de 1/a.de 2/a.de",
+            "d/1/a.en-1/a.de d/2/a.en-2/a.de d/a.en-a.de",
+        ),
+        ("**/*.en **/*.de", "en/x.en", "de/y.de", "en/x.en-de/y.de"),
+        ("*.en *.de", "p.1.en", "p.2.de", ": 'p.1.en', 'p.2.de'; correct"),
+        ("*.en *.de", "p.1.en p.2.en p.3.en", "p.1.de p.3.de p.4.de", ": 'p.2.en', 'p.4.de'; correct"),
+        ("*.en *.de", "p.1.en p.01.en", "p.1.de p.001.de", ": 'p.1.en', 'p.01.en', 'p.1.de', 'p.001.de'; correct"),
+        (" *.de", "", "a.de b.de", "'the file' matches 1 and '*.de' matches 2 members"),
+    ],
+)
+def test_names_are_paired_by_what_the_wildcards_match(patterns: str, source: str, target: str, expected: str) -> None:
+    asked = dict(zip("st", patterns.split(" "), strict=True))
+    names = {"s": source.split(" "), "t": target.split(" ")}
+    if "'" in expected:
+        with pytest.raises(AlignmentError, match=re.escape(expected)):
+            paired(asked, names)
+    else:
+        assert " ".join(map("-".join, zip(*paired(asked, names).values(), strict=True))) == expected
 
 
 def directory(name: str) -> tarfile.TarInfo:

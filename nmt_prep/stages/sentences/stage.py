@@ -379,23 +379,17 @@ def _extracted_files(job: Outputs, of: DocumentCorpus) -> list[tuple[str, dict[s
     """Returns the extracted files of a corpus: names, and the files of its parts.
 
     Raises:
-        CorpusError: the members of the sides have different names.
+        CorpusError: members of the first part have the same name.
     """
     extracted = job.read(Extract).files
     wanted = {file.key.rpartition("/")[2]: file for file in wanted_by(of.split, of.corpus)}
     paths = {
         part: [path_of(job, wanted[part], file) for file in extracted[wanted[part].key]] for part in parts_of(of.corpus)
     }
-    named = {part: {path.name[17:]: path for path in listed} for part, listed in paths.items()}
-    first = next(iter(paths))
-    if all(len(listed) == 1 for listed in paths.values()):
-        (name,) = named[first]
-        return [(name, {part: path for part, (path,) in paths.items()})]
-    for part, listed in paths.items():
-        if len(named[part]) < len(listed):
-            raise CorpusError(f"{of.where}: members of {part} in several directories have one name; rename them")
-        if strange := sorted(named[part].keys() ^ named[first].keys()):
-            raise CorpusError(
-                f"{of.where}: {strange[0]} is a member of one side only; both need files of the same names"
-            )
-    return [(name, {part: named[part][name] for part in paths}) for name in sorted(named[first])]
+    files = [dict(zip(paths, group, strict=True)) for group in zip(*paths.values(), strict=True)]
+    named = {next(iter(group.values())).name[17:]: group for group in files}
+    if len(named) < len(files):
+        raise CorpusError(
+            f"{of.where}: members of {next(iter(paths))} in several directories have one name; rename them"
+        )
+    return list(named.items())

@@ -90,13 +90,17 @@ def test_members_by_pattern(tmp_path: Path) -> None:
     write_tgz(tmp_path / "x.tgz", MEMBERS)
     corpus = {"name": "c", "url": "x.tgz", "source": "d/*.en", "target": "d/[ab].zh"}
     assert compiled(config_of(tmp_path, {**corpus, "source": "d/b.e?", "target": "d/b.z?"})) == [("3", "z", "c")]
-    with pytest.raises(AlignmentError, match=r"splits\.train\.c: 'd/\*\.en' matches 2 members, but .* matches 3"):
+    with pytest.raises(AlignmentError, match=r"c: 'd/\*\.en' matches 2 and .* matches 3 .* counterpart: 'd/c\.zh';"):
         compiled(config_of(tmp_path, {**corpus, "target": "d/*.zh"}))
     write_tgz(tmp_path / "x.tgz", {name: content for name, content in MEMBERS.items() if name != "d/c.zh"})
     config = config_of(tmp_path, {**corpus, "target": "d/*.zh"})
     assert compiled(config) == [("1", "x", "c"), ("2", "y", "c"), ("3", "z", "c")]
     run(config)
     assert sampled(tmp_path) == ("1\n2\n3\n", "x\ny\nz\n")
+    numbers = {n: b"%d\n" % n for n in (1, 2, 10)}
+    write_tgz(tmp_path / "x.tgz", {f"{name}{n}": line for name in ("p.", "q.0") for n, line in numbers.items()})
+    numbered = config_of(tmp_path, {**corpus, "source": "p.*", "target": "q.*"})
+    assert compiled(numbered) == [("1", "1", "c"), ("2", "2", "c"), ("10", "10", "c")]
 
 
 def test_each_pair_of_files_is_aligned_by_itself(tmp_path: Path) -> None:

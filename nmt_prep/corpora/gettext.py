@@ -8,7 +8,7 @@ from __future__ import annotations
 import codecs
 import re
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
@@ -18,19 +18,19 @@ from nmt_prep.errors import CorpusError
 from nmt_prep.lines.blocks import Fault, TextPolicy, iter_blocks, read_bytes, text_of
 from nmt_prep.lines.chunks import raw_chunks, text_error
 
-_CHARSET_FIELD = re.compile(rb"charset=([A-Za-z0-9_.:-]+)")
+_CHARSET_FIELD = re.compile(r"^content-type:.*?charset=\"?([a-z0-9_.:-]+)", re.IGNORECASE | re.MULTILINE)
 
 
-def _charset(head: bytes, path: Path) -> str:
-    """Returns the encoding in the header of a catalogue, or UTF-8 if there is none.
+def _charset(header: str, path: Path) -> str:
+    """Returns the encoding that the header of a catalogue states, or UTF-8.
 
     Raises:
         CorpusError: the encoding is unknown.
     """
-    charset = _CHARSET_FIELD.search(head)
-    if charset is None or charset[1] == b"CHARSET":
+    charset = _CHARSET_FIELD.search(header)
+    if charset is None or charset[1] == "CHARSET":
         return "utf-8"
-    name = charset[1].decode("ascii")
+    name = charset[1]
     try:
         "".encode(name)
         known = codecs.lookup(name).name
@@ -49,8 +49,8 @@ def _add_entry(builder: PairBuilder, text: str, plural: str | None, forms: Seque
     if not text:
         return
     builder.add(text, forms[0] if forms else None, fault)
-    if plural is not None and len(forms) > 1:
-        builder.add(plural, forms[-1], fault)
+    if plural is not None:
+        builder.add(plural, forms[-1] if forms else None, fault)
 
 
 _LINE = re.compile(r'(?:(msgctxt|msgid_plural|msgid|msgstr)(\[[0-9]{1,2}\])?\s*+)?"([^"\\]*+(?:\\.[^"\\]*+)*+)"\s*')
@@ -65,18 +65,53 @@ class _Entry:
     fuzzy: bool = False
     texts: dict[str, list[str]] = field(default_factory=dict)
 
+    @property
+    def is_header(self) -> bool:
+        return "msgctxt" not in self.texts and not self._text("msgid")
+
+    @property
+    def forms(self) -> list[str]:
+        return [self._text(keyword) for keyword in sorted(self.texts) if keyword.startswith("msgstr")]
+
     def add_to(self, builder: PairBuilder) -> None:
-        if "msgid" in self.texts:
-            joined = {keyword: "".join(texts) for keyword, texts in self.texts.items()}
-            forms = [text for keyword, text in sorted(joined.items()) if keyword.startswith("msgstr")]
-            fault = Fault.FUZZY if self.fuzzy else 0
-            _add_entry(builder, joined["msgid"], joined.get("msgid_plural"), forms, fault)
+        plural = self._text("msgid_plural") if "msgid_plural" in self.texts else None
+        _add_entry(builder, self._text("msgid"), plural, self.forms, Fault.FUZZY if self.fuzzy else 0)
+
+    def _text(self, keyword: str) -> str:
+        return "".join(self.texts.get(keyword, ()))
+
+
+def _entries(lines: Iterable[tuple[str, str]]) -> Iterator[_Entry]:
+    """Yields the entries of a catalogue that are not obsolete, given the place and the text of each line."""
+    entry, keyword, fuzzy = _Entry(), "", False
+    for where, line in lines:
+        if not line or line.startswith("#"):
+            if line.startswith("#~"):  # the flags before it belong to this obsolete entry
+                fuzzy = False
+            elif line.startswith(("#,", "#=")):
+                fuzzy = fuzzy or "fuzzy" in map(str.strip, line[2:].split(","))
+            continue
+        new, text = _parsed(line, where)
+        if new == "msgctxt" or (new == "msgid" and keyword != "msgctxt"):
+            if entry.texts:
+                yield entry
+            entry, fuzzy = _Entry(fuzzy), False
+        keyword = new or keyword
+        if not keyword:
+            raise CorpusError(f"{where}: a text before any msgid; fix the line")
+        entry.texts.setdefault(keyword, []).append(text)
+    if entry.texts:
+        yield entry
+
+
+_LONGEST_HEAD = 1 << 16
 
 
 class PoReader(Reader):
     """Reads PO: ``msgid`` is the source side. Fuzzy entries have a fault; obsolete ones and the header are skipped."""
 
-    suffixes: ClassVar[tuple[str, ...]] = (".po",)
+    version: ClassVar[int] = 2
+    suffixes: ClassVar[tuple[str, ...]] = (".po", ".pot")
     parts: ClassVar[tuple[str, ...]] = ("both",)
     options: ClassVar[frozenset[str]] = frozenset({"encoding", "max_line_bytes"})
 
@@ -88,34 +123,28 @@ class PoReader(Reader):
             CorpusError: a line does not belong in a catalogue, or the file cannot be read.
         """
         path = self.files["both"]
-        policy = replace(self.policy("both"), encoding=self._encoding(path))
         builder = PairBuilder(self.corpus.max_line_bytes, path)
-        entry, keyword, fuzzy = _Entry(), "", False
+        for entry in _entries(self._lines(path)):
+            entry.add_to(builder)
+            yield from builder.full()
+        yield from builder.rest()
+
+    def _lines(self, path: Path) -> Iterator[tuple[str, str]]:
+        policy = replace(self.policy("both"), encoding=self._encoding(path))
         for block in iter_blocks(path, policy, self.counts):
             for number in range(len(block.starts)):
                 where = f"{path}:{block.first_line + number}"
                 if block.faults is not None and block.faults[number]:
                     raise CorpusError(f"{where}: the line is longer than max_line_bytes; this is not a catalogue")
-                line = text_of(block, number).strip(" \t\r")
-                if not line or line.startswith("#"):
-                    fuzzy = fuzzy or (line.startswith("#,") and "fuzzy" in line)
-                    continue
-                new, text = _parsed(line, where)
-                if new == "msgctxt" or (new == "msgid" and keyword != "msgctxt"):
-                    entry.add_to(builder)
-                    entry, fuzzy = _Entry(fuzzy), False
-                keyword = new or keyword
-                if not keyword:
-                    raise CorpusError(f"{where}: a text before any msgid; fix the line")
-                entry.texts.setdefault(keyword, []).append(text)
-            yield from builder.full()
-        entry.add_to(builder)
-        yield from builder.rest()
+                yield where, text_of(block, number).strip(" \t\r")
 
     def _encoding(self, path: Path) -> str:
         if "encoding" in self.corpus.model_fields_set:
             return self.corpus.encoding_of("both")
-        return _charset(bytes(next(raw_chunks(path), b"")[:65536]), path)
+        head = bytes(next(raw_chunks(path), b"")[:_LONGEST_HEAD]).removeprefix(codecs.BOM_UTF8).decode("latin-1")
+        lines = ((f"{path}:{number}", line.strip(" \t\r")) for number, line in enumerate(head.split("\n"), 1))
+        entries = _entries((where, line) for where, line in lines if _LINE.fullmatch(line))
+        return _charset(next(("".join(entry.forms) for entry in entries if entry.is_header), ""), path)
 
 
 def _parsed(line: str, where: str) -> tuple[str, str]:
@@ -147,6 +176,7 @@ _CONTEXT_END, _FORM_END = b"\x04", b"\0"
 class MoReader(Reader):
     """Reads MO: the original strings are the source side; the header is skipped."""
 
+    version: ClassVar[int] = 2
     suffixes: ClassVar[tuple[str, ...]] = (".mo",)
     parts: ClassVar[tuple[str, ...]] = ("both",)
     options: ClassVar[frozenset[str]] = frozenset({"encoding", "max_line_bytes"})
@@ -163,8 +193,9 @@ class MoReader(Reader):
         originals, translations = _tables(data, path)
         policy = self.policy("both")
         if "encoding" not in self.corpus.model_fields_set:
-            header = [data[at : at + length] for at, length in translations[:1]]
-            policy = replace(policy, encoding=_charset(b"".join(header), path))
+            headers = (texts for (_, size), texts in zip(originals, translations, strict=True) if not size)
+            at, length = next(headers, (0, 0))
+            policy = replace(policy, encoding=_charset(data[at : at + length].decode("latin-1"), path))
         builder = PairBuilder(self.corpus.max_line_bytes, path)
         for (place, length), (translated, translated_length) in zip(originals, translations, strict=True):
             key = data[place : place + length]

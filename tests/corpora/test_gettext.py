@@ -65,6 +65,35 @@ def test_po_states_its_encoding(tmp_path: Path) -> None:
         read(tmp_path, "po", PO.replace("UTF-8", "KLINGON").encode())
 
 
+HEADER = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n'
+LATIN = "Content-Type: text/plain; charset=iso-8859-1\\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "pairs"),
+    [
+        (f'# charset=iso-8859-1\n{HEADER}msgid "Hello"\nmsgstr "Grüße"\n', [("Hello", "Grüße")]),
+        (f'#~ msgid ""\n#~ msgstr "{LATIN}"\n{HEADER}msgid "a"\nmsgstr "ü"\n', [("a", "ü")]),
+        (f'msgctxt "c"\nmsgid ""\nmsgstr "{LATIN}"\nmsgid "a"\nmsgstr "ü"\n', [("a", "ü")]),
+        (f'msgid "a"\nmsgstr "{LATIN}"\nmsgid "b"\nmsgstr "ü"\n', [("a", LATIN.replace("\\n", "")), ("b", "ü")]),
+        (f'\ufeff{HEADER}\n{HEADER}msgid "a"\nmsgstr "ü"\n', [("a", "ü")]),
+        (
+            'msgid ""\nmsgstr "X: charset=l1\\nContent-Type: char"\n"set=utf8"\nmsgid "a"\nmsgstr "ü"\n',
+            [("a", "ü")],
+        ),
+        (
+            f'{HEADER}msgid "1 file"\nmsgid_plural "%d files"\nmsgstr[0] "n 个"\n',
+            [("1 file", "n 个"), ("%d files", "n 个")],
+        ),
+        ('#, fuzzy\n#~| msgid "o"\n#~ msgid "old"\n#~ msgstr "alt"\n\nmsgid "new"\nmsgstr "neu"\n', [("new", "neu")]),
+        ('#, c-format, not-fuzzy\nmsgid "new"\nmsgstr "neu"\n', [("new", "neu")]),
+        ('#= fuzzy\nmsgid "a"\nmsgstr "b"\n', []),
+    ],
+)
+def test_po_entries(tmp_path: Path, content: str, pairs: list[tuple[str, str]]) -> None:
+    assert read(tmp_path, "po", content.encode()) == pairs
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -104,8 +133,13 @@ def test_mo(tmp_path: Path, order: str) -> None:
     assert read(tmp_path, "mo", mo(order, *ENTRIES)) == [("Open", "打开"), ("%d file", "%d 个"), ("%d files", "%d 些")]
 
 
+def test_mo_without_header(tmp_path: Path) -> None:
+    text = "Content-Type: charset=gbk; ü"
+    assert read(tmp_path, "mo", mo("<", (b"a", text.encode()))) == [("a", text)]
+
+
 def test_mo_states_its_encoding(tmp_path: Path) -> None:
-    content = mo("<", (b"", b"charset=gbk\n"), (b"a", "中".encode("gbk")))
+    content = mo("<", (b"", b"Content-Type: text/plain; charset=gbk\n"), (b"a", "中".encode("gbk")))
     assert read(tmp_path, "mo", content) == [("a", "中")]
     with pytest.raises(InvalidTextError, match=r"a\.mo:1: not UTF-8 at byte \d+ of"):
         read(tmp_path, "mo", content, encoding="utf-8")

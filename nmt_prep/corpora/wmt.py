@@ -18,9 +18,13 @@ from nmt_prep.errors import AlignmentError, CorpusError, InvalidTextError
 from nmt_prep.lines.blocks import TextPolicy, read_text
 from nmt_prep.sides import Side
 
-_TAG = re.compile(r"""<(/?)(doc|seg)\b((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>""", re.IGNORECASE)
-_SEG_END = re.compile(r"</seg\s*>", re.IGNORECASE)
-_SEG_START = re.compile(r"<seg\b", re.IGNORECASE)
+_ASIDE = r"(?P<aside><!--(?:.*?-->)?|<!\[CDATA\[(?:(?P<marked>.*?)\]\]>)?)"
+"""A comment or a marked section; only its start if it has no end."""
+_TAG = re.compile(
+    _ASIDE + r"""|<(?P<close>/?)(?P<name>doc|seg)\b(?P<attributes>(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>""",
+    re.IGNORECASE | re.DOTALL,
+)
+_INSIDE_SEG = re.compile(_ASIDE + r"|(?P<end></seg\s*>)|<seg\b", re.IGNORECASE | re.DOTALL)
 _ATTRIBUTE = re.compile(r"""(?<![\w:.-])([\w:.-]++)\s*+=\s*+(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
 _ENTITY = re.compile(r"&(?:#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]*));")
 
@@ -49,6 +53,7 @@ class SgmReader(Reader):
     references; each gives a pair for every segment.
     """
 
+    version: ClassVar[int] = 2
     suffixes: ClassVar[tuple[str, ...]] = (".sgm", ".sgml")
     parts: ClassVar[tuple[str, ...]] = ("source", "target")
     own_documents: ClassVar[str] = "docid"
@@ -157,7 +162,10 @@ def _segments(path: Path, policy: TextPolicy, counts: Counter[str]) -> Iterator[
     document, translator, position = "", "", 0
     while tag := _TAG.search(markup, position):
         position = tag.end()
-        closes, name, attributes = tag[1], tag[2].lower(), _attributes(tag[3].removesuffix("/"))
+        if tag["aside"]:
+            _check_aside(tag, path)
+            continue
+        closes, name, attributes = tag["close"], tag["name"].lower(), _attributes(tag["attributes"].removesuffix("/"))
         if name == "doc":
             document = "" if closes else attributes.get("docid", "")
             translator = "" if closes else attributes.get("sysid", "")
@@ -166,7 +174,7 @@ def _segments(path: Path, policy: TextPolicy, counts: Counter[str]) -> Iterator[
                 line = markup.count("\n", 0, tag.start()) + 1
                 raise CorpusError(f"{path}:{line}: a seg of doc {document!r} has no id; give it one")
             segment = Segment(document, attributes["id"], translator, "")
-            if not tag[3].endswith("/"):
+            if not tag["attributes"].endswith("/"):
                 position, text = _content(markup, position, segment, path)
                 segment = segment._replace(text=text)
             yield segment
@@ -174,13 +182,26 @@ def _segments(path: Path, policy: TextPolicy, counts: Counter[str]) -> Iterator[
 
 def _content(markup: str, start: int, segment: Segment, path: Path) -> tuple[int, str]:
     """Returns the end of the segment whose content starts at ``start``, and its text."""
-    end = _SEG_END.search(markup, start)
-    if end is None or _SEG_START.search(markup, start, end.start()):
-        raise CorpusError(f"{path}: {segment.where} has no </seg>; the file is damaged or truncated")
-    text = _ENTITY.sub(lambda entity: _character(entity, segment, path), markup[start : end.start()])
-    if "\n" in text:  # the markup was wrapped; each side of a pair is one line
-        text = one_line(text)
-    return end.end(), text
+    pieces: list[str] = []
+    position = start
+    for part in _INSIDE_SEG.finditer(markup, start):
+        pieces.append(_ENTITY.sub(lambda entity: _character(entity, segment, path), markup[position : part.start()]))
+        position = part.end()
+        if part["end"]:
+            text = "".join(pieces)
+            return position, one_line(text) if "\n" in text else text  # the markup was wrapped
+        if not part["aside"]:
+            break
+        _check_aside(part, path)
+        pieces.append(part["marked"] or "")
+    raise CorpusError(f"{path}: {segment.where} has no </seg>; the file is damaged or truncated")
+
+
+def _check_aside(part: re.Match[str], path: Path) -> None:
+    """Checks that a comment or a marked section ends, since the search for the end of each takes time."""
+    if not part["aside"].endswith(">"):
+        line = part.string.count("\n", 0, part.start()) + 1
+        raise CorpusError(f"{path}:{line}: {part['aside']} has no end; add it, or write &lt; for <")
 
 
 def _character(entity: re.Match[str], segment: Segment, path: Path) -> str:

@@ -44,10 +44,24 @@ def text_of(directory: Path, content: str) -> str:
         ("a&#10;b", "a b"),
         ("a < b\x85\u2028c", "a < b\x85\u2028c"),
         ("", ""),
+        ("a<!-- <seg> </seg> &#0;\n-->b", "ab"),
+        ("<![CDATA[1 < 2 &amp; </seg>]]>!", "1 < 2 &amp; </seg>!"),
     ],
 )
 def test_content(tmp_path: Path, content: str, expected: str) -> None:
     assert text_of(tmp_path, content) == expected
+
+
+def test_comments_are_no_segments(tmp_path: Path) -> None:
+    side = b'<doc docid="d"><!-- <seg id="1">a</seg>\n<!-- --><seg id="1">b</seg><![CDATA[<seg id="2">c</seg>]]></doc>'
+    assert read(tmp_path, "sgm", side, side) == [("b", "b")]
+
+
+@pytest.mark.parametrize("start", [b"<!--", b"<![CDATA["])
+@pytest.mark.parametrize("place", [b"<doc>", b'<seg id="1">'])
+def test_a_comment_without_end(tmp_path: Path, start: bytes, place: bytes) -> None:
+    with pytest.raises(CorpusError, match=r"a-ref\.sgm:2: <!(--|\[CDATA\[) has no end"):
+        read(tmp_path, "sgm", SOURCE, b"\n" + place + start * 100_000)
 
 
 def test_a_segment_without_content(tmp_path: Path) -> None:

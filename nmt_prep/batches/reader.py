@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import chain, islice
 from pathlib import Path
-from queue import Empty, Full, Queue
-from threading import Event, Thread
-from typing import Generic, Literal, NamedTuple, TypeVar, Unpack
+from typing import Literal, NamedTuple, TypeVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -114,7 +115,7 @@ def read_batches(plan: BatchPlan, *, corpus_ids: bool = False, part: int = 0, pa
     """
     windows = list(plan.planned_windows())
     batches = chain.from_iterable(
-        prefetched(lambda: (list(_batches_of_window(plan, window, corpus_ids)) for window in windows), _WINDOWS_AHEAD)
+        prefetched((list(_batches_of_window(plan, window, corpus_ids)) for window in windows), _WINDOWS_AHEAD)
     )
     return (batch.read() for batch in islice(batches, part, plan.batches_left, parts))
 
@@ -257,74 +258,40 @@ def pad_into(
 
 _Item = TypeVar("_Item")
 _LISTS_AHEAD = 4
-_LOOK_EVERY = 0.1  # seconds between the checks of a waiting thread that the program still reads
 
 
-class _End:
-    """Ends the items; holds the error that ended them, if any."""
-
-    def __init__(self, error: BaseException | None) -> None:
-        self.error = error
-
-
-class _Reader(Generic[_Item]):
-    """A thread that fills a queue with lists of items. Handing over single items would cost as much as making them."""
-
-    def __init__(self, make: Callable[[], Iterator[_Item]], ahead: int) -> None:
-        self._make = make
-        self._most = max(ahead // _LISTS_AHEAD, 1)
-        self._queue: Queue[list[_Item] | _End] = Queue(min(_LISTS_AHEAD, ahead))
-        self._stopped = Event()
-        self._thread = Thread(target=self._fill, name="nmt_prep batches", daemon=True)
-        self._thread.start()
-
-    def _fill(self) -> None:
-        taken: list[_Item] = []
-        size, error = 1, None  # the first item is handed over at once
-        try:
-            for item in self._make():
-                taken.append(item)
-                if len(taken) == size:
-                    if not self._put(taken):
-                        return
-                    taken, size = [], min(2 * size, self._most)
-        except BaseException as raised:  # noqa: BLE001  (raised again where the items are taken)
-            error = raised
-        self._put(taken)
-        self._put(_End(error))
-
-    def _put(self, items: list[_Item] | _End) -> bool:
-        while not self._stopped.is_set():
-            try:
-                self._queue.put(items, timeout=_LOOK_EVERY)
-            except Full:
-                continue
-            return True
-        return False
-
-    def items(self) -> Iterator[_Item]:
-        while not isinstance(taken := self._queue.get(), _End):
-            yield from taken
-        if taken.error is not None:
-            raise taken.error
-
-    def stop(self) -> None:
-        self._stopped.set()
-        while self._thread.is_alive():
-            try:
-                self._queue.get_nowait()
-            except Empty:
-                self._thread.join(_LOOK_EVERY)
-
-
-def prefetched(make: Callable[[], Iterator[_Item]], ahead: int) -> Iterator[_Item]:
+def prefetched(items: Iterator[_Item], ahead: int) -> Iterator[_Item]:
     """Yields items that a thread makes, about ``ahead`` of them in advance.
 
-    The thread ends with the items, or when the iterator is closed. An error in the thread is raised here, after the
-    items before it.
+    The thread ends with the items, when the iterator is closed, or with the program. An error in the thread is raised
+    here, after the items before it.
     """
-    reader = _Reader(make, ahead)
+
+    def take(most: int) -> tuple[list[_Item], BaseException | None]:
+        taken: list[_Item] = []
+        try:
+            for item in islice(items, most):
+                taken.append(item)  # noqa: PERF402 - keeps the items before an error
+        except BaseException as error:  # noqa: BLE001 - raised again after these items
+            return taken, error
+        return taken, None
+
+    # The interpreter waits for the threads of a pool before it ends; a daemon thread in native code would abort it.
+    pool = ThreadPoolExecutor(1, "nmt_prep batches")
     try:
-        yield from reader.items()
+        waiting = deque[Future[tuple[list[_Item], BaseException | None]]]()
+        size, most = 1, max(ahead // _LISTS_AHEAD, 1)  # to hand over single items would cost as much as to make them
+        while True:
+            with suppress(RuntimeError):  # the program ends, and makes the rest, if it still wants it, in this thread
+                while len(waiting) <= min(_LISTS_AHEAD, ahead):
+                    waiting.append(pool.submit(take, min(size, most)))
+                    size *= 2
+            taken, error = waiting.popleft().result() if waiting else take(most)
+            yield from taken
+            if error is not None:
+                raise error
+            if not taken:
+                return
     finally:
-        reader.stop()
+        # No wait: the garbage collector may close the iterator in this very thread, or in one that it waits for.
+        pool.shutdown(wait=False, cancel_futures=True)

@@ -244,7 +244,7 @@ class TextStream:
             while waiting:
                 yield waiting.popleft().result()
         finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+            pool.shutdown(wait=False, cancel_futures=True)  # the garbage collector may close this in one of the threads
 
     def _planned(self, row: int, part: int, parts: int) -> Iterator[PlannedBlock]:
         """Yields the blocks to make; the first rows of the first block come before it, to be ready soon."""

@@ -147,7 +147,7 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
         if in_worker:  # the process reads ahead, and must not touch the GPU
             tensors = map(replace(self._converter, pin_memory=False).convert, batches)
         else:
-            tensors = prefetched(lambda: map(self._converter.convert, batches), self._ahead)
+            tensors = prefetched(map(self._converter.convert, batches), self._ahead)
         for batch in tensors:
             self._source.advance(parts)
             yield batch

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import gc
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, cast, get_type_hints
 
 import numpy as np
 import pytest
@@ -188,9 +191,9 @@ def test_the_thread_that_reads_ahead_ends_with_the_iterator(
 ) -> None:
     batches = read_batches(windows_of(encode_run, monkeypatch))
     next(batches)
-    assert [thread for thread in threading.enumerate() if thread.name == "nmt_prep batches"]
+    assert [thread for thread in threading.enumerate() if thread.name.startswith("nmt_prep batches")]
     del batches
-    assert not [thread for thread in threading.enumerate() if thread.name == "nmt_prep batches"]
+    assert not is_read()
 
 
 @pytest.mark.parametrize(
@@ -233,15 +236,19 @@ def test_the_types_of_keywords_are_those_of_the_options(tmp_path: Path) -> None:
         read_records(tmp_path, "train", sead=1)  # type: ignore[call-arg]
 
 
-def readers() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name == "nmt_prep batches"]
+def is_read() -> bool:
+    """Returns whether a thread still reads ahead, after those that end have ended."""
+    threads = [thread for thread in threading.enumerate() if thread.name.startswith("nmt_prep batches")]
+    for thread in threads:
+        thread.join(10)
+    return any(thread.is_alive() for thread in threads)
 
 
 @pytest.mark.parametrize("ahead", [1, 3, 16, 100])
 @pytest.mark.parametrize("count", [0, 1, 2, 57])
 def test_all_items_in_order(ahead: int, count: int) -> None:
-    assert list(prefetched(lambda: iter(range(count)), ahead)) == list(range(count))
-    assert readers() == []
+    assert list(prefetched(iter(range(count)), ahead)) == list(range(count))
+    assert not is_read()
 
 
 def test_an_error_follows_the_items_before_it() -> None:
@@ -249,11 +256,11 @@ def test_an_error_follows_the_items_before_it() -> None:
         yield from range(10)
         raise ValueError("no more")
 
-    iterator = prefetched(numbers, 16)
+    iterator = prefetched(numbers(), 16)
     assert [next(iterator) for _ in range(10)] == list(range(10))
     with pytest.raises(ValueError, match="no more"):
         next(iterator)
-    assert readers() == []
+    assert not is_read()
 
 
 def test_a_closed_iterator_ends_its_thread() -> None:
@@ -264,8 +271,51 @@ def test_a_closed_iterator_ends_its_thread() -> None:
             made.append(number)
             yield number
 
-    iterator = prefetched(numbers, 8)
+    iterator = prefetched(numbers(), 8)
     assert [next(iterator) for _ in range(3)] == [0, 1, 2]
     iterator.close()  # type: ignore[attr-defined]
-    assert readers() == []
+    assert not is_read()
     assert len(made) < 50
+
+
+def test_an_iterator_may_be_collected_in_its_own_thread() -> None:
+    dropped, collected = threading.Event(), threading.Event()
+
+    def numbers() -> Iterator[int]:
+        yield 0
+        dropped.wait(10)
+        gc.collect()
+        collected.set()
+
+    cycle: list[object] = []
+    cycle += [cycle, prefetched(numbers(), 1)]
+    next(cast(Iterator[int], cycle[1]))
+    del cycle
+    dropped.set()
+    assert collected.wait(10)
+    assert not is_read()
+
+
+HELD = """
+import atexit, time
+from nmt_prep.batches.reader import prefetched
+
+def numbers():
+    yield 0
+    time.sleep(0.5)
+    print("made", flush=True)
+    yield from range(1, 9)
+
+held = prefetched(numbers(), 1)
+print(next(held))
+atexit.register(lambda: print("end", flush=True) or print(list(held)))
+{last}
+"""
+
+
+@pytest.mark.parametrize(("last", "status"), [("", 0), ("raise SystemExit(3)", 3), ("raise ValueError(held)", 1)])
+def test_a_program_that_holds_an_iterator_ends_after_its_thread(last: str, status: int) -> None:
+    program = [sys.executable, "-c", HELD.format(last=last)]
+    done = subprocess.run(program, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (status, "0\nmade\nend\n[1, 2, 3, 4, 5, 6, 7, 8]\n")
+    assert "Exception ignored" not in done.stderr

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
+from posixpath import normpath
 from typing import Any
 
 from nmt_prep.artefacts import parse_json, parse_json_as
@@ -165,7 +166,7 @@ def _config(entry: Mapping[str, Any]) -> HubConfig:
         name=str(entry.get("config_name", "default")),
         default=entry.get("default") is True,
         files=files,
-        folder=str(entry.get("data_dir") or "").removeprefix("./").strip("/"),
+        folder=normpath("/" + str(entry.get("data_dir") or "")).strip("/"),
     )
 
 
@@ -179,13 +180,21 @@ def _joined(value: object) -> str | None:
 
 _SPLIT_WORDS = {
     "train": ("train", "training"),
-    "validation": ("validation", "valid", "val", "dev"),
+    "validation": ("validation", "valid", "dev", "val"),
     "test": ("test", "testing", "eval", "evaluation"),
 }
 """The words that the hub finds in the paths of files, by split."""
 
-_SHARD = re.compile(r"data/(?P<split>\w+(\.\w+)*)-\d{5}-of-\d{5}[^/]*")
-_CONVERTED_FILE = re.compile(r"(?P<config>[^/]+)/(?P<split>[^/]+)/\d+\.parquet")
+_IN_FOLDERS = ("**/{}/**", "**/{}[-._ 0-9]*/**", "**/*[-._ 0-9]{}/**", "**/*[-._ 0-9]{}[-._ 0-9]*/**")
+_IN_NAMES = ("**/{}[-._ 0-9]*", "**/*[-._ 0-9]{}[-._ 0-9]*")
+"""Patterns with which the library datasets finds a word; folders come before names, and patterns give the order."""
+
+_SHARD = re.compile(r"data/(?P<split>\w+(\.\w+)*)-[0-9]{5}-of-[0-9]{5}[^/]*")
+_CONVERTED_FILE = re.compile(r"(?P<config>[^/]+)/(?P<split>[^/]+)/[0-9]{4}\.parquet")
+_METADATA = {
+    *("README.md", "config.json", "dataset_info.json", "dataset_infos.json", "dummy_data.zip", "dataset_dict.json")
+}
+"""Names of files that are not data, unless a pattern names them."""
 _PARTIAL = "partial-"
 
 
@@ -216,14 +225,15 @@ def files_of_split(listing: Listing, config: str | None, split: str, address: st
             f"{address}: there is no split {split!r}{_meant(split, splits)}; set the key split of the corpus"
         )
     files = splits[name]
-    others = [file.path for file in files if not file.path.endswith(".parquet")]
-    if others or not files:
+    parquet = [file for file in files if file.path.endswith(".parquet")]
+    others = [file.path for file in files if file not in parquet]
+    if len(parquet) <= len(others):  # as in the library datasets, the most frequent format counts
         what = f"{others[0]}, which is not Parquet" if others else "no file"
         raise DownloadError(
             f"{address}: the split {name} has {what}; use the hub's conversion, {_converted(address)}, or name files "
             f"as {listing.repository}/<path>"
         )
-    return files
+    return parquet
 
 
 def _splits(listing: Listing, config: str | None, address: str) -> Mapping[str, list[HubFile]]:
@@ -233,7 +243,7 @@ def _splits(listing: Listing, config: str | None, address: str) -> Mapping[str, 
         configs = {entry.name: entry for entry in reversed(listing.configs)}
         names = [entry.name for entry in listing.configs]
         return _card_splits(configs[_name_among(names, marked if config is None else config, address)], listing)
-    parquet = [file for file in listing.files if file.path.endswith(".parquet")]
+    parquet = [file for file in listing.files if file.path.endswith(".parquet") and not any(_hidden(file.path))]
     if not parquet:
         paths = [file.path for file in listing.files if not file.path.startswith(".")]
         conversion = ", and the hub has not converted it;"
@@ -255,7 +265,7 @@ def _splits(listing: Listing, config: str | None, address: str) -> Mapping[str, 
     folders = sorted({file.path.partition("/")[0] for file in parquet if "/" in file.path})
     if config not in folders:
         raise DownloadError(f"{address}: there is no config {config!r}{_meant(config, folders)}")
-    return _splits_by_path(file for file in parquet if file.path.startswith(f"{config}/"))
+    return _splits_by_path(parquet, f"{config}/")
 
 
 def _name_among(names: Sequence[str], name: str | None, address: str) -> str:
@@ -275,36 +285,51 @@ def _name_among(names: Sequence[str], name: str | None, address: str) -> str:
 def _card_splits(config: HubConfig, listing: Listing) -> Mapping[str, list[HubFile]]:
     below = f"{config.folder}/" if config.folder else ""
     if config.files is None:
-        return _splits_by_path(file for file in listing.files if file.path.startswith(below))
-    splits: dict[str, list[HubFile]] = {}
-    for split, patterns in config.files.items():
-        matchers = [_glob(below + pattern.removeprefix("./")) for pattern in patterns]
-        matching = (file for matcher in matchers for file in listing.files if matcher.fullmatch(file.path))
-        splits[split] = list(dict.fromkeys(matching))
-    return splits
+        return _splits_by_path(listing.files, below)
+    return {split: _all_matching(listing.files, below, patterns) for split, patterns in config.files.items()}
 
 
-def _splits_by_path(files: Iterable[HubFile]) -> Mapping[str, list[HubFile]]:
-    """Returns files by the splits that their paths name; all are train if none names one.
+def _all_matching(files: Sequence[HubFile], below: str, patterns: Sequence[str]) -> list[HubFile]:
+    return list(dict.fromkeys(file for pattern in patterns for file in _matching(files, below, pattern)))
+
+
+def _matching(files: Sequence[HubFile], below: str, pattern: str) -> Iterator[HubFile]:
+    """Yields the files that a pattern matches; it must name hidden files, special folders and files without data."""
+    path = below + normpath(pattern)
+    matcher = _glob(path)
+    for file in files:
+        name = file.path.rpartition("/")[2]
+        if (
+            matcher.fullmatch(file.path)
+            and _hidden(file.path) == _hidden(path)
+            and (name not in _METADATA or path.endswith(name))
+        ):
+            yield file
+
+
+def _hidden(path: str) -> tuple[int, int]:
+    """Returns how many components of a path begin with a dot, and how many folders with two underscores."""
+    parts = path.split("/")
+    return sum(part.startswith(".") for part in parts), sum(part.startswith("__") for part in parts[:-1])
+
+
+def _splits_by_path(files: Iterable[HubFile], below: str = "") -> Mapping[str, list[HubFile]]:
+    """Returns the Parquet files below a folder by the splits that their paths name; all are train if none names one.
 
     A file belongs to each split that its path names, as in the library datasets.
     """
-    listed = [file for file in files if file.path.endswith(".parquet")]
+    parquet = [file for file in files if file.path.endswith(".parquet")]
     splits: dict[str, list[HubFile]] = {}
-    for file in listed:
-        if match := _SHARD.fullmatch(file.path):
+    for file in _matching(parquet, below, "data/*"):
+        if match := _SHARD.fullmatch(file.path.removeprefix(below)):
             splits.setdefault(match["split"], []).append(file)
-    for part in (0, -1):  # the folders, and if these name no split, the file
-        for file in listed if not splits else ():
-            for split in _named_splits(file.path.rpartition("/")[part]):
-                splits.setdefault(split, []).append(file)
-    return splits or {"train": listed}
-
-
-def _named_splits(path: str) -> list[str]:
-    """Returns the splits that words of a path stand for; words end at ``/-_.``, spaces and digits."""
-    words = set(re.split(r"[-/._ 0-9]+", path))
-    return [split for split, spelled in _SPLIT_WORDS.items() if words.intersection(spelled)]
+    for forms in (_IN_FOLDERS, _IN_NAMES) if not splits else ():
+        for name, words in _SPLIT_WORDS.items():
+            if found := _all_matching(parquet, below, [form.format(word) for word in words for form in forms]):
+                splits[name] = found
+        if splits:
+            break
+    return splits or {"train": _all_matching(parquet, below, ["**"])}
 
 
 def _spellings(split: str) -> list[str]:

@@ -66,7 +66,7 @@ class Download(Stage[DownloadOutput, None]):
 
     name = "download"
     directory = "downloads"
-    version = 2
+    version = 3
     output = DownloadOutput
     keeps = True
     divides = True

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from nmt_prep.errors import DownloadError
-from nmt_prep.sources.hub_files import HubConfig, HubFile, Listing, files_of_split, vocabulary_file
+from nmt_prep.sources.hub_files import HubConfig, HubFile, Listing, _config, files_of_split, vocabulary_file
 
 ADDRESS = "hf:o/n"
 
@@ -45,6 +45,10 @@ def refused(found: Listing, split: str = "train", name: str | None = None) -> st
         (["train/a-test.parquet", "valid/train.parquet"], "train", [0]),
         (["train/dev/a.parquet", "test.parquet"], "dev", [0]),
         (["train/dev/a.parquet", "test.parquet"], "train", [0]),
+        (["train/a.parquet", "train/._a.parquet", ".x/train/b.parquet", "__pycache__/train/c.parquet"], "train", [0]),
+        (["a.parquet", ".test.parquet", "__test/a.parquet"], "train", [0]),
+        (["a/train/0.parquet", "b/train/1.parquet"], "train", [0, 1]),
+        (["test.parquet", "eval.parquet"], "test", [0, 1]),
     ],
 )
 def test_splits_in_paths(paths: list[str], split: str, expected: list[int]) -> None:
@@ -88,6 +92,39 @@ CARD_PATHS = (
 )
 def test_a_card_decides(name: str, split: str, expected: list[str]) -> None:
     assert chosen(listing(*CARD_PATHS, configs=CARD), split, name) == expected
+
+
+@pytest.mark.parametrize(
+    ("folder", "patterns", "paths", "expected"),
+    [
+        ("test-sets", None, "test-sets/dev.parquet test-sets/train.parquet", "train:1 validation:0"),
+        ("d", None, "d/data/a.b-00000-of-00001.parquet d/train.parquet", "a.b:0"),
+        ("d", None, "d/x.parquet d/.train.parquet d/__test/a.parquet train.parquet", "train:0"),
+        (".d", None, ".d/test.parquet .d/.train.parquet", "test:0"),
+        (
+            "d",
+            "**",
+            "d/x.parquet d/README.md d/config.json d/.h.parquet d/__x/a.parquet d/LICENSE d/y/z.parquet",
+            "train:06",
+        ),
+        ("d", "__x/.*", "d/__x/.a.parquet d/__x/b.parquet", "train:0"),
+        ("", "./*/**", "d/x.parquet d/.e/x.parquet", "train:0"),
+    ],
+)  # the same as in datasets 5.2.0
+def test_hidden_files_and_folders_of_a_card(folder: str, patterns: str | None, paths: str, expected: str) -> None:
+    files = paths.split()
+    card = (config("c", {"train": (patterns,)} if patterns else None, folder),)
+    for split in ("train", "validation", "test", "a.b"):
+        indices = dict(item.split(":") for item in expected.split()).get(split)
+        if indices is None:
+            assert "there is no split" in refused(listing(*files, configs=card), split)
+        else:
+            assert chosen(listing(*files, configs=card), split) == [files[int(index)] for index in indices]
+
+
+def test_the_folder_of_a_card() -> None:
+    folders = {"./a/": "a", "/a": "a", ".a": ".a", ".": "", "a/../b": "b"}
+    assert {given: _config({"data_dir": given}).folder for given in folders} == folders
 
 
 def test_refusals_by_a_card() -> None:

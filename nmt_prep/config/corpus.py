@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator
+from functools import cache
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, PrivateAttr, model_validator
@@ -26,6 +27,7 @@ from nmt_prep.config.section import (
 )
 from nmt_prep.sides import SIDES, Side
 
+_MOST_DOTS = 6
 _NO_TEXT_ENCODINGS = {"idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"}
 
 
@@ -77,6 +79,38 @@ class Fields(Section):
     """field names joined by dots, such as translation.en: the path to the text of the source side"""
     target: str = Field(min_length=1)
     """field names joined by dots, such as translation.zh: the path to the text of the target side"""
+
+
+@cache
+def paths_of(place: str) -> tuple[tuple[str, ...], ...]:
+    """Returns the ways to read a path of field names, whose names may have dots themselves; the deepest path first."""
+    if place.count(".") > _MOST_DOTS:
+        return (tuple(place.split(".")), (place,))
+    name, dot, rest = place.partition(".")
+    if not dot:
+        return ((place,),)
+    inner = paths_of(rest)
+    return (*((name, *path) for path in inner), *((f"{name}.{path[0]}", *path[1:]) for path in inner))
+
+
+def value_at(row: object, place: str) -> Any:
+    """Returns the value at a path of field names in a row of JSON.
+
+    Raises:
+        KeyError: there is no such field.
+        UnicodeEncodeError: the value is a text with half of a surrogate pair.
+    """
+    for path in paths_of(place):
+        value: Any = row
+        for name in path:
+            if not isinstance(value, dict) or name not in value:
+                break
+            value = value[name]
+        else:
+            if isinstance(value, str):
+                value.encode()
+            return value
+    raise KeyError(place)
 
 
 class Tag(Section):

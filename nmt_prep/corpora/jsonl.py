@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
+from nmt_prep.config.corpus import value_at
 from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, PairBuilder, Reader, Value
 from nmt_prep.corpora.scores import value_of
 from nmt_prep.corpora.slices import line_count
-from nmt_prep.errors import CorpusError
+from nmt_prep.errors import CorpusError, InvalidTextError
 from nmt_prep.lines.blocks import Block, Fault, text_of
 
 
@@ -25,14 +26,14 @@ class JsonlReader(Reader):
         """Yields the pairs of all lines; a blank line is a row without a pair.
 
         Raises:
+            InvalidTextError: a text has half of a surrogate pair.
             CorpusError: a line is not a JSON object, a field is not text, a value does not fit its column, or the file
                 is not text in the encoding of the corpus or cannot be read.
         """
         fields = self.corpus.fields
         if fields is None:
             raise CorpusError(f"corpus {self.corpus.name}: format jsonl needs fields in the config")
-        places = [fields.source.split("."), fields.target.split(".")]
-        others = {key: str(at).split(".") for key, at in self.columns.items()}
+        others = {key: str(at) for key, at in self.columns.items()}
         builder = PairBuilder(self.corpus.max_line_bytes, self.files["both"], self.columns)
         for block in self.blocks("both"):
             for number in range(len(block.starts)):
@@ -44,8 +45,14 @@ class JsonlReader(Reader):
                     builder.add("", "", Fault.BLANK)
                     continue
                 line = block.first_line + number
-                source, target = (self._text(row, place, line) for place in places)
-                columns = {key: self._value(row, place, key, line) for key, place in others.items()}
+                try:
+                    source, target = (self._text(row, place, line) for place in (fields.source, fields.target))
+                    columns = {key: self._value(row, place, key, line) for key, place in others.items()}
+                except InvalidTextError:
+                    if self.corpus.invalid == "error":
+                        raise
+                    builder.add("", "", Fault.INVALID_TEXT)
+                    continue
                 builder.add(source, target, columns=columns)
             yield from builder.full()
         yield from builder.rest()
@@ -75,34 +82,43 @@ class JsonlReader(Reader):
             raise CorpusError(f"{where}: not a JSON object with a name for each field; fix the line")
         return row
 
-    def _at(self, row: dict[str, Any], place: list[str], line: int, key: str = "fields") -> Any:
-        """Returns the value at a path of nested field names; None for null.
+    def _at(self, row: dict[str, Any], place: str, line: int, key: str = "fields") -> Any:
+        """Returns the value at a path of field names; None for null.
 
         A missing field is an error for the texts, and None for other columns.
         """
+        try:
+            return value_at(row, place)
+        except UnicodeEncodeError as error:
+            shown = ascii(error.object[max(error.start - 20, 0) : error.end])
+            raise InvalidTextError(
+                f"{self.files['both']}:{line}: {key}: the field {place} has half of a surrogate pair, which is not a "
+                f"character (…{shown}); fix the line, or set invalid: drop to leave such pairs out"
+            ) from error
+        except KeyError:
+            return self._absent(row, place.split("."), line, key)
+
+    def _absent(self, row: dict[str, Any], place: list[str], line: int, key: str) -> None:
         value: Any = row
         for done, name in enumerate(place):
             if value is None:
-                return None
+                return
             if not isinstance(value, dict):
-                raise self._wrong(place[:done], "not an object", line, key)
+                raise self._wrong(".".join(place[:done]), "not an object", line, key)
             if name not in value and key == "fields":
                 listed = ", ".join(map(repr, [*value][:10]))
-                raise self._wrong(place[: done + 1], f"missing (there is {listed})", line, key)
+                raise self._wrong(".".join(place[: done + 1]), f"missing (there is {listed})", line, key)
             value = value.get(name)
-        return value
 
-    def _text(self, row: dict[str, Any], place: list[str], line: int) -> str | None:
+    def _text(self, row: dict[str, Any], place: str, line: int) -> str | None:
         value = self._at(row, place, line)
         if not isinstance(value, str | None):
             raise self._wrong(place, "not text", line, "fields")
         return value
 
-    def _value(self, row: dict[str, Any], place: list[str], key: str, line: int) -> Value:
+    def _value(self, row: dict[str, Any], place: str, key: str, line: int) -> Value:
         return value_of(self._at(row, place, line, key), key, f"{self.files['both']}:{line}")
 
-    def _wrong(self, place: list[str], what: str, line: int, key: str) -> CorpusError:
+    def _wrong(self, place: str, what: str, line: int, key: str) -> CorpusError:
         where = f"{self.files['both']}:{line}: " + ("" if key == "fields" else f"{key}: ")
-        return CorpusError(
-            f"{where}the field {'.'.join(place)} is {what}; fix the line, or correct {key} in the config"
-        )
+        return CorpusError(f"{where}the field {place} is {what}; fix the line, or correct {key} in the config")

@@ -12,11 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from nmt_prep.config.corpus import Corpus, Fields
+from nmt_prep.config.corpus import Corpus, Fields, paths_of
 from nmt_prep.corpora.reader import DOCUMENT, PAIRS_PER_BATCH, PairBatch, Reader, longer, merged_faults, one_line
 from nmt_prep.corpora.scores import column_of
 from nmt_prep.errors import CorpusError, InvalidTextError
 from nmt_prep.lines.blocks import Fault, Faults
+
+_TEXTS = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 
 
 class ParquetReader(Reader):
@@ -64,15 +66,11 @@ class ParquetReader(Reader):
         return isinstance(place, str)
 
     def _value(self, batch: pa.RecordBatch, field: str, key: str, row: int) -> pa.Array:
-        values = _values(batch, field)
-        if pa.types.is_dictionary(values.type):
-            values = values.dictionary_decode()
-        return column_of(
-            _sound(values, field, self.files["both"]), key, lambda index: f"{self.files['both']}, row {row + index}"
-        )
+        path = self.files["both"]
+        return column_of(_values(batch, field, path), key, lambda index: f"{path}, row {row + index}")
 
     def _column(self, batch: pa.RecordBatch, field: str) -> tuple[pa.Array, Faults | None]:
-        texts = _sound(_values(batch, field), field, self.files["both"]).cast(pa.large_string())
+        texts = _values(batch, field, self.files["both"])
         missing = texts.is_null() if texts.null_count else None
         if missing is not None:
             texts = texts.fill_null("")
@@ -106,19 +104,6 @@ def check_fields(file: Path | BinaryIO, name: str, corpus: Corpus) -> None:
     _check_schema(schema, name, corpus.fields, ParquetReader.columns_inside(corpus))
 
 
-def _sound(values: pa.Array, field: str, path: Path) -> pa.Array:
-    """Returns the values of a field.
-
-    Raises:
-        InvalidTextError: a text is not UTF-8.
-    """
-    try:
-        values.validate(full=True)
-    except pa.ArrowInvalid as error:
-        raise InvalidTextError(f"{path}: the field {field!r} is not UTF-8 ({error}); write the file again") from error
-    return values
-
-
 def _check_schema(schema: pa.Schema, path: str, fields: Fields, columns: Mapping[str, int | str]) -> None:
     for field in (fields.source, fields.target):
         _check_field(schema, path, field)
@@ -128,32 +113,69 @@ def _check_schema(schema: pa.Schema, path: str, fields: Fields, columns: Mapping
 
 def _check_field(schema: pa.Schema, path: str, field: str, key: str = "fields") -> None:
     """Checks that there is a field, with text in it, or with numbers or text if it is the field of another column."""
-    names, kind = list(schema.names), pa.struct(list(schema))
-    parents: list[str] = []
-    for part in field.split("."):
-        at = kind.get_field_index(part) if pa.types.is_struct(kind) else -1
-        if at < 0:
-            near = get_close_matches(part, names, n=1)
-            meant = f"did you mean {'.'.join([*parents, near[0]])!r}? " if near else ""
-            raise CorpusError(
-                f"{path}: there is no field {field!r} ({meant}at this level there is "
-                f"{', '.join(map(repr, names[:20])) or 'nothing'}); correct {key} in the config"
-            )
-        kind = kind.field(at).type
-        names = [inner.name for inner in kind] if pa.types.is_struct(kind) else []
-        parents.append(part)
+    kind = pa.struct(list(schema))
+    at = _place_of(kind, field)
+    if at is None:
+        raise CorpusError(f"{path}: there is no field {field!r} ({_nearest(kind, field)}); correct {key} in the config")
+    for index in at:
+        kind = kind.field(index).type
     value = kind.value_type if pa.types.is_dictionary(kind) else kind
     is_number = pa.types.is_integer(value) or pa.types.is_floating(value) or pa.types.is_decimal(value)
-    if not (pa.types.is_string(value) or pa.types.is_large_string(value) or (is_number and key != "fields")):
+    if not (_is_text(value) or (is_number and key != "fields")):
         what = "text" if key == "fields" else "numbers" if key != DOCUMENT else "text or integers"
         raise CorpusError(f"{path}: the field {field!r} is {kind}, not {what}; correct {key} in the config")
 
 
-def _values(batch: pa.RecordBatch, field: str) -> pa.Array:
-    """Returns the values of a field, given by a dotted path."""
-    root, *inner = field.split(".")
-    column = batch.column(batch.schema.get_field_index(root))
-    return pc.struct_field(column, inner) if inner else column
+def _place_of(kind: pa.DataType, field: str) -> list[int] | None:
+    """Returns the indices of a field, given by a dotted path, and of the structures around it; None if it is absent."""
+    for path in paths_of(field):
+        inner, at = kind, []
+        for name in path:
+            index = inner.get_field_index(name) if pa.types.is_struct(inner) else -1
+            if index < 0:
+                break
+            at.append(index)
+            inner = inner.field(index).type
+        else:
+            return at
+    return None
+
+
+def _nearest(kind: pa.DataType, field: str) -> str:
+    """Returns the names of fields where a dotted path ends, and the path that was probably meant."""
+    parents: list[str] = []
+    for name in field.split("."):
+        names = [inner.name for inner in kind] if pa.types.is_struct(kind) else []
+        if name not in names:
+            break
+        parents.append(name)
+        kind = kind.field(name).type
+    near = get_close_matches(name, names, n=1) or get_close_matches(field, names, n=1)
+    meant = f"did you mean {'.'.join([*parents, near[0]])!r}? " if near else ""
+    return f"{meant}at this level there is {', '.join(map(repr, names[:20])) or 'nothing'}"
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return kind in _TEXTS or (hasattr(pa, "string_view") and kind in (pa.string_view(), pa.binary_view()))
+
+
+def _values(batch: pa.RecordBatch, field: str, path: Path) -> pa.Array:
+    """Returns the values of a field, given by a dotted path; texts as ``large_string``.
+
+    Raises:
+        InvalidTextError: a text is not UTF-8.
+    """
+    at = _place_of(pa.struct(list(batch.schema)), field)
+    assert at is not None  # the schema of the file was checked
+    root, *inner = at
+    values = pc.struct_field(batch.column(root), inner) if inner else batch.column(root)
+    try:
+        values.validate(full=True)
+        if pa.types.is_dictionary(values.type):
+            values = values.dictionary_decode()
+        return values.cast(pa.large_string()) if _is_text(values.type) else values
+    except pa.ArrowInvalid as error:
+        raise InvalidTextError(f"{path}: the field {field!r} is not UTF-8 ({error}); write the file again") from error
 
 
 def _damaged(path: Path | str, error: Exception) -> CorpusError:

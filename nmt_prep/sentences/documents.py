@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from nmt_prep.config.corpus import paths_of, value_at
 from nmt_prep.config.documents import DocumentFormat, Documents, Splitting
 from nmt_prep.errors import CorpusError, InvalidTextError
 from nmt_prep.file_kinds import is_html
@@ -133,9 +134,10 @@ def _rows(path: Path, kind: str, places: Iterable[int | str | None], policy: Tex
     if kind == "parquet":
         try:
             with pq.ParquetFile(path) as file:
-                columns = sorted({str(place).split(".")[0] for place in wanted})
-                if strange := sorted(set(columns) - set(file.schema_arrow.names)):
-                    raise CorpusError(f"{path}: no field {strange[0]!r} (it has {', '.join(file.schema_arrow.names)})")
+                names = file.schema_arrow.names
+                if strange := [place for place in wanted if not any(at[0] in names for at in paths_of(str(place)))]:
+                    raise CorpusError(f"{path}: no field {str(strange[0])!r} (it has {', '.join(names)})")
+                columns = sorted({at[0] for place in wanted for at in paths_of(str(place))}.intersection(names))
                 batches = file.iter_batches(64, columns=columns, use_threads=False)
                 for number, row in enumerate((row for batch in batches for row in batch.to_pylist()), 1):
                     yield [_value(row, str(place), f"{path}: row {number}") for place in wanted]
@@ -158,11 +160,17 @@ def _rows(path: Path, kind: str, places: Iterable[int | str | None], policy: Tex
 
 
 def _value(row: Any, place: str, where: str) -> str:
-    for name in place.split("."):
-        row = row.get(name) if isinstance(row, dict) else None
-    if isinstance(row, bool) or not isinstance(row, str | int):
+    try:
+        value = value_at(row, place)
+    except UnicodeEncodeError:
+        raise InvalidTextError(
+            f"{where}: {place}: half of a surrogate pair, which is not a character; fix it"
+        ) from None
+    except KeyError:
+        value = None
+    if isinstance(value, bool) or not isinstance(value, str | int):
         raise CorpusError(f"{where}: no text at {place!r}; fix the row, or correct the place in the config")
-    return str(row)
+    return str(value)
 
 
 def pairs_of_list(path: Path) -> list[tuple[Path, Path]]:

@@ -51,6 +51,35 @@ def test_a_field_path_through_something_else_than_an_object(tmp_path: Path) -> N
         read(tmp_path, "jsonl", b'{"translation": "a"}', fields=NESTED)
 
 
-def test_lone_surrogate(tmp_path: Path) -> None:
-    with pytest.raises(InvalidTextError, match=r"a\.jsonl: a text has half of a surrogate pair, .*\\ud83d"):
-        read(tmp_path, "jsonl", b'{"en": "x\\ud83d", "zh": "b"}', fields=FLAT)
+HALF = rb"x\ud83d"
+
+
+@pytest.mark.parametrize(
+    ("row", "key"),
+    [
+        (b'{"en": "%s", "zh": "b"}', "fields: the field en"),
+        (b'{"en": "a", "zh": "%s"}', "fields: the field zh"),
+        (b'{"en": "a", "zh": "b", "d": {"\\u0064": "%s"}}', "document: the field d.d"),
+        (b'{"en": "a", "zh": "b", "s": "%s"}', "scores.s: the field s"),
+    ],
+)
+def test_half_of_a_surrogate_pair(tmp_path: Path, row: bytes, key: str) -> None:
+    content = row % HALF + b'\n{"en": "x", "zh": "\\ud83d\\ude00", "other": "%s"}\n' % HALF
+    places = {"fields": FLAT, "document": "d.d", "scores": {"s": "s"}}
+    with pytest.raises(InvalidTextError, match=rf"a\.jsonl:1: {key} has half of a surrogate pair, .*x\\ud83d"):
+        read(tmp_path, "jsonl", content, **places)
+    opened = reader(tmp_path, "jsonl", content, invalid="drop", **places)
+    assert pairs_of(opened) == [("x", "😀")]
+    assert faults_of(opened) == [Fault.INVALID_TEXT, 0]
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (b'{"t.en": "a", "t.zh": "b", "t": {"fr": "c"}}', ("a", "b")),
+        (b'{"t": {"en": "a", "zh": "b"}, "t.en": "x", "t.zh": "y"}', ("a", "b")),
+        (b'{"t": "text", "t.en": "a", "t.zh": "b"}', ("a", "b")),
+    ],
+)
+def test_field_names_with_dots(tmp_path: Path, row: bytes, expected: tuple[str, str]) -> None:
+    assert read(tmp_path, "jsonl", row, fields={"source": "t.en", "target": "t.zh"}) == [expected]

@@ -30,6 +30,33 @@ def test_columns(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "kind", [pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary(), pa.binary_view()], ids=str
+)
+def test_kinds_of_text(tmp_path: Path, kind: pa.DataType) -> None:
+    texts = pa.array(["a", None, "ü" * 20]).cast(kind)
+    rows = pa.StructArray.from_arrays([texts, texts], ["en", "zh"])
+    opened = reader(
+        tmp_path, "parquet", parquet(t=rows, d=texts), fields={"source": "t.en", "target": "t.zh"}, document="d"
+    )
+    [batch] = opened.pairs()
+    assert batch.target.to_pylist() == ["a", "", "ü" * 20]
+    assert batch.columns["document"].to_pylist() == ["a", None, "ü" * 20]
+    with pytest.raises(InvalidTextError, match="the field 'zh' is not UTF-8"):
+        read(tmp_path, "parquet", parquet(en=["a"], zh=pa.array([b"\xff"]).cast(pa.binary_view())), fields=FLAT)
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ({"translation.en": ["a"], "translation.zh": ["b"], "translation": ["c"]}, ("a", "b")),
+        ({"translation": [{"en": "a", "zh": "b"}], "translation.en": ["x"], "translation.zh": ["y"]}, ("a", "b")),
+    ],
+)
+def test_field_names_with_dots(tmp_path: Path, columns: dict[str, Any], expected: tuple[str, str]) -> None:
+    assert read(tmp_path, "parquet", parquet(**columns), fields=NESTED) == [expected]
+
+
 def test_nested_columns_and_nulls(tmp_path: Path) -> None:
     rows = [{"en": "a", "zh": "b", "de": "x"}, {"en": None, "zh": "c"}, None, {"en": "d", "zh": "e" * 60}]
     opened = reader(tmp_path, "parquet", parquet(id=[1, 2, 3, 4], translation=rows), fields=NESTED, max_line_bytes=50)
@@ -46,6 +73,7 @@ def test_nested_columns_and_nulls(tmp_path: Path) -> None:
             r"a\.parquet: there is no field 'zh' \(at this level there is 'en', 'ja'\)",
         ),
         (parquet(translation=[{"en": "a"}]), NESTED, r"no field 'translation\.zh' \(at this level there is 'en'\)"),
+        (parquet(**{"t.en": ["a"]}), {"source": "t.en", "target": "t.zn"}, r"'t.zn' \(did you mean 't\.en'\? at this"),
         (parquet(en=["a"], zh=[1]), FLAT, "the field 'zh' is int64, not text"),
         (parquet(en=["a"], zh=["b"])[:-20], FLAT, r"cannot read .*a\.parquet as Parquet: .*; it is damaged"),
         (b"PAR1", FLAT, "it is damaged"),

@@ -44,6 +44,8 @@ _MAGIC = (
     (b"BZh", FileKind("", "", "a file compressed with bzip2")),
     (b"\xfd7zXZ\x00", FileKind("", "", "a file compressed with xz")),
     (b"\x28\xb5\x2f\xfd", FileKind("", "", "a file compressed with zstd")),
+    (b"\x04\x22\x4d\x18", FileKind("", "", "a file compressed with lz4")),
+    (b"LZIP\x01", FileKind("", "", "a file compressed with lzip")),
     (b"PK\x03\x04", FileKind("", "", "a zip archive")),
     (b"7z\xbc\xaf\x27\x1c", FileKind("", "", "a 7z archive")),
     (b"Rar!\x1a\x07", FileKind("", "", "a RAR archive")),

@@ -17,15 +17,16 @@ from nmt_prep.archives.entry import Peekable, Readable
 _CHUNK = 1 << 18
 _XZ_MEMORY = 256 << 20  # four times what files of xz -9 need
 
-_GZIP, _XZ, _ZSTD = b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
+_GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
+_ZSTD = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")  # or a frame to skip, with which pzstd begins files
 _BZIP2 = re.compile(rb"BZh[1-9](1AY&SY|\x17\x72\x45\x38\x50\x90)")  # a first block, or the end of an empty stream
 
 
 def decompressed(stream: Peekable) -> Readable:
     """Returns the decompressed stream; the stream itself if it does not begin with the magic bytes of a compression.
 
-    No UTF-8 text begins with the magic bytes of gzip, xz or zstd. A text that begins with the ten bytes of bzip2 is
-    possible, but not to be expected.
+    No UTF-8 text begins with the magic bytes of gzip, xz or zstd. A text that begins with the ten bytes of bzip2, or
+    the four of a frame of zstd to skip, is possible, but not to be expected.
     """
     head = stream.peek(10)[:10]
     if head.startswith(_GZIP):
@@ -34,7 +35,7 @@ def decompressed(stream: Peekable) -> Readable:
         return io.BufferedReader(_Streams(stream, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_MEMORY)), _CHUNK)
     if _BZIP2.match(head):
         return io.BufferedReader(_Streams(stream, bz2.BZ2Decompressor), _CHUNK)
-    if head.startswith(_ZSTD):
+    if _ZSTD.match(head):
         return cast("Readable", pa.CompressedInputStream(pa.PythonFile(_Unclosed(stream), mode="r"), "zstd"))
     return stream
 

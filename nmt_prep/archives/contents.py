@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 from nmt_prep.archives.compression import decompressed
 from nmt_prep.archives.entry import Budget, Entry, Peekable, Readable, is_pattern, matcher, member_name
-from nmt_prep.archives.extraction import damage_errors, entries_of, matching, missing_member
+from nmt_prep.archives.extraction import damage_errors, entries_of, matching, missing_member, reading_error
 from nmt_prep.archives.zip import STARTS
 from nmt_prep.artefacts import writing
 from nmt_prep.config import ExtractSettings as Limits
@@ -131,8 +131,7 @@ def contents_of(
     except damage_errors() as error:
         contents.complete = False
         if opened.whole:
-            message = f"{opened.shown} is damaged or cut short ({error or type(error).__name__})"
-            contents.faults.append((None, ArchiveError(message)))
+            contents.faults.append((None, reading_error(opened.shown, error)))
     for name, beginnings in contents.beginnings.items():
         beginnings.sort(key=lambda beginning: beginning.member)
         if not beginnings and contents.complete:

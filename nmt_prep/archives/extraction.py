@@ -34,7 +34,7 @@ from nmt_prep.archives.entry import (
     without_suffix,
 )
 from nmt_prep.archives.tar import is_tar, tar_entries
-from nmt_prep.archives.zip import STARTS, zip_entries
+from nmt_prep.archives.zip import PACKED, STARTS, zip_entries
 from nmt_prep.artefacts import atomic_write, writing
 from nmt_prep.config import ExtractSettings as Limits
 from nmt_prep.digests import sha256_of
@@ -49,9 +49,21 @@ def damage_errors() -> tuple[type[Exception], ...]:
     """Returns the exceptions that the readers of archives and compressed streams raise for damaged input."""
     return (
         *(OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile),
-        *(NotImplementedError, RuntimeError),  # raised by zipfile for an unsupported compression
-        *(pa.ArrowException, MemoryError, OverflowError),
+        *(RuntimeError, pa.ArrowException, MemoryError, OverflowError),
     )
+
+
+_UNSUPPORTED = re.compile("requires too much memory|Memory usage limit exceeded|unsupported options|integrity check")
+
+
+def reading_error(path: object, error: Exception) -> ArchiveError:
+    """Returns the error for a file that cannot be read: it is damaged, or intact and packed in an unsupported way."""
+    if isinstance(error, NotImplementedError) or _UNSUPPORTED.search(str(error)):
+        return ArchiveError(
+            f"{path} is packed in a way that is not supported ({error}): unpack it with the program that made it, and "
+            "pack it again with usual options, such as zstd without --long, or xz -9"
+        )
+    return DamagedError(f"{path} is damaged or cut short ({error or type(error).__name__})")
 
 
 class MissingMemberError(ArchiveError):
@@ -166,7 +178,7 @@ def _read_members(
     return result
 
 
-_NOT_MATCHED = {"a directory", "without a name"}  # reasons for which patterns skip an entry
+_NOT_MATCHED = {"a directory", "a volume label", "without a name"}  # reasons for which patterns skip an entry
 
 
 def matching(entry: Entry, patterns: Mapping[str, re.Pattern[str]], kept: Container[str], path: object) -> list[str]:
@@ -262,18 +274,19 @@ def _copy(chunks: Iterable[bytes], write: Callable[[bytes], object], advance: Ca
 
 @contextmanager
 def _reading(archive: Archive) -> Iterator[None]:
-    """Converts all errors in reading an archive to :class:`DamagedError`."""
+    """Converts all errors in reading an archive to errors of :func:`reading_error`."""
     try:
         yield
     except damage_errors() as error:
-        raise DamagedError(f"{archive.path} is damaged or cut short ({error or type(error).__name__})") from error
+        raise reading_error(archive.path, error) from error
 
 
 def refused_member(path: object, name: str, why: str) -> ArchiveError:
     """Returns the error for a requested member that may not be extracted."""
-    return ArchiveError(
-        f"{path}: the member {name!r} is refused: it is {why}; only regular files inside the archive are read"
-    )
+    advice = "only regular files inside the archive are read"
+    if why.startswith(PACKED):
+        advice = "unpack the archive with another program, and pack it again with zip's usual method, Deflate"
+    return ArchiveError(f"{path}: the member {name!r} is refused: it is {why}; {advice}")
 
 
 def missing_member(
@@ -334,10 +347,7 @@ def damage_of(path: Path, advance: Callable[[int], None], limits: Limits) -> str
             for entry in entries:
                 if entry.refused:
                     continue
-                try:
-                    content = entry.open()
-                except NotImplementedError:  # unsupported compression: fails later, if requested
-                    continue
+                content = entry.open()
                 stream = decompressed(content) if entry.single else content
                 if entry.single and stream is content:
                     return ""
@@ -348,5 +358,5 @@ def damage_of(path: Path, advance: Callable[[int], None], limits: Limits) -> str
     except ArchiveError:
         return ""
     except damage_errors() as error:
-        return str(error) or type(error).__name__
+        return (str(error) or type(error).__name__) if isinstance(reading_error(path, error), DamagedError) else ""
     return ""

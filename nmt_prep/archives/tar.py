@@ -18,7 +18,13 @@ _CHUNK = 1 << 20
 _LONGEST_EXTENDED_HEADER = 1 << 20
 _ZEROS = bytes(_BLOCK)
 
+_GNU = b"ustar  \0"
+_DIRECTORY_LIST, _VOLUME, _CONTINUED = b"D", b"V", b"M"  # types of GNU tar, which tarfile does not know
+
 _KINDS = {
+    _DIRECTORY_LIST: "a directory",
+    _VOLUME: "a volume label",
+    _CONTINUED: "continued from another volume",
     tarfile.LNKTYPE: "a hard link",
     tarfile.SYMTYPE: "a symbolic link",
     tarfile.DIRTYPE: "a directory",
@@ -95,7 +101,7 @@ class _Tar:
             elif info.type in (tarfile.XGLTYPE, tarfile.GNUTYPE_LONGLINK):
                 self._extended(info)
             else:
-                info.name = fields.get("path") or name or info.name
+                info.name = fields.get("GNU.sparse.name") or fields.get("path") or name or info.name
                 info.pax_headers = fields
                 if "size" in fields:
                     info.size = _size(fields["size"])
@@ -121,6 +127,9 @@ class _Tar:
             info = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
         except tarfile.HeaderError as error:
             raise tarfile.ReadError(f"bad header at byte {place}: {error}") from error
+        if block[257:265] == _GNU:  # has times where POSIX has a prefix of the name
+            info.name = block[:100].partition(b"\0")[0].decode("utf-8", "surrogateescape")
+        info.name = info.name.rstrip("/")
         if info.size < 0:
             raise tarfile.ReadError(f"bad header at byte {place}: negative size")
         more = info.type == tarfile.GNUTYPE_SPARSE and block[482]

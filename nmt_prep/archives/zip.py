@@ -23,6 +23,11 @@ _LONGEST_COMMENT = 0xFFFF
 _ENTRY_BYTES = 46  # of an entry in the directory, without the name
 _LOCAL_HEADER_BYTES = 30  # without the name
 _ENCRYPTED = 0x1
+_METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA}
+_OTHER_METHODS = {9: "Deflate64", 20: "zstd", 93: "zstd", 95: "xz", 98: "PPMd"}
+
+PACKED = "packed with "
+"""Beginning of the reason for which a member with an unsupported compression is refused."""
 
 
 def zip_entries(file: BufferedReader, budget: Budget) -> Iterator[Entry]:
@@ -52,7 +57,12 @@ def _refused(info: zipfile.ZipInfo) -> str:
         return "a directory"
     if kind not in (0, stat.S_IFREG):
         return "a symbolic link" if kind == stat.S_IFLNK else "a device"
-    return "encrypted" if info.flag_bits & _ENCRYPTED else ""
+    if info.flag_bits & _ENCRYPTED:
+        return f"{PACKED}a password"
+    if info.compress_type not in _METHODS:
+        method = _OTHER_METHODS.get(info.compress_type, f"method {info.compress_type}")
+        return f"{PACKED}{method}, which is not supported"
+    return ""
 
 
 def _count_entries(file: BufferedReader, most: int) -> int:

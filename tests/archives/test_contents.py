@@ -188,5 +188,6 @@ def test_an_encrypted_member_is_refused(tmp_path: Path) -> None:
     data = bytearray(zip_of((info, b"x")))
     data[data.index(b"PK\x01\x02") + 8] |= 1
     assert faults(look(tmp_path, bytes(data), "a"))[0][1].endswith(
-        "it is encrypted; only regular files inside the archive are read"
+        "it is packed with a password; unpack the archive with another program, and pack it again with zip's usual "
+        "method, Deflate"
     )

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from nmt_prep.archives.entry import Archive, member_name
-from nmt_prep.archives.extraction import WHOLE_FILE, Extracted, digest_members, extract_members
+from nmt_prep.archives.entry import Archive, DamagedError, member_name
+from nmt_prep.archives.extraction import WHOLE_FILE, Extracted, damage_of, digest_members, extract_members
 from nmt_prep.errors import ArchiveError
 from tests.archives.builders import LIMITS, PACKERS, TEXT, extract, outputs, tar_of, zip_of
 
@@ -178,8 +178,20 @@ def test_encrypted_zip(tmp_path: Path) -> None:
     content = bytearray(zip_of(("a", TEXT)))
     content[6] |= 1
     content[content.index(b"PK\x01\x02") + 8] |= 1
-    with pytest.raises(ArchiveError, match="encrypted"):
+    with pytest.raises(ArchiveError, match="'a' is refused: it is packed with a password; unpack the archive"):
         extract(tmp_path, bytes(content), "a")
+
+
+@pytest.mark.parametrize(("method", "name"), [(9, "Deflate64"), (93, "zstd"), (77, "method 77")])
+def test_a_zip_packed_in_a_way_that_is_not_supported(tmp_path: Path, method: int, name: str) -> None:
+    content = bytearray(zip_of(("b", TEXT), ("a", TEXT)))
+    for start, field in ((content.index(b"PK\x03\x04", 1), 8), (content.rindex(b"PK\x01\x02"), 10)):
+        content[start + field] = method
+    with pytest.raises(ArchiveError, match=f"'a' is refused: it is packed with {name}, which is not sup") as caught:
+        extract(tmp_path, bytes(content), "a")
+    assert not isinstance(caught.value, DamagedError)
+    assert extract(tmp_path, bytes(content), "b") == {"b": TEXT}
+    assert damage_of(tmp_path / "x.tgz", lambda _: None, LIMITS) == ""
 
 
 def test_missing_archive(tmp_path: Path) -> None:

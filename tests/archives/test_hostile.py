@@ -21,7 +21,7 @@ from nmt_prep.archives.entry import paired
 from nmt_prep.archives.extraction import WHOLE_FILE
 from nmt_prep.config import ExtractSettings as Limits
 from nmt_prep.errors import AlignmentError, ArchiveError, OutputError
-from tests.archives.builders import PACKERS, extract, outputs, tar_of, zip_of
+from tests.archives.builders import LIMITS, PACKERS, extract, outputs, tar_of, zip_of, zstd
 
 NAMES = ("d/x.en", "d/x.zh", "d/y.en")
 
@@ -100,6 +100,18 @@ def test_malformed_pax_headers(tmp_path: Path, fields: bytes, size: int | None, 
 def test_sparse_members_by_a_pax_header(tmp_path: Path) -> None:
     with pytest.raises(ArchiveError, match="'a' is refused: it is a sparse file"):
         extract(tmp_path, pax(b"22 GNU.sparse.major=1\n"), "a")
+    with pytest.raises(ArchiveError, match="'b' is refused: it is a sparse file"):
+        extract(tmp_path, pax(b"21 GNU.sparse.name=b\n", name="GNUSparseFile.1/b"), "b")
+
+
+def test_incremental_backups_and_labels_of_gnu_tar(tmp_path: Path) -> None:
+    header = bytearray(tar_of(("d/a.en", b"a\n")))
+    header[257:265], header[345:369] = b"ustar  \0", b"15302603051\x0015302603052\0"  # two times, no prefix of the name
+    header[148:156] = b"%06o\0 " % (sum(header[:148]) + 8 * 32 + sum(header[156:512]))
+    listing, label = tarfile.TarInfo("d/"), tarfile.TarInfo("label")
+    listing.type, label.type = b"D", b"V"
+    content = tar_of((label, b""), (listing, b"Ya.en\0\0"))[:1536] + bytes(header)
+    assert extract(tmp_path, content, "**") == extract(tmp_path, content, "d/a.en") == {"d/a.en": b"a\n"}
 
 
 @pytest.mark.usefixtures("small_allowance")
@@ -196,8 +208,25 @@ def test_xz_that_needs_too_much_memory(tmp_path: Path) -> None:
     content[header + 2] = 40  # 4 GiB
     size = (content[12] + 1) * 4
     content[12 + size - 4 : 12 + size] = struct.pack("<L", zlib.crc32(content[12 : 12 + size - 4]))
-    with pytest.raises(ArchiveError, match="Memory usage limit"):
+    with pytest.raises(ArchiveError, match=r"packed in a way that is not supported \(Memory usage limit"):
         extract(tmp_path, bytes(content), WHOLE_FILE)
+
+
+def test_zstd_with_a_window_that_needs_too_much_memory(tmp_path: Path) -> None:
+    content = b"\x28\xb5\x2f\xfd\x00\xa8" + b"\x01\x00\x00"  # a window of 2 GiB, an empty last block
+    message = r"packed in a way that is not supported .*requires too much memory.*: unpack it .* zstd without --long"
+    with pytest.raises(ArchiveError, match=message) as caught:
+        extract(tmp_path, content, WHOLE_FILE)
+    assert not isinstance(caught.value, entry.DamagedError)
+    assert extraction.damage_of(tmp_path / "x.tgz", lambda _: None, LIMITS) == ""
+
+
+@pytest.mark.parametrize("first", range(0x50, 0x60))
+def test_frames_of_zstd_to_skip(tmp_path: Path, first: int) -> None:
+    skipped = bytes([first]) + b"\x2a\x4d\x18\x03\x00\x00\x00abc"
+    content = skipped + zstd(b"a\n") + skipped + zstd(b"b\n") + skipped
+    assert extract(tmp_path, content, WHOLE_FILE) == {WHOLE_FILE: b"a\nb\n"}
+    assert extract(tmp_path, skipped + zstd(tar_of(("d", content))), "d") == {"d": b"a\nb\n"}
 
 
 def test_garbage_after_a_compressed_stream(tmp_path: Path) -> None:

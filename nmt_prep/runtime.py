@@ -15,7 +15,7 @@ from functools import wraps
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from subprocess import Popen
+from subprocess import PIPE, Popen
 from typing import IO, Any, TypeVar, TypeVarTuple
 
 import _nmt_prep_core
@@ -111,6 +111,9 @@ def kept(most: int = 1) -> Callable[[Callable[[*Key], Content]], Callable[[*Key]
     return decorated
 
 
+_GUARD = ("/bin/sh", "-c", "read line || kill -KILL 0")
+"""Kills its process group if its input ends without a line."""
+
 _running: set[int] = set()
 """Process groups of the programs that run."""
 
@@ -143,8 +146,9 @@ def is_unstoppable() -> bool:
 def child(
     command: Sequence[str], directory: Path, given: IO[bytes], output: IO[bytes], errors: IO[bytes]
 ) -> Iterator[Popen[bytes]]:
-    """Starts a program in a process group of its own, and ends it at the exit.
+    """Starts a program in a process group of its own, and ends it at the exit, or when this process is killed.
 
+    A shell leads the group. It waits for the end of its input, which the system closes if this process ends in any way.
     If the program has already ended, its children are not ended.
 
     Args:
@@ -159,17 +163,19 @@ def child(
     """
     with ExitStack() as stack:
         with _lock:  # so that end_children does not miss a program that is just starting
+            guard = stack.enter_context(Popen(_GUARD, stdin=PIPE, process_group=0))  # noqa: S603
+            stack.callback(guard.communicate, b"\n")
             process = stack.enter_context(
-                Popen(command, stdin=given, stdout=output, stderr=errors, cwd=directory, process_group=0)  # noqa: S603
+                Popen(command, stdin=given, stdout=output, stderr=errors, cwd=directory, process_group=guard.pid)  # noqa: S603
             )
-            _running.add(process.pid)
+            _running.add(guard.pid)
         try:
             yield process
         finally:
             with _lock:
-                _running.discard(process.pid)
+                _running.discard(guard.pid)
                 if process.poll() is None:
-                    _end(process.pid)
+                    _end(guard.pid)
 
 
 def end_children() -> None:

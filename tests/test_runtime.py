@@ -30,6 +30,28 @@ def test_freed_memory_is_used_again_without_page_faults() -> None:
     assert second < 100
 
 
+CHILD = """
+import sys, threading
+from pathlib import Path
+from nmt_prep.runtime import child
+
+def run():
+    command = ["sh", "-c", "echo ready; sleep 3600; :"]
+    with open("/dev/null", "rb") as given, child(command, Path(), given, sys.stdout, sys.stderr) as program:
+        program.wait()
+
+threading.Thread(target=run).start()
+"""
+
+
+def test_a_program_ends_if_this_process_is_killed() -> None:
+    with subprocess.Popen([sys.executable, "-c", CHILD], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == b"ready\n"
+        parent.kill()
+        assert parent.communicate(timeout=60)[0] == b""  # at the end of all processes that hold the pipe
+
+
 def test_the_last_results_are_kept() -> None:
     computed = []
 

@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ STAGES = {
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run with records of text, and its configs: plain.yaml, and staged.yaml with stages and modifiers."""
+    """A run with records of text, and its configs: plain.yaml, and with modifiers staged.yaml and noisy.yaml."""
     place = tmp_path_factory.mktemp("stream")
     for corpus, count in (("a", 9000), ("b", 5000)):
         for side in ("en", "de"):
@@ -44,7 +45,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     config["splits"]["train"][1]["tag"] = {"source": "<b>"}  # type: ignore[index]
     config["vocab"]["reserved"] = ["<b>"]  # type: ignore[index]
-    for name, training in (("plain", {}), ("staged", STAGES)):
+    for name, training in (("plain", {}), ("staged", STAGES), ("noisy", {"modifiers": [{"Noise": 1}]})):
         (place / f"{name}.yaml").write_text(
             yaml.safe_dump({**config, "output_dir": str(place / "run"), "training": training})
         )
@@ -139,20 +140,32 @@ def test_a_trainer_that_dies(place: Path, tmp_path: Path) -> None:
     ("number", "status"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)]
 )
 def test_a_signal_leaves_an_exact_state(place: Path, tmp_path: Path, number: int, status: int) -> None:
-    """All complete lines that the pipe took are counted, though the stream waits for the reader."""
-    state = tmp_path / "state.json"
-    command = [sys.executable, "-m", "nmt_prep", "stream", str(place / "plain.yaml"), "--state", str(state)]
+    """The row that was begun is finished, with the pair that Noise added, though the stream waits for the reader."""
+    state, config = tmp_path / "state.json", place / "noisy.yaml"
+    command = [sys.executable, "-m", "nmt_prep", "stream", str(config), "--state", str(state), "--epochs", "1"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
     with process:
         assert process.stdout is not None
         assert process.stderr is not None
         first = process.stdout.readline()
         os.kill(process.pid, number)
-        read = (first + process.stdout.read()).decode().split("\n")[:-1]
+        read = (first + process.stdout.read()).decode()
         assert b"interrupted; go on with --from " in process.stderr.read()
     assert process.returncode == status
-    assert json.loads(state.read_text())["row"] == len(read)
-    assert read == lines(place / "plain.yaml", "--epochs", "1")[: len(read)]
+    assert (read[-1], 2 * json.loads(state.read_text())["row"]) == ("\n", read.count("\n"))
+    assert read + nmt_prep(*command[3:]).stdout == nmt_prep(*command[3:5], "--epochs", "1").stdout
+
+
+def test_a_second_signal_ends_a_stream_that_nobody_reads(place: Path) -> None:
+    command = [sys.executable, "-m", "nmt_prep", "stream", str(place / "noisy.yaml")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    with process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        while process.poll() is None:
+            os.kill(process.pid, signal.SIGINT)
+            time.sleep(0.2)
+    assert process.returncode == 130
 
 
 @pytest.mark.parametrize("ending", ["reader", "interrupt"])
@@ -196,7 +209,7 @@ def test_after_the_end_there_is_nothing(place: Path) -> None:
     assert "the stream is complete; go on with --from 50000" in ended.stderr
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"row": 3}', '{"row": -1, "format": 1}', "\x00"])
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"row": 3}', '{"row": -1, "format": 1}', "\x00", "[" * 9999])
 def test_a_damaged_state(place: Path, tmp_path: Path, text: str) -> None:
     state = tmp_path / "state.json"
     state.write_text(text)

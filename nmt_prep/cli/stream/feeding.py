@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import select
 import signal
@@ -20,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import typer
 
-from nmt_prep.artefacts import write_json
+from nmt_prep.artefacts import parse_json, write_json
 from nmt_prep.batches.text_stream import StreamBlock
 from nmt_prep.cli.stream.opening import Opened
 from nmt_prep.cli.streams import INTERRUPTED, READER_GONE, TERMINATED
@@ -76,8 +75,8 @@ class Reader:
         curriculum = self.opened.stream.curriculum
         return curriculum.rows if self.epochs is None else self.epochs * sum(curriculum.sizes)
 
-    def texts(self, row: int) -> Iterator[tuple[memoryview, Rows, int]]:
-        """Yields lines as UTF-8, the row of each, and the row after them, from a row on."""
+    def texts(self, row: int) -> Iterator[tuple[TextColumn, Rows, int]]:
+        """Yields lines, the row of each, and the row after them, from a row on."""
         stream = self.opened.stream
         if self.end is not None and row >= self.end:
             return
@@ -89,7 +88,7 @@ class Reader:
             pieces = [piece for column in columns for piece in (column, _text("\t"))]
             lines = TextColumn.from_arrow(pc.binary_join_element_wise(*pieces[:-1], _text("\n"), _text("")))
             row = block.end if self.end is None else min(block.end, self.end)
-            yield lines.data[: lines.offsets[-1]].data, block.pairs.rows[places], row
+            yield lines, block.pairs.rows[places], row
             if row == self.end:
                 return
 
@@ -153,7 +152,7 @@ class State:
             return 0
         try:
             check_regular(self._path)
-            state = json.loads(self._path.read_text("utf-8"))
+            state = parse_json(self._path.read_bytes())
             row = state.pop("row")
         except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
             raise ArgumentError(f"{self._path}: not a state of nmt-prep stream: {error}; remove it") from error
@@ -247,10 +246,12 @@ class _Stop:
 
     Attributes:
         number: the number of the signal that came.
+        again: true if another one came.
     """
 
     def __init__(self) -> None:
         self.number: int | None = None
+        self.again = False
         self._held = False
 
     def __enter__(self) -> Self:
@@ -264,6 +265,7 @@ class _Stop:
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         del frame
+        self.again = self.number is not None
         self.number = number
         if not self._held:
             raise KeyboardInterrupt
@@ -298,30 +300,42 @@ class _Writer:
             KeyboardInterrupt: a signal came. The row is exact.
         """
         asked = told = time.monotonic()
-        for text, rows, after in self._reader.texts(self.row):
+        for lines, rows, after in self._reader.texts(self.row):
             now = time.monotonic()
             self._waited += now - asked
             if now - told > _SECONDS_BETWEEN_RATES:
                 told = now
                 self.report("")
             with self._stop.held():
-                written, gone = self._taken(output, text, piece)
-                lines = len(rows) if written == len(text) else bytes(text[:written]).count(b"\n")
-                self._lines += lines
-                self.row = after if lines == len(rows) else int(rows[lines])
+                written, gone = self._taken(output, lines, rows, piece)
+                whole = int(np.searchsorted(lines.offsets, written, "right")) - 1
+                self._lines += whole
+                self.row = after if whole == len(rows) else int(rows[whole])
                 self._state.note(self.row)
             if gone:
                 return False
             asked = time.monotonic()
         return True
 
-    def _taken(self, output: int, text: memoryview, piece: int) -> tuple[int, bool]:
-        """Writes until the end, a signal or the loss of the reader; returns the bytes, and true for a lost reader."""
-        written = 0
+    def _taken(self, output: int, lines: TextColumn, rows: Rows, piece: int) -> tuple[int, bool]:
+        """Writes until the end, a signal or the loss of the reader; returns the bytes, and true for a lost reader.
+
+        After a signal, the row that was begun is finished, unless the reader takes nothing for some time.
+        """
+        written, end, deadline = 0, int(lines.offsets[-1]), None
+        text = lines.data.data
         try:
-            while written < len(text) and self._stop.number is None:
+            while written < end:
                 if select.select([], [output], [], _SECONDS_BETWEEN_LOOKS)[1]:
-                    written += os.write(output, text[written : written + piece])
+                    written += os.write(output, text[written : min(written + piece, end)])
+                elif deadline is not None and (self._stop.again or time.monotonic() > deadline):
+                    break
+                if self._stop.number is not None and deadline is None:
+                    deadline = time.monotonic() + _PATIENCE
+                    line = int(np.searchsorted(lines.offsets, written))
+                    while 0 < line < len(rows) and rows[line] == rows[line - 1]:
+                        line += 1
+                    end = int(lines.offsets[line])
         except BrokenPipeError:
             return written, True
         except OSError as error:

@@ -26,7 +26,7 @@ _WITHOUT_KIND = ("union_tag_invalid", "union_tag_not_found")
 
 _REMOVED = {
     "download.connect_seconds": "a server has 10 s to accept a connection",
-    "download.stall_seconds": "a connection that delivers almost nothing for 60 s is closed, and tried again",
+    "download.stall_seconds": "a connection that is slower than 1 KiB per second for 60 s is closed, and tried again",
     "engine.connect_seconds": "the scheduler has 30 s to answer",
     "engine.frozen_seconds": "a worker of the run's own cluster that is silent for 30 s is replaced",
     "extract.max_members": "an archive may have 1,000,000 members",

@@ -42,7 +42,7 @@ class DownloadSettings(Section):
     connect_seconds: float = Field(10.0, gt=0, strict=False)
     """a number of seconds > 0: how long a server may take to accept a connection"""
     stall_seconds: float = Field(60.0, gt=0, strict=False)
-    """a number of seconds > 0: a connection that delivers almost nothing for that long is closed and retried"""
+    """a number of seconds > 0: a connection slower than 1 KiB per second for that long is closed and retried"""
     retries: Count = Field(5, ge=0, le=100)
     """an integer from 0 to 100: attempts after the first; the count restarts after progress"""
     max_file_bytes: Amount = Field(100_000_000_000, ge=1)

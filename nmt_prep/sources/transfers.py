@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 from nmt_prep.config import DownloadSettings as Limits
 from nmt_prep.errors import DownloadError, NmtPrepError
 
-_STALL_BYTES = 1024
+_LEAST_SPEED = 1024  # bytes per second; a slower answer without a length could go on for ever
 _SECONDS_BETWEEN_LOOKS = 0.1
 
 _A = TypeVar("_A")
@@ -212,7 +212,8 @@ def watched(
     Args:
         opening: opens the file.
         where: the address without secrets, for messages.
-        limits: the time limit for the head of the answer, and for each 1 KiB of the body.
+        limits: the time limit for the head of the answer, and the time in which the body must keep the least speed;
+            time that the reader of the chunks takes does not count.
         clock: source of time.
         stop: ends the reading.
 
@@ -221,7 +222,7 @@ def watched(
         FetchStoppedError: reading was stopped.
     """
     seconds = limits.stall_seconds
-    stalled = TransientError(f"{where}: almost no data for {seconds:g} s; try again later")
+    stalled = TransientError(f"{where}: less than 1 KiB per second for {seconds:g} s; try again later")
 
     def steps() -> Generator[Answer | bytes]:
         with opening as answer:
@@ -229,14 +230,19 @@ def watched(
             yield from answer.chunks
 
     def chunks() -> Iterator[bytes]:
-        until, came = clock.now() + seconds, 0
-        while (chunk := thread.next(until, stalled, clock, stop)) is not None:
+        waited, came = 0.0, 0
+        while True:
+            began = clock.now()
+            chunk = thread.next(began + seconds - waited, stalled, clock, stop)
+            waited += clock.now() - began
+            if chunk is None:
+                return
             assert isinstance(chunk, bytes)
             yield chunk
             came += len(chunk)
-            if came >= _STALL_BYTES:
-                until, came = clock.now() + seconds, 0
-            elif clock.now() >= until:
+            if came >= _LEAST_SPEED * seconds:
+                waited, came = 0.0, 0
+            elif waited >= seconds:
                 raise stalled
 
     with closing(_StepThread(steps())) as thread:

@@ -7,17 +7,19 @@ import os
 import shutil
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from threading import Event, Thread
 from types import SimpleNamespace
 
 import pytest
 
+from nmt_prep.config import DownloadSettings as Limits
 from nmt_prep.engines import LocalEngine
 from nmt_prep.errors import DownloadError, OutputError
 from nmt_prep.pipeline.pipeline import Pipeline
 from nmt_prep.progress import Progress
+from nmt_prep.sources import transfers
 from nmt_prep.sources.fetch import Fetched
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.download import Download
@@ -216,8 +218,30 @@ def test_a_port_without_a_web_server(scene: Scene, said: bytes) -> None:
 def test_slow_bytes(server: WebServer, scene: Scene) -> None:
     url = server.give("/a", Answer(b"x" * 1000, slow=0.01))
     scene.now = itertools.count(step=50).__next__  # seconds, by a clock that advances with every call
-    with pytest.raises(DownloadError, match=r"almost no data for 100 s; .*\(tried 1 times\)$"):
+    with pytest.raises(DownloadError, match=r"less than 1 KiB per second for 100 s; .*\(tried 1 times\)$"):
         scene.fetch(url, stall_seconds=100, retries=0)
+
+
+@pytest.mark.parametrize(("size", "pause", "expected"), [(1000, 0.0, 60), (1100, 0.0, 300), (1100, 50.0, 300)])
+def test_an_answer_must_keep_a_least_speed(size: int, pause: float, expected: int) -> None:
+    now = [0.0]  # one second for each chunk, and a pause that the reader makes, as for a limit of the speed
+
+    def chunks() -> Iterator[bytes]:
+        for _ in range(300):
+            now[0] += 1.0
+            yield b"x" * size
+
+    answer = transfers.Answer("http://a", 0, None, delimited=True, etag=None, modified=None, chunks=chunks())
+    clock, stalled, taken = transfers.Clock(now=lambda: now[0]), "", 0
+    with transfers.watched(nullcontext(answer), "http://a", Limits(), clock, transfers.Stop()) as watched:
+        try:
+            for _ in watched.chunks:
+                taken += 1
+                now[0] += pause
+        except transfers.TransientError as error:
+            stalled = str(error)
+    slow = "http://a: less than 1 KiB per second for 60 s; try again later"
+    assert (taken, stalled) == (expected, slow if expected < 300 else "")
 
 
 def test_a_slow_head(server: WebServer, scene: Scene) -> None:
@@ -261,7 +285,7 @@ def dripping(head: bytes) -> Iterator[str]:
         (
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n",
             "incoming/*",
-            r"a: almost no data for 240 s; try again",
+            r"a: less than 1 KiB per second for 240 s; try again",
         ),
     ],
     ids=["in a header", "in the size of a chunk"],

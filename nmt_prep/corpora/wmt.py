@@ -12,7 +12,7 @@ from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.section import Languages
-from nmt_prep.corpora.markup import Document, XmlReader, matches
+from nmt_prep.corpora.markup import Document, XmlReader, fits
 from nmt_prep.corpora.reader import DOCUMENT, PairBatch, PairBuilder, Reader, one_line
 from nmt_prep.errors import AlignmentError, CorpusError, InvalidTextError
 from nmt_prep.lines.blocks import TextPolicy, read_text
@@ -275,10 +275,9 @@ class _WmtXml(Document):
     def _section(self, name: str, attributes: dict[str, str]) -> _Segments | None:
         """Returns the mapping to which the segments of a section belong; None for a section that is not selected."""
         tag = attributes.get("lang", "")
-        wanted = self.languages.source if name == "src" else self.languages.target
         if len(self._sections) < 100:
             self._sections.add(f"{name} {tag}")
-        if tag and not matches(wanted, tag):
+        if tag and not fits(self.languages, tag)[name != "src"]:
             return None
         if name == "src":
             return self._source
@@ -335,6 +334,7 @@ class _WmtXml(Document):
 class WmtXmlReader(XmlReader):
     """Reads WMT XML: the only reference, or the selected references or system outputs."""
 
+    version: ClassVar[int] = 2
     suffixes: ClassVar[tuple[str, ...]] = (".xml",)
     options: ClassVar[frozenset[str]] = XmlReader.options | {"references", "systems"}
     document: ClassVar[type[Document]] = _WmtXml

@@ -31,6 +31,58 @@ def test_the_same_tag_wins_over_a_variant_and_the_first_over_later_ones(tmp_path
     assert read(tmp_path, "tmx", content) == [("w", "一"), ("y", "三")]
 
 
+@pytest.mark.parametrize(
+    ("source", "target", "texts", "expected"),
+    [
+        ("pt", "pt-BR", {"pt_BR": "b", "pt_PT": "p"}, ("p", "b")),
+        ("pt-BR", "pt", {"pt_BR_x": "b", "pt_PT": "p"}, ("b", "p")),
+        ("en", "en-GB", {"en_gb": "g", "en_US": "u"}, ("u", "g")),
+        ("zh", "zh-Hant", {"zh_Hant_TW": "t", "zh_CN": "s"}, ("s", "t")),
+    ],
+)
+def test_two_variants_of_a_language(
+    tmp_path: Path, source: str, target: str, texts: dict[str, str], expected: tuple[str, str]
+) -> None:
+    languages = {"source": source, "target": target}
+    assert read(tmp_path, "tmx", tmx(unit(**texts)), languages=languages) == [expected]
+
+
+def test_text_without_seg(tmp_path: Path) -> None:
+    tuv = '<tuv xml:lang="{}"><note>no</note>\n{}\n<prop type="x">no</prop></tuv>'
+    content = tmx(
+        tuv.format("en", "a <hi>b</hi><ph>no</ph>") + tuv.format("zh", "<seg> 一 </seg> no"),
+        tuv.format("en", "") + tuv.format("zh", "二"),
+        unit(en="", zh="三"),
+    )
+    opened = reader(tmp_path, "tmx", content)
+    assert pairs_of(opened) == [("a b", " 一 "), ("", "三")]
+    assert faults_of(opened) == [0, Fault.MISSING_SIDE, 0]
+
+
+BAD = ["\x01", "\ufffe", "&#1;", "&#xD800;", "&#x110000;", "&#0;"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "gb18030"])
+@pytest.mark.parametrize("bad", BAD)
+def test_a_character_that_xml_does_not_allow(tmp_path: Path, bad: str, encoding: str) -> None:
+    units = [unit(en=f"a{bad}", zh="一"), unit(en=f"b<ph>{bad}</ph>", zh="二"), unit(en="c&#x20AC;", zh="\ufffd&#9;")]
+    text = tmx(f'<prop type="s">{bad}</prop>' + unit(en="d", zh="四"), *units).decode()
+    content = text.replace("?>", f' encoding="{encoding}"?>', 1).encode(encoding)
+    with pytest.raises(CorpusError, match="or set invalid: drop to leave out|multi-byte encodings are not"):
+        read(tmp_path, "tmx", content)
+    opened = reader(tmp_path, "tmx", content, invalid="drop", scores={"s": "prop:s"})
+    assert pairs_of(opened) == [("b", "二"), ("c€", "\ufffd\t")]
+    assert faults_of(opened) == [Fault.INVALID_TEXT, Fault.INVALID_TEXT, 0, 0]
+
+
+def test_invalid_bytes_at_the_border_of_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmt_prep.corpora.markup.CHUNK_BYTES", 1)
+    content = tmx(unit(en="é&amp;", zh="一"), unit(en="\0", zh="二"), unit(en="&#x0001;", zh="三"))
+    opened = reader(tmp_path, "tmx", content.replace(b"\0", b"\xc3"), invalid="drop")
+    assert pairs_of(opened) == [("é&", "一")]
+    assert faults_of(opened) == [0, Fault.INVALID_TEXT, Fault.INVALID_TEXT]
+
+
 def test_languages_of_the_corpus(tmp_path: Path) -> None:
     content = tmx(unit(en_GB="v", en_US="w", zh="一"))
     assert read(tmp_path, "tmx", content, languages={"source": "en-US", "target": "zh"}) == [("w", "一")]

@@ -47,3 +47,30 @@ def test_reversed_direction(tmp_path: Path, document: str) -> None:
 def test_other_languages(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"has no unit for en and de, only en-US to zh-CN; set languages"):
         read(tmp_path, "xliff", V12.encode(), languages={"source": "en", "target": "de"})
+
+
+UNIT = "<trans-unit><source{}>{}</source><target{}>{}</target></trans-unit>"
+
+
+@pytest.mark.parametrize("file", ['source-language="en"', 'source-language="en" target-language="fr"', ""])
+def test_languages_of_elements(tmp_path: Path, file: str) -> None:
+    units = [
+        UNIT.format(' xml:lang="en"', "cat", ' xml:lang="fr"', "chat"),
+        UNIT.format(' xml:lang="en"', "dog", ' xml:lang="zh"', "狗"),
+        UNIT.format(' xml:lang="zh"', "猫", ' xml:lang="en"', "cat"),
+    ]
+    content = f'<xliff version="1.2"><file {file}><body>{"".join(units)}</body></file></xliff>'.encode()
+    assert read(tmp_path, "xliff", content) == [("dog", "狗"), ("cat", "猫")]
+    with pytest.raises(CorpusError, match="has no unit for en and de, only en to fr, en to zh, zh to en; set"):
+        read(tmp_path, "xliff", content, languages={"source": "en", "target": "de"})
+
+
+def test_language_of_a_target_of_version_2_0(tmp_path: Path) -> None:
+    content = V20.replace("<xlf:target>一二", '<xlf:target xml:lang="ja">一二').encode()
+    assert read(tmp_path, "xliff", content) == [("Three", "三")]
+
+
+def test_a_character_that_xml_does_not_allow(tmp_path: Path) -> None:
+    opened = reader(tmp_path, "xliff", V12.replace("Three", "Three\b", 1).encode(), invalid="drop")
+    assert pairs_of(opened) == [("One two", "一二")]
+    assert faults_of(opened) == [0, Fault.INVALID_TEXT, Fault.MISSING_SIDE]

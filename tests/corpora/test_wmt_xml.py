@@ -59,6 +59,19 @@ def test_segments_that_do_not_match(tmp_path: Path, content: str, options: dict[
         read(tmp_path, "wmt_xml", wmt(content), **options)
 
 
+def test_comments_marked_sections_and_invalid_characters(tmp_path: Path) -> None:
+    source = SRC.replace("One", "<!-- <seg/> -->O<![CDATA[<n>]]>e").replace("Two", "T\x02")
+    assert read(tmp_path, "wmt_xml", wmt(source + REF_A), invalid="drop") == [("O<n>e", "甲一")]
+
+
+def test_two_variants_of_a_language(tmp_path: Path) -> None:
+    content = wmt((SRC + REF_A).replace("zh", "en-GB"))
+    languages = {"source": "en", "target": "en-GB"}
+    assert read(tmp_path, "wmt_xml", content, languages=languages)[0] == ("One", "甲一")
+    with pytest.raises(CorpusError, match="has no document from en to en-GB, only ref en-GB, src en-GB; set"):
+        read(tmp_path, "wmt_xml", content.replace(b'lang="en"', b'lang="en-GB"'), languages=languages)
+
+
 def test_other_languages(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"has no document from en to zh, only ref de, src fr; set languages"):
         read(tmp_path, "wmt_xml", wmt(SRC.replace('"en"', '"fr"') + OTHER))

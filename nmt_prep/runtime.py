@@ -62,7 +62,19 @@ def needed_extra(module: str, extra: str, what: str, kind: type[NmtPrepError] = 
     try:
         return import_module(module)
     except ImportError as error:
-        raise kind(_missing(error.name or module, extra, what)) from error
+        name = missing_module(error) or f"{module}, which cannot be loaded ({error})"
+        raise kind(_missing(name, extra, what)) from error
+
+
+def missing_module(error: ImportError) -> str | None:
+    """Returns the module that is not installed; None if an installed one cannot be loaded.
+
+    Libraries such as fsspec raise an ImportError with a sentence after the one that names the module.
+    """
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, ModuleNotFoundError):
+        cause = cause.__cause__ or cause.__context__
+    return None if cause is None else cause.name
 
 
 def check_extra(module: str, extra: str, what: str) -> None:

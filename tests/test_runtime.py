@@ -2,10 +2,12 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from nmt_prep.runtime import kept
+from nmt_prep.errors import MissingPackageError
+from nmt_prep.runtime import kept, needed_extra
 
 KEPT = """
 import resource
@@ -62,3 +64,12 @@ def test_the_last_results_are_kept() -> None:
 
     assert [double(number) for number in (1, 2, 1, 3, 2, 1)] == [2, 4, 2, 6, 4, 2]
     assert computed == [1, 2, 3, 1]
+
+
+def test_a_library_that_is_installed_but_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "broken_library.py").write_text("from json import nothing\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(
+        MissingPackageError, match=r"^x needs broken_library, which cannot be loaded \(cannot import name"
+    ):
+        needed_extra("broken_library", "torch", "x")

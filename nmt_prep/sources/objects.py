@@ -14,7 +14,7 @@ from nmt_prep.artefacts import writing
 from nmt_prep.digests import HashedFile
 from nmt_prep.errors import ConfigError, DownloadError, NmtPrepError, OutputError
 from nmt_prep.progress import StoppedError
-from nmt_prep.runtime import installing, needed_extra
+from nmt_prep.runtime import installing, missing_module, needed_extra
 from nmt_prep.sources.address import shown
 from nmt_prep.sources.hub import EXTRA as HUB_EXTRA
 from nmt_prep.sources.hub import endpoint, token
@@ -22,6 +22,7 @@ from nmt_prep.sources.transfers import Answer, Clock, TransientError, repeated
 
 _CHUNK = 1 << 20
 _EXTRA = "cloud"
+_IN_EXTRAS = ("fsspec", "gcsfs", "huggingface_hub", "s3fs")
 _BLOCK = 16 << 20
 """Bytes of one part of an upload; S3 takes up to 10,000 parts of at least 5 MiB."""
 
@@ -81,7 +82,7 @@ def object_errors(where: str, extra: str, kind: type[NmtPrepError]) -> Iterator[
     except (NmtPrepError, StoppedError, FileNotFoundError):
         raise
     except ImportError as error:
-        raise ConfigError(f"{where} needs {error.name}: {installing(extra)}") from error
+        raise _missing(where, extra, error) from error
     except PermissionError as error:
         raise kind(
             f"{where}: access denied ({_in_words(error)}); check the credentials of this machine for the storage, and "
@@ -96,6 +97,14 @@ def object_errors(where: str, extra: str, kind: type[NmtPrepError]) -> Iterator[
         raise TransientError(
             f"{where}: the request failed ({_in_words(error)}); check the network and the storage, and run again"
         ) from error
+
+
+def _missing(where: str, extra: str, error: ImportError) -> ConfigError:
+    name = missing_module(error)
+    if name is None:
+        return ConfigError(f"{where} needs a library that cannot be loaded ({error}): {installing(extra)}")
+    how = installing(extra) if name in _IN_EXTRAS else f"install its package ({error})"
+    return ConfigError(f"{where} needs {name}: {how}")
 
 
 def _in_words(error: Exception) -> str:
@@ -141,10 +150,7 @@ class ObjectStore:
         try:
             self._system, root = fsspec.core.url_to_fs(url, **{**fixed, **options})
         except ImportError as missing:
-            raise ConfigError(
-                f"{self.url} needs {missing.name or missing}: {installing(self._extra)}, or the package that "
-                "fsspec names for this scheme"
-            ) from missing
+            raise _missing(self.url, self._extra, missing) from missing
         except Exception as fault:
             raise ConfigError(
                 f"{self.url} cannot be opened ({type(fault).__name__}); correct the url or its options"

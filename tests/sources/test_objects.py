@@ -10,7 +10,7 @@ import pytest
 
 from nmt_prep.errors import ConfigError, DownloadError, OutputError
 from nmt_prep.progress import StoppedError
-from nmt_prep.sources.objects import ObjectStore
+from nmt_prep.sources.objects import ObjectStore, object_file
 from nmt_prep.sources.transfers import Clock
 
 fsspec = pytest.importorskip("fsspec", reason="the extra cloud is not installed")
@@ -152,14 +152,33 @@ def test_stores_that_cannot_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
         ConfigError, match=r"^nowhere://a cannot be opened \(ValueError\); correct the url or its options$"
     ):
         ObjectStore("nowhere://a", {}, DownloadError)
-    monkeypatch.setitem(sys.modules, "s3fs", None)
-    with pytest.raises(
-        ConfigError,
-        match=r"^s3://bucket/a needs .*: pip install '\.\[cloud\]' in a checkout of nmt_prep, or the package",
-    ):
-        ObjectStore("s3://bucket/a", {}, DownloadError)
     monkeypatch.setitem(sys.modules, "fsspec", None)
     with pytest.raises(
         ConfigError, match=r"^s3://bucket/a needs fsspec: pip install '\.\[cloud\]' in a checkout of nmt_prep$"
     ):
         ObjectStore("s3://bucket/a", {}, DownloadError)
+
+
+@pytest.mark.parametrize(
+    ("url", "module", "needed"),
+    [
+        ("s3://b/a", "s3fs", "s3fs: pip install '.[cloud]' in a checkout of nmt_prep"),
+        ("gs://b/a", "gcsfs", "gcsfs: pip install '.[cloud]' in a checkout of nmt_prep"),
+        ("https://host/a", "aiohttp", "aiohttp: install its package (HTTPFileSystem requires"),
+        ("abfs://b/a", "adlfs", "adlfs: install its package (Install adlfs"),
+        (
+            "sftp://host/a",
+            "paramiko",
+            'paramiko: install its package (SFTPFileSystem requires "paramiko"',
+        ),
+    ],
+)
+def test_missing_libraries(url: str, module: str, needed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for scheme in ("s3", "gs", "https", "abfs", "sftp"):
+        monkeypatch.delitem(sys.modules["fsspec.registry"]._registry, scheme, raising=False)  # type: ignore[attr-defined]
+    monkeypatch.delitem(sys.modules, "fsspec.implementations.http", raising=False)
+    monkeypatch.setitem(sys.modules, module, None)
+    for opened in (lambda: ObjectStore(url, {}, DownloadError), lambda: object_file(url).__enter__()):
+        with pytest.raises(ConfigError) as caught:
+            opened()
+        assert str(caught.value).startswith(f"{url} needs {needed}")

@@ -142,6 +142,7 @@ def is_pattern(name: str) -> bool:
 
 
 _SHOWN = r"(?!\.|__MACOSX/)"  # macOS adds folders and files with these names to archives
+_NOT_LONG = r"(?=.{0,4096}\Z)"  # longer names, which no file system has, would take too long
 _WILD = {"**": f"([^/]*(?:/{_SHOWN}[^/]*)*)", "*": "([^/]*)", "?": "([^/])"}
 
 
@@ -152,7 +153,7 @@ def matcher(wanted: str) -> re.Pattern[str]:
     not match a dot at the beginning of a name.
     """
     wanted = re.sub(r"(?<![^/])(\*\*/)+", "**/", wanted)  # repeated, they would take exponential time
-    expression, at = "", 0
+    expression, at = _NOT_LONG if is_pattern(wanted) else "", 0
     for wildcard in re.finditer(r"\*\*|\*|\?", wanted):
         expression += re.escape(wanted[at : wildcard.start()])
         begins, at = wildcard.start() == 0 or wanted[wildcard.start() - 1] == "/", wildcard.end()

@@ -312,6 +312,12 @@ def test_names_are_paired_by_what_the_wildcards_match(patterns: str, source: str
         assert " ".join(map("-".join, zip(*paired(asked, names).values(), strict=True))) == expected
 
 
+def test_names_that_no_file_system_has_match_no_wildcard() -> None:
+    assert entry.matcher("**/x/**/*.en").fullmatch("x/" * 500_000 + "b") is None
+    assert entry.matcher("**/x/**/*.en").fullmatch("x/" * 1000 + "b.en") is not None
+    assert entry.matcher("x" * 5000).fullmatch("x" * 5000) is not None
+
+
 def directory(name: str) -> tarfile.TarInfo:
     info = tarfile.TarInfo(name)
     info.type = tarfile.DIRTYPE

@@ -275,7 +275,7 @@ def test_wrong_files(tmp_path: Path, books: list[tuple[str, str]]) -> None:
     (tmp_path / "de" / "0.txt").write_bytes(b"\xff")
     fails(CorpusError, r"splits.train.books: .*de/0.txt:1: not UTF-8 at byte 0")
     (tmp_path / "x.jsonl").write_text('{"a": "A.", "b": "B \\ud800"}\n')
-    message = r"splits.train.books: document '0' holds a lone surrogate, which is not text; correct it"
+    message = r"splits.train.books: x.jsonl:1: b: half of a surrogate pair, which is not a character; fix it"
     fails(InvalidTextError, message, "x.jsonl", {"format": "jsonl", "source": "a", "target": "b"})
 
 

@@ -5,7 +5,7 @@ Text is (bytes, offsets), as in Arrow string arrays; ids are :class:`Ragged`. Ne
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice, pairwise
@@ -105,6 +105,12 @@ class Ragged:
         left_out = np.searchsorted(cuts, ends)
         counts = np.diff(np.searchsorted(cuts, self.offsets - self.offsets[0])) + 1
         return Ragged(np.delete(values, cuts), np.concatenate([[0], ends - left_out])), counts
+
+    def without(self, ids: Collection[int]) -> Ragged:
+        """Returns a copy without some ids."""
+        values = self.values[self.offsets[0] : self.offsets[-1]]
+        kept = ~np.isin(values, [*ids])
+        return Ragged(values[kept], np.concatenate([[0], np.cumsum(kept)])[self.offsets - self.offsets[0]])
 
     def taken(self, rows: npt.NDArray[np.int64], longest: int | None = None) -> Ragged:
         """Returns a copy of some rows, by their numbers, cut to ``longest`` ids; None for no limit."""

@@ -79,7 +79,7 @@ def decode(
     documents: Annotated[str | None, typer.Option(metavar="PIECE", help=_DOCUMENTS)] = None,
     like: Annotated[Path | None, typer.Option(metavar="FILE", help=_LIKE)] = None,
 ) -> None:
-    """Decode lines of ids, or of pieces, from standard input to standard output."""
+    """Decode lines of ids, or of pieces, from standard input to standard output, without padding, sos and eos."""
     if like is not None and documents is None:
         raise typer.BadParameter("--like needs --documents, the piece between two segments")
     check_outputs(STANDARD_OUTPUT, {**STANDARD_INPUT, "--vocab": vocab, "--like": like})
@@ -92,8 +92,10 @@ def decode(
     except VocabularyError as error:
         raise VocabularyError(f"--documents: {vocab}: {error}") from error
 
+    silent = {number for number in (tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id) if number is not None}
+
     def decoded(lines: pa.Array) -> pa.Array:
-        rows = read(lines.to_pylist())
+        rows = read(lines.to_pylist()).without(silent - {separator})
         if separator is None:
             return pa.array(tokenizer.decode_batch(rows), pa.large_string())
         segments, counts = rows.divided(separator)

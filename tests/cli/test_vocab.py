@@ -58,6 +58,18 @@ def test_decode_reverses_encode(vocabulary: Path, form: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["ids", "pieces"])
+def test_decode_omits_padding_and_the_ends_of_sentences(vocabulary: Path, form: str) -> None:
+    tokenizer, [first, *_] = load_tokenizer(vocabulary), PLAIN
+    words = tokenizer.words() if form == "pieces" else [*map(str, range(len(tokenizer)))]
+    bos, eos, pad = (
+        [] if number is None else [number] for number in (tokenizer.bos_id, tokenizer.eos_id, tokenizer.pad_id)
+    )
+    rows = [[*bos, *tokenizer.encode(first), *eos, *pad, *pad], [*eos], [*tokenizer.encode(first)]]
+    text = "".join(f"{' '.join(words[number] for number in row)}\n" for row in rows)
+    assert filtered(text, "decode", "--vocab", str(vocabulary), "--as", form) == f"{first}\n\n{first}\n"
+
+
+@pytest.mark.parametrize("form", ["ids", "pieces"])
 def test_decode_gives_a_line_for_each_segment(vocabulary: Path, form: str, tmp_path: Path) -> None:
     lines = PLAIN[:3]
     encoded = filtered("".join(f"{line}\n" for line in lines), "encode", "--vocab", str(vocabulary), "--as", form)

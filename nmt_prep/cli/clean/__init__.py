@@ -27,7 +27,10 @@ with delayed_imports():
 
 _CONFIG = "A YAML file with the sections languages and clean; others are not read."
 _OPUSFILTER = "Apply the filters of this OpusFilter config instead of the preset and the rules of CONFIG."
-_REJECTED = "Write the dropped lines here, each followed by rule, value, threshold and line number."
+_REJECTED = (
+    "Write the dropped lines here, each followed by rule, column, value, threshold and line number, and with "
+    "evaluation sets by the set and row of the segment."
+)
 _SCORE = "A column with a score for the rules, such as bicleaner=2; columns count from 0."
 
 

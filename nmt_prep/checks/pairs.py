@@ -12,10 +12,12 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from pydantic import ValidationError
+from pydantic_core import PydanticCustomError
 
 from nmt_prep.checks.corpora import completed
 from nmt_prep.config import Config, Corpus, ExistingVocab, Languages
 from nmt_prep.config.corpus import ColumnPlace
+from nmt_prep.config.languages import check_language
 from nmt_prep.config.pairs import MULTIPLE, LanguagePair, asked_pairs
 from nmt_prep.config.problems import KeyPath, Problem
 from nmt_prep.corpora.registry import format_of, reader_of
@@ -139,6 +141,12 @@ def _divided(
     """
     if corpus.pivot is not None and corpus.languages is None:
         return  # the problem is known
+    for side, tag in corpus.languages or ():
+        try:
+            check_language(tag)
+        except PydanticCustomError as error:
+            problems.append(((*path, "languages", side), error.message()))
+            return
     if (corpus.languages is None) == (corpus.texts is None):
         problems.append(
             (path, "in a config with pairs, give languages ({source: …, target: …}), or texts for several languages")

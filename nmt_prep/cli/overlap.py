@@ -13,6 +13,7 @@ from nmt_prep.cli.interrupts import interruptible
 from nmt_prep.cli.options import STANDARD_OUTPUT, JsonOption, ThreadsOption, check_outputs
 from nmt_prep.cli.terminal import json_line, open_console
 from nmt_prep.config import Languages
+from nmt_prep.config.pairs import LanguagePair
 from nmt_prep.runtime import available_cores
 
 with delayed_imports():
@@ -74,8 +75,7 @@ def _languages(given: str | None, *files: Path) -> Languages:
             if segments.needs_languages(file):
                 raise typer.BadParameter(f"{file} may have several languages: name two with --languages, such as en-de")
         return Languages(source="und", target="und")
-    source, _, target = given.partition("-")
     try:
-        return Languages(source=source, target=target)
-    except ValueError:
-        raise typer.BadParameter(f"--languages {given!r}: expected two language tags, such as en-de") from None
+        return LanguagePair.parse(given).languages
+    except ValueError as error:
+        raise typer.BadParameter(f"--languages: {error}") from None

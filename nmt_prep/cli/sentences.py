@@ -15,6 +15,7 @@ from nmt_prep.cli.options import STANDARD_OUTPUT, QuietOption, ThreadsOption, ch
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.config import Languages
 from nmt_prep.config.corpus import text_encoding
+from nmt_prep.config.pairs import LanguagePair
 from nmt_prep.runtime import available_cores
 from nmt_prep.sides import SIDES
 
@@ -78,9 +79,9 @@ def sentences(
     if source.is_dir() and gold is not None:
         raise typer.BadParameter("--gold compares one document: name two files")
     try:
-        tags = files.languages_of(languages)
-    except ValueError:
-        raise typer.BadParameter(f"--languages {languages!r}: expected two language tags, such as en-de") from None
+        tags = LanguagePair.parse(languages).languages
+    except ValueError as error:
+        raise typer.BadParameter(f"--languages: {error}") from None
     written = [form for form in formats or () if form != _Format.HTML]
     if len(written) > 1:
         raise typer.BadParameter(f"--format: {' and '.join(written)} cannot both be written; give one of them")

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Priv
 from pydantic import Tag as PydanticTag
 
 from nmt_prep.config.documents import Documents
-from nmt_prep.config.languages import CheckedTag
+from nmt_prep.config.languages import CheckedTag, FileLanguages, spoken_of
 from nmt_prep.config.pairs import LanguagePair
 from nmt_prep.config.section import (
     Amount,
@@ -189,9 +189,9 @@ class Corpus(Section):
     """true or false: the first line names the columns (tsv, csv)"""
     fields: Fields | None = None
     """{source: translation.en, target: translation.zh}: where the two sides are in a row (jsonl, parquet)"""
-    languages: Languages | None = None
-    """{source: …, target: …}: the languages of the two sides in a config with pairs; otherwise the language tags in the
-    files, if they differ from the config's (tmx, xliff, wmt_xml)"""
+    languages: FileLanguages | None = None
+    """{source: …, target: …}: the languages of the two sides in a config with pairs; otherwise the names of the
+    languages in the files, if they differ from the config's (tmx, xliff, wmt_xml)"""
     both_directions: bool = False
     """true or false: use the corpus in both directions, in a config with pairs; it is read, cleaned and stored once"""
     texts: Annotated[dict[CheckedTag, _Number | _Text] | tuple[CheckedTag, ...], Field(min_length=2)] | None = None
@@ -344,7 +344,10 @@ class Corpus(Section):
 
     def spoken(self, languages: Languages) -> Languages:
         """Returns the languages of the two sides, given the languages of the config."""
-        return self._pair.languages if self._pair else self.languages or languages
+        if self._pair or self.languages is None:
+            return self._pair.languages if self._pair else languages
+        first, second = (self.languages.source, self.languages.target)[:: -1 if self.swap else 1]
+        return Languages(source=spoken_of(first, languages.source), target=spoken_of(second, languages.target))
 
     def used_as(self, pair: LanguagePair, reverse: Corpus | None) -> Corpus:
         """Returns the corpus with the languages of its sides, and its other direction."""

@@ -6,18 +6,29 @@ import locale
 import re
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, StringConstraints, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from nmt_prep.config.problems import UNKNOWN_NAME
-from nmt_prep.config.section import LANGUAGE, Languages, Tag
+from nmt_prep.config.section import LANGUAGE, Languages
 
+_TAG = re.compile(r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*")
 _TWO_LETTERS = re.compile(
     r"a[abefkmnrsvyz]|b[aeghimnors]|c[aehorsuvy]|d[aevz]|e[elnostu]|f[afijory]|g[adlnuv]|h[aeiortuyz]"
     r"|i[adegiknostuw]|j[aivw]|k[agijklmnorsuvwy]|l[abginotuv]|m[ghiklnorsty]|n[abdeglnorvy]|o[cjmrs]|p[ailst]"
     r"|q[u]|r[mnouw]|s[acdeghiklmnoqrstuvw]|t[aeghiklnorstwy]|u[gkrz]|v[eio]|w[ao]|x[h]|y[io]|z[ahu]"
 )
 """The two-letter languages of BCP 47. Tags of most configs match, so that langcodes need not be loaded."""
+
+
+_SCRIPTS = {"@latin": "-Latn", "@cyrillic": "-Cyrl", "@devanagari": "-Deva"}
+
+
+def hyphened(tag: str) -> str:
+    """Returns a tag of a file or of OPUS in the form of BCP 47: de-DE for de_DE, sr-Latn for sr@latin."""
+    for modifier, script in _SCRIPTS.items():
+        tag = tag.replace(modifier, script)
+    return tag.replace("_", "-").replace("@", "-")
 
 
 def check_language(tag: str) -> None:
@@ -30,7 +41,7 @@ def check_language(tag: str) -> None:
         return
     import langcodes  # noqa: PLC0415  (langcodes takes 0.1 s to load)
 
-    if "_" not in tag and langcodes.tag_is_valid(tag):
+    if _TAG.fullmatch(tag) and langcodes.tag_is_valid(tag):
         return
     near = suggestion(tag)
     hint = f"; did you mean {near}?" if near else ""
@@ -48,10 +59,10 @@ def suggestion(tag: str) -> str | None:
     """
     import langcodes  # noqa: PLC0415  (langcodes takes 0.1 s to load)
 
-    hyphened = tag.replace("_", "-")
-    if langcodes.tag_is_valid(hyphened):
-        return str(langcodes.standardize_tag(hyphened))
-    first = hyphened.partition("-")[0].lower()
+    name = hyphened(tag)
+    if langcodes.tag_is_valid(name):
+        return str(langcodes.standardize_tag(name))
+    first = name.partition("-")[0].lower()
     alias = locale.locale_alias.get(first, "").partition("_")[0]
     if langcodes.tag_is_valid(alias):
         return alias
@@ -66,7 +77,29 @@ def _checked(tag: str) -> str:
     return tag
 
 
-CheckedTag = Annotated[Tag, AfterValidator(_checked)]
+CheckedTag = Annotated[
+    str, AfterValidator(_checked), WithJsonSchema({"type": "string", "pattern": f"^{_TAG.pattern}$"})
+]
+
+
+def spoken_of(tag: str, otherwise: str) -> str:
+    """Returns the language of a tag in a file, or another one for a tag such as ``English``, which is not of BCP 47."""
+    try:
+        check_language(hyphened(tag))
+    except PydanticCustomError:
+        return otherwise
+    return hyphened(tag)
+
+
+_FileTag = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]+$")]
+_IN_FILE = "a text such as en, en_US, sr@latin or English"
+
+
+class FileLanguages(Languages):
+    """The languages of the two sides as a file names them, or in a config with pairs, language tags."""
+
+    source: _FileTag = Field(description=f"{_IN_FILE}: the language of the source side")
+    target: _FileTag = Field(description=f"{_IN_FILE}: the language of the target side")
 
 
 class ConfigLanguages(Languages):

@@ -18,6 +18,7 @@ from typing import ClassVar
 from xml.parsers import expat
 
 from nmt_prep.config.corpus import Corpus
+from nmt_prep.config.languages import hyphened
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora.reader import PairBatch, PairBuilder, Reader
 from nmt_prep.errors import CorpusError
@@ -233,7 +234,7 @@ def fits(languages: Languages, tag: str) -> tuple[int, int]:
 
     A tag that fits both sides, such as pt-BR for pt and pt-BR, belongs to the side with the longer tag.
     """
-    tag, *wanted = (name.lower().replace("_", "-") for name in (tag, languages.source, languages.target))
+    tag, *wanted = (hyphened(name.lower()).lower() for name in (tag, languages.source, languages.target))
     source, target = (2 if tag == side else int(tag.startswith(f"{side}-")) for side in wanted)
     if source and target and len(wanted[0]) != len(wanted[1]):
         return (source, 0) if len(wanted[0]) > len(wanted[1]) else (0, target)

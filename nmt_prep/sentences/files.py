@@ -239,16 +239,6 @@ def compared(document: AlignedDocument) -> str:
     )
 
 
-def languages_of(text: str) -> Languages:
-    """Returns the languages of two tags such as ``de-fr``.
-
-    Raises:
-        ValueError: these are not two language tags.
-    """
-    source, _, target = text.partition("-")
-    return Languages(source=source, target=target)
-
-
 def _files(source: Path, target: Path) -> list[tuple[Path, Path]]:
     """Returns the files of two directories that have the same names.
 

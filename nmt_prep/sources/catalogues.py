@@ -27,6 +27,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 from nmt_prep.artefacts import parse_json, write_json
+from nmt_prep.config.languages import hyphened
 from nmt_prep.config.section import Languages
 from nmt_prep.digests import cache_directory, digest_of
 from nmt_prep.errors import ConfigError, DownloadError, OutputError
@@ -41,7 +42,9 @@ SERVICE_VARIABLE = "NMT_PREP_OPUS_API"
 """Environment variable with the URL of another service, such as a local copy."""
 
 _MOST_BYTES = 10_000_000
-_OPUS_ID = re.compile(r"opus:(?P<corpus>[\w.+-]+)/(?P<version>[\w.+-]+)/(?P<first>[A-Za-z_]+)-(?P<second>[A-Za-z_]+)")
+_OPUS_ID = re.compile(
+    r"opus:(?P<corpus>[\w.+-]+)/(?P<version>[\w.+-]+)/(?P<first>[A-Za-z0-9_@]+)-(?P<second>[A-Za-z0-9_@]+)"
+)
 
 _MTDATA_FORMATS = {"txt": "plain", "raw": "plain", "tsv": "tsv", "sgm": "sgm", "tmx": "tmx", "wmt21xml": "wmt_xml"}
 
@@ -72,7 +75,7 @@ def ordered(pair: tuple[str, str], languages: Languages, address: str) -> tuple[
 
 
 def _tag(code: str) -> str:
-    return code.lower().replace("_", "-")
+    return hyphened(code.lower()).lower()
 
 
 def _language(code: str) -> str:

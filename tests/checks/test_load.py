@@ -98,8 +98,8 @@ records: {shards: {train: 0}}
             "allowed: an integer >= 1, or auto for one per core: the number of threads"
         ),
         (
-            "  languages.source (line 2): found the text 'en us'; "
-            "allowed: a language tag such as en, zh or pt-BR: the language of the source side"
+            "  languages.source (line 2): found the text 'en us', which is not a language tag "
+            "(allowed: a language tag such as en, zh or pt-BR)"
         ),
         (
             "  records.shards.train (line 14): found the number 0; "

@@ -130,6 +130,12 @@ def test_places_are_what_the_format_has() -> None:
             {},
             "1 problem\n  pairs: found the number 3; allowed: a list of pairs such as en-de, {english-centr",
         ),
+        (
+            "all",
+            [{**BOOKS, "languages": {"source": "en", "target": "de_DE"}}],
+            {},
+            "splits.train.0.languages.target: found the text 'de_DE', which is not a language tag; did you mean de-DE?",
+        ),
         (["en-de"], [{**BOOKS, "languages": None}], {}, "splits.train.0: in a config with pairs, give languages"),
         (
             ["en-de"],

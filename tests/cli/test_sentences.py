@@ -110,7 +110,7 @@ def test_directories_are_learned_together(tmp_path: Path) -> None:
     [
         ("", [], 1, "is empty; the target side needs sentences"),
         ("x\n" * 40, [], 1, "they do not translate each other"),
-        (TARGET, ["--languages", "en"], 2, "expected two language tags"),
+        (TARGET, ["--languages", "en-xyzzy"], 2, "'en-xyzzy', which is not a pair of different languages"),
         (b"Eins.\nZw\xe9i.\n", [], 1, "text.de:2: not UTF-8 at byte 8 of the file"),
         (TARGET, ["--output", "out"], 2, "--output is for directories"),
     ],

@@ -41,13 +41,40 @@ def test_all_invalid_tags_are_reported_with_suggestions() -> None:
 
 @pytest.mark.parametrize(
     ("tag", "meant"),
-    [("jp", "ja"), ("cz", "cs"), ("cn", "zh"), ("gr", "el"), ("deutsch", "de"), ("zh_cn", "zh-CN"), ("xx", None)],
+    [
+        ("jp", "ja"),
+        ("cz", "cs"),
+        ("cn", "zh"),
+        ("gr", "el"),
+        ("deutsch", "de"),
+        ("zh_cn", "zh-CN"),
+        ("sr@latin", "sr-Latn"),
+        ("xx", None),
+        ("", None),
+    ],
 )
 def test_suggestions(tag: str, meant: str | None) -> None:
     hint = f"; did you mean {meant}?" if meant else ""
     with pytest.raises(ConfigError) as caught:
         config(tag, "de")
     assert f"found the text '{tag}', which is not a language tag{hint} (allowed" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("tags", "swap", "spoken"),
+    [
+        (("English", "Chinese (Simplified)"), False, ("en", "zh")),
+        (("x", "abcde"), False, ("en", "zh")),
+        (("en-US-US", "zh-TW-1"), True, ("en", "zh")),
+        (("en_US", "zh-TW"), False, ("en-US", "zh-TW")),
+        (("zh_TW", "en@x"), True, ("en", "zh-TW")),
+        (("sr@latin", "ca@valencia"), False, ("sr-Latn", "ca-valencia")),
+    ],
+)
+def test_language_of_a_tag_in_a_file(tags: tuple[str, str], swap: bool, spoken: tuple[str, str]) -> None:
+    whole = config("en", "zh", languages={"source": tags[0], "target": tags[1]}, swap=swap)
+    languages = whole.splits["train"][0].spoken(whole.languages)
+    assert (languages.source, languages.target) == spoken
 
 
 def test_files_may_use_other_language_tags() -> None:

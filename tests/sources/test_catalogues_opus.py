@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from nmt_prep.config import Languages
 from nmt_prep.errors import ConfigError, DownloadError
-from nmt_prep.sources.catalogues import SERVICE_VARIABLE, parse_id
+from nmt_prep.sources.catalogues import SERVICE_VARIABLE, ordered, parse_id
 from tests.server import Answer, WebServer
 from tests.sources.fetching import Scene, sha256
 
@@ -87,6 +88,14 @@ def test_parse_id() -> None:
     assert (found.corpus, found.version, found.languages) == ("News-Commentary", "v16", ("en", "zh"))
     assert found.member("zh") == "News-Commentary.en-zh.zh"
     assert parse_id("opus:OpenSubtitles/v2018/pt_br-en").member("pt_br") == "OpenSubtitles.en-pt_br.pt_br"
+    assert parse_id("opus:KDE4/v2/sr@latin-en").languages == ("en", "sr@latin")
+
+
+@pytest.mark.parametrize("wanted", [("sr-Latn", "en"), ("sr", "en"), ("en", "sr-Latn")])
+def test_languages_of_an_id(wanted: tuple[str, str]) -> None:
+    languages = Languages(source=wanted[0], target=wanted[1])
+    pair = ("en", "sr@latin")
+    assert ordered(pair, languages, "opus:x") == (pair if wanted[0] == "en" else pair[::-1])
 
 
 @pytest.mark.parametrize("address", ["opus:", "opus:Books", "opus:Books/v1", "opus:Books/v1/en", "opus:B/v/en-fr/x"])

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 from datasets import load_dataset
-from transformers import MarianConfig, MarianMTModel, Seq2SeqTrainer, Seq2SeqTrainingArguments
+from transformers import MarianConfig, MarianMTModel, MarianTokenizer, Seq2SeqTrainer, Seq2SeqTrainingArguments
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("output", type=Path, help="directory of the output")
@@ -28,6 +28,11 @@ facts = json.loads((options.output / "output.json").read_bytes())
 source_vocab, target_vocab = facts["vocab"]["source"], facts["vocab"]["target"]
 eos_id = target_vocab["eos_id"]
 pad_id = eos_id if target_vocab["pad_id"] is None else target_vocab["pad_id"]
+sizes, shared = (source_vocab["size"], target_vocab["size"]), source_vocab["file"] == target_vocab["file"]
+has_tokenizer = (options.output / "source.spm").exists()
+if shared and has_tokenizer:  # the tokenizer adds <pad> after all other ids if the vocabulary has none
+    pieces = json.loads((options.output / "vocab.json").read_bytes())
+    pad_id, sizes = pieces["<pad>"], (len(pieces), len(pieces))
 
 
 def collate(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -52,9 +57,9 @@ data = load_dataset(str(options.output)).filter(
 )
 model = MarianMTModel(
     MarianConfig(
-        vocab_size=source_vocab["size"],
-        decoder_vocab_size=target_vocab["size"],
-        share_encoder_decoder_embeddings=source_vocab["file"] == target_vocab["file"],
+        vocab_size=sizes[0],
+        decoder_vocab_size=sizes[1],
+        share_encoder_decoder_embeddings=shared,
         d_model=options.width,
         encoder_layers=6,
         decoder_layers=6,
@@ -82,6 +87,8 @@ trainer = Seq2SeqTrainer(
         label_smoothing_factor=0.1,
         logging_steps=max(options.steps // 100, 1),
         save_steps=max(options.steps // 10, 1),
+        eval_strategy="steps" if "dev" in data else "no",
+        eval_steps=max(options.steps // 10, 1),
         report_to="none",
         seed=facts["seed"] % 2**32,
     ),
@@ -91,5 +98,7 @@ trainer = Seq2SeqTrainer(
 )
 trainer.train()
 if "dev" in data:
-    trainer.evaluate()
+    print(f"loss on dev: {trainer.evaluate()['eval_loss']:.4f}")
 trainer.save_model()
+if has_tokenizer:
+    MarianTokenizer.from_pretrained(options.output).save_pretrained(options.directory)

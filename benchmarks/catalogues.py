@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from gettext import GNUTranslations
 from pathlib import Path
-
-from nmt_prep.config import Corpus, Languages
-from nmt_prep.corpora import open_corpus
 
 _WORDS = range(5, 101)
 _MARKUP = re.compile(r"[%$<>\\_|{}&\[#]|^\s*-|--")
 """Directives, tags, options and other text that is no sentence."""
-_ANY = Languages(source="en", target="en")  # catalogues do not depend on it
 
 
 def catalogue_pairs(paths: Iterable[Path]) -> list[tuple[str, str]]:
@@ -22,14 +19,14 @@ def catalogue_pairs(paths: Iterable[Path]) -> list[tuple[str, str]]:
     """
     pairs: dict[tuple[str, str], None] = {}
     for path in paths:
-        corpus = Corpus.model_validate({"name": "catalogue", "url": {"both": (str(path),)}, "format": "mo"})
-        for batch in open_corpus(corpus, [{"both": path}], _ANY).pairs():
-            sound = batch.sound()
-            for message, translation in zip(sound.source.to_pylist(), sound.target.to_pylist(), strict=True):
-                pair = _text(message), _text(translation)
-                running = len(pair[0].split()) in _WORDS and not any(map(_MARKUP.search, (message, translation)))
-                if running and pair[1] and pair[0] != pair[1]:
-                    pairs[pair] = None
+        with path.open("rb") as file:
+            catalogue = GNUTranslations(file)._catalog  # type: ignore[attr-defined]  # plural forms have tuples as keys
+        for key, translation in catalogue.items():
+            message = key if isinstance(key, str) else key[0]
+            pair = _text(message.rpartition("\x04")[2]), _text(translation)
+            running = len(pair[0].split()) in _WORDS and not any(map(_MARKUP.search, (message, translation)))
+            if running and pair[1] and pair[0] != pair[1]:
+                pairs[pair] = None
     return [*pairs]
 
 

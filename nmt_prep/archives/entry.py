@@ -85,23 +85,24 @@ class Budget:
     def check_members(self, count: int) -> None:
         """Raises if there are too many entries."""
         most = self.limits.max_members
-        self._check(count, most, f"it has more than {most} members", "max_members")
+        self._check(count, most, f"it has more than {most} members")
 
     def check_total(self, total: int) -> None:
         """Raises if the output is out of proportion to the size of the archive."""
         what = f"it expands to more than {self.limits.max_ratio} times its size, like a decompression bomb"
-        self._check(total, self._most, what, "max_ratio")
+        self._check(total, self._most, what)
 
     def check_member(self, name: str, size: int) -> None:
         """Raises if a member is too large."""
         most = self.limits.max_member_bytes
-        self._check(size, most, f"{repr(name) if name else 'it'} holds more than {most} bytes", "max_member_bytes")
+        self._check(
+            size, most, f"{repr(name) if name else 'it'} holds more than {most} bytes", "extract.max_member_bytes"
+        )
 
-    def _check(self, number: float, most: float, what: str, key: str) -> None:
+    def _check(self, number: float, most: float, what: str, key: str = "") -> None:
         if number > most:
-            raise ArchiveError(
-                f"{self.path} is refused: {what}; if that is intended, raise extract.{key} in the config"
-            )
+            remedy = f"raise {key} in the config" if key else "unpack it yourself, and name the files in url"
+            raise ArchiveError(f"{self.path} is refused: {what}; if that is intended, {remedy}")
 
 
 class Bounded:

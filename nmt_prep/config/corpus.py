@@ -175,7 +175,7 @@ class Corpus(Section):
     """a name, or null for the one that fits the split of this config: the split of the data set that url names by an
     hf: id"""
     format: str | None = None
-    """plain, tsv, csv, sgm, wmt_xml, tmx, xliff, jsonl, parquet, po, mo, or the name of an installed reader: the file
+    """plain, tsv, csv, sgm, wmt_xml, tmx, xliff, jsonl, parquet, po, or the name of an installed reader: the file
     format; by default, chosen by the file names"""
     source: str | None = Field(None, min_length=1)
     """a name, or a pattern with * and ?: the archive member with the source side"""

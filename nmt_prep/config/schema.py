@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, PrivateAttr, StringConstraints, field_validator, model_validator
 from pydantic_core import PydanticCustomError
@@ -39,10 +39,6 @@ class DownloadSettings(Section):
 
     parallel: Count = Field(4, ge=1, le=64)
     """an integer from 1 to 64: how many files are fetched at once"""
-    connect_seconds: float = Field(10.0, gt=0, strict=False)
-    """a number of seconds > 0: how long a server may take to accept a connection"""
-    stall_seconds: float = Field(60.0, gt=0, strict=False)
-    """a number of seconds > 0: a connection slower than 1 KiB per second for that long is closed and retried"""
     retries: Count = Field(5, ge=0, le=100)
     """an integer from 0 to 100: attempts after the first; the count restarts after progress"""
     max_file_bytes: Amount = Field(100_000_000_000, ge=1)
@@ -52,16 +48,18 @@ class DownloadSettings(Section):
     cache: bool = True
     """true or false: also keep fetched files in the cache directory, for other runs"""
 
+    connect_seconds: ClassVar[float] = 10.0  # how long a server may take to accept a connection
+    stall_seconds: ClassVar[float] = 60.0  # how long a connection may be slower than 1 KiB per second
+
 
 class ExtractSettings(Section):
     """Limits that protect against hostile archives. The keys of this section do not change the results."""
 
     max_member_bytes: Amount = Field(100_000_000_000, ge=1)
     """an amount of bytes >= 1, such as 100GB: an archive with a larger member is refused"""
-    max_ratio: Count = Field(250, ge=1)
-    """an integer >= 1: the maximum ratio of the unpacked size of an archive to its own size"""
-    max_members: Count = Field(1_000_000, ge=1)
-    """an integer >= 1: the maximum number of members of an archive"""
+
+    max_ratio: ClassVar[int] = 250  # of the unpacked size of an archive to its own size
+    max_members: ClassVar[int] = 1_000_000  # of an archive
 
 
 class SampleSettings(Section):

@@ -1,13 +1,9 @@
-"""Readers of gettext catalogues: PO, the text form, and MO, the binary form.
-
-Source of the binary layout: the GNU gettext manual, "The Format of GNU MO Files".
-"""
+"""The reader of gettext catalogues in their text form, PO."""
 
 from __future__ import annotations
 
 import codecs
 import re
-import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,8 +11,8 @@ from typing import ClassVar
 
 from nmt_prep.corpora.reader import PairBatch, PairBuilder, Reader
 from nmt_prep.errors import CorpusError
-from nmt_prep.lines.blocks import Fault, TextPolicy, iter_blocks, read_bytes, text_of
-from nmt_prep.lines.chunks import raw_chunks, text_error
+from nmt_prep.lines.blocks import Fault, iter_blocks, text_of
+from nmt_prep.lines.chunks import raw_chunks
 
 _CHARSET_FIELD = re.compile(r"^content-type:.*?charset=\"?([a-z0-9_.:-]+)", re.IGNORECASE | re.MULTILINE)
 
@@ -167,71 +163,3 @@ def _character(escape: re.Match[str], where: str) -> str:
     if code >= 0x80:
         raise CorpusError(f"{where}: {escape[0]} is a byte, not a character; write the character itself")
     return chr(code)
-
-
-_MAGIC = {b"\xde\x12\x04\x95": "<", b"\x95\x04\x12\xde": ">"}
-_CONTEXT_END, _FORM_END = b"\x04", b"\0"
-
-
-class MoReader(Reader):
-    """Reads MO: the original strings are the source side; the header is skipped."""
-
-    version: ClassVar[int] = 2
-    suffixes: ClassVar[tuple[str, ...]] = (".mo",)
-    parts: ClassVar[tuple[str, ...]] = ("both",)
-    options: ClassVar[frozenset[str]] = frozenset({"encoding", "max_line_bytes"})
-
-    def pairs(self) -> Iterator[PairBatch]:
-        """Yields the pairs of all entries, in the order of the file.
-
-        Raises:
-            InvalidTextError: a text is not in the encoding of the header or the config.
-            CorpusError: the file is not a catalogue, is damaged or too large, or cannot be read.
-        """
-        path = self.files["both"]
-        data = read_bytes(path)
-        originals, translations = _tables(data, path)
-        policy = self.policy("both")
-        if "encoding" not in self.corpus.model_fields_set:
-            headers = (texts for (_, size), texts in zip(originals, translations, strict=True) if not size)
-            at, length = next(headers, (0, 0))
-            policy = replace(policy, encoding=_charset(data[at : at + length].decode("latin-1"), path))
-        builder = PairBuilder(self.corpus.max_line_bytes, path)
-        for (place, length), (translated, translated_length) in zip(originals, translations, strict=True):
-            key = data[place : place + length]
-            start = place + key.find(_CONTEXT_END) + 1
-            texts = _texts(data, start, place + length, policy, path)
-            forms = _texts(data, translated, translated + translated_length, policy, path)
-            _add_entry(builder, texts[0], texts[1] if len(texts) > 1 else None, forms, 0)
-            yield from builder.full()
-        yield from builder.rest()
-
-
-def _tables(data: bytes, path: Path) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Returns offset and length of each original string and of each translation."""
-    order = _MAGIC.get(data[:4])
-    if order is None or len(data) < 28:
-        raise CorpusError(f"{path} does not begin like an MO catalogue; correct format in the config")
-    _, count, *starts = struct.unpack_from(f"{order}4I", data, 4)
-    tables: list[list[tuple[int, int]]] = []
-    for start in starts:
-        if start + 8 * count > len(data):
-            raise CorpusError(f"{path}: its tables end beyond the file; it is damaged or truncated: fetch it again")
-        numbers = struct.unpack_from(f"{order}{2 * count}I", data, start)
-        tables.append(list(zip(numbers[1::2], numbers[::2], strict=True)))
-    total = sum(length + 1 for table in tables for _, length in table)
-    if any(at + length > len(data) for table in tables for at, length in table) or total > len(data):
-        raise CorpusError(f"{path}: its strings end beyond the file or overlap; it is damaged: fetch it again")
-    return tables[0], tables[1]
-
-
-def _texts(data: bytes, start: int, end: int, policy: TextPolicy, path: Path) -> list[str]:
-    """Returns the plural forms of a string."""
-    texts: list[str] = []
-    for form in data[start:end].split(_FORM_END):
-        try:
-            texts.append(form.decode(policy.encoding))
-        except UnicodeDecodeError as error:
-            raise text_error(path, 1, start + error.start, error, policy) from None
-        start += len(form) + 1
-    return texts

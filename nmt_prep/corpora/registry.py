@@ -29,7 +29,6 @@ BUILT_IN = {
     "jsonl": "nmt_prep.corpora.jsonl:JsonlReader",
     "parquet": "nmt_prep.corpora.parquet:ParquetReader",
     "po": "nmt_prep.corpora.gettext:PoReader",
-    "mo": "nmt_prep.corpora.gettext:MoReader",
 }
 """Module and class of each built-in reader, imported on first use."""
 

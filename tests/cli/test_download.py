@@ -67,7 +67,7 @@ def test_a_config_whose_files_cannot_be_fetched(server: WebServer, tmp_path: Pat
     assert first.returncode == 1
     assert first.stderr.startswith(f"nmt-prep: error: {server.url}/missing: status 404 Not Found")
     assert not (tmp_path / "two.lock").exists()
-    wrong = write_config(tmp_path, "three", url, extract={"max_ratio": 0})
+    wrong = write_config(tmp_path, "three", url, extract={"max_member_bytes": 0})
     result = nmt_prep("download", "--all", missing, wrong, right)
     assert result.returncode == 1
     lines = result.stderr.splitlines()
@@ -156,15 +156,13 @@ def test_ctrl_c_does_not_wait_for_a_server(tmp_path: Path, point: str) -> None:
         scheme = "https" if point == "handshake" else "http"
         address = f"{scheme}://127.0.0.1:{server.port}"
         corpora = [{"name": f"c{n}", "url": f"{address}/{n}", "source": "a", "target": "b"} for n in range(4)]
-        patient = {"parallel": 4, "connect_seconds": 3600, "stall_seconds": 3600}
-        config = write_config(tmp_path, "one", address, splits={"train": corpora}, download=patient)
+        config = write_config(tmp_path, "one", address, splits={"train": corpora}, download={"parallel": 4})
         interrupted(config, lambda: [server.reached.acquire() for _ in corpora])
 
 
 def test_ctrl_c_does_not_wait_for_a_connection(tmp_path: Path) -> None:
     with stalling("connect") as server:
-        patient = {"connect_seconds": 3600}
-        config = write_config(tmp_path, "one", f"http://127.0.0.1:{server.port}/a", download=patient)
+        config = write_config(tmp_path, "one", f"http://127.0.0.1:{server.port}/a")
         asked = re.compile(rf"^ *\d+: \w+:\w+ \w+:{server.port:04X} 02 ", re.MULTILINE)  # SYN_SENT
 
         def reached() -> None:

@@ -14,7 +14,7 @@ from tests.conftest import examples
 from tests.corpora.builders import faults_of, reader
 from tests.corpora.fuzzing import mutated, survives
 from tests.corpora.test_alignment import packed
-from tests.corpora.test_gettext import ENTRIES, PO, mo
+from tests.corpora.test_gettext import PO
 from tests.corpora.test_memories_xliff import V12, V20
 from tests.corpora.test_wmt_xml import REF_A, REF_B, SRC, wmt
 
@@ -57,7 +57,6 @@ SAMPLES: dict[str, tuple[list[bytes], dict[str, Any], list[bytes]]] = {
     "xliff 2.0": ([V20.encode()], {}, MARKUP),
     "wmt_xml": ([wmt(SRC + REF_A + REF_B)], {"references": "all"}, MARKUP),
     "po": ([PO.encode()], {}, [*TEXT, b'msgid "', b"msgstr", b"\\x", b"#, fuzzy\n", b"charset=utf-7"]),
-    "mo": ([mo("<", *ENTRIES)], {}, [b"\xff\xff\xff\xff", b"\0\0\0\0", b"\x04", b"charset=gbk"]),
 }
 KIND = {"utf-16": "plain", "csv with names": "csv", "xliff 1.2": "xliff", "xliff 2.0": "xliff"}
 

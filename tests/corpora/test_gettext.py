@@ -1,13 +1,12 @@
-"""Tests of PO and MO files."""
+"""Tests of PO files."""
 
 from __future__ import annotations
 
-import struct
 from pathlib import Path
 
 import pytest
 
-from nmt_prep.errors import CorpusError, InvalidTextError
+from nmt_prep.errors import CorpusError
 from nmt_prep.lines.blocks import Fault
 from tests.corpora.builders import faults_of, pairs_of, read, reader
 
@@ -107,54 +106,3 @@ def test_po_entries(tmp_path: Path, content: str, pairs: list[tuple[str, str]]) 
 def test_bad_po(tmp_path: Path, content: bytes, message: str) -> None:
     with pytest.raises(CorpusError, match=message):
         read(tmp_path, "po", content, max_line_bytes=150)
-
-
-def mo(order: str, *entries: tuple[bytes, bytes]) -> bytes:
-    count, strings = len(entries), b""
-    tables: list[list[int]] = [[], []]
-    start = 28 + 16 * count
-    for side in (0, 1):
-        for entry in entries:
-            tables[side] += [len(entry[side]), start + len(strings)]
-            strings += entry[side] + b"\0"
-    head = struct.pack(f"{order}7I", 0x950412DE, 0, count, 28, 28 + 8 * count, 0, 0)
-    return head + struct.pack(f"{order}{4 * count}I", *tables[0], *tables[1]) + strings
-
-
-ENTRIES = [
-    (b"", b"Content-Type: text/plain; charset=UTF-8\n"),
-    (b"menu\x04Open", "打开".encode()),
-    (b"%d file\0%d files", "%d 个\0%d 些".encode()),
-]
-
-
-@pytest.mark.parametrize("order", ["<", ">"])
-def test_mo(tmp_path: Path, order: str) -> None:
-    assert read(tmp_path, "mo", mo(order, *ENTRIES)) == [("Open", "打开"), ("%d file", "%d 个"), ("%d files", "%d 些")]
-
-
-def test_mo_without_header(tmp_path: Path) -> None:
-    text = "Content-Type: charset=gbk; ü"
-    assert read(tmp_path, "mo", mo("<", (b"a", text.encode()))) == [("a", text)]
-
-
-def test_mo_states_its_encoding(tmp_path: Path) -> None:
-    content = mo("<", (b"", b"Content-Type: text/plain; charset=gbk\n"), (b"a", "中".encode("gbk")))
-    assert read(tmp_path, "mo", content) == [("a", "中")]
-    with pytest.raises(InvalidTextError, match=r"a\.mo:1: not UTF-8 at byte \d+ of"):
-        read(tmp_path, "mo", content, encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"PK\x03\x04" + b"\0" * 40, r"a\.mo does not begin like an MO catalogue"),
-        (mo("<", *ENTRIES)[:60], "its tables end beyond the file"),
-        (mo("<", *ENTRIES)[:-4], "its strings end beyond the file or overlap"),
-        (struct.pack("<7I", 0x950412DE, 0, 0xFFFFFFFF, 28, 28, 0, 0), "its tables end beyond the file"),
-        (struct.pack("<7I", 0x950412DE, 0, 3, 28, 28, 0, 0) + struct.pack("<2I", 50, 0) * 3, "or overlap"),
-    ],
-)
-def test_bad_mo(tmp_path: Path, content: bytes, message: str) -> None:
-    with pytest.raises(CorpusError, match=message):
-        read(tmp_path, "mo", content)

@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from nmt_prep.config import DownloadSettings as Limits
 from nmt_prep.errors import DownloadError
 from nmt_prep.progress import Progress
@@ -33,7 +35,7 @@ class Scene:
     """
 
     directory: Path
-    limits: Limits = field(default_factory=lambda: Limits(connect_seconds=PATIENCE, stall_seconds=PATIENCE, retries=2))
+    limits: Limits = field(default_factory=lambda: Limits(retries=2))
     pauses: list[float] = field(default_factory=list)
     now: Callable[[], float] = time.monotonic
     server: WebServer | None = None
@@ -42,10 +44,13 @@ class Scene:
 
     def fetch(self, *mirrors: str, expected: str | None = None, **limits: Any) -> Fetched:
         clock = Clock(now=self._now, sleep=self._sleep, today=lambda: TODAY, chance=lambda: 1.0)
-        changed = self.limits.model_copy(update=limits)
         self._forget_stalls()
-        fetcher = Fetcher(self.directory / "incoming", self.directory, changed, Progress(), clock)
-        return fetcher.fetch(mirrors, Expected(expected, "correct sha256") if expected else None)
+        with pytest.MonkeyPatch.context() as patch:
+            for name in ("connect_seconds", "stall_seconds"):
+                patch.setattr(Limits, name, limits.pop(name, PATIENCE))
+            changed = self.limits.model_copy(update=limits)
+            fetcher = Fetcher(self.directory / "incoming", self.directory, changed, Progress(), clock)
+            return fetcher.fetch(mirrors, Expected(expected, "correct sha256") if expected else None)
 
     def _now(self) -> float:
         if self.server is not None and self.server.stalls > self._stalls:

@@ -60,7 +60,7 @@ def test_a_stop_ends_a_fetch_at_any_point(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("no_proxy", "*")
     with stalling(point) as server:
         scheme = "https" if point == "handshake" else "http"
-        fetcher = Fetcher(tmp_path, tmp_path, Limits(connect_seconds=3600, stall_seconds=3600), Progress())
+        fetcher = Fetcher(tmp_path, tmp_path, Limits(), Progress())
         ended: list[BaseException] = []
 
         def fetch() -> None:
@@ -81,7 +81,7 @@ def test_a_stop_ends_a_fetch_at_any_point(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_connection_opened_after_a_stop_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("no_proxy", "*")
     with stalling("head") as server:
-        fetcher = Fetcher(tmp_path, tmp_path, Limits(connect_seconds=3600, stall_seconds=3600), Progress())
+        fetcher = Fetcher(tmp_path, tmp_path, Limits(), Progress())
         made = threading.Event()
         resolve = socket.getaddrinfo
 

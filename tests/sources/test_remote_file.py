@@ -12,10 +12,9 @@ from nmt_prep.sources.remote_file import BEGINNING, opened_remote
 from nmt_prep.sources.transfers import FetchStoppedError, Stop, TransientError
 from nmt_prep.sources.web import Client
 from tests.archives.builders import zip_of
-from tests.guard import PATIENCE
 from tests.server import Answer, WebServer
 
-LIMITS = Limits(connect_seconds=PATIENCE, stall_seconds=PATIENCE)
+LIMITS = Limits()
 CLIENT = Client(LIMITS)
 LARGE = bytes(range(256)) * (BEGINNING // 256 + 10)
 

@@ -80,7 +80,7 @@ def test_changed_reader_options_compile_again(tmp_path: Path, option: dict[str, 
 def test_limits_of_archives_change_nothing(tmp_path: Path) -> None:
     corpus = plain(tmp_path, "c", b"a\n", b"1\n")
     run(config_of(tmp_path, corpus))
-    assert not any(outcome.ran for outcome in run(config_of(tmp_path, corpus, extract={"max_ratio": 7})))
+    assert not any(outcome.ran for outcome in run(config_of(tmp_path, corpus, extract={"max_member_bytes": 7})))
 
 
 MEMBERS = {"d/b.en": b"3\n", "d/a.en": b"1\n2\n", "d/a.zh": b"x\ny\n", "d/b.zh": b"z\n", "d/c.zh": b"w\n"}

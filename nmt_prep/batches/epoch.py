@@ -18,16 +18,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from nmt_prep.batches.options import Options
 from nmt_prep.batches.vectors import Int64s, Vector, Vectors
 from nmt_prep.digests import seed_of
-from nmt_prep.errors import ArgumentError, ConfigError
+from nmt_prep.errors import ArgumentError, ConfigError, RecordsError
 from nmt_prep.records.columns import REPEATED, Column
 from nmt_prep.records.dataset_json import CorpusInfo, DatasetInfo
-from nmt_prep.records.index import ShardIndex
+from nmt_prep.records.index import SATURATED, ShardIndex
 from nmt_prep.records.plan import GlobalShuffle
 from nmt_prep.records.repeated import Repeated, repeated_before
+from nmt_prep.records.text import read_text
 
 WINDOW_PAIRS = 131_072
 
@@ -45,6 +47,8 @@ class SplitIndex:
         packed: True if windows are counted in rows of packed pairs.
         columns: the columns of pairs other than their ids, by name.
         repeats: True if there are repeated segments.
+        corpora: number of the corpora.
+        versions: sizes of the shards, and times when they were written.
     """
 
     paths: tuple[Path, ...]
@@ -52,19 +56,45 @@ class SplitIndex:
     packed: bool
     columns: Mapping[str, Column] = field(default_factory=dict)
     repeats: bool = False
+    corpora: int = SATURATED + 1
+    versions: tuple[tuple[int, int], ...] = ()
 
     @classmethod
     def load(cls, records_dir: Path, info: DatasetInfo, split: str) -> SplitIndex:
         """Reads the indexes of a split.
 
         Raises:
-            RecordsError: an index cannot be read.
+            RecordsError: an index cannot be read, or does not belong to the shards.
         """
         paths = tuple(records_dir / shard.file for shard in info.splits[split].shards)
         sized = [(path, shard.pairs) for path, shard in zip(paths, info.splits[split].shards, strict=True)]
         columns = {name: Column(sized, name) for name in info.columns if name not in REPEATED}
         shards, repeats = tuple(map(ShardIndex.load, paths)), len(columns) < len(info.columns)
-        return cls(paths, shards, info.layout == "packed", columns, repeats)
+        versions = tuple(map(_version, paths))
+        for path, shard, version, known in zip(paths, shards, versions, info.splits[split].shards, strict=True):
+            if (len(shard.pairs), version[0]) != (known.pairs, known.bytes):
+                raise RecordsError(f"{path}: not the shard in dataset.json; restore it, or run the encode stage again")
+        return cls(paths, shards, info.layout == "packed", columns, repeats, len(info.corpora[split]), versions)
+
+    def text_of(self, run: int) -> pa.RecordBatch:
+        """Returns the pairs of a run of records of layout ``text``.
+
+        Raises:
+            RecordsError: the shard is damaged, or was changed since its index was read.
+        """
+        shard, first, pairs = (int(column[run]) for column in (self.runs.shard, self.runs.first_pair, self.runs.pairs))
+        text = read_text(self.paths[shard], first, pairs)
+        if self.versions and _version(self.paths[shard]) != self.versions[shard]:  # the file has no checksums
+            raise RecordsError(f"{self.paths[shard]}: was changed while it was read; begin again from a saved state")
+        self._check_corpora(text.column("corpus").to_numpy(), self.paths[shard])
+        return text
+
+    def _check_corpora(self, corpora: npt.NDArray[Any], path: Path) -> None:
+        if len(corpora) and not 0 <= corpora.min() <= corpora.max() < self.corpora:
+            raise RecordsError(
+                f"{path}: has a pair of corpus {corpora.max()}, of {self.corpora}; restore it, or run the encode stage "
+                "again"
+            )
 
     @cached_property
     def runs(self) -> Runs:
@@ -94,12 +124,18 @@ class SplitIndex:
         return ends
 
     def pairs_of(self, runs: Int64s) -> npt.NDArray[np.uint16]:
-        """Returns the index entries of the pairs of some runs: uint16, shape ``[pairs, 3]``."""
+        """Returns the index entries of the pairs of some runs: uint16, shape ``[pairs, 3]``.
+
+        Raises:
+            RecordsError: an index has a corpus that does not exist.
+        """
         table = self.runs
         spans = zip(
             table.shard[runs].tolist(), table.first_pair[runs].tolist(), table.pairs[runs].tolist(), strict=True
         )
         parts = [self.shards[shard].pairs[first : first + pairs] for shard, first, pairs in spans]
+        for part in parts:
+            self._check_corpora(part[:, 2], self.paths[0].parent)
         return np.concatenate([np.empty((0, 3), np.uint16), *parts])
 
     def column_of(self, name: str, runs: Int64s) -> npt.NDArray[Any]:
@@ -131,6 +167,14 @@ class SplitIndex:
     def starts_of(self, runs: Int64s) -> Int64s:
         """Returns the number of the first pair of each given run in the split: int64, shape ``[runs]``."""
         return np.array(self.pairs_before, np.int64)[self.runs.shard[runs]] + self.runs.first_pair[runs]
+
+
+def _version(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise RecordsError(f"{path}: cannot be read: {error.strerror}; restore it, or encode again") from error
+    return found.st_size, found.st_mtime_ns
 
 
 class Runs(NamedTuple):

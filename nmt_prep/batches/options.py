@@ -10,24 +10,29 @@ from typing import Any, Literal, TypeAlias, TypedDict, get_args
 from nmt_prep.config.training import TrainingSettings
 from nmt_prep.errors import ArgumentError
 
+MAX_POSITION = 10**9
+"""Maximum number of an epoch, and of batches to skip; larger numbers overflow in computations."""
+
 
 def check_positive(**arguments: object) -> None:
     """Checks that each keyword argument is at least 1; see :func:`check_at_least`."""
-    check_at_least(1, **arguments)
+    check_at_least(1, most=None, **arguments)
 
 
-def check_at_least(least: int, **arguments: object) -> None:
-    """Checks that each keyword argument is an integer of at least ``least``.
+def check_at_least(least: int, *, most: int | None = None, **arguments: object) -> None:
+    """Checks that each keyword argument is an integer of at least ``least``, and at most ``most`` if that is given.
 
     None and tensors pass: None means a default, and a tensor has its value only when the graph runs.
 
     Raises:
-        ArgumentError: an argument is below ``least``, or not an integer.
+        ArgumentError: an argument is out of range, or not an integer.
     """
     check_whole(**arguments)
     for name, value in arguments.items():
         if isinstance(value, Integral) and int(value) < least:
             raise ArgumentError(f"{name} is {value}; it must be at least {least}")
+        if isinstance(value, Integral) and most is not None and int(value) > most:
+            raise ArgumentError(f"{name} is {value}; it must be at most {most}")
 
 
 def check_whole(**arguments: object) -> None:
@@ -194,7 +199,7 @@ class Options:
 
     def __post_init__(self) -> None:
         check_positive(batch_tokens=self.batch_tokens, batch_size=self.batch_size, num_buckets=self.num_buckets)
-        check_at_least(0, epoch=self.epoch, skip_batches=self.skip_batches)
+        check_at_least(0, most=MAX_POSITION, epoch=self.epoch, skip_batches=self.skip_batches)
         check_place(rank=self.rank, world_size=self.world_size)
         if self.max_length != "config":
             check_positive(max_length=self.max_length)

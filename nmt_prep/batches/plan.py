@@ -41,7 +41,7 @@ from nmt_prep.records.check import check_records
 from nmt_prep.records.dataset_json import DatasetInfo, records_in
 from nmt_prep.records.index import SATURATED
 from nmt_prep.records.reader import PairColumns, read_span
-from nmt_prep.records.text import TextEncoder, read_text
+from nmt_prep.records.text import TextEncoder
 from nmt_prep.sides import SIDES
 
 
@@ -120,15 +120,11 @@ class BatchPlan:
         index, table = self.order.index, self.order.index.runs
         parts = []
         for run in runs.tolist():
-            shard, start, first, pairs = (
-                int(column[run]) for column in (table.shard, table.start, table.first_pair, table.pairs)
-            )
-            path = index.paths[shard]
+            shard, start, first = (int(column[run]) for column in (table.shard, table.start, table.first_pair))
             if self.encoder is None:
-                parts.append(read_span(path, start, int(index.run_ends[run]), self.info.layout))
+                parts.append(read_span(index.paths[shard], start, int(index.run_ends[run]), self.info.layout))
             else:
-                text = read_text(path, first, pairs)
-                parts.append(self.encoder.pairs(text, index.pairs_before[shard] + first, epoch))
+                parts.append(self.encoder.pairs(index.text_of(run), index.pairs_before[shard] + first, epoch))
         return PairColumns.joined(parts)
 
     def batches(self) -> Iterator[int]:

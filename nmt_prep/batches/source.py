@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 
-from nmt_prep.batches.options import Keywords, Options
+from nmt_prep.batches.options import MAX_POSITION, Keywords, Options
 from nmt_prep.batches.plan import BatchPlan, plan_batches
 from nmt_prep.batches.reader import IdBatch, read_batches
 from nmt_prep.errors import ArgumentError, RecordsError
@@ -107,7 +107,7 @@ class BatchSource:
         """Sets the epoch of the next iteration; a loaded position in this epoch stays.
 
         Raises:
-            ArgumentError: ``epoch`` is not an integer of at least 0.
+            ArgumentError: ``epoch`` is not an integer from 0 to a billion.
         """
         epoch = _whole_number(epoch, "epoch")
         if not (self._loaded and epoch == self._position.epoch):
@@ -225,13 +225,13 @@ def _check_state(state: object) -> None:
 
 
 def _whole_number(value: object, name: str, advice: str = "") -> int:
-    """Returns an integer of at least 0, such as NumPy's, as Python's int, which any program can save.
+    """Returns an integer from 0 to a billion, such as NumPy's, as Python's int, which any program can save.
 
     Raises:
         ArgumentError: the value is not such an integer.
     """
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
-        raise ArgumentError(f"{name} is {value!r}; it must be an integer of at least 0{advice}")
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value <= MAX_POSITION:
+        raise ArgumentError(f"{name} is {value!r}; it must be an integer from 0 to {MAX_POSITION}{advice}")
     return int(value)
 
 

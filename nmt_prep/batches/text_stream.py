@@ -109,10 +109,7 @@ class RecordPairs:
 
     def _part(self, run: int, corpus: int, wanted: slice) -> pa.RecordBatch:
         """Returns some of the pairs of a corpus in a run."""
-        shard, first, pairs = (
-            int(column[run]) for column in (self._index.runs.shard, self._index.runs.first_pair, self._index.runs.pairs)
-        )
-        text = read_text(self._index.paths[shard], first, pairs)
+        text, pairs = self._index.text_of(run), int(self._index.runs.pairs[run])
         for name in self._beside:
             text = text.append_column(name, pa.array(self._index.column_of(name, np.array([run]))))
         names = self._names.take(text.column("corpus"))

@@ -59,18 +59,24 @@ class ShardIndex:
         """Maps the index of a shard into memory.
 
         Raises:
-            RecordsError: the file is missing, or not an index.
+            RecordsError: the file is missing, not an index, or does not fit the shard.
         """
         path = index_path(shard)
         try:
-            raw = np.memmap(path, np.uint8, "r")
+            raw, size = np.memmap(path, np.uint8, "r"), Path(shard).stat().st_size
         except (OSError, ValueError) as error:
             raise RecordsError(f"{path}: cannot be read: {error}; restore it, or run the encode stage again") from error
         magic, pairs, blocks = _TRAILER.unpack(raw[-_TRAILER.size :].tobytes().rjust(_TRAILER.size, b"\0"))
-        if magic != _MAGIC or len(raw) != pairs * PAIR_BYTES + blocks * _BLOCK_BYTES + _TRAILER.size:
+        whole = magic == _MAGIC and min(pairs, blocks) >= 0
+        if not whole or len(raw) != pairs * PAIR_BYTES + blocks * _BLOCK_BYTES + _TRAILER.size:
             raise RecordsError(f"{path}: not the index of a shard; restore it, or run the encode stage again")
-        columns, table = np.split(raw[: -_TRAILER.size], [pairs * PAIR_BYTES])
-        return cls(columns.view("<u2").reshape(-1, 3), np.frombuffer(table.tobytes(), "<i8").reshape(-1, 4))
+        columns, bytes_of_table = np.split(raw[: -_TRAILER.size], [pairs * PAIR_BYTES])
+        table = np.frombuffer(bytes_of_table.tobytes(), "<i8").reshape(-1, 4)
+        starts, counts = table[:, 0], table[:, 1:]
+        in_order = (np.diff(starts, prepend=0, append=size) >= 0).all() and ((counts >= 0) & (counts <= pairs)).all()
+        if not in_order or counts[:, 1].sum() != pairs:
+            raise RecordsError(f"{path}: does not fit its shard; restore both, or run the encode stage again")
+        return cls(columns.view("<u2").reshape(-1, 3), table)
 
 
 class IndexWriter:

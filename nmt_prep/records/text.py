@@ -119,8 +119,11 @@ def read_text(path: str | Path, first: int, pairs: int) -> pa.RecordBatch:
         table = table.slice(first - blocks.start * PAIRS_PER_BLOCK, pairs).combine_chunks()
         table.validate(full=True)
         (batch,) = table.to_batches() or [pa.RecordBatch.from_pylist([], table.schema)]
-        if len(batch) != pairs or any(batch.column(name).null_count for name in SIDES):
-            raise pa.ArrowInvalid(f"it has {len(batch)} of {pairs} pairs from {first} on, or a side without text")
+        own = text_schema(())
+        if list(batch.schema)[: len(own)] != list(own) or any(batch.column(name).null_count for name in own.names):
+            raise pa.ArrowInvalid("it lacks the columns or values of the layout text")
+        if len(batch) != pairs:
+            raise pa.ArrowInvalid(f"it has {len(batch)} of {pairs} pairs from {first} on")
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise RecordsError(f"{path}: cannot be read: {error}; restore the file or encode again") from error
     return batch

@@ -110,7 +110,7 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
         """Sets the epoch of the next iteration; a loaded position in this epoch stays.
 
         Raises:
-            ArgumentError: ``epoch`` is not an integer of at least 0.
+            ArgumentError: ``epoch`` is not an integer from 0 to a billion.
         """
         self._source.set_epoch(epoch)
         self._epochs_set[0] = epoch

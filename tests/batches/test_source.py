@@ -102,11 +102,12 @@ def test_the_state_of_other_data_or_options_is_refused(encode_run: Callable[...,
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"batches": -1}, "batches of the state is -1; it must be an integer of at least 0"),
-        ({"epoch": -1}, "epoch of the state is -1; it must be an integer of at least 0"),
-        ({"epoch": None}, "epoch of the state is None; it must be an integer of at least 0"),
-        ({"batches": "7"}, "batches of the state is '7'; it must be an integer of at least 0"),
-        ({"batches": True}, "batches of the state is True; it must be an integer of at least 0"),
+        ({"batches": -1}, "batches of the state is -1; it must be an integer from 0 to 1000000000"),
+        ({"epoch": -1}, "epoch of the state is -1; it must be an integer from 0 to 1000000000"),
+        ({"epoch": 10**30}, "epoch of the state is 1000000000000000000000000000000; it must be an integer from 0 to"),
+        ({"epoch": None}, "epoch of the state is None; it must be an integer from 0 to 1000000000"),
+        ({"batches": "7"}, "batches of the state is '7'; it must be an integer from 0 to 1000000000"),
+        ({"batches": True}, "batches of the state is True; it must be an integer from 0 to 1000000000"),
         ({"options": None}, "options of the state is None, and not a mapping"),
     ],
 )
@@ -125,7 +126,7 @@ def test_an_epoch_is_an_integer_of_at_least_0(encode_run: Callable[..., Path], e
     run = encode_run({"a": PAIRS})
     source = BatchSource(run, "train", batch_tokens=300)
     before = source.state_dict()
-    with pytest.raises(ArgumentError, match=r"^epoch is .*; it must be an integer of at least 0$"):
+    with pytest.raises(ArgumentError, match=r"^epoch is .*; it must be an integer from 0 to 1000000000$"):
         source.set_epoch(epoch)
     assert source.state_dict() == before
     with pytest.raises(ArgumentError, match=r"^epoch is "):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any, cast
 
@@ -175,6 +176,20 @@ def test_a_damaged_shard_is_refused(runs: dict[str, Path], tmp_path: Path) -> No
     with pytest.raises(RecordsError, match="of 10 pairs from 365 on"):
         read_text(path, 365, 10)
     check_records(runs["text"] / "records")
+
+
+@pytest.mark.parametrize("options", [{}, {"training": {"modifiers": [{"UpperCase": 0.5}]}}])
+def test_a_shard_that_is_replaced_while_it_is_read(
+    runs: dict[str, Path], tmp_path: Path, options: dict[str, Any]
+) -> None:
+    run = Path(shutil.copytree(runs["text"], tmp_path / "run"))
+    source = BatchSource(run, "train", batch_tokens=300, training=training)
+    path = min((run / "records").glob("t-train-*"))
+    beside = tmp_path / "other"
+    beside.write_bytes(path.read_bytes().replace(b"garden", b"gerden"))
+    beside.replace(path)
+    with pytest.raises(RecordsError, match=f"{path}: was changed while it was read; begin again from a saved state"):
+        list(source)
 
 
 STAGES = {

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -9,8 +11,10 @@ from typing import Literal
 import pytest
 
 from nmt_prep import digests
+from nmt_prep.batches import read_records
 from nmt_prep.errors import RecordsError
 from nmt_prep.records.check import check_records
+from nmt_prep.records.index import index_path
 from tests.records.conftest import make_pairs
 
 LEVELS: list[Literal["full", "quick"]] = ["full", "quick"]
@@ -147,6 +151,36 @@ def test_another_digest_in_the_dataset_is_checked_again(records: Path, shard: Pa
     path.write_text(json.dumps(tree))
     with pytest.raises(RecordsError, match=f"{shard.name}: sha256 .*, expected {'0' * 64}"):
         check_records(records)
+
+
+def _with(index: bytes, place: int, value: int) -> bytes:
+    """Returns the index with another number at an offset from its end."""
+    return index[: len(index) + place] + struct.pack("<q", value) + index[len(index) + place + 8 :]
+
+
+@pytest.mark.parametrize(
+    ("damaged", "message"),
+    [
+        (lambda index: index[:-1] + b"\1", "not the index of a shard"),
+        (lambda index: _with(_with(index, -16, 28), -8, -1), "not the index of a shard"),
+        (lambda index: _with(index, -56, 1 << 43), "does not fit its shard"),  # the offset of the last block
+        (lambda index: _with(index, -56, -1), "does not fit its shard"),
+        (lambda index: _with(index, -48, 1 << 62), "does not fit its shard"),  # its numbers of records and pairs
+        (lambda index: _with(index, -40, 9), "does not fit its shard"),
+        (lambda index: index[:4] + b"\7" + index[5:], "has a pair of corpus 7, of 1"),
+    ],
+)
+def test_a_damaged_index(records: Path, shard: Path, damaged: Callable[[bytes], bytes], message: str) -> None:
+    """A quick check notices it by its digest; reading does even if the digest fits."""
+    path, described = index_path(shard), records / "dataset.json"
+    whole = path.read_bytes()
+    path.write_bytes(damaged(whole))
+    with pytest.raises(RecordsError, match=f"{path}: sha256 "):
+        read_records(records.parent, "train", check="quick", batch_tokens=100)
+    old, new = (hashlib.sha256(content).hexdigest() for content in (whole, path.read_bytes()))
+    described.write_text(described.read_text().replace(old, new))
+    with pytest.raises(RecordsError, match=message):
+        list(read_records(records.parent, "train", check="quick", batch_tokens=100, corpus_ids=True))
 
 
 def test_checking_writes_nothing_beside_the_records(records: Path) -> None:

@@ -267,7 +267,7 @@ def test_ranks_get_equally_many_batches_and_all_pairs(run: Path) -> None:
 def test_wrong_arguments_are_refused(run: Path, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         Batches(run, "train", **options)
-    with pytest.raises(ArgumentError, match="epoch is -1; it must be an integer of at least 0"):
+    with pytest.raises(ArgumentError, match="epoch is -1; it must be an integer from 0 to 1000000000"):
         Batches(run, "train").set_epoch(-1)
 
 

@@ -178,10 +178,8 @@ def test_a_damaged_shard_is_refused(runs: dict[str, Path], tmp_path: Path) -> No
     check_records(runs["text"] / "records")
 
 
-@pytest.mark.parametrize("options", [{}, {"training": {"modifiers": [{"UpperCase": 0.5}]}}])
-def test_a_shard_that_is_replaced_while_it_is_read(
-    runs: dict[str, Path], tmp_path: Path, options: dict[str, Any]
-) -> None:
+@pytest.mark.parametrize("training", [None, {"modifiers": [{"UpperCase": 0.5}]}])
+def test_a_shard_that_is_replaced_while_it_is_read(runs: dict[str, Path], tmp_path: Path, training: Any) -> None:
     run = Path(shutil.copytree(runs["text"], tmp_path / "run"))
     source = BatchSource(run, "train", batch_tokens=300, training=training)
     path = min((run / "records").glob("t-train-*"))

@@ -225,21 +225,6 @@ def files_of_directories(source: Path, target: Path) -> dict[str, tuple[Path, Pa
     return {name: (source / name, target / name) for name in sorted(names[0])}
 
 
-def lines_of_html(text: str) -> str:
-    """Returns the text of an HTML document, a line for each block.
-
-    Raises:
-        CorpusError: the text cannot be parsed.
-        MissingPackageError: the extra ``documents`` is not installed.
-    """
-    inscriptis = needed_extra("inscriptis", _EXTRA, "text of HTML")
-    try:
-        lines = inscriptis.get_text(text).split("\n")
-    except (ValueError, TypeError, RecursionError, AssertionError) as error:
-        raise CorpusError(f"not HTML that can be parsed ({error})") from error
-    return "\n".join(line.strip().removeprefix("* ") for line in lines)
-
-
 def sentences_of(text: str, split: Splitting, language: str) -> pa.Array:
     """Returns the sentences of a text, without blank ones: a ``large_string`` array.
 

@@ -22,10 +22,10 @@ from nmt_prep.sentences.documents import (
     PLAIN,
     files_of_directories,
     joined,
-    lines_of_html,
     read_document,
     sentences_of,
 )
+from nmt_prep.sentences.pages import lines_of_html
 from nmt_prep.sentences.search import Beads
 from nmt_prep.sides import SIDES
 

@@ -17,7 +17,6 @@ from nmt_prep.sentences.documents import (
     PLAIN,
     files_of_directories,
     joint_of,
-    lines_of_html,
     pairs_of_list,
     read_document,
     read_documents,
@@ -148,8 +147,3 @@ def test_sentences_of_running_text() -> None:
         "这是。",
     ]  # an unknown language
     assert (joint_of("zh-TW"), joint_of("de")) == ("", " ")
-
-
-def test_text_of_html() -> None:
-    html = "<html><head><title>T</title></head><h1>A</h1><p>b <b>c</b><script>x</script></p><ul><li>d<li>e</ul>"
-    assert sentences_of(lines_of_html(html), "lines", "en").to_pylist() == ["A", "b c", "d", "e"]

@@ -98,7 +98,7 @@ class Sentences(Stage[SentencesOutput, list[Aligned]]):
     """Writes ``sentences/<split>/<corpus>-<shard, 5 digits>.parquet``."""
 
     name = "sentences"
-    version = 2
+    version = 3
     directory = "sentences"
     reads = (Extract,)
     output = SentencesOutput
@@ -135,7 +135,7 @@ class Sentences(Stage[SentencesOutput, list[Aligned]]):
             if of.documents.split != "lines":
                 check_extra("sentencex", "documents", f"{of.where}.documents.split: {of.documents.split}")
             if of.documents.format == "html":
-                check_extra("inscriptis", "documents", f"{of.where}.documents.format: html")
+                check_extra("lxml", "documents", f"{of.where}.documents.format: html")
             if of.prior is not None and shared_model(of.prior).settings.pretokenized:
                 raise AlignmentModelError(f"{of.where}.documents.model: {of.prior} is for tokenized text")
 

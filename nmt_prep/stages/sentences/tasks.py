@@ -30,7 +30,8 @@ from nmt_prep.health.languages import document_warnings
 from nmt_prep.pipeline.rounds import Round
 from nmt_prep.runtime import kept
 from nmt_prep.sentences.aligner import Aligner, Level, Lexicon, Texts, capped
-from nmt_prep.sentences.documents import joined, lines_of_html, sentences_of
+from nmt_prep.sentences.documents import joined, sentences_of
+from nmt_prep.sentences.pages import lines_of_html
 from nmt_prep.sentences.search import Beads, Priors, lengths_of, path_by_lengths
 from nmt_prep.sides import SIDES
 from nmt_prep.stages.sentences.observed import DocumentNote, note_of

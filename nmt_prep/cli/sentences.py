@@ -24,7 +24,7 @@ with delayed_imports():
 
     from nmt_prep.cli import text_stream
     from nmt_prep.health import languages as health
-    from nmt_prep.sentences import files
+    from nmt_prep.sentences import aligner, files
 
 
 class _Format(StrEnum):
@@ -101,7 +101,7 @@ def sentences(
             gold,
             threads or available_cores(),
         )
-        for warning in _warnings(source, target, aligned, tags, unrelated=level.unrelated):
+        for warning in _warnings(source, target, aligned, tags, level):
             console.print(f"warning: {warning}", soft_wrap=True)
         if output is None:
             (document,) = aligned
@@ -130,7 +130,7 @@ def _encodings(text: str) -> list[str]:
 
 
 def _warnings(
-    source: Path, target: Path, aligned: Sequence[files.AlignedDocument], tags: Languages, *, unrelated: bool
+    source: Path, target: Path, aligned: Sequence[files.AlignedDocument], tags: Languages, level: aligner.Level
 ) -> Iterator[str]:
     """Yields warnings about documents in other languages, and about text that does not seem to be translated."""
     sides = ((document.name, dict(zip(SIDES, document.sides, strict=True))) for document in aligned)
@@ -138,5 +138,7 @@ def _warnings(
     yield from (f"{name}: {warning}" for name, warning in found[:_WARNED])
     if len(found) > _WARNED:
         yield f"{len(found) - _WARNED:,} more documents seem to be in other languages"
-    if unrelated:
+    if level.cut:
+        yield aligner.cut_text(level.cut)
+    if level.unrelated:
         yield f"{source} and {target} do not seem to translate each other; compare their sides"

@@ -60,6 +60,9 @@ _LEAST_JUDGED = 200
 
 _LEAST_DISTANCE = 2.0
 
+MOST_WORDS = 1000
+"""Maximum number of words of a sentence that are compared: the search stores a value for each word and partner."""
+
 _Cells: TypeAlias = "tuple[Integers, ...]"
 
 
@@ -72,19 +75,21 @@ class Level:
         beads: number of beads.
         shuffled: sum of the scores with other targets.
         others: number of the scores with other targets.
+        cut: number of sentences with more than :data:`MOST_WORDS` words.
     """
 
     score: float = 0.0
     beads: int = 0
     shuffled: float = 0.0
     others: int = 0
+    cut: int = 0
 
     @classmethod
-    def of(cls, scores: Scores, shuffled: Scores) -> Level:
+    def of(cls, scores: Scores, shuffled: Scores, cut: int) -> Level:
         """Returns the sums of scores; NaN does not count."""
         known = [some[~np.isnan(some)] for some in (scores, shuffled)]
         (score, beads), (other, others) = ((round(math.fsum(some), 6), len(some)) for some in known)
-        return cls(score, beads, other, others)
+        return cls(score, beads, other, others, cut)
 
     @classmethod
     def sum(cls, levels: Iterable[Level]) -> Level:
@@ -95,6 +100,7 @@ class Level:
             sum(level.beads for level in every),
             math.fsum(level.shuffled for level in every),
             sum(level.others for level in every),
+            sum(level.cut for level in every),
         )
 
     @property
@@ -139,7 +145,7 @@ def align_documents(
         before = paths
         aligner = replace(begun, lexicon=Lexicon(begun.learned(before), begun.lexicon.prior))
         paths = aligner.paths(before, BeadTotals.of(before).priors())
-    return paths, Level.of(aligner.scores(paths, before), aligner.shuffled_scores(paths))
+    return paths, Level.of(aligner.scores(paths, before), aligner.shuffled_scores(paths), aligner.cut)
 
 
 @dataclass(frozen=True)
@@ -223,7 +229,17 @@ class Aligner:
     def _sentences(self, side: int, lines: pa.Array) -> Sentences:
         vocabulary, column = self.lexicon.model.vocabularies[side], TextColumn.from_arrow(lines)
         words, offsets = vocabulary.numbers(column, self.lexicon.model.settings, self.threads)
-        return Sentences(words, offsets, lengths_of(lines))
+        counts = np.diff(offsets)
+        cut = int(np.count_nonzero(counts > MOST_WORDS))
+        if cut:
+            words = words[np.arange(len(words)) - np.repeat(offsets[:-1], counts) < MOST_WORDS]
+            offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.minimum(counts, MOST_WORDS))])
+        return Sentences(words, offsets, lengths_of(lines), cut)
+
+    @property
+    def cut(self) -> int:
+        """The number of sentences of which only the first :data:`MOST_WORDS` words are compared."""
+        return sum(side.cut for document in self.documents for side in document)
 
     def first_paths(self) -> list[Beads]:
         """Returns paths found by lengths, then refined by equal words and the words of the prior."""
@@ -315,6 +331,11 @@ class Aligner:
             of_documents.append(BeadCounts(bounds - bounds[0], *words, counts[inside], *of_sentences))
             first += len(path)
         return of_documents
+
+
+def cut_text(sentences: int) -> str:
+    """Returns a warning about sentences with too many words."""
+    return f"{sentences:,} sentences have more than {MOST_WORDS:,} words, of which only the first are compared"
 
 
 def capped(prior: Model, sentences: int) -> Model:

@@ -47,11 +47,13 @@ class Sentences:
         words: numbers of all words: int32.
         offsets: sentence i has ``words[offsets[i]:offsets[i + 1]]``: int64, shape ``[sentences + 1]``.
         lengths: characters of each sentence without spaces, at least 1: float64, shape ``[sentences]``.
+        cut: number of sentences that have more words than these.
     """
 
     words: npt.NDArray[np.int32]
     offsets: Integers
     lengths: Lengths
+    cut: int = 0
 
     def __len__(self) -> int:
         return len(self.lengths)

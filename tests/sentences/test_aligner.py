@@ -59,10 +59,10 @@ def test_beads_of_several_sentences_cost_more_where_there_are_few() -> None:
 
 
 def test_beads_score_above_those_with_other_targets_if_documents_translate_each_other() -> None:
-    level = Level.of(np.array([3.0, np.nan, 2.0]), np.array([-1.0, np.nan, -2.0]))
-    assert (level, level.distance) == (Level(5.0, 2, -3.0, 2), 4.0)
+    level = Level.of(np.array([3.0, np.nan, 2.0]), np.array([-1.0, np.nan, -2.0]), 1)
+    assert (level, level.distance) == (Level(5.0, 2, -3.0, 2, 1), 4.0)
     assert level.fidelity(0.5, 2.5) == 0.5
-    assert Level.sum([level, level]) == Level(10.0, 4, -6.0, 4)
+    assert Level.sum([level, level]) == Level(10.0, 4, -6.0, 4, 2)
     assert [Level(score, 200, 0.0, 200).unrelated for score in (399.0, 401.0)] == [True, False]
     assert not Level(0.0, 199, 0.0, 199).unrelated
     sides = [
@@ -71,6 +71,18 @@ def test_beads_score_above_those_with_other_targets_if_documents_translate_each_
     ]
     _, found = align_documents([(pa.array(sides[0], pa.large_string()), pa.array(sides[1], pa.large_string()))])
     assert (found.beads, found.others, found.unrelated) == (3, 3, False)
+
+
+def test_words_after_the_first_thousand_are_not_compared() -> None:
+    lines = [f"{'a ' * number}{'b ' * 7000}" for number in (1, 1000, 2000)]
+    texts = pa.array([*lines, "a " * 1000], pa.large_string()), pa.array(["a b"] * 4, pa.large_string())
+    aligner = Aligner([texts], Lexicon.begun([texts], None))
+    source, target = aligner.documents[0]
+    assert (aligner.cut, source.cut, target.cut) == (3, 3, 0)
+    assert np.diff(source.offsets).tolist() == [1000] * 4
+    a, b = source.words[:2].tolist()
+    assert source.words.tolist() == [a, *[b] * 999, *[a] * 3000]
+    assert align_documents([texts])[1].cut == 3
 
 
 def test_a_band_widens_where_the_path_touches_its_edge() -> None:

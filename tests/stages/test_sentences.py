@@ -93,6 +93,18 @@ def test_directories_to_compiled_pairs(tmp_path: Path, books: list[tuple[str, st
     assert sum(note.kinds.values()) >= len(pairs)
 
 
+def test_sentences_with_too_many_words_are_counted(tmp_path: Path, books: list[tuple[str, str]]) -> None:
+    del books
+    for side in ("en", "de"):
+        path = tmp_path / side / "0.txt"
+        path.write_text(f"{path.read_text(encoding='utf-8')}{'word ' * 1001}\n", encoding="utf-8")
+    made = config(tmp_path)
+    run(made, until="sentences")
+    assert manifest(made, "sentences").counts.other["cut_sentences"] == 2
+    (text,) = [warning.text for warning in notes(made).warnings if warning.code == "cut_sentences"]
+    assert text == "2 sentences have more than 1,000 words, of which only the first are compared"
+
+
 def test_all_forms_give_the_same_pairs(tmp_path: Path, books: list[tuple[str, str]]) -> None:
     made = config(tmp_path)
     run(made, until="sentences")

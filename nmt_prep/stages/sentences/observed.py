@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt_prep.health.warning import HealthWarning
-from nmt_prep.sentences.aligner import Level
+from nmt_prep.sentences.aligner import Level, cut_text
 from nmt_prep.sentences.search import Beads
 
 _POINTS = 32
@@ -190,7 +190,7 @@ def warnings_of(corpora: Mapping[str, Mapping[str, CorpusNote]]) -> Iterator[Hea
 
 
 def doubts_of(
-    split: str, corpus: str, strange: Sequence[tuple[str, str]], documents: int, *, unrelated: bool
+    split: str, corpus: str, strange: Sequence[tuple[str, str]], documents: int, level: Level
 ) -> Iterator[HealthWarning]:
     """Yields warnings about documents that are kept.
 
@@ -199,7 +199,7 @@ def doubts_of(
         corpus: its name.
         strange: documents that are kept and seem to be in other languages, each with a warning.
         documents: number of documents.
-        unrelated: True if the sides of the documents, taken together, do not seem to be translations.
+        level: the scores of the documents.
     """
     if strange:
         names = _named([name for name, _ in strange])
@@ -207,7 +207,9 @@ def doubts_of(
         text = f"{what}; {strange[0][0]}: {strange[0][1]}"
         share = len(strange) / max(documents, 1)
         yield HealthWarning("strange_documents", text, corpus, split, value=len(strange), share=share)
-    if unrelated:
+    if level.cut:
+        yield HealthWarning("cut_sentences", cut_text(level.cut), corpus, split, value=level.cut)
+    if level.unrelated:
         text = "the documents do not seem to translate each other; compare their sides"
         yield HealthWarning("unrelated_documents", text, corpus, split)
 

@@ -90,7 +90,7 @@ class Aligned:
     of: DocumentCorpus
     read: ReadDocuments
     first: tuple[FirstShards, ...]
-    unrelated: bool
+    level: Level
     written: tuple[tuple[Path, AlignedPairs], ...]
 
 
@@ -182,7 +182,7 @@ class Sentences(Stage[SentencesOutput, list[Aligned]]):
                 of,
                 read[name],
                 tuple(first[name]),
-                Level.sum(shard.level for shard in shards[name]).unrelated,
+                Level.sum(shard.level for shard in shards[name]),
                 tuple((task.output, result) for task, result in zip(tasks[name], written[name], strict=True)),
             )
             for name, of in corpora.items()
@@ -212,12 +212,16 @@ class Sentences(Stage[SentencesOutput, list[Aligned]]):
             found = (each for result in aligned.first for each in result.strange)
             strange = [each for each in found if each[0] not in left_out]
             notes.setdefault(of.split, {})[of.corpus.name] = corpus_note(documents, pairs, weak, refused)
-            doubts += doubts_of(of.split, of.corpus.name, strange, len(documents), unrelated=aligned.unrelated)
+            doubts += doubts_of(of.split, of.corpus.name, strange, len(documents), aligned.level)
         digests = {str(file.file): file.sha256 for listed in files.values() for file in listed}
         every = [note for corpora in notes.values() for note in corpora.values()]
         counts = Counts(
             pairs_out=sum(note.pairs for note in every),
-            other={"documents": sum(note.documents for note in every), "weak": sum(note.weak for note in every)},
+            other={
+                "documents": sum(note.documents for note in every),
+                "weak": sum(note.weak for note in every),
+                "cut_sentences": sum(aligned.level.cut for aligned in made),
+            },
         )
         observed = SentencesObserved(notes, (*warnings_of(notes), *doubts))
         return Result(SentencesOutput(files), counts, list(digests), digests, observed)

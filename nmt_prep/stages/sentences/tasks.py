@@ -244,7 +244,7 @@ def align_again(task: AlignTask, tick: Tick) -> Shard:
     shard = write_shard(task.shard.file, task.key, 0, texts, paths, task.languages, task.output)
     tick(task.shard.count)
     scores = aligner.scores(paths, before if task.learned else None)
-    return replace(shard, level=Level.of(scores, aligner.shuffled_scores(paths)))
+    return replace(shard, level=Level.of(scores, aligner.shuffled_scores(paths), aligner.cut))
 
 
 def _aligned(task: AlignTask, texts: Sequence[Texts], before: Sequence[Beads]) -> tuple[Aligner, list[Beads]]:

@@ -9,6 +9,8 @@ namespace nmt_prep::sentences {
 namespace {
 
 constexpr std::size_t kBlockRows = 512;
+constexpr std::size_t kMostShares = std::size_t{1}
+                                    << 25;  // shares of words and partners of a block with long sentences
 constexpr double kNever = -1e30;
 // Each cell has a byte with the last step of its best path: the kind of the last bead, or kAlone. The two highest bits
 // describe the best path that ends with a sentence without counterpart.
@@ -52,10 +54,11 @@ class Search {
         for (std::size_t i = 0; i <= n_; ++i) row_at[i + 1] = row_at[i] + size_of(band_.high[i] - band_.low[i]) + 1;
         back_.resize(row_at[n_ + 1]);
         rows_.resize(most_sources_ + 1);
+        std::size_t block_end = 0;
         for (std::size_t i = 0; i <= n_; ++i) {
-            if (i % kBlockRows == 0) {
+            if (i == block_end) {
                 poll();
-                compute_words(i);
+                block_end = compute_words(i);
             }
             fill_row(i, back_.data() + row_at[i]);
         }
@@ -77,17 +80,45 @@ class Search {
         }
     }
 
-    // Computes the values of words for the rows of a block.
-    void compute_words(std::size_t row) {
-        if (target_values_ == nullptr) return;
+    // Source sentences [begin, end) and target sentences [from, to).
+    struct Block {
+        std::size_t begin, end, from, to;
+    };
+
+    // Computes the values of words for a block of rows; returns the row after it.
+    std::size_t compute_words(std::size_t row) {
+        std::size_t rows = kBlockRows;
+        if (target_values_ == nullptr) return row + rows;
+        Block block = block_of(row, rows);
+        for (; rows > 1 && shares_of(block) > kMostShares; block = block_of(row, rows)) rows /= 2;
+        target_values_->compute(block.from, block.to, block.begin, block.end);
+        source_values_->compute(block.begin, block.end, block.from, block.to);
+        return row + rows;
+    }
+
+    Block block_of(std::size_t row, std::size_t rows) const {
         const std::size_t begin = row > most_sources_ ? row - most_sources_ : 0;
-        const std::size_t end = std::min(row + kBlockRows, n_);
-        const std::size_t reach = most_targets_;
+        const std::size_t end = std::min(row + rows, n_);
         const std::size_t low = size_of(band_.low[begin]);
-        const std::size_t from = low > reach ? low - reach : 0;
-        const std::size_t to = size_of(band_.high[end]);
-        target_values_->compute(from, to, begin, end);
-        source_values_->compute(begin, end, from, to);
+        return {begin, end, low > most_targets_ ? low - most_targets_ : 0, size_of(band_.high[end])};
+    }
+
+    // The numbers of words times partners of both sides.
+    std::size_t shares_of(const Block& block) const {
+        std::size_t shares = 0;
+        for (std::size_t j = block.from; j < block.to; ++j)
+            shares +=
+                document_.target.sentence(j).size() * common(first_source_[j], last_source_[j], block.begin, block.end);
+        for (std::size_t i = block.begin; i < block.end; ++i)
+            shares +=
+                document_.source.sentence(i).size() * common(first_target_[i], last_target_[i], block.from, block.to);
+        return shares;
+    }
+
+    // The size of what two ranges have in common.
+    static std::size_t common(std::int64_t first, std::int64_t last, std::size_t begin, std::size_t end) {
+        const std::size_t from = std::max(size_of(first), begin);
+        return std::max(from, std::min(size_of(last), end)) - from;
     }
 
     struct Cell {

@@ -25,7 +25,7 @@ struct Scoring {
 };
 
 // Finds the path of the highest value from (0, 0) to the end of both sides. Needs memory for the words of some hundred
-// sentences, and a byte for each cell of the band.
+// sentences, or of fewer if they are long, and a byte for each cell of the band.
 std::vector<Bead> best_path(const Document& document, const Band& band, const Scoring& scoring, const Poll& poll);
 
 }  // namespace nmt_prep::sentences

@@ -41,7 +41,7 @@ class Links:
         links: numbers of a source word and of a target word, from 0, ordered by source word, then target word: int32,
             shape ``[links, 2]``.
         offsets: int64, shape ``[pairs + 1]``.
-        too_long: number of pairs without links because of their length.
+        too_long: number of pairs that lack all or some links because of their length.
     """
 
     links: npt.NDArray[np.int32]
@@ -78,6 +78,8 @@ def piece_links(links: Links, words: tuple[Words, Words], pieces: tuple[Words, W
     """Returns the links of pieces, sorted by source, then target.
 
     A piece and a word overlap if they have a byte in common. Two pieces are linked if they overlap with linked words.
+    A pair has at most 1,024 links, and 16 more per piece of both sides; of a pair with more, the words with the most
+    links have none.
 
     Args:
         links: links of the words.
@@ -89,8 +91,8 @@ def piece_links(links: Links, words: tuple[Words, Words], pieces: tuple[Words, W
     """
     spans = [(places.begins, places.ends, places.offsets) for places in (*words, *pieces)]
     numbers = np.ascontiguousarray(links.links, np.int32).reshape(-1)
-    linked, offsets = core.piece_links(numbers, links.offsets, *spans)
-    return Links(linked.reshape(-1, 2), offsets, links.too_long)
+    linked, offsets, cut = core.piece_links(numbers, links.offsets, *spans)
+    return Links(linked.reshape(-1, 2), offsets, links.too_long + cut)
 
 
 NULL = "NULL"

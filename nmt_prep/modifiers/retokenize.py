@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import _nmt_prep_core as core
@@ -16,6 +18,8 @@ import pyarrow as pa
 from nmt_prep.columns import TextColumn
 from nmt_prep.modifiers.block import Block, Spans, check_text, lines_of, numbers_of, spans_of
 from nmt_prep.subwords import Tokenizer, load_tokenizer
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -119,9 +123,29 @@ def retokenized(block: Block, source: Side, target: Side) -> Block:
         else (spans[n] if stays[n] else spans_of(texts[n], spaced=block.units == "spaced"))
         for n, vocabulary in enumerate(vocabularies)
     ]
-    linked, linked_offsets = core.piece_links(numbers, offsets, *spans, *pieces)
+    linked, linked_offsets, cut = core.piece_links(numbers, offsets, *spans, *pieces)
+    _CUT.add(cut)
     links = lines_of(linked, linked_offsets)
     return replace(made, links=links, units=block.units if vocabularies == [None, None] else "pieces")
+
+
+class _CutPairs:
+    """Counts pairs that lack the links of long words; warns of the first, the tenth, the hundredth and so on."""
+
+    def __init__(self) -> None:
+        self._count, self._next, self._lock = 0, 1, Lock()
+
+    def add(self, pairs: int) -> None:
+        with self._lock:
+            self._count += pairs
+            if self._count < self._next:
+                return
+            self._next = 10 ** len(str(self._count))
+            count = self._count
+        _log.warning("pairs so far with words of too many pieces, whose links are left out: %s", f"{count:,}")
+
+
+_CUT = _CutPairs()
 
 
 def _detokenized(lines: pa.LargeStringArray, detokenize: Callable[[list[str]], str]) -> tuple[pa.Array, Spans]:

@@ -94,11 +94,12 @@ def _pieces(task: ShardTask[MarianOptions], tick: Tick) -> Iterator[tuple[memory
 
 
 def _lines(task: ShardTask[MarianOptions], tick: Tick, counts: Counter[str]) -> Iterator[tuple[memoryview, int]]:
-    """Yields pairs of text as lines, and their number; counts replaced tabs, and pairs without links."""
+    """Yields pairs of text as lines, and their number; counts replaced tabs, and pairs that lack links."""
     for batch in line_batches(task, tick):
         (source, more), (target, more_of_target) = _without_tabs(batch.sources), _without_tabs(batch.targets)
         counts["tabs_replaced"] += more + more_of_target
         counts["without_links"] += unlinked(batch)
+        counts["links_cut"] += batch.cut
         others = [] if batch.links is None else [batch.links]
         others += [] if batch.weights is None else [weight_lines(batch.weights)]
         yield _table(source, target, *others), len(batch)

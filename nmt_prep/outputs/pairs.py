@@ -58,6 +58,7 @@ class TextBatch:
         links: links of the pieces of each pair, such as ``0-0 1-2``, a ``large_string`` array; None for no links.
         weights: as in :class:`IdBatch`.
         context: lines of context before the targets; None if the targets contain their context.
+        cut: number of pairs that lack the links of long words; the first batch of a shard may count all of the split.
     """
 
     sources: pa.Array
@@ -66,6 +67,7 @@ class TextBatch:
     links: pa.Array | None = None
     weights: npt.NDArray[np.float32] | None = None
     context: pa.Array | None = None
+    cut: int = 0
 
     def __len__(self) -> int:
         return len(self.sources)
@@ -77,7 +79,7 @@ class TextBatch:
             None if lines is None else lines.take(pa.array(numbers)) for lines in columns
         )
         weights = None if self.weights is None else self.weights[numbers]
-        return TextBatch(sources, targets, self.corpora[numbers], links, weights, context)
+        return TextBatch(sources, targets, self.corpora[numbers], links, weights, context, self.cut)
 
 
 @dataclass(frozen=True)
@@ -122,12 +124,14 @@ class TextPairs:
         spills: the spill files of the split.
         linked: True if each line of the target side is followed by its links, as
             :func:`~nmt_prep.records.text.joined_columns` joins them.
+        cut: number of pairs that lack the links of long words, to count with this shard.
     """
 
     plan: ShardPlan
     shard: int
     spills: tuple[Path, ...]
     linked: bool = False
+    cut: int = 0
 
     def batches(self, path: Path) -> Iterator[TextBatch]:
         """Yields the pairs in batches of a few MiB; ``path`` is the file to write, for messages.
@@ -135,13 +139,15 @@ class TextPairs:
         Raises:
             RecordsError: a spill file is missing or damaged.
         """
+        cut = self.cut
         for bucket in shard_buckets(path, self.plan, self.shard, self.spills):
             first = 0
             while first < len(bucket):
                 sources, source_offsets, targets, target_offsets, corpora = bucket.text(first, _TEXT_BYTES)
                 lines, *links = split_columns(TextColumn(targets, target_offsets).to_arrow(), int(self.linked))
-                yield TextBatch(TextColumn(sources, source_offsets).to_arrow(), lines, corpora, *links)
-                first += len(corpora)
+                read = TextColumn(sources, source_offsets).to_arrow()
+                yield TextBatch(read, lines, corpora, links[0] if links else None, cut=cut)
+                first, cut = first + len(corpora), 0
 
 
 def id_pairs(

@@ -61,7 +61,7 @@ class Text(Output[TextOptions]):
         suffixes = [*(task.run.codes[side] for side in SIDES), *(["align"] if linked else [])]
         suffixes += ["weight"] if task.weights else []
         suffixes += ["corpus"] if task.options.corpus else []
-        pairs = without = 0
+        pairs = without = cut = 0
         with ExitStack() as stack:
             files = [stack.enter_context(output_file(task.directory, f"{task.label}.{end}")) for end in suffixes]
             for batch in task.id_batches(tick) if isinstance(task.pairs, IdPairs) else task.text_batches(tick):
@@ -73,8 +73,9 @@ class Text(Output[TextOptions]):
                 for file, column in zip(files, columns, strict=True):
                     file.write(column)
                 pairs += len(batch)
-                without += 0 if isinstance(batch, IdBatch) else unlinked(batch)
-        counts = {"without_links": without} if without else {}
+                if isinstance(batch, TextBatch):
+                    without, cut = without + unlinked(batch), cut + batch.cut
+        counts = {name: count for name, count in (("without_links", without), ("links_cut", cut)) if count}
         return ShardMade(pairs, tuple(file.facts for file in files), counts)
 
     def finish(self, made: Made[TextOptions]) -> None:

@@ -69,7 +69,7 @@ class JoinedLinks(JoinedText):
                 links = _joined_links(pairs, words, examples, len(between.begins))
                 source, target = (self._texts(side, pairs, corpora, examples) for side in SIDES)
             found = piece_links(links, (source[1], target[1]), (source[2], target[2]))
-            yield TextBatch(source[0], target[0], corpora, pharaoh(found), weights)
+            yield TextBatch(source[0], target[0], corpora, pharaoh(found), weights, cut=found.too_long)
 
     def _texts(self, side: Side, pairs: TextBatch, corpora: npt.NDArray[np.int32], examples: Examples) -> _Side:
         """Returns lines of text."""

@@ -110,7 +110,7 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
     """Writes ``outputs/<name>/``, if the config asks for outputs."""
 
     name = "outputs"
-    version = 2
+    version = 3
     directory = "outputs"
     output = OutputsOutput
     rounds = (SPILL_TEXT, WRITE)

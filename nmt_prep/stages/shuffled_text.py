@@ -68,14 +68,22 @@ class TextTask:
     memory: int
 
 
-def spill_text(task: TextTask, tick: Tick) -> int:
-    """Writes the stripped text of a part to a spill file; returns the number of pairs. Ticks are pairs.
+@dataclass(frozen=True)
+class Spilled:
+    """The number of pairs in a spill file, and how many of them lack the links of long words."""
+
+    pairs: int
+    cut: int
+
+
+def spill_text(task: TextTask, tick: Tick) -> Spilled:
+    """Writes the stripped text of a part to a spill file. Ticks are pairs.
 
     Raises:
         CorpusError: the part cannot be read.
         OutputError: the spill file cannot be written.
     """
-    row = task.first_row
+    row, cut = task.first_row, 0
     links = iter(()) if task.linking is None else task.linking.batches()
     with SpillWriter(task.spill, task.plan, buffer_bytes=spill_buffer(task.memory, task.plan.buckets)) as writer:
         for batch in task.part.batches(columns=SIDES):
@@ -83,14 +91,15 @@ def spill_text(task: TextTask, tick: Tick) -> int:
             if task.linking is None:
                 source, target = (tagged(text[side], task.tags.get(side)) for side in SIDES)
             else:
-                source, target = task.linking.linked(next(links), text, task.tags)
+                source, target, more = task.linking.linked(next(links), text, task.tags)
+                cut += more
             writer.add_text(row, source, target, task.corpus)
             row += len(batch)
             tick(len(batch))
-        return writer.close().pairs
+        return Spilled(writer.close().pairs, cut)
 
 
-SPILL_TEXT = Round("spill-text", spill_text, int, made=lambda task, _: [task.spill], words="shuffling text")
+SPILL_TEXT = Round("spill-text", spill_text, Spilled, made=lambda task, _: [task.spill], words="shuffling text")
 
 
 LINE_SIZES: Mapping[Form, int] = {"text": 1, "linked_text": 2, "linked_tsv": 2, "linked_pieces": 4}
@@ -136,7 +145,8 @@ def shuffled_text(
         for want, plan in plans.items()
         for task in _spill_tasks(job, want, plan, parts[want.split], linkings[want.form])
     ]
-    yield from SPILL_TEXT.run(spills, sum(plan.rows for plan in plans.values()))
+    spilled = iter((yield from SPILL_TEXT.run(spills, sum(plan.rows for plan in plans.values()))))
+    cut = {want: sum(next(spilled).cut for _ in parts[want.split]) for want in plans}
     return {
         want: [
             TextPairs(
@@ -144,6 +154,7 @@ def shuffled_text(
                 shard,
                 tuple(job.scratch / spill_name(want.name, plan, part) for part in range(len(parts[want.split]))),
                 want.form != "text",
+                cut[want] if shard + 1 == want.shards else 0,
             )
             for shard in range(want.shards)
         ]
@@ -210,8 +221,10 @@ class Linking:
 
     def linked(
         self, links: Links, text: Mapping[Side, pa.Array], tags: Mapping[Side, str]
-    ) -> tuple[pa.Array, pa.Array]:
-        """Returns the lines of both sides; the lines of the target end with the links of pieces.
+    ) -> tuple[pa.Array, pa.Array, int]:
+        """Returns the lines of both sides, and how many lack the links of long words.
+
+        The lines of the target end with the links of pieces.
 
         Args:
             links: links of the words of the pairs.
@@ -223,14 +236,14 @@ class Linking:
             VocabularyError: a vocabulary cannot be read.
         """
         if self.words:
-            return text["source"], joined_columns(text["target"], [pharaoh(links)])
+            return text["source"], joined_columns(text["target"], [pharaoh(links)]), 0
         sides = [self._side(side, text[side], tags.get(side)) for side in SIDES]
         (source, source_words, source_pieces), (target, target_words, target_pieces) = sides
         found = piece_links(links, (source_words, target_words), (source_pieces, target_pieces))
         if self.form == "linked_pieces":
             before = [len(self.frames[side].before) for side in SIDES]
             found = Links(found.links + np.array(before, np.int32), found.offsets, found.too_long)
-        return source, joined_columns(target, [pharaoh(found)])
+        return source, joined_columns(target, [pharaoh(found)]), found.too_long - links.too_long
 
     def _side(self, side: Side, text: pa.Array, tag: str | None) -> tuple[pa.Array, Words, Words]:
         """Returns the lines of a side, and the spans of their words and pieces."""

@@ -68,6 +68,26 @@ def test_a_link_without_a_word() -> None:
             piece_links(_links([link]), (spans, spans), (spans, spans))
 
 
+@pytest.mark.parametrize(("size", "linked"), [(50, 2501), (60, 1), (8000, 1)])
+def test_words_of_too_many_pieces_have_no_links(size: int, linked: int) -> None:
+    """A pair may have 1,024 links and 16 per piece; the longer word exceeds this from 56 pieces on each side."""
+    words = _spans([(0, 3), (4, 4 + size)], [(0, 1)])
+    pieces = _spans([(0, 3), *((at, at + 1) for at in range(4, 4 + size))], [(0, 1)])
+    found = piece_links(_links([(1, 1), (0, 0)], [(0, 0)]), (words, words), (pieces, pieces))
+    assert [len(line) for line in _lists(found)] == [linked, 1]
+    assert _lists(found)[0][0] == (0, 0)
+    assert found.too_long == (linked == 1)
+
+
+def test_links_of_many_words_are_bounded() -> None:
+    spans = _spans([(at, at + 32) for at in range(0, 3200, 32)])
+    pieces = _spans([(at, at + 1) for at in range(3200)])
+    every = _links([(first, second) for first in range(100) for second in range(100)])
+    found = piece_links(every, (spans, spans), (pieces, pieces))
+    assert len(found.links) == 101 * 1024  # of 103,424 allowed; each pair of words has 1,024
+    assert found.too_long == 1
+
+
 _CUTS = st.lists(st.integers(1, 4), max_size=6)
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import ConfigError
 from nmt_prep.modifiers import read_modifiers
+from nmt_prep.modifiers.retokenize import _CutPairs
 from nmt_prep.subwords import SentencePieceTokenizer
 from tests.conftest import examples
 from tests.modifiers.conftest import block_of, lines_of
@@ -49,6 +50,27 @@ def test_wrong_links_are_removed(model: Path) -> None:
         lines = retokenized([("a b", "c d", wrong), ("ab", "cd", "0-0")], src=spm, trg=spm)
         assert lines[0].links == ""
         assert lines[1].links.startswith("0-0")
+
+
+@pytest.mark.parametrize("name", ["Retokenize", "Tags"])
+def test_long_words_have_no_links_of_pieces(
+    model: Path, name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("nmt_prep.modifiers.retokenize._CUT", _CutPairs())
+    spm = {"tokenize": f"spm:{model}"}
+    options = {
+        "Retokenize": {"src": spm, "trg": spm},
+        "Tags": {"spm_vocab_src": str(model), "spm_vocab_trg": str(model)},
+    }
+    modifiers = read_modifiers([{name: 0, **options[name]}], "m", Path())
+    long = ("adbec" * 2000, "bdaec" * 2000, "0-0")
+    for _ in range(2):
+        made = lines_of(modifiers(block_of([long, ("ab", "ab", "0-0"), *[long] * 5], "spaced")))
+        assert [bool(line.links) for line in made] == [False, True, *[False] * 5]
+    assert [record.getMessage() for record in caplog.records] == [
+        "pairs so far with words of too many pieces, whose links are left out: 6",
+        "pairs so far with words of too many pieces, whose links are left out: 12",
+    ]
 
 
 def test_nothing_follows_pieces(model: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from nmt_prep.pipeline.drivers import Share
 from nmt_prep.runner import run_share
 from tests.corpus import corpus_config, lines_of, tree
 from tests.outputs.runs import SENTENCEPIECE, output_config
+from tests.stages.runs import manifest
 
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 NAMES = ("nulla", "unus", "duo", "tria", "quattuor", "quinque", "sex", "septem", "octo", "novem")
@@ -89,6 +91,21 @@ def test_marian_links_the_pieces_of_its_own_encoding(outputs: Path) -> None:
     assert sorted(row[:2] for row in rows) == sorted(tuple(map(" ".join, words(number))) for number in range(400))
     for source, target, links in rows:
         assert links == expected(*(word_of(model.encode(text, out_type=str)) for text in (source, target)))
+
+
+def test_links_of_long_words_are_left_out_and_counted(tmp_path: Path) -> None:
+    config = config_of(tmp_path, *ALL)
+    with (tmp_path / "t.tsv").open("a", encoding="utf-8") as file:
+        long = "".join(hashlib.sha256(bytes([number])).hexdigest() for number in range(40))
+        file.write(f"one {long}\tunus {long}\n")
+    nmt_prep.run(config, workers=2, until="outputs")
+    counts = manifest(config, "outputs").counts.other
+    assert {name: number for name, number in counts.items() if "cut" in name or "without" in name} == {
+        "marian_links_cut": 1,
+        "text_links_cut": 1,
+        "pieces_links_cut": 1,
+    }
+    assert max(map(len, lines_of(tmp_path / "run" / "outputs" / "text" / "train-00000-of-00003.align"))) < 1000
 
 
 def test_splits_without_links_have_no_column(outputs: Path) -> None:

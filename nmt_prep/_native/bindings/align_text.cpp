@@ -127,17 +127,18 @@ align::Stretches stretches(const SpanArrays& arrays) {
     return {{begins.data(), begins.size()}, {ends.data(), ends.size()}, {offsets.data(), offsets.size()}};
 }
 
-// Returns the numbers of linked pieces, in pairs, and the offsets of the links of each line.
+// Returns the numbers of linked pieces, in pairs, the offsets of the links of each line, and the number of lines that
+// lack some.
 auto link_pieces(const Int32Array& links, const Int64Array& offsets, const SpanArrays& source_words,
                  const SpanArrays& target_words, const SpanArrays& source_pieces, const SpanArrays& target_pieces) {
-    align::OwnedLinks found;
+    align::PieceLinks found;
     {
         const nb::gil_scoped_release unlocked;
         found = align::piece_links({{links.data(), links.size()}, {offsets.data(), offsets.size()}},
                                    {stretches(source_words), stretches(target_words)},
                                    {stretches(source_pieces), stretches(target_pieces)});
     }
-    return std::tuple(own_by_numpy(std::move(found.links)), own_by_numpy(std::move(found.offsets)));
+    return std::tuple(own_by_numpy(std::move(found.links)), own_by_numpy(std::move(found.offsets)), found.cut);
 }
 
 align::EncodedLines encoded(const align::Vocabulary& vocabulary, const ByteArray& data, const Int64Array& offsets,

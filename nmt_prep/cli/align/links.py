@@ -91,11 +91,12 @@ def write_shortlists(
     tokenizers = (source, target)
     pieces = [PieceText(tokenizer).words() for tokenizer in tokenizers]
     counts = LexicalCounts(*map(len, pieces))
-    skipped = 0
+    skipped = cut = 0
     with progress.meter("counting links", sum(part.pairs for part in parts), "pairs") as meter:
         for part in parts:
             for text, links in zip(part.texts(run), part.below(run / Align.directory).linked(), strict=True):
-                skipped += _count(counts, text, links, tokenizers)
+                left_out, long = _count(counts, text, links, tokenizers)
+                skipped, cut = skipped + left_out, cut + long
                 meter.advance(len(text))
     place = directory or run / "shortlist"
     with writing(place):
@@ -108,10 +109,14 @@ def write_shortlists(
             f"{skipped:,} pairs were left out: their pieces do not spell the text, which the vocabulary normalizes",
             soft_wrap=True,
         )
+    if cut:
+        console.print(f"{cut:,} pairs have words of too many pieces, whose links were left out", soft_wrap=True)
 
 
-def _count(counts: LexicalCounts, text: pa.RecordBatch, links: Links, tokenizers: tuple[Tokenizer, Tokenizer]) -> int:
-    """Counts the pairs of a batch; returns the number of pairs that were left out."""
+def _count(
+    counts: LexicalCounts, text: pa.RecordBatch, links: Links, tokenizers: tuple[Tokenizer, Tokenizer]
+) -> tuple[int, int]:
+    """Counts the pairs of a batch; returns how many were left out, and how many lack the links of long words."""
     words, places, rows = [], [], []
     fits = np.ones(len(text), np.bool_)
     for side, tokenizer in zip(SIDES, tokenizers, strict=True):
@@ -126,7 +131,7 @@ def _count(counts: LexicalCounts, text: pa.RecordBatch, links: Links, tokenizers
     linked = piece_links(links, (words[0], words[1]), (places[0], places[1]))
     chosen = Links(*_kept(linked.links, linked.offsets, fits), 0)
     counts.add(chosen, *(Ragged(*_kept(side.values, side.offsets, fits)) for side in rows))
-    return int((~fits).sum())
+    return int((~fits).sum()), linked.too_long - links.too_long
 
 
 def _kept(

@@ -27,8 +27,17 @@ struct Sides {
     Stretches source, target;
 };
 
-// Returns the distinct links of pieces, ordered by source, then target. Throws std::invalid_argument if the arguments
-// have different numbers of lines, or a link has no word.
-OwnedLinks piece_links(const LinkColumn& words_linked, const Sides& words, const Sides& pieces);
+struct PieceLinks : OwnedLinks {
+    std::int64_t cut = 0;  // lines that lack the links of some words
+};
+
+// A line has at most kFewLinks links of pieces, and kLinksPerPiece more per piece of both sides, so that they grow with
+// the line, not with the square of a long word.
+inline constexpr std::uint64_t kFewLinks = 1024, kLinksPerPiece = 16;
+
+// Returns the distinct links of pieces, ordered by source, then target; of a line with too many, without the links of
+// the words that have the most. Throws std::invalid_argument if the arguments have different numbers of lines, or a
+// link has no word.
+PieceLinks piece_links(const LinkColumn& words_linked, const Sides& words, const Sides& pieces);
 
 }  // namespace nmt_prep::align

@@ -9,7 +9,8 @@
   if a side is empty. A pair passes if ``value < max``. This is OpusFilter's LongestCommonSubstringFilter: difflib's
   ``find_longest_match``, with its shortcut for texts of 200 or more characters ("autojunk").
 
-``lowercase: true`` compares ``str.lower()`` of the sides, for the two other measures.
+The two other measures compare the first 16,384 code points or tokens of each side; ``lowercase: true`` compares
+``str.lower()`` of the sides.
 """
 
 from __future__ import annotations

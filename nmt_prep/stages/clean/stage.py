@@ -154,7 +154,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
     """
 
     name = "clean"
-    version = 5
+    version = 6
     directory = "cleaned"
     beside = (REJECTED,)
     reads = (Compile,)

@@ -64,6 +64,16 @@ def test_long_texts(batch: list[tuple[str, str]]) -> None:
     ]
 
 
+def test_the_beginnings_of_long_sides_are_compared() -> None:
+    same, pair = "xy " * 20_000, ("xy " * 20_000 + "ab " * 300_000, "xy " * 20_000 + "cd " * 300_000)
+    for options in ({"measure": "distance"}, {"measure": "distance", "unit": "token"}):
+        assert values(rule_of("copy", options), pair, (same, same.strip())) == [[1.0], [1.0]]
+    digits = "".join(map(str, range(1, 9)))
+    assert values(rule_of("numerals"), (digits * 2048 + "9", digits * 2048)) == values(
+        rule_of("numerals"), (digits * 2048, digits * 2048)
+    )
+
+
 HAN = "".join(map(chr, range(0x4E00, 0x4E00 + 120)))
 
 
@@ -72,12 +82,13 @@ HAN = "".join(map(chr, range(0x4E00, 0x4E00 + 120)))
     [
         ("copy", {"measure": "distance"}, "ab" * 1_000_000, "ba" * 999_999),
         ("copy", {"measure": "substring"}, HAN * 10_000, HAN[::-1] * 10_000),
-        ("numerals", True, "12" * 1_000_000, "21" * 90),
+        ("numerals", True, "12" * 8192, "21" * 90),
         ("repetition", {"max": 1_000_000}, "".join(f"abc{number}" for number in range(100_000)), "-"),
     ],
 )
 def test_control_c_ends_comparisons_of_long_lines(rule: str, options: object, source: str, target: str) -> None:
-    made, batch = rule_of(rule, options), pairs([source] * 10, [target] * 10)
+    size = 20_000_000 // len(source)
+    made, batch = rule_of(rule, options), pairs([source] * size, [target] * size)
     for side in BOTH:
         batch.lines(side)  # so that the comparisons are all that is left to do
     with control_c_ends_this():

@@ -53,7 +53,8 @@ bool letters_equal(const Line& source, const Line& target, std::size_t min_lette
 
 void read_characters(const Line& line, std::vector<std::uint32_t>& points) {
     points.clear();
-    for (const std::uint8_t* at = line.begin; at < line.end;) points.push_back(next_utf8(at));
+    for (const std::uint8_t* at = line.begin; at < line.end && points.size() < kMostCompared;)
+        points.push_back(next_utf8(at));
 }
 
 using TokenIds = std::unordered_map<std::string_view, std::uint32_t>;
@@ -61,6 +62,7 @@ using TokenIds = std::unordered_map<std::string_view, std::uint32_t>;
 void read_tokens(const Lines& lines, const Line& line, TokenIds& ids, std::vector<std::uint32_t>& tokens) {
     tokens.clear();
     lines.for_each_token(line, [&](const std::uint8_t* begin, const std::uint8_t* end) {
+        if (tokens.size() == kMostCompared) return;
         const std::string_view token(reinterpret_cast<const char*>(begin), static_cast<std::size_t>(end - begin));
         tokens.push_back(ids.try_emplace(token, static_cast<std::uint32_t>(ids.size())).first->second);
     });

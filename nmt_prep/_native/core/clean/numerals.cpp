@@ -15,7 +15,7 @@ void read_digits(const Line& line, std::vector<std::uint8_t>& digits) {
         return static_cast<std::uint8_t>(static_cast<std::uint8_t>(bytes[i] - '1') < 9);
     };
     if (count_where(line.size(), digit) == 0) return;
-    for (std::size_t i = 0; i < line.size(); ++i)
+    for (std::size_t i = 0; i < line.size() && digits.size() < kMostCompared; ++i)
         if (digit(i) != 0) digits.push_back(bytes[i]);
 }
 

@@ -14,6 +14,7 @@ from nmt_prep.errors import ArgumentError
 from nmt_prep.records.dataset_json import DatasetInfo, Histogram
 
 _T2T_SHORTEST, _T2T_STEP = 8, 1.1
+_MOST_LIMITS = 2048  # time and memory grow with its square
 
 
 class Buckets(NamedTuple):
@@ -117,6 +118,8 @@ def t2t_buckets(longest: int, tokens: int) -> Buckets:
 def best_limits(histogram: Sequence[tuple[int, int]], buckets: int) -> tuple[int, ...]:
     """Returns the bucket limits with the least padding, the exact minimum, found by dynamic programming.
 
+    If more than 2,048 lengths occur, the limits are chosen from as many of them, evenly spread.
+
     Args:
         histogram: pairs of length and count, ascending, as ``max_lengths`` in ``dataset.json``.
         buckets: maximum number of buckets.
@@ -128,10 +131,13 @@ def best_limits(histogram: Sequence[tuple[int, int]], buckets: int) -> tuple[int
     size = len(lengths)
     if not size:
         return ()
-    pairs, tokens = (np.concatenate([[0], np.cumsum(column)]) for column in (counts, counts * lengths))
+    ends = np.linspace(0, size - 1, min(size, _MOST_LIMITS)).astype(np.int64)
+    sums = (np.cumsum(column)[ends] for column in (counts, counts * lengths))
+    pairs, tokens = (np.concatenate([[0], column]) for column in sums)
+    lengths, size = lengths[ends], len(ends)
     # cost[i, j]: padding cells if lengths i to j share a bucket; padding[j]: the minimum for lengths 0 to j - 1.
     cost = lengths * (pairs[1:] - pairs[:-1, np.newaxis]) - (tokens[1:] - tokens[:-1, np.newaxis])
-    impossible = np.iinfo(np.int64).max // 2
+    impossible = np.iinfo(np.int64).max // 4
     cost = np.where(np.arange(size)[:, np.newaxis] <= np.arange(size), cost, impossible)
     padding = np.concatenate([[0], np.full(size, impossible)])
     choices = []

@@ -42,6 +42,14 @@ def test_limits_for_a_small_histogram() -> None:
     assert best_limits([], 3) == ()
 
 
+def test_limits_for_many_lengths() -> None:
+    histogram = [(length, 1) for length in range(1, 20_001)]
+    limits = best_limits(histogram, 20)
+    assert len(limits) == 20
+    assert limits[-1] == 20_000
+    assert padding(histogram, limits) < 1.02 * padding(histogram, tuple(range(1000, 20_001, 1000)))
+
+
 def test_tensor2tensors_scheme() -> None:
     # data_reader.batching_scheme(4096, 20, 8, 1.1) of tensor2tensor 1.15.7, whose boundaries are our limits plus one.
     buckets = t2t_buckets(20, 4096)

@@ -18,6 +18,8 @@ namespace nb = nanobind;
 namespace nmt_prep {
 namespace {
 
+constexpr std::size_t kMostTrees = 1 << 16;
+
 using Marks = ArrayView<const std::uint32_t>;
 using Places = ArrayView<const std::int32_t, nb::ndim<2>>;
 using Bins = ArrayView<const std::uint8_t, nb::ndim<2>>;
@@ -94,6 +96,9 @@ auto train(const Bins& bins, const ByteArray& classes, const Directions& directi
     require(bins.shape(0) == directions.size() && bins.shape(1) == classes.size(),
             "there must be a direction for each feature, and a class for each row");
     require(classes.size() < std::size_t{1} << 31 && smallest > 0, "there are too many rows, or leaves may be empty");
+    require(bins.shape(0) > 0 && trees <= kMostTrees && leaves >= 1 && leaves <= kMostTrees && rate > 0 && rate <= 1 &&
+                penalty >= 0 && penalty < 1e9,
+            "there are no features, or an option is out of range");
     for (std::size_t i = 0; i < bins.size(); ++i) require(bins.data()[i] < adequacy::kBins, "there are too many bins");
     adequacy::Nodes nodes;
     SignalPoll poll;
@@ -110,6 +115,7 @@ auto train(const Bins& bins, const ByteArray& classes, const Directions& directi
 
 adequacy::Trees* restored(const Int32Array& features, const DoubleArray& bounds, const Int32Array& children,
                           const DoubleArray& values, const Int32Array& roots, std::size_t size) {
+    require(size > 0, "there are no features");
     const auto held = [](const auto& array) { return std::vector(array.data(), array.data() + array.size()); };
     return new adequacy::Trees({held(features), held(bounds), held(children), held(values), held(roots)}, size);
 }

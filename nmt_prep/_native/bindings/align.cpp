@@ -41,6 +41,7 @@ align::CellRows cells_of(const Int64Array& offsets, const Int32Array& targets, c
 
 CellArrays count_cells(const HeldPairs& pairs, std::uint64_t share, bool all, std::size_t rows, std::size_t columns,
                        double steepness, std::size_t threads) {
+    require(rows <= INT32_MAX && columns <= INT32_MAX, "there are too many words");
     pairs.check_words(rows, columns);
     align::CellCounts cells;
     {

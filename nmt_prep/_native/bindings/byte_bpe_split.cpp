@@ -3,6 +3,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,6 +45,7 @@ NameFinder::Names read_names(const std::vector<std::pair<nb::bytes, std::int32_t
 void make_splitter(Splitter* place, const std::vector<std::shared_ptr<Scanner>>& scanners, bool prefix_space, bool nfc,
                    const std::vector<std::pair<nb::bytes, std::int32_t>>& before,
                    const std::vector<std::pair<nb::bytes, std::int32_t>>& after) {
+    if (std::ranges::count(scanners, nullptr) > 0) throw nb::value_error("a scanner is missing");
     new (place)
         Splitter({read_names(before), nfc, read_names(after), prefix_space, {scanners.begin(), scanners.end()}});
 }

@@ -3,6 +3,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <tuple>
 #include <utility>
@@ -20,6 +21,7 @@ using Records = ArrayView<std::uint64_t, nb::ndim<2>>;
 using ConstRecords = ArrayView<const std::uint64_t, nb::ndim<2>>;
 using Groups = ArrayView<const std::uint32_t>;
 using Candidates = ArrayView<const std::int64_t, nb::shape<-1, 2>>;
+constexpr std::size_t kMostHashes = 1 << 16;
 static_assert(sizeof(clean::Candidate) == 2 * sizeof(std::int64_t));
 
 clean::PairView pair_view(const ByteArray& source, const Int64Array& source_offsets, const ByteArray& target,
@@ -38,7 +40,8 @@ std::size_t checked_width(std::size_t width) {
 Table band_hashes(const ByteArray& source, const Int64Array& source_offsets, const ByteArray& target,
                   const Int64Array& target_offsets, std::size_t bands, std::size_t rows) {
     const clean::PairView pairs = pair_view(source, source_offsets, target, target_offsets);
-    if (bands < 1 || rows < 1) throw nb::value_error("there must be a band with a row");
+    if (bands < 1 || rows < 1 || bands > kMostHashes || rows > kMostHashes)
+        throw nb::value_error("there are 1 to 65536 bands, with as many rows");
     auto hashes = std::make_unique_for_overwrite<std::uint64_t[]>(pairs.source.lines * bands);
     {
         const nb::gil_scoped_release unlocked;
@@ -75,6 +78,7 @@ std::tuple<Table, NumpyArray> group_rows(const ConstRecords& numbers, const Grou
     const std::size_t width = numbers.shape(1);
     const std::span<const std::uint32_t> of(groups.data(), groups.shape(0));
     if (of.size() != rows) throw nb::value_error("there must be a group for each row");
+    if (count > std::numeric_limits<std::uint32_t>::max()) throw nb::value_error("there are too many groups");
     auto grouped = std::make_unique_for_overwrite<std::uint64_t[]>(rows * width);
     auto starts = std::make_unique_for_overwrite<std::uint64_t[]>(count + 1);
     {

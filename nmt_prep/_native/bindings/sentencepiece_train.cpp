@@ -27,6 +27,8 @@ using sentencepiece::PieceOptions;
 using sentencepiece::TextRules;
 using sentencepiece::TrainingText;
 
+constexpr std::uint32_t kLongestPiece = 512;
+
 void make_text(OneAtATime<TrainingText>* place, const nb::bytes& charsmap, bool add_dummy_prefix,
                bool remove_extra_whitespaces, bool whitespace_is_suffix, bool split_by_whitespace,
                bool whitespace_only_pieces, std::vector<std::string> separate, std::string delimiter,
@@ -63,7 +65,7 @@ std::optional<std::vector<std::pair<std::uint32_t, std::int64_t>>> covered(OneAt
         const nb::gil_scoped_release unlocked;
         found = text.use()->characters();
         if (found.empty()) return std::nullopt;
-        found = sentencepiece::covered_characters(found, {required.begin(), required.end()}, coverage);
+        found = sentencepiece::covered_characters(found, checked_points(required), coverage);
     }
     std::vector<std::pair<std::uint32_t, std::int64_t>> characters;
     characters.reserve(found.size());
@@ -73,6 +75,7 @@ std::optional<std::vector<std::pair<std::uint32_t, std::int64_t>>> covered(OneAt
 
 PieceOptions piece_options(std::uint32_t longest, bool split_by_script, bool split_by_number, bool split_by_whitespace,
                            bool split_digits, bool whitespace_is_suffix, bool whitespace_only_pieces) {
+    if (longest < 1 || longest > kLongestPiece) throw nb::value_error("pieces have 1 to 512 characters");
     return {longest,      split_by_script,      split_by_number,       split_by_whitespace,
             split_digits, whitespace_is_suffix, whitespace_only_pieces};
 }
@@ -83,13 +86,15 @@ auto learn_bpe(OneAtATime<TrainingText>& held, const PieceOptions& options,
                const std::vector<std::uint32_t>& characters, std::size_t merges, std::size_t threads,
                const nb::callable& progress) {
     const auto text = held.use();
+    if (text->has_marks()) throw nb::value_error("the words have marks, which BPE does not read");
+    if (merges > INT32_MAX) throw nb::value_error("there are too many merges");
     SignalPoll poll;
     const auto report = [&](std::size_t found) {
         poll();
         const nb::gil_scoped_acquire locked;
         progress(found);
     };
-    std::vector<char32_t> points(characters.begin(), characters.end());
+    std::vector<char32_t> points = checked_points(characters);
     std::ranges::sort(points);
     Texts pieces;
     {

@@ -4,6 +4,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <limits>
 #include <utility>
 
 #include "one_at_a_time.h"
@@ -57,13 +58,20 @@ void make_trainer(OneAtATime<Trainer>* place, OneAtATime<TokenCounter>& counter,
     new (place) OneAtATime<Trainer>(counter.use()->merged(), reserved, depth, poll);
 }
 
+void check_count(std::int64_t min_count) {
+    if (min_count < 1 || min_count == std::numeric_limits<std::int64_t>::max())
+        throw nb::value_error("the minimum count is less than 1, or too large");
+}
+
 Candidate build(OneAtATime<Trainer>& trainer, std::int64_t min_count, int passes, std::size_t threads) {
+    check_count(min_count);
     SignalPoll poll;
     nb::gil_scoped_release unlocked;
     return trainer.use()->build(min_count, passes, threads, poll);
 }
 
 std::size_t most_pieces(OneAtATime<Trainer>& trainer, std::int64_t min_count) {
+    check_count(min_count);
     SignalPoll poll;
     nb::gil_scoped_release unlocked;
     return trainer.use()->most_pieces(min_count, poll);

@@ -88,6 +88,14 @@ void for_each_count(const ByteArray& data, const Int64Array& offsets, const Int6
 // Throws EncodeError unless `size` offsets (one more than rows) ascend within the values.
 void check_rows(const std::int64_t* offsets, std::size_t size, std::size_t values);
 
+// Returns code points; throws ValueError unless they are those of characters.
+inline std::vector<char32_t> checked_points(const std::vector<std::uint32_t>& points) {
+    for (const std::uint32_t point : points)
+        if (point > 0x10FFFF || (point >= 0xD800 && point < 0xE000))
+            throw nanobind::value_error("a code point is no character");
+    return {points.begin(), points.end()};
+}
+
 // Maps the core's exceptions to exceptions of nmt_prep.errors.
 void translate_text_errors();
 

@@ -139,8 +139,8 @@ void symmetrize(std::vector<std::uint8_t>& forward, const std::vector<std::uint8
 
 PairLinks link(const Pairs& pairs, const Parameters& parameters, Symmetrization how, std::size_t threads,
                const Poll& poll) {
-    threads = std::max<std::size_t>(threads, 1);
     const Groups groups = groups_of(pairs);
+    threads = std::clamp<std::size_t>(threads, 1, groups.size() / kRunGroups + 1);
     std::vector<std::vector<Link>> found(groups.size());  // the links of each group
     std::vector<std::uint32_t> sizes(pairs.size);
     std::deque<Linker> linkers;

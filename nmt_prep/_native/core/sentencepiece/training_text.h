@@ -57,6 +57,9 @@ class TrainingText {
     // All distinct words with their counts, in unspecified order. Valid until the next `add` or `release`.
     const CountTable& words() { return join_tables(tables_); }
 
+    bool has_marks() const { return rules_.mark_finals; }
+    bool has_last_word() const { return !tail_.empty(); }
+
     // Returns the last word of the last line, without its mark. Requires words and marks.
     const std::string& last_word() const { return tail_.front().word; }
 

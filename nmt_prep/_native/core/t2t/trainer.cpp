@@ -309,6 +309,13 @@ std::uint32_t Trainer::symbol(const Candidate::Piece& piece) const {
 }
 
 std::vector<std::string> Trainer::pieces(Candidate candidate) const {
+    for (const Candidate::Piece& piece : candidate.pieces) {
+        const bool is_symbol = piece.leaf == kNone;
+        const bool known = is_symbol ? piece.depth >= 1 && piece.depth <= alphabet_.size()
+                                     : piece.leaf < suffixes_.position.size() && piece.depth >= 1 &&
+                                           piece.depth <= tokens_.text.size() - suffixes_.position[piece.leaf];
+        if (!known) throw std::invalid_argument("the candidate is that of another trainer");
+    }
     std::ranges::sort(candidate.pieces, [&](const auto& a, const auto& b) {
         if (a.count != b.count) return a.count > b.count;
         if (a.count == 0) return symbol(a) > symbol(b);  // characters all

@@ -47,13 +47,17 @@ class Trainer {
     }
 
     void run(const ReportPieces& report) {
+        constexpr int kMostIdle = 100;  // rounds without effect, after which the other pieces count as necessary
+        int idle = 0;
         do {
+            const std::size_t before = size();
             for (int i = 0; i < options_.sub_iterations; ++i) {
                 maximize(expected_counts());
                 report(size());
             }
             prune(best_counts());
-        } while (size() > options_.desired_size);
+            idle = size() < before ? 0 : idle + 1;
+        } while (size() > options_.desired_size && idle < kMostIdle);
         drop_unreachable();
     }
 
@@ -117,7 +121,13 @@ class Trainer {
             sum += expected[id];
         }
         const auto log_sum = static_cast<float>(digamma(sum));
-        for (const std::uint32_t id : kept) piece(id).score = static_cast<float>(digamma(expected[id]) - log_sum);
+        for (const std::uint32_t id : kept) {
+            piece(id).score = static_cast<float>(digamma(expected[id]) - log_sum);
+            if (!std::isfinite(piece(id).score))
+                throw TrainingError(
+                    "a word of the lines is too long to train a unigram model with numbers of 32 bits; leave it out, or "
+                    "reduce max_sentence_length");
+        }
         keep(kept);
     }
 

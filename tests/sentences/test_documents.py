@@ -75,6 +75,13 @@ def test_a_row_has_both_texts(tmp_path: Path) -> None:
     table = pa.table({"t": pa.array([{"en": "A."}, {"en": "B."}]), "de": ["X.", "Y."], "id": ["one", "one"]})
     pq.write_table(table, both["both"])
     assert documents(both, format="parquet", source="t.en", target="de", id="id") == [("one", "A.\nB.", "X.\nY.")]
+    dotted = {"t.en": ["A."], "t": [{"de": "X."}], "id": ["one"]}
+    pq.write_table(pa.table(dotted), both["both"])
+    assert documents(both, format="parquet", source="t.en", target="t.de", id="id") == [("one", "A.", "X.")]
+    both["both"].write_text('{"t.en": "A.", "t": {"de": "X\\ud83d"}}')
+    with pytest.raises(InvalidTextError, match=r"both:1: t\.de: half of a surrogate pair"):
+        documents(both, format="jsonl", source="t.en", target="t.de")
+    pq.write_table(table, both["both"])
     with pytest.raises(CorpusError, match=r"no field 'fr' \(it has t, de, id\)"):
         documents(both, format="parquet", source="t.en", target="fr")
 

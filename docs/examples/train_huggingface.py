@@ -98,7 +98,7 @@ trainer = Seq2SeqTrainer(
 )
 trainer.train()
 if "dev" in data:
-    print(f"loss on dev: {trainer.evaluate()['eval_loss']:.4f}")
+    print(f"loss on dev: {trainer.evaluate()['eval_loss']:.4f}")  # noqa: T201
 trainer.save_model()
 if has_tokenizer:
     MarianTokenizer.from_pretrained(options.output).save_pretrained(options.directory)

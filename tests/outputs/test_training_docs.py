@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from tests.outputs.runs import run_outputs
 
 ROOT = Path(__file__).resolve().parents[2]
 SECTION = (ROOT / "docs/outputs.md").read_text("utf-8").partition("\n## Training\n")[2].partition("\n## ")[0]
-CONFIG, MARIAN, EOLE = (yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", SECTION, re.DOTALL))
+CONFIG, MARIAN, EOLE, JOEY = (yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", SECTION, re.DOTALL))
 MARIAN_COMMANDS, FAIRSEQ_COMMAND = re.findall(r"```sh\n(.*?)```", SECTION, re.DOTALL)
 
 
@@ -61,6 +62,14 @@ def test_eole(place: Path) -> None:
     for name, corpus in EOLE["data"].items():
         pairs = {"train": 60, "valid": 20}[name]
         assert [len(lines_of(place / corpus[side])) for side in ("path_src", "path_tgt")] == [pairs] * 2
+
+
+def test_joeynmt(place: Path) -> None:
+    data = JOEY["data"]
+    for (split, pairs), (side, vocab) in product((("train", 60), ("dev", 20)), (("src", "en"), ("trg", "de"))):
+        assert len(lines_of(place / f"{data[split]}.{data[side]['lang']}")) == pairs
+        assert data[side]["voc_file"] == f"runs/ende/outputs/text/vocab.joey.{vocab}"
+        assert (place / data[side]["voc_file"]).exists()
 
 
 def test_fairseq(place: Path) -> None:

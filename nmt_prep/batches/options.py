@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from inspect import signature
 from numbers import Integral
-from typing import Any, Literal, TypeAlias, TypedDict, get_args
+from typing import Any, Literal, Self, TypeAlias, TypedDict, get_args
 
+from nmt_prep.config.problems import did_you_mean
 from nmt_prep.config.training import TrainingSettings
 from nmt_prep.errors import ArgumentError
 
@@ -196,6 +198,22 @@ class Options:
     rank: int = 0
     world_size: int = 1
     equal_batches: EqualBatches = False
+
+    @classmethod
+    def of(cls, function: Callable[..., object], given: Keywords) -> Self:
+        """Returns the options that were given to a function.
+
+        Raises:
+            TypeError: there is no such option; the message names the function.
+            ArgumentError: an option is out of range, or conflicts with another one.
+        """
+        known = [field.name for field in fields(cls)]
+        for name in given:
+            if name not in known:
+                hint = did_you_mean(name, [*known, *signature(function).parameters])
+                called = function.__qualname__.removesuffix(".__init__")
+                raise TypeError(f"{called}() got an unexpected keyword argument {name!r}{hint}")
+        return cls(**given)
 
     def __post_init__(self) -> None:
         check_positive(batch_tokens=self.batch_tokens, batch_size=self.batch_size, num_buckets=self.num_buckets)

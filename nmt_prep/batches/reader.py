@@ -93,7 +93,7 @@ def read_records(
         RecordsError: shards are missing, damaged, or do not belong to ``dataset.json``.
         ArgumentError: an option is out of range, or conflicts with another one.
     """
-    plan = plan_batches(run_dir, split, Options(**options), check)
+    plan = plan_batches(run_dir, split, Options.of(read_records, options), check)
     return read_batches(plan, corpus_ids=corpus_ids)
 
 

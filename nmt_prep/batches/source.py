@@ -59,7 +59,7 @@ class BatchSource:
         **options: Unpack[Keywords],
     ) -> None:
         self._run_dir, self._split, self._corpus_ids = run_dir, split, corpus_ids
-        self._options = Options(**options)
+        self._options = Options.of(BatchSource.__init__, options)
         self._plan: BatchPlan | None = plan_batches(run_dir, split, self._options, check)
         self._fingerprint = fingerprint(self._plan.info, split)
         self._position = Position(

@@ -9,6 +9,7 @@ boundaries depend only on the pairs.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -266,12 +267,13 @@ def part_writer(path: Path, schema: pa.Schema, *, compressed: bool = True) -> Ab
     )
 
 
-def row_groups(path: Path) -> list[int]:
+def row_groups(path: str | os.PathLike[str]) -> list[int]:
     """Returns the number of pairs in each row group of a part.
 
     Raises:
         CorpusError: the part is damaged or cannot be read.
     """
+    path = Path(path)
     with _reading(path):
         if path.suffix == line_parts.SUFFIX:
             return [group.pairs for group in LinePart.load(path).groups]
@@ -280,7 +282,7 @@ def row_groups(path: Path) -> list[int]:
 
 
 def iter_pairs(
-    path: Path, row_groups: Iterable[int] | None = None, columns: Sequence[str] | None = None
+    path: str | os.PathLike[str], row_groups: Iterable[int] | None = None, columns: Sequence[str] | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Reads a part one row group at a time, as batches of :func:`part_schema`. Several threads may read parts at once.
 
@@ -294,6 +296,7 @@ def iter_pairs(
     Raises:
         CorpusError: the part or a file with its lines is damaged, has changed, or cannot be read.
     """
+    path = Path(path)
     with _reading(path):
         if path.suffix == line_parts.SUFFIX:
             for batch in _named_lines(path, row_groups, columns):

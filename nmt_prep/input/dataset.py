@@ -179,7 +179,7 @@ def make_dataset(
     check_positive(epochs=epochs)
     if features == "t2t" and not tf.compat.v1.executing_eagerly_outside_functions():
         raise ArgumentError('features="t2t" cannot hold the initializer of a TensorFlow 1 graph; use "nmt"')
-    plan = plan_batches(run_dir, split, Options(**options), check)
+    plan = plan_batches(run_dir, split, Options.of(make_dataset, options), check)
     if plan.rule.row_length is not None and features != "t2t":
         raise ArgumentError('packed rows need segments and positions, which BatchedInput lacks; set features="t2t"')
     vocabulary = plan.info.vocab.target

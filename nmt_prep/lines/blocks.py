@@ -152,14 +152,14 @@ def iter_blocks(
         position += size
 
 
-def iter_lines(path: Path, lines: LineSlice | None = None) -> Iterator[pa.Array]:
+def iter_lines(path: str | Path, lines: LineSlice | None = None) -> Iterator[pa.Array]:
     """Returns the lines of a UTF-8 file, or a slice of them, unchanged, as non-empty ``large_string`` arrays.
 
     Raises:
         InvalidTextError: the bytes are not UTF-8.
         CorpusError: the file cannot be read.
     """
-    return (spans(block.data, block.starts, block.ends) for block in iter_blocks(path, lines=lines))
+    return (spans(block.data, block.starts, block.ends) for block in iter_blocks(Path(path), lines=lines))
 
 
 def read_text(path: Path, policy: TextPolicy, counts: Counter[str]) -> str:

@@ -11,7 +11,7 @@ import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
 from nmt_prep.batches import BatchSource, IdBatch
-from nmt_prep.batches.options import Keywords, check_choice, check_positive
+from nmt_prep.batches.options import Keywords, Options, check_choice, check_positive
 from nmt_prep.batches.reader import prefetched
 from nmt_prep.torch.tensors import Converter, Features, TensorBatch
 
@@ -77,7 +77,9 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
         super().__init__()
         check_choice(get_args(Features), features=features)
         check_positive(ahead=ahead)
-        self._source = BatchSource(run_dir, split, corpus_ids=corpus_ids, check=check, **_with_defaults(options))
+        options = _with_defaults(options)
+        Options.of(Batches.__init__, options)
+        self._source = BatchSource(run_dir, split, corpus_ids=corpus_ids, check=check, **options)
         plan = self._source.plan
         vocab = plan.info.vocab
         sos = next(choice for choice in (sos_id, vocab.target.bos_id, vocab.target.padding_id) if choice is not None)

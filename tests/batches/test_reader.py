@@ -16,6 +16,7 @@ from nmt_prep.batches import IdBatch, Options, read_records
 from nmt_prep.batches.options import Keywords
 from nmt_prep.batches.plan import BatchPlan, plan_batches
 from nmt_prep.batches.reader import prefetched, read_batches
+from nmt_prep.batches.source import BatchSource
 from nmt_prep.errors import ArgumentError, ConfigError, RecordsError
 from nmt_prep.records.dataset_json import InputInfo, load_dataset_info, write_dataset_info
 
@@ -232,8 +233,15 @@ def test_conflicting_options(encode_run: Callable[..., Path], layout: str, optio
 
 def test_the_types_of_keywords_are_those_of_the_options(tmp_path: Path) -> None:
     assert get_type_hints(Keywords) == get_type_hints(Options)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'sead'"):
+    with pytest.raises(
+        TypeError, match=r"^read_records\(\) got an unexpected keyword argument 'sead'; did you mean 'seed'\?$"
+    ):
         read_records(tmp_path, "train", sead=1)  # type: ignore[call-arg]
+    for load in (BatchSource, nmt_prep.make_dataset):
+        with pytest.raises(
+            TypeError, match=rf"^{load.__name__}\(\) got .* argument 'batch_token'; did you mean 'batch_tokens'\?$"
+        ):
+            load(tmp_path, "train", batch_token=3)  # type: ignore[operator]
 
 
 def is_read() -> bool:

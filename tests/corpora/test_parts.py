@@ -43,7 +43,7 @@ def test_sizes_of_row_groups_and_parts(tmp_path: Path) -> None:
 def test_reading(tmp_path: Path) -> None:
     write_parts([batch(list("abcdef"), ["1234"] * 6, first_row=2**40)], "news-v1", tmp_path, "p")
     path = tmp_path / "p-00000.parquet"
-    assert [read.schema for read in iter_pairs(path)] == [part_schema()] * 3
+    assert [read.schema for read in iter_pairs(str(path))] == [part_schema()] * 3
     assert [read.column("source").to_pylist() for read in iter_pairs(path, [2, 0])] == [["e", "f"], ["a", "b"]]
     assert next(iter_pairs(path)).to_pylist() == [
         {"source": "a", "target": "1234", "corpus": "news-v1", "row": 2**40},

@@ -33,9 +33,9 @@ from nmt_prep.cleaning.adequacy import learning
 from nmt_prep.cleaning.adequacy.classifier import SCORE, Classifier, Floats, features, halves_of, length_classes
 from nmt_prep.cleaning.adequacy.pairs import MarkedPairs, Words
 from nmt_prep.cleaning.corpus_rules.adequacy import incomplete_threshold
+from nmt_prep.cleaning.repaired import EDGES, bins_of
 from nmt_prep.columns import TextColumn
 from nmt_prep.runtime import available_cores
-from nmt_prep.stages.clean.repaired import EDGES, bins_of
 
 LOST = 0.01
 

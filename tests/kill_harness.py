@@ -23,7 +23,6 @@ from nmt_prep import digests
 from nmt_prep.cleaning.adequacy import learning as classifiers
 from nmt_prep.corpora import parts, slices
 from nmt_prep.runner import run
-from nmt_prep.stages import learning
 from nmt_prep.stages.clean import learned as learned_rules
 from tests.corpus import corpus_config, tree, write_corpus, write_plain_corpus
 
@@ -62,7 +61,7 @@ RUNS: dict[str, tuple[dict[str, Any], str | None]] = {
 # Several slices and parts, so that a stage has several tasks.
 slices.SLICE_BYTES, slices.COUNT_BYTES, digests.STEP_BYTES = 4096, 6144, 1024
 parts.PART_BYTES, parts.ROW_GROUP_BYTES = 4000, 1000
-learned_rules.LEAST_PAIRS, learning.SHARD_PAIRS = 50, 40
+learned_rules.LEAST_PAIRS = 50
 classifiers.LEAST_PAIRS = 10
 
 

@@ -5,24 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from _nmt_prep_core import add_cells
 
-from nmt_prep.align.files import Arrays, damaged, read_arrays, write_arrays
+from nmt_prep.align.files import Arrays
 from nmt_prep.sides import SIDES
-
-_SPARSE = "cells.at"
-
-_DTYPES = {
-    **dict.fromkeys(("combinations", "offsets", "counts", "expected", "forward", "backward", _SPARSE), "<i8"),
-    **{f"{side}.{name}": "<u8" for side in SIDES for name in ("wholes", "stems")},
-    **{f"{side}.counts": "<i8" for side in SIDES},
-    "targets": "<i4",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,39 +28,6 @@ class Counts:
     round: str
     pairs: int
     arrays: Arrays
-
-    def save(self, path: Path) -> None:
-        """Writes the counts to a file.
-
-        Raises:
-            OutputError: the file cannot be written.
-        """
-        arrays = dict(self.arrays)
-        facts: dict[str, Any] = {"round": self.round, "pairs": self.pairs}
-        expected = arrays.get("expected")
-        if expected is not None and 2 * np.count_nonzero(expected) < len(expected):
-            places = np.flatnonzero(expected)
-            facts["slots"] = len(expected)
-            arrays |= {"expected": expected[places], _SPARSE: places}
-        write_arrays(path, "counts", facts, arrays)
-
-    @classmethod
-    def load(cls, path: Path) -> Counts:
-        """Reads counts.
-
-        Raises:
-            AlignmentModelError: the file has no counts, or is damaged.
-            OSError: the file cannot be read.
-        """
-        facts, arrays = read_arrays(path, "counts", _DTYPES)
-        try:
-            if _SPARSE in arrays:
-                expected = np.zeros(facts["slots"], np.int64)
-                expected[arrays.pop(_SPARSE)] = arrays["expected"]
-                arrays["expected"] = expected
-            return cls(facts["round"], facts["pairs"], arrays)
-        except (KeyError, IndexError, TypeError, ValueError) as error:
-            raise damaged(path, repr(error)) from error
 
 
 def merge(counts: Iterable[Counts], threads: int = 1) -> Counts:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -51,17 +51,13 @@ SCORE_OPTIONS = (_PSEUDO_COUNT, _MIXED, _LEAST_VALUE)
 """Options of the native functions that compute values of words."""
 
 _DTYPES = {
-    prefix + name: dtype
-    for prefix in ("", "prior.")
-    for name, dtype in {
-        **{f"{side}.hashes": "<u8" for side in SIDES},
-        **{f"{side}.counts": "<i8" for side in SIDES},
-        "first": "<i8",
-        "slots": "|u1",
-        "forward": "<f4",
-        "backward": "<f4",
-        "evidence": "<i8",
-    }.items()
+    **{f"{side}.hashes": "<u8" for side in SIDES},
+    **{f"{side}.counts": "<i8" for side in SIDES},
+    "first": "<i8",
+    "slots": "|u1",
+    "forward": "<f4",
+    "backward": "<f4",
+    "evidence": "<i8",
 }
 """Types of the arrays of a model."""
 
@@ -258,7 +254,7 @@ class Model:
         return LinkEvidence(self.lexicon.table, self.evidence)
 
     def save(self, path: Path, classifier: tuple[dict[str, Any], Arrays] | None = None) -> None:
-        """Writes the model to a file. The same model gives the same bytes.
+        """Writes a finished model to a file. The same model gives the same bytes.
 
         Args:
             path: the file.
@@ -268,10 +264,18 @@ class Model:
         Raises:
             OutputError: the file cannot be written.
         """
-        facts, arrays = self._stored("")
-        if self.prior is not None:
-            prior, prior_arrays = self.prior._stored("prior.")
-            facts, arrays = facts | {"prior": prior}, arrays | prior_arrays
+        assert self.lexicon is not None
+        facts: dict[str, Any] = {
+            "settings": asdict(self.settings),
+            "rounds_done": self.rounds_done,
+            "share": self.share,
+        }
+        arrays: dict[str, npt.NDArray[Any]] = {}
+        for side, vocabulary in zip(SIDES, self.vocabularies, strict=True):
+            arrays |= {f"{side}.hashes": vocabulary.hashes, f"{side}.counts": vocabulary.counts}
+        table = self.lexicon.table
+        arrays |= {"first": table.first(), "slots": table.slots()}
+        arrays |= {"forward": self.lexicon.forward, "backward": self.lexicon.backward, "evidence": self.evidence}
         if classifier is not None:
             more, more_arrays = classifier
             facts |= {CLASSIFIER: more}
@@ -302,53 +306,35 @@ class Model:
         if CLASSIFIER in facts:
             classifier = facts.pop(CLASSIFIER), {name.removeprefix(f"{CLASSIFIER}."): more[name] for name in more}
         try:
-            prior = None if "prior" not in facts else _restored(facts.pop("prior"), arrays, "prior.")
-            return replace(_restored(facts, arrays, ""), prior=prior), classifier
+            return _restored(facts, arrays), classifier
         except KeyError as error:
             raise damaged(path, f"it lacks {error}") from error
         except ValueError as error:
             raise damaged(path, error) from error
 
-    def _stored(self, prefix: str) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        """Returns the facts and arrays of a file, without the prior."""
-        facts = {"settings": asdict(self.settings), "rounds_done": self.rounds_done, "share": self.share}
-        arrays: dict[str, npt.NDArray[Any]] = {}
-        for side, vocabulary in zip(SIDES, self.vocabularies, strict=False):
-            arrays |= {f"{side}.hashes": vocabulary.hashes, f"{side}.counts": vocabulary.counts}
-        if self.lexicon is not None:
-            table = self.lexicon.table
-            arrays |= {"first": table.first(), "slots": table.slots()}
-            arrays |= {"forward": self.lexicon.forward, "backward": self.lexicon.backward}
-        arrays["evidence"] = self.evidence
-        return facts, {prefix + name: array for name, array in arrays.items()}
 
-
-def _restored(facts: object, arrays: Mapping[str, npt.NDArray[Any]], prefix: str) -> Model:
-    """Returns the model in a file; checks everything that its use or further training relies on.
+def _restored(facts: object, arrays: Mapping[str, npt.NDArray[Any]]) -> Model:
+    """Returns the model in a file; checks everything that its use relies on.
 
     Raises:
-        KeyError: a fact or an array is missing.
+        KeyError: an array is missing.
         ValueError: facts or arrays do not fit together.
     """
-    mine = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
     match facts:
-        case {"settings": settings, "rounds_done": int(done), "share": float(share), **others} if (
+        case {"settings": stored, "rounds_done": int(done), "share": float(share), **others} if (
             not others and 0 < share <= 1
         ):
-            model = Model(Settings.restored(settings), done, share=share, evidence=mine["evidence"])
+            settings = Settings.restored(stored)
         case _:
             raise ValueError(f"its settings are {facts!r}")
-    all_rounds = len(rounds(model.settings))
-    if not (all_rounds if prefix else 0) <= done <= all_rounds:  # a prior must be finished
+    if done != len(rounds(settings)):
         raise ValueError(f"it has had {done} rounds of training")
-    if done > 0:
-        words = (Vocabulary.restored(mine[f"{side}.hashes"], mine[f"{side}.counts"]) for side in SIDES)
-        model = replace(model, vocabularies=tuple(words))
-    if done > 1:
-        table = LexicalTable.restored(mine["first"], mine["slots"], len(model.vocabularies[1]))
-        table.check_counts(model.evidence)
-        model = replace(model, lexicon=Lexicon(table, mine["forward"], mine["backward"]))
-        _ = model.aligner  # checks the weights
+    source, target = (Vocabulary.restored(arrays[f"{side}.hashes"], arrays[f"{side}.counts"]) for side in SIDES)
+    table = LexicalTable.restored(arrays["first"], arrays["slots"], len(target))
+    table.check_counts(arrays["evidence"])
+    lexicon = Lexicon(table, arrays["forward"], arrays["backward"])
+    model = Model(settings, done, (source, target), share, lexicon, arrays["evidence"])
+    _ = model.aligner  # checks the weights
     return model
 
 

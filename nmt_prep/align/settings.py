@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 DIAGONAL_ROUNDS = 3
 JUMP_ROUNDS = 3
@@ -43,6 +43,17 @@ class Settings:
                 if not others and 0 <= stem <= MOST and 1 <= table <= MOST:
                     return cls(spaces, stem, table, jumps)
         raise ValueError(f"its settings are {facts!r}")
+
+
+RUN_SETTINGS = Settings(table=1 << 22)
+"""Settings of models that runs learn. The size of the table does not depend on the engine's memory, because models
+depend on the size."""
+
+SCORE_SETTINGS = replace(RUN_SETTINGS, jumps=False)
+"""Settings of models that score pairs and do not link their words."""
+
+LEARNING_VERSION = 3
+"""Must be increased if the same pairs give another model, or the same model gives other links or scores."""
 
 
 def rounds(settings: Settings) -> tuple[str, ...]:

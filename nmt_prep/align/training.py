@@ -17,6 +17,7 @@ depend on the order of the terms.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -154,6 +155,52 @@ def updated(model: Model, counts: Counts, threads: int = 1) -> Model:
     else:
         new = _with_links(model, counts.arrays, threads)
     return replace(new, rounds_done=model.rounds_done + 1)
+
+
+def learn(
+    read: Callable[[], Iterable[tuple[TextColumn, TextColumn]]],
+    settings: Settings,
+    prior: Model | None = None,
+    threads: int = 1,
+    tick: Callable[[int], None] = lambda _: None,
+) -> Model:
+    """Learns a model from pairs. It holds the numbers of their words in memory, but not their text.
+
+    Args:
+        read: yields source and target lines of all pairs in batches; it is called twice.
+        settings: settings of the model.
+        prior: a finished model to start from.
+        threads: number of threads; it does not change the model.
+        tick: is called with the number of pairs of each batch in each round.
+
+    Raises:
+        AlignmentModelError: the prior is not finished, or divides lines into other words.
+        InvalidTextError: a line is not UTF-8.
+    """
+    model = Model.start(settings, prior)
+    counter = Counter(model, threads)
+    for source, target in read():
+        counter.add(source, target)
+        tick(len(source))
+    model = updated(model, counter.counts(), threads)
+    numbers = [model.numbered(*batch, threads) for batch in read()]
+
+    def again(_: Model) -> Iterable[NumberedPairs]:
+        for pairs in numbers:
+            yield pairs
+            tick(len(pairs))
+
+    return finished(model, again, threads)
+
+
+def finished(model: Model, again: Callable[[Model], Iterable[NumberedPairs]], threads: int = 1) -> Model:
+    """Returns a model after its remaining rounds, given a function that yields all pairs again for a round."""
+    while not model.finished:
+        counter = Counter(model, threads)
+        for pairs in again(model):
+            counter.add_numbered(pairs)
+        model = updated(model, counter.counts(), threads)
+    return model
 
 
 def _count_words(source: TextColumn, target: TextColumn, settings: Settings, threads: int) -> Counts:

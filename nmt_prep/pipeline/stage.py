@@ -191,14 +191,6 @@ class Stage(ABC, Generic[O, P]):
         """Returns True if the config asks for this stage."""
         return True
 
-    def learns_from(self, config: Config) -> int:
-        """Returns the maximum number of pairs of a split to learn word alignment from; 0 if none is learned."""
-        return 0
-
-    def learning_options(self, config: Config) -> list[str]:
-        """Returns the names of the options that set the number :meth:`learns_from`."""
-        return [f"{self.name}.pairs"]
-
     def rounds_for(self, config: Config) -> tuple[Round[Any, Any], ...]:
         """Returns the rounds that a run with this config has, in order."""
         return self.rounds

@@ -27,7 +27,7 @@ from _nmt_prep_core import ALIGN_ONE, BeadCounts, NumberedPairs, WordLinks
 
 from nmt_prep.align.model import Model, Scores
 from nmt_prep.align.settings import Settings
-from nmt_prep.align.training import Counter, count, equal_words, known_cells, updated
+from nmt_prep.align.training import count, equal_words, finished, known_cells, updated
 from nmt_prep.align.vocabulary import Integers, Vocabulary
 from nmt_prep.columns import TextColumn
 from nmt_prep.sentences.search import (
@@ -266,12 +266,8 @@ class Aligner:
 
     def learned(self, paths: Sequence[Beads]) -> Model:
         """Returns the model that is learned from the beads of paths, starting from the initial lexicon."""
-        model, pairs = self.lexicon.model, self._pairs(paths)
-        while not model.finished:
-            counter = Counter(model, self.threads)
-            counter.add_numbered(pairs)
-            model = updated(model, counter.counts(), self.threads)
-        return model
+        pairs = [self._pairs(paths)]
+        return finished(self.lexicon.model, lambda _: pairs, self.threads)
 
     def scores(self, paths: Sequence[Beads], before: Sequence[Beads] | None) -> Scores:
         """Returns the score of each bead of all documents; see :meth:`nmt_prep.align.model.Model.score`.

@@ -17,7 +17,10 @@ from pydantic import model_serializer
 
 from nmt_prep.align.links import Links
 from nmt_prep.align.model import Model, check_known, shared_model
+from nmt_prep.align.settings import LEARNING_VERSION, RUN_SETTINGS, rounds
+from nmt_prep.align.training import learn
 from nmt_prep.artefacts import atomic_write, link_or_copy
+from nmt_prep.cleaning.pair_sample import PairSample
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import AlignSettings, Config, Symmetrization
 from nmt_prep.corpora import iter_pairs
@@ -29,9 +32,9 @@ from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
 from nmt_prep.sides import SIDES
-from nmt_prep.stages.learning import LEARNING_VERSION, SETTINGS, LearningRounds, check_memory, shards_in
+from nmt_prep.stages.learning import check_memory, threads_for
 from nmt_prep.stages.pair_files import pair_files, pair_stages
-from nmt_prep.stages.pair_sample import SampleRounds
+from nmt_prep.stages.pair_sample import DrawnFiles, draw_samples, reader_of, select_round
 
 MODEL_FILE = "model"
 """Name of the file with the model."""
@@ -179,7 +182,41 @@ def links_of(batch: pa.RecordBatch) -> Links:
     return Links(np.column_stack(values).astype(np.int32).reshape(-1, 2), offsets, 0)
 
 
-SAMPLE, LEARN = SampleRounds("align"), LearningRounds("align", SETTINGS)
+@dataclass(frozen=True)
+class LearnTask:
+    """A text to learn a model from.
+
+    Attributes:
+        key: name of the task.
+        corpora: the drawn pairs of each corpus.
+        prior: file of the model to start from; None for none.
+        threads: number of threads.
+        output: file for the model.
+    """
+
+    key: str
+    corpora: tuple[DrawnFiles, ...]
+    prior: Path | None
+    threads: int
+    output: Path
+
+
+def learn_text(task: LearnTask, tick: Tick) -> int:
+    """Writes the model of a text; returns the number of its pairs. It ticks for each pair in each round of learning.
+
+    Raises:
+        AlignmentModelError: the prior cannot be read.
+        CorpusError: a file cannot be read.
+        OutputError: the model cannot be written.
+    """
+    sample = PairSample.of(reader_of(task.corpora))
+    prior = None if task.prior is None else shared_model(task.prior)
+    learn(sample.text, RUN_SETTINGS, prior, task.threads, tick).save(task.output)
+    return len(sample.keys)
+
+
+SAMPLE = select_round("align")
+LEARN = Round("align-learn", learn_text, int, words="learning alignment")
 LINK = Round("align", link_part, Linked, words="linking words")
 
 
@@ -194,14 +231,10 @@ class Align(Stage[AlignOutput, Aligned]):
     name = "align"
     directory = "aligned"
     output = AlignOutput
-    rounds: ClassVar[tuple[Round[Any, Any], ...]] = (*SAMPLE.rounds, *LEARN.rounds, LINK)
+    rounds: ClassVar[tuple[Round[Any, Any], ...]] = (SAMPLE, LEARN, LINK)
 
     def rounds_for(self, config: Config) -> tuple[Round[Any, Any], ...]:
         return self.rounds if section_of(config).learns else (LINK,)
-
-    def learns_from(self, config: Config) -> int:
-        settings = section_of(config)
-        return settings.pairs if settings.learns else 0
 
     def applies(self, config: Config) -> bool:
         return config.align is not None
@@ -314,20 +347,23 @@ def _learned(
     names = {pair: f"pairs-{pair}" if pair else "pairs" for pair in texts}
     for text in texts.values():
         check_memory(job, min(settings.pairs, sum(part.pairs for part in text)), "align", len(texts))
-    samples = yield from SAMPLE.draw(
-        {names[pair]: text for pair, text in texts.items()},
-        dict.fromkeys(names.values(), settings.pairs),
-        shards_in(job.config.engine.memory),
-        job.config.seed,
-        job.scratch,
-    )
-    learning = {
-        name: (sample.shards, sum(sample.pairs), priors[pair])
+    parts, most = {names[pair]: text for pair, text in texts.items()}, dict.fromkeys(names.values(), settings.pairs)
+    samples = yield from draw_samples(SAMPLE, parts, most, job.config.seed, job.scratch)
+    sizes = {name: sum(corpus.drawn for corpus in sample.values()) for name, sample in samples.items()}
+    threads = threads_for(job, sizes)
+    tasks = {
+        pair: LearnTask(
+            f"align-learn-{name}",
+            tuple(samples[name].values()),
+            priors[pair],
+            threads[name],
+            job.scratch / f"{name}.model",
+        )
         for pair, name in names.items()
-        if (sample := samples[name]).shards
+        if sizes[name]
     }
-    models = yield from LEARN.learn(learning, job.scratch)
-    return {pair: models.get(name, priors[pair]) for pair, name in names.items()}
+    yield from LEARN.run(tasks.values(), sum(sizes.values()) * len(rounds(RUN_SETTINGS)))
+    return {pair: tasks[pair].output if pair in tasks else priors[pair] for pair in names}
 
 
 def check_words(model: Model, path: Path) -> None:

@@ -18,7 +18,7 @@ from nmt_prep.cleaning.cleaner import Cleaner, filled_pairs
 from nmt_prep.cleaning.corpus_rules import CORPUS_RULES
 from nmt_prep.cleaning.corpus_rules.adequacy import ADEQUACY
 from nmt_prep.cleaning.corpus_rules.top import TOP, TopOptions
-from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES, TRANSLATION
+from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES, TRANSLATION, TranslationOptions
 from nmt_prep.cleaning.fixes import Fixer
 from nmt_prep.cleaning.presets import PRESET_FIXES, PRESETS, is_off, overrides_of
 from nmt_prep.cleaning.rule import Bounds, Pairs, Values, checked_options
@@ -84,7 +84,11 @@ class _Trial:
             places = np.flatnonzero(np.isin(numbers, [n for n, own in enumerate(spoken) if own == languages]))
             if np.count_nonzero(good[places]) >= _LEAST_FOR_LINKS:
                 chosen = pa.array(places)
-                yield places, learn(self._source.take(chosen), self._target.take(chosen), good[places])
+                corpora = np.where(good, numbers, -1)[places]
+                lines = self._source.take(chosen), self._target.take(chosen)
+                rules = self._drawn[spoken.index(languages)].of.cleaning.corpus_rules
+                options = checked_options(TRANSLATION, TranslationOptions, rules.get(TRANSLATION, {}))
+                yield places, learn(*lines, corpora, options.pairs, self._config.seed)
 
     def _numbers(self) -> npt.NDArray[np.int64]:
         """Returns the number of the corpus of each pair."""
@@ -210,12 +214,12 @@ class _Trial:
         if low != "auto":
             control.bounds = (Bounds(low=float(low)),)
             return control
-        for corpus, known, first in zip(self._drawn, self._known, self._firsts, strict=False):
-            learned = next((model for places, model in self._learned if first in places), None)
+        learned = {n: score for _, model in self._learned for n, score in model.thresholds.items()}
+        for number, (corpus, known) in enumerate(zip(self._drawn, self._known, strict=True)):
             if known is not None and key in known.thresholds:
                 control.thresholds[corpus.name] = known.thresholds[key]
-            elif key == TRANSLATION and learned is not None and learned.threshold is not None:
-                control.thresholds[corpus.name] = learned.threshold
+            elif key == TRANSLATION and number in learned:
+                control.thresholds[corpus.name] = learned[number]
         return control
 
     def _scores(self, name: str) -> tuple[Values, npt.NDArray[np.bool_], str]:

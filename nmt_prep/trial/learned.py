@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -12,27 +12,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nmt_prep.align.model import Model
-from nmt_prep.align.training import count, updated
 from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES, CORPUS_RULES
-from nmt_prep.cleaning.corpus_rules.translation import auto_threshold, other_targets
-from nmt_prep.cleaning.dedup.records import keys_of
-from nmt_prep.cleaning.rejects import sample_keys
+from nmt_prep.cleaning.corpus_rules.translation import auto_threshold
+from nmt_prep.cleaning.pair_sample import ALL, KEY, PairSample, Read, column_of, drawn, lines_of, sample_limits
+from nmt_prep.cleaning.repaired import EDGES, LEAST_PAIRS, DrawnPairs, bins_of, learn_translation
 from nmt_prep.cleaning.rule import Values
-from nmt_prep.columns import TextColumn
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.corpora.parts import SCORE, score_column
+from nmt_prep.runtime import available_cores
 from nmt_prep.sides import SIDES
 from nmt_prep.stages.clean import Clean
-from nmt_prep.stages.clean.learned import LEAST_PAIRS
 from nmt_prep.stages.clean.parts import REJECTED
-from nmt_prep.stages.clean.repaired import EDGES, NullScores, bins_of, moved_scores
-from nmt_prep.stages.learning import SCORE_SETTINGS
 from nmt_prep.trial.sample import Drawn, Run
 
 Places: TypeAlias = "npt.NDArray[np.int64]"
-
-_LEARNED_SHARE = 0.05
-"""Share of the pairs with exchanged targets that a model also learns from."""
 
 
 @dataclass
@@ -114,50 +107,43 @@ class Translations:
     Attributes:
         model: the model.
         scores: the score of each pair of the sample.
-        threshold: the lowest score that passes by ``min: auto``; None if the pairs are too few.
+        thresholds: the lowest score that passes by ``min: auto`` in each corpus; none if the pairs are too few.
         pairs: number of pairs that the model was learned from.
     """
 
     model: Model
     scores: Values
-    threshold: float | None
+    thresholds: dict[int, float]
     pairs: int
 
 
-def learn(source: pa.Array, target: pa.Array, good: npt.NDArray[np.bool_]) -> Translations:
-    """Learns a model as the rule ``translation`` does, and scores all pairs.
+def learn(source: pa.Array, target: pa.Array, corpora: Places, most: int, seed: int) -> Translations:
+    """Learns a model as the rule ``translation`` does in a run, and scores all pairs.
 
     Args:
         source: the source lines: Arrow ``large_string`` array.
         target: the target lines.
-        good: true for the pairs to learn from, at least one: bool, shape ``[pairs]``.
+        corpora: index of the corpus of each pair to learn from, -1 for other pairs: int64, shape ``[pairs]``.
+        most: maximum number of pairs to learn from.
+        seed: seed of the random numbers.
     """
-    columns = TextColumn.from_arrow(source), TextColumn.from_arrow(target)
-    hashes = keys_of(pa.record_batch([source, target], names=SIDES), ["pair", *SIDES], "normalized")
-    keys = hashes["pair"][:, 0]
-    _, first = np.unique(np.where(good, keys, 0), return_index=True)
-    chosen = first[good[first]]
+    pairs = pa.record_batch([source, target], names=SIDES)
+    sizes = {str(corpus): int(np.sum(corpora == corpus)) for corpus in np.unique(corpora[corpora >= 0]).tolist()}
+    limits = sample_limits(sizes, most)
+    chosen = {name: drawn(pairs.filter(pa.array(corpora == int(name))), limits[name], seed) for name in sizes}
+    sample = PairSample.of(_reader([*chosen.values()]))
+    repaired = [DrawnPairs(_reader([batch]), sizes[name], limits[name]) for name, batch in chosen.items()]
+    threads = available_cores()
+    model, bad = learn_translation(sample, repaired, threads=threads)
+    copies = np.isin(column_of(drawn(pairs, ALL, seed), KEY), sample.keys).astype(np.int64)
+    scores = model.score(*lines_of(pairs), copies, threads)
+    thresholds = {
+        int(name): auto_threshold(EDGES, bins_of(scores[corpora == int(name)]), own.bins[0], own.certain).score
+        for name, own in zip(chosen, bad, strict=True)
+        if len(sample.keys) >= LEAST_PAIRS and any(own.bins[0])
+    }
+    return Translations(model, scores, thresholds, len(sample.keys))
 
-    def taken(sources: npt.NDArray[np.int64], targets: npt.NDArray[np.int64]) -> tuple[TextColumn, TextColumn]:
-        lines = source.take(pa.array(sources)), target.take(pa.array(targets))
-        return TextColumn.from_arrow(lines[0]), TextColumn.from_arrow(lines[1])
 
-    lengths = pc.utf8_length(target).to_numpy(zero_copy_only=False).astype(np.int64)[chosen]
-    order = sample_keys(keys[chosen].view(np.int64), 0, "key")
-    sources, targets = other_targets(lengths, order, *(hashes[side][chosen, 0] for side in SIDES))
-    mixed = np.argsort(order[sources])
-    sources, targets = chosen[sources[mixed]], chosen[targets[mixed]]
-    few = int(_LEARNED_SHARE * len(sources))
-    model = Model.start(SCORE_SETTINGS)
-    text = taken(np.concatenate([chosen, sources[:few]]), np.concatenate([chosen, targets[:few]]))
-    while not model.finished:
-        model = updated(model, count(model, *text))
-    scores = model.score(*columns, np.isin(keys, keys[chosen]).astype(np.int64))
-    threshold = None
-    if len(chosen) >= LEAST_PAIRS and few:
-        learned = model.score(*taken(sources[:few], targets[:few]), 1)
-        others = model.score(*taken(sources[few:], targets[few:]))
-        null = NullScores(bins_of(others), float(np.nanmean(others)), few, float(np.nanmean(learned)))
-        [moved] = moved_scores([null])
-        threshold = auto_threshold(EDGES, bins_of(scores[good]), moved.bins.tolist(), moved.certain).score
-    return Translations(model, scores, threshold, len(chosen))
+def _reader(batches: Sequence[pa.RecordBatch]) -> Read:
+    return lambda columns: [batch.select(columns) for batch in batches]

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from nmt_prep.align.counts import Counts, merge
+from nmt_prep.align.counts import merge
 from nmt_prep.align.links import pharaoh
 from nmt_prep.align.model import Model
 from nmt_prep.align.settings import Settings, rounds
-from nmt_prep.align.training import Counter, count, updated
+from nmt_prep.align.training import Counter, count, learn, updated
 from nmt_prep.errors import AlignmentModelError
 from tests.align.corpus import SOURCE, TARGET, column, trained
 
@@ -39,18 +39,13 @@ def test_the_model_does_not_depend_on_batches_and_threads(tmp_path: Path, batche
     assert saved(trained(batches=batches, threads=threads), tmp_path / "other") == expected
 
 
-def test_the_model_does_not_depend_on_the_order_of_counts_and_on_files(tmp_path: Path) -> None:
-    model = Model.start(Settings())
-    while not model.finished:
-        parts = []
-        for number in reversed(range(3)):
-            counts = count(model, column(SOURCE[number::3]), column(TARGET[number::3]))
-            counts.save(tmp_path / f"counts.{number}")
-            parts.append(tmp_path / f"counts.{number}")
-        model = updated(model, merge(Counts.load(path) for path in parts))
-        model.save(tmp_path / "model")
-        model = Model.load(tmp_path / "model")
-    assert (tmp_path / "model").read_bytes() == saved(trained(), tmp_path / "expected")
+@pytest.mark.parametrize("prior", [None, trained(SOURCE[:4], TARGET[:4])])
+def test_learning_in_memory_gives_the_same_model(tmp_path: Path, prior: Model | None) -> None:
+    ticks: list[int] = []
+    batches = [(column(SOURCE[n : n + 3]), column(TARGET[n : n + 3])) for n in (0, 3, 6)]
+    model = learn(lambda: batches, Settings(), prior, 2, ticks.append)
+    assert saved(model, tmp_path / "one") == saved(trained(prior=prior), tmp_path / "other")
+    assert ticks == [3, 3, 2] * 9
 
 
 def test_a_counter_adds_up_batches_and_may_get_none() -> None:

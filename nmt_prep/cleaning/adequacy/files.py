@@ -75,8 +75,8 @@ def _restored(model: Model, facts: object, arrays: Mapping[str, npt.NDArray[Any]
             raise ValueError(f"the settings of its classifier are {facts!r}")
     if not all(isinstance(value, float) and math.isfinite(value) for value in (words, characters, *lowest)):
         raise ValueError("the settings of its classifier are not numbers")
-    if not model.finished or not 1e-6 < words < 1e6 or not 1e-6 < characters < 1e6:
-        raise ValueError("its training is not finished, or the lengths of its sides differ too much")
+    if not 1e-6 < words < 1e6 or not 1e-6 < characters < 1e6:
+        raise ValueError("the lengths of its sides differ too much")
     sums = [
         _sums(arrays[f"{side}.sums"], len(vocabulary))
         for side, vocabulary in zip(SIDES, model.vocabularies, strict=True)

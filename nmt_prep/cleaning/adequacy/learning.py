@@ -10,11 +10,13 @@ many incomplete pairs does not teach that they are good.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from _nmt_prep_core import ADEQUACY_BINS, line_keys, train_trees
 
 from nmt_prep.align.model import Model
@@ -45,8 +47,12 @@ from nmt_prep.cleaning.adequacy.pairs import (
     joined,
 )
 from nmt_prep.cleaning.corpus_rules.adequacy import incomplete_threshold
+from nmt_prep.cleaning.pair_sample import ORDER, below, column_of, first_by, lines_of
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import AlignmentModelError
+
+COPIES = "copies"
+"""Column with the number of equal pairs in a text, the pair itself included."""
 
 LEAST_PAIRS = 1500
 """Minimum number of good pairs to learn a classifier from."""
@@ -138,6 +144,67 @@ def learn(
     good = [half.kinds < 0 for half in halves]
     lowest = _lowest(*(np.concatenate([a[b] for a, b in zip(each, good, strict=True)]) for each in (odds, lengths)))
     return Learned(Classifier(model, corpus.reference, (forests[0], forests[1]), lowest), len(rows))
+
+
+@dataclass(frozen=True)
+class FirstPairs:
+    """The distinct pairs of a text with the smallest random numbers, in the order of these.
+
+    Attributes:
+        lines: their source and target lines.
+        copies: how often each occurs in the text: int64, shape ``[pairs]``.
+    """
+
+    lines: tuple[TextColumn, TextColumn]
+    copies: Integers
+
+
+def first_pairs(batches: Iterable[pa.RecordBatch], most: int = SAMPLE_PAIRS) -> FirstPairs:
+    """Finds the first pairs of a text.
+
+    Args:
+        batches: the pairs, with the column ``order``, and ``copies`` if pairs are not distinct.
+        most: maximum number of pairs.
+    """
+    held, rows, limit = list[pa.RecordBatch](), 0, 1 << 64
+    for batch in batches:
+        held.append(below(batch, limit))
+        rows += len(held[-1])
+        if rows > 2 * most:  # equal pairs have equal random numbers, so no pair that is dropped here is among the first
+            held = [first_by(ORDER, held)[:most]]
+            rows = len(held[0])
+            if rows == most:
+                limit = int(column_of(held[0], ORDER)[-1]) + 1
+    pairs = first_by(ORDER, held)[:most]
+    counted = COPIES in pairs.schema.names
+    copies = pairs.column(COPIES).to_numpy(zero_copy_only=False) if counted else np.ones(len(pairs), np.int64)
+    return FirstPairs(lines_of(pairs), np.asarray(copies, np.int64))
+
+
+def learn_first(
+    model: Model, batches: Iterable[pa.RecordBatch], seed: int = 1, threads: int = 1
+) -> tuple[Classifier, FirstPairs]:
+    """Learns a classifier from the words of all pairs of a text and from its first pairs, which it returns, too.
+
+    Args:
+        model: a model of word alignment that was learned from the pairs.
+        batches: the pairs; see :func:`first_pairs`.
+        seed: seed of the random numbers.
+        threads: number of threads; it does not change the result.
+
+    Raises:
+        AlignmentModelError: there are too few good pairs.
+    """
+    sums = no_words(model)
+
+    def counted() -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            copies = batch.column(COPIES).to_numpy() if COPIES in batch.schema.names else np.ones(len(batch), np.int64)
+            count_words(model, model.numbered(*lines_of(batch), threads), copies, sums, threads)
+            yield batch
+
+    first = first_pairs(counted())
+    return learn(model, *first.lines, first.copies, seed, threads, sums).classifier, first
 
 
 def _cross_fitted(halves: list[_Half], threads: int) -> tuple[list[Forest], list[Floats]]:

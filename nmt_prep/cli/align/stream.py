@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import repeat
@@ -17,7 +18,7 @@ from _nmt_prep_core import ALIGN_MOST_CELLS, ALIGN_MOST_WORDS, NumberedPairs, sp
 from nmt_prep.align.links import Symmetrization, pharaoh_text
 from nmt_prep.align.model import LEAST_KNOWN, Model, Scores, tells
 from nmt_prep.align.settings import Settings, rounds
-from nmt_prep.align.training import Counter, updated
+from nmt_prep.align.training import Counter, finished, updated
 from nmt_prep.align.vocabulary import Integers
 from nmt_prep.artefacts import check_writable, output_file, writing
 from nmt_prep.cli.align.spool import Batch, Spool, copies_of, text_columns
@@ -32,13 +33,16 @@ from nmt_prep.runtime import available_cores
 from nmt_prep.sides import SIDES
 
 with delayed_imports():  # only for --adequacy
+    from nmt_prep.cleaning import pair_sample
     from nmt_prep.cleaning.adequacy import classifier, learning
     from nmt_prep.cleaning.adequacy import files as adequacy_files
-    from nmt_prep.cleaning.dedup import records as pair_keys
 
 _FEW_KNOWN = 0.75
 """Share of known words below which the command warns of the model. Text in the languages of a model has 0.9 or more,
 text in others 0.7 or less."""
+
+_SEED = 1
+"""Seed of the classifier: a run with this seed learns the same classifier from the same model and pairs."""
 
 _SMALL_VOCABULARY = 500
 """If a model has fewer words on a side, low shares of known words give a warning, but no error."""
@@ -134,18 +138,18 @@ def _learn(options: StreamOptions, threads: int, writer: _Writer, progress: Prog
                 pairs.write(numbered(model, *text_columns(batch), threads))
         if not judged:
             text.remove()
-        while model.round is not None:
+
+        def again(model: Model) -> Iterator[NumberedPairs]:
             step = f"learning, round {model.rounds_done + 1} of {len(rounds(options.settings))}"
             with progress.meter(step, pairs.rows, "pairs") as meter:
-                counter = Counter(model, threads)
                 for batch in pairs.batches():
-                    numbers = NumberedPairs(*batch)
-                    counter.add_numbered(numbers)
-                    meter.advance(len(numbers))
-            model = updated(model, counter.counts(), threads)
+                    yield NumberedPairs(*batch)
+                    meter.advance(len(batch[1]) - 1)
+
+        model = finished(model, again, threads)
         if judged:
             assert copies is not None
-            writer.classifier = _learned_classifier(model, pairs, text, copies, threads, progress)
+            writer.classifier = _learned_classifier(model, text, copies, threads, progress)
         if options.save is not None:
             adequacy_files.save(writer.classifier, options.save) if writer.classifier else model.save(options.save)
         with progress.meter("aligning", pairs.rows, "pairs") as meter:
@@ -174,35 +178,27 @@ def _check_enough(pairs: int) -> None:
 
 
 def _learned_classifier(
-    model: Model, pairs: Spool, text: Spool, copies: Integers, threads: int, progress: Progress
+    model: Model, text: Spool, copies: Integers, threads: int, progress: Progress
 ) -> classifier.Classifier:
     """Learns a classifier from the input: from the words of all pairs, and from a sample of distinct pairs.
 
     Raises:
         AlignmentModelError: there are too few good pairs.
     """
-    sums, first = classifier.no_words(model), 0
-    sample = []
-    limit = np.uint64(min(2**64 * learning.SAMPLE_PAIRS // max(pairs.rows, 1), 2**64 - 1))
-    with progress.meter("learning a classifier", pairs.rows, "pairs") as meter:
-        for batch, lines in zip(pairs.batches(), map(text_columns, text.batches()), strict=True):
-            numbers = NumberedPairs(*batch)
-            counted = copies[first : first + len(numbers)]
-            classifier.count_words(model, numbers, counted, sums, threads)
-            keys = pair_keys.keys_of_pairs(*lines, "normalized")[:, 0]
-            chosen = np.flatnonzero(keys <= limit)
-            columns = [*(side.to_arrow().take(pa.array(chosen)) for side in lines), keys[chosen], counted[chosen]]
-            sample.append(pa.record_batch(columns, names=[*SIDES, "key", "copies"]))
-            first += len(numbers)
-            meter.advance(len(numbers))
-        table = pa.Table.from_batches(sample)
-        _, places = np.unique(table.column("key").to_numpy(), return_index=True)
-        source, target = (
-            TextColumn.from_arrow(table.column(side).take(pa.array(places)).combine_chunks()) for side in SIDES
-        )
-        counted = table.column("copies").to_numpy()[places]
+    with progress.meter("learning a classifier", text.rows, "pairs") as meter:
+
+        def drawn() -> Iterator[pa.RecordBatch]:
+            first = 0
+            for batch in text.batches():
+                sides = [side.to_arrow() for side in text_columns(batch)]
+                pairs = pair_sample.drawn(pa.record_batch(sides, SIDES), pair_sample.ALL, _SEED)
+                counted = pa.array(copies[first : first + len(pairs)])
+                yield pairs.append_column(learning.COPIES, counted)
+                first += len(pairs)
+                meter.advance(len(pairs))
+
         try:
-            return learning.learn(model, source, target, counted, threads=threads, sums=sums).classifier
+            return learning.learn_first(model, drawn(), _SEED, threads)[0]
         except AlignmentModelError as error:
             raise AlignmentModelError(f"--adequacy: {error}, or a model with a classifier (--model)") from None
 
@@ -297,14 +293,12 @@ def _score_lines(values: Scores) -> pa.Array:
 
 
 def _loaded(path: Path, options: StreamOptions) -> Model:
-    """Returns a finished model from a file.
+    """Returns a model from a file.
 
     Raises:
-        AlignmentModelError: the file is not a finished model, or the options divide lines into other words.
+        AlignmentModelError: the file is not a model, or the options divide lines into other words.
     """
     model = Model.load(path)
-    if not model.finished:
-        raise AlignmentModelError(f"{path}: the training of this model is not finished; train it to the end")
     if options.settings.pretokenized and not model.settings.pretokenized:
         raise AlignmentModelError(
             f"{path}: this model divides text into words itself; give it text that is not tokenized, without "

@@ -1,30 +1,31 @@
 """The rule ``adequacy`` in the stage clean.
 
-As for ``translation``, a model of word alignment is learned from a sample of the pairs that are left. Then a task for
-each text learns a classifier from this sample (:mod:`nmt_prep.cleaning.adequacy`), and judges defective pairs made from
-the sample. The pairs of each part are judged; the threshold of each corpus follows from both histograms. In the end a
-task per part writes the part with its values, without pairs whose values are too low.
+As for ``translation``, one task learns a model of word alignment from a sample of the pairs that are left, then a
+classifier from the same sample (:mod:`nmt_prep.cleaning.adequacy`), and judges defective pairs made from it.
+The pairs of each part are judged; the threshold of each corpus follows from both histograms. In the end a task per part
+writes the part with its values, without pairs whose values are too low.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
 from nmt_prep.align.model import shared_model
+from nmt_prep.align.settings import LEARNING_VERSION, SCORE_SETTINGS
+from nmt_prep.align.training import learn as align_learn
 from nmt_prep.align.vocabulary import Integers
 from nmt_prep.cleaning.adequacy import files
-from nmt_prep.cleaning.adequacy.classifier import Classifier, count_words, no_words
-from nmt_prep.cleaning.adequacy.learning import ADEQUACY_VERSION, SAMPLE_PAIRS, defective_values, learn
+from nmt_prep.cleaning.adequacy.classifier import Classifier
+from nmt_prep.cleaning.adequacy.learning import ADEQUACY_VERSION, defective_values, first_pairs, learn_first
 from nmt_prep.cleaning.corpus_rules.adequacy import ADEQUACY, AdequacyOptions, incomplete_threshold
+from nmt_prep.cleaning.pair_sample import ORDER
+from nmt_prep.cleaning.repaired import EDGES, BadScores, bins_of, total_bins
 from nmt_prep.cleaning.rule import Values, checked_options
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import Config
-from nmt_prep.corpora import iter_pairs
 from nmt_prep.engines import Tick
 from nmt_prep.errors import AlignmentModelError
 from nmt_prep.pipeline.rounds import Round, Rounds
@@ -33,111 +34,51 @@ from nmt_prep.sides import SIDES
 from nmt_prep.stages.clean.corpora import CorpusWork, LearnedFacts
 from nmt_prep.stages.clean.learned import (
     LearnedRule,
+    LearnedText,
+    LearnTask,
     Scored,
     ScoreTask,
     Text,
-    learn_models,
-    samples_of,
+    learn_round,
+    learned_texts,
     save_array,
     scored_parts,
+    too_few,
     unanswered_file,
     write_scores,
 )
 from nmt_prep.stages.clean.parts import drop_below, part_round
-from nmt_prep.stages.clean.repaired import EDGES, bins_of, total_bins
-from nmt_prep.stages.learning import LEARNING_VERSION, SCORE_SETTINGS, LearningRounds
-from nmt_prep.stages.pair_sample import ORDER, SampleRounds, column_of
+from nmt_prep.stages.pair_sample import select_round
 
 
-@dataclass(frozen=True)
-class ClassifierTask:
-    """A text whose classifier is learned, or given.
-
-    Attributes:
-        key: name of the task.
-        model: the model of word alignment, or the given classifier.
-        shards: files with a sample of the pairs.
-        seed: seed of the random numbers.
-        learns: true to learn a classifier.
-        output: file for the classifier that is learned.
-    """
-
-    key: str
-    model: Path
-    shards: tuple[Path, ...]
-    seed: int
-    learns: bool
-    output: Path
-
-
-@dataclass(frozen=True)
-class Classified:
-    """The result of learning a classifier.
-
-    Attributes:
-        bins: for each defect, the histogram in fine bins of the values of pairs made with it.
-        left_out: why no classifier was learned; empty if there is one.
-    """
-
-    bins: tuple[tuple[int, ...], ...]
-    left_out: str = ""
-
-
-def make_classifier(task: ClassifierTask, tick: Tick) -> Classified:
-    """Learns a classifier from a sample of pairs, and judges defective pairs. It ticks for each pair.
+def learn_text(task: LearnTask, tick: Tick) -> LearnedText:
+    """Writes the classifier of a text, and judges defective pairs. It ticks for each pair in each round of learning.
 
     Raises:
-        AlignmentModelError: the model cannot be read.
-        CorpusError: a shard cannot be read.
+        AlignmentModelError: the given model cannot be read.
+        CorpusError: a file cannot be read.
         OutputError: the classifier cannot be written.
     """
-    given = None if task.learns else files.shared_classifier(task.model)
-    model = shared_model(task.model) if given is None else given.model
-    sums = no_words(model)
-
-    def count(batch: pa.RecordBatch) -> None:
-        if given is None:
-            count_words(model, model.numbered(*_lines(batch)), np.ones(len(batch), np.int64), sums)
-        tick(len(batch))
-
-    lines = _first_pairs(task.shards, count)
-    copies = np.full(len(lines[0]), int(task.learns), np.int64)
-    if given is None:
-        try:
-            classifier = learn(model, *lines, copies, task.seed, sums=sums).classifier
-        except AlignmentModelError as error:
-            return Classified((), f"{error}, or a model with a classifier (clean.rules.adequacy.model)")
-        files.save(classifier, task.output)
-    else:
-        classifier = given
-    return Classified(tuple(map(bins_of, defective_values(classifier, *lines, copies, task.seed))))
-
-
-def _first_pairs(shards: Sequence[Path], count: Callable[[pa.RecordBatch], None]) -> tuple[TextColumn, TextColumn]:
-    """Returns the first pairs of a sample in its order; they do not depend on the number of shards.
-
-    ``count`` is called with all pairs, batch by batch.
-    """
-    orders = [column_of(batch, ORDER) for path in shards for batch in iter_pairs(path, columns=[ORDER])]
-    first = np.sort(np.concatenate([np.zeros(0, np.uint64), *orders]))[:SAMPLE_PAIRS]
-    numbers = [first[:0]]
-    sides: list[list[pa.Array]] = [[pa.array([], pa.large_string())] for _ in SIDES]
-    for path in shards:
-        for batch in iter_pairs(path, columns=[*SIDES, ORDER]):
-            inside = np.isin(column_of(batch, ORDER), first)
-            chosen = batch.filter(pa.array(inside))
-            numbers.append(column_of(chosen, ORDER))
-            for arrays, side in zip(sides, SIDES, strict=True):
-                arrays.append(chosen.column(side).cast(pa.large_string()))  # a side may have more than 2 GiB
-            count(batch)
-    places = pa.array(np.argsort(np.concatenate(numbers), kind="stable"))
-    source, target = (TextColumn.from_arrow(pa.concat_arrays(arrays).take(places)) for arrays in sides)
-    return source, target
-
-
-def _lines(batch: pa.RecordBatch) -> tuple[TextColumn, TextColumn]:
-    source, target = (TextColumn.from_arrow(batch.column(side)) for side in SIDES)
-    return source, target
+    sample, threads = task.sample(), task.threads
+    batches = sample.batches([*SIDES, ORDER])
+    if not task.learns:
+        assert task.given is not None
+        classifier, first = files.shared_classifier(task.given), first_pairs(batches)
+        values = defective_values(classifier, *first.lines, first.copies * 0, task.seed, threads)
+        return LearnedText(0, (BadScores(tuple(map(bins_of, values))),))
+    if few := too_few(sample):
+        return few
+    prior = None if task.given is None else shared_model(task.given)
+    model = align_learn(sample.text, SCORE_SETTINGS, prior, threads, tick)
+    try:
+        classifier, first = learn_first(model, batches, task.seed, threads)
+    except AlignmentModelError as error:
+        left_out = f"{error}, or a model with a classifier (clean.rules.adequacy.model)"
+        return LearnedText(0, left_out=left_out)
+    files.save(classifier, task.output)
+    save_array(task.keys, sample.keys)
+    values = defective_values(classifier, *first.lines, first.copies, task.seed, threads)
+    return LearnedText(len(sample.keys), (BadScores(tuple(map(bins_of, values))),))
 
 
 def judge_part(task: ScoreTask, tick: Tick) -> Scored:
@@ -161,14 +102,8 @@ def judge_part(task: ScoreTask, tick: Tick) -> Scored:
     return scored
 
 
-SAMPLE, LEARN = SampleRounds(ADEQUACY), LearningRounds(ADEQUACY, SCORE_SETTINGS)
-CLASSIFIER = Round(
-    "adequacy-classifier",
-    make_classifier,
-    Classified,
-    made=lambda task, result: [task.output] if task.learns and not result.left_out else [],
-    words="learning what incomplete pairs look like",
-)
+SAMPLE = select_round(ADEQUACY)
+LEARN = learn_round(ADEQUACY, learn_text, "learning what incomplete pairs look like")
 JUDGE = Round(
     "adequacy-values",
     judge_part,
@@ -184,8 +119,8 @@ class Adequacy(LearnedRule):
 
     name = this = ADEQUACY
     tells_unanswered = True
-    sampling, learning = SAMPLE, LEARN
-    rounds = (*SAMPLE.rounds, *LEARN.rounds, CLASSIFIER, JUDGE, DROP)
+    sampling, learning, scoring = SAMPLE, LEARN, JUDGE
+    rounds = (SAMPLE, LEARN, JUDGE, DROP)
 
     @staticmethod
     def options_of(spec: object) -> AdequacyOptions:
@@ -198,44 +133,25 @@ class Adequacy(LearnedRule):
         return {"seed": config.seed, "clean.adequacy.version": [LEARNING_VERSION, ADEQUACY_VERSION]}
 
     def apply(self, job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
-        texts = yield from samples_of(job, self, corpora)
-        yield from learn_models(job, self, texts)
-        tasks = {
-            text.name: ClassifierTask(
-                f"adequacy-classifier-{text.name}",
-                text.model,
-                tuple(text.sample.shards),
-                job.config.seed,
-                text.learned is not None,
-                job.scratch / ADEQUACY / f"{text.name}.classifier",
-            )
-            for text in texts
-            if text.model is not None
-        }
-        results = yield from CLASSIFIER.run(tasks.values(), sum(text.pairs for text in texts if text.name in tasks))
-        classified = {text.name: Classified((), text.too_few) for text in texts}
-        classified |= dict(zip(tasks, results, strict=True))
-        models: dict[str, Path | None] = {text.name: None for text in texts}
-        for name, task in tasks.items():
-            if not classified[name].left_out:
-                models[name] = task.output if task.learns else task.model
-        real = yield from scored_parts(job, ADEQUACY, texts, models, JUDGE)
+        texts = yield from learned_texts(job, self, corpora)
+        real = yield from scored_parts(job, self, texts)
         facts = {
-            work.name: _facts(text, self.options(work.corpus).lowest, real.get(work.name, []), classified[text.name])
+            work.name: _facts(text, self.options(work.corpus).lowest, real.get(work.name, []))
             for text in texts
             for work in text.corpora
         }
         yield from self.drop(job, texts, facts, DROP)
 
 
-def _facts(text: Text, lowest: float | None, real: Sequence[Scored], classified: Classified) -> LearnedFacts:
+def _facts(text: Text, lowest: float | None, real: Sequence[Scored]) -> LearnedFacts:
     """Returns the facts about the rule in a corpus; ``real`` is the histogram of the values of its pairs."""
-    if classified.left_out:
-        return LearnedFacts(left_out=classified.left_out)
+    if text.result.left_out:
+        return LearnedFacts(left_out=text.result.left_out)
+    [bad] = text.result.bad
     return text.facts(
         real,
-        ("defective", total_bins(classified.bins)),
+        ("defective", total_bins(bad.bins)),
         lowest,
-        lambda pairs: incomplete_threshold(EDGES, pairs.tolist(), classified.bins, lowest),
+        lambda pairs: incomplete_threshold(EDGES, pairs.tolist(), bad.bins, lowest),
         "no defective pairs can be made of so few pairs",
     )

@@ -365,10 +365,6 @@ class CorpusRule(ABC):
         """Returns the local files that the rule reads for a corpus, by their names in the config."""
         return {}
 
-    def learns_from(self, spec: object) -> int:
-        """Returns the maximum number of pairs of a split to learn word alignment from, given the options."""
-        return 0
-
     @abstractmethod
     def apply(self, job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
         """Yields the rounds, and adds the results to the corpora.

@@ -1,9 +1,9 @@
 """Rules that score pairs by a model of word alignment, which is given or learned from the corpora.
 
-The corpora of a split that share a model are treated as one text. A model is learned from a sample of its distinct
-pairs (:mod:`~nmt_prep.stages.pair_sample`, :mod:`~nmt_prep.stages.learning`). Then the pairs of each part are scored,
-each pair without its own counts in the model. At the end, a task per part writes the part with the scores, without
-the pairs whose scores are too low.
+The corpora of a split that share a model are treated as one text. A task per part draws a sample of its pairs
+(:mod:`~nmt_prep.stages.pair_sample`), and a task per text learns a model from the sample in memory. Then the pairs of
+each part are scored, each pair without its own counts in the model. At the end, a task per part writes the part with
+the scores, without the pairs whose scores are too low.
 """
 
 from __future__ import annotations
@@ -18,11 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt_prep.align.model import Model, check_known
+from nmt_prep.align.settings import SCORE_SETTINGS, rounds
 from nmt_prep.align.vocabulary import Integers
 from nmt_prep.artefacts import atomic_write, writing
-from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES, TRANSLATION, AutoThreshold, TranslationOptions
+from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES, AutoThreshold, TranslationOptions
 from nmt_prep.cleaning.counts import CleanCounts
 from nmt_prep.cleaning.dedup.records import keys_of
+from nmt_prep.cleaning.pair_sample import PairSample
+from nmt_prep.cleaning.repaired import FINE, LEAST_PAIRS, REPAIRED_PAIRS, BadScores, Bins, bins_of, total_bins
 from nmt_prep.cleaning.rule import Values
 from nmt_prep.columns import TextColumn
 from nmt_prep.corpora import iter_pairs
@@ -33,20 +36,74 @@ from nmt_prep.pipeline.stage import Job
 from nmt_prep.sides import SIDES
 from nmt_prep.stages.clean.corpora import CleanedCorpus, Compared, CorpusRule, CorpusWork, LearnedFacts, RuleBounds
 from nmt_prep.stages.clean.parts import DropBelowTask, PartResult, PartTask
-from nmt_prep.stages.clean.repaired import (
-    FINE,
-    REPAIRED_PAIRS,
-    Bins,
-    Repaired,
-    RepairTask,
-    bins_of,
-    total_bins,
-)
-from nmt_prep.stages.learning import LearningRounds, check_memory, shards_in
-from nmt_prep.stages.pair_sample import KEY, PairSample, SampleRounds, column_of
+from nmt_prep.stages.learning import check_memory, threads_for
+from nmt_prep.stages.pair_sample import DrawnFiles, SelectTask, draw_samples, reader_of
 
-LEAST_PAIRS = 1500
-"""Minimum number of distinct pairs that a model can be learned from."""
+
+@dataclass(frozen=True)
+class LearnTask:
+    """A text to learn from, or to make bad pairs of for a given model.
+
+    Attributes:
+        key: name of the task.
+        corpora: the drawn pairs of each corpus.
+        given: the model that the config names; None without one.
+        learns: true to learn a model; it starts from the given one.
+        seed: seed of the random numbers.
+        threads: number of threads.
+        output: file for the model.
+    """
+
+    key: str
+    corpora: tuple[DrawnFiles, ...]
+    given: Path | None
+    learns: bool
+    seed: int
+    threads: int
+    output: Path
+
+    @property
+    def keys(self) -> Path:
+        """File for the keys of the pairs that the model is learned from."""
+        return self.output.with_suffix(".keys.npy")
+
+    def sample(self) -> PairSample:
+        """Returns the distinct pairs of the text."""
+        return PairSample.of(reader_of(self.corpora))
+
+
+@dataclass(frozen=True)
+class LearnedText:
+    """The result of a text.
+
+    Attributes:
+        pairs: number of pairs that a model was learned from; 0 if none was learned.
+        bad: scores of artificial bad pairs, for each corpus or for all together; empty without a model.
+        left_out: why there is no model; empty if there is one.
+    """
+
+    pairs: int
+    bad: tuple[BadScores, ...] = ()
+    left_out: str = ""
+
+
+def too_few(sample: PairSample) -> LearnedText | None:
+    """Returns the result of a text with too few pairs to learn from; None if there are enough."""
+    if len(sample.keys) >= LEAST_PAIRS:
+        return None
+    few = f"{len(sample.keys):,} distinct pairs are too few to learn from; it takes {LEAST_PAIRS:,} or more"
+    return LearnedText(0, left_out=few)
+
+
+def learn_round(rule: str, work: Callable[[LearnTask, Tick], LearnedText], words: str) -> Round[LearnTask, LearnedText]:
+    """Returns the round of a rule that learns, with a task per text."""
+    return Round(
+        f"{rule}-learn",
+        work,
+        LearnedText,
+        made=lambda task, result: [task.output, task.keys] if result.pairs else [],
+        words=words,
+    )
 
 
 @dataclass(frozen=True)
@@ -57,14 +114,14 @@ class ScoreTask:
         key: name of the task.
         part: file to read.
         model: the model.
-        learned: files with the pairs that the model was learned from; empty for a given model.
+        learned: file with the keys of the pairs that the model was learned from; None for a given model.
         output: file for the scores.
     """
 
     key: str
     part: Path
     model: Path
-    learned: tuple[Path, ...]
+    learned: Path | None
     output: Path
 
 
@@ -88,11 +145,11 @@ def write_scores(
         CorpusError: a file cannot be read.
         OutputError: the scores cannot be written.
     """
-    learned = _learned_keys(task.learned)
+    learned = np.zeros(0, np.uint64) if task.learned is None else np.load(task.learned)
     scores: list[Values] = [np.zeros(0)]
     for batch in iter_pairs(task.part, columns=SIDES):
         source, target = (TextColumn.from_arrow(batch.column(side)) for side in SIDES)
-        if not learned.size and not any(map(len, scores)):
+        if task.learned is None and not any(map(len, scores)):
             check_known(model, task.part, source, target)
         keys = keys_of(batch, ["pair"], "normalized")["pair"][:, 0]
         copies = np.searchsorted(learned, keys, "right") > np.searchsorted(learned, keys)
@@ -113,52 +170,30 @@ def save_array(path: Path, array: npt.NDArray[Any]) -> None:
         np.save(file, array)
 
 
-def _learned_keys(shards: Sequence[Path]) -> npt.NDArray[np.uint64]:
-    keys = [column_of(batch, KEY) for path in shards for batch in iter_pairs(path, columns=[KEY])]
-    return np.sort(np.concatenate([np.zeros(0, np.uint64), *keys]))
-
-
 @dataclass
 class Text:
-    """The corpora that share a model. The rounds add their results.
+    """The corpora that share a model.
 
     Attributes:
         name: its name, for names of tasks.
         corpora: the corpora.
         options: the options of the rule, which are the same for all but the threshold.
-        given: the model that the config names; None if there is none.
-        sample: a sample of their pairs.
-        repaired: for each corpus, the task that exchanges targets, and its result; empty if the rule is left out.
-        learned: the learned model; None if none was learned.
+        task: the task that learns from it.
+        result: the result of the task.
     """
 
     name: str
     corpora: Sequence[CorpusWork]
     options: TranslationOptions
-    given: Path | None
-    sample: PairSample = field(init=False)
-    repaired: Sequence[tuple[RepairTask, Repaired]] = ()
-    learned: Path | None = None
-
-    @property
-    def pairs(self) -> int:
-        """Number of pairs in the sample."""
-        return sum(self.sample.pairs)
-
-    @property
-    def learns(self) -> bool:
-        """True if a model is to be learned and there are enough pairs."""
-        return self.options.learns and self.pairs >= LEAST_PAIRS
+    task: LearnTask = field(init=False)
+    result: LearnedText = field(init=False)
 
     @property
     def model(self) -> Path | None:
-        """The model to score with; None if there are too few pairs to learn from."""
-        return self.learned or (None if self.options.learns else self.given)
-
-    @property
-    def too_few(self) -> str:
-        """The reason for leaving out a rule that has too few pairs to learn from."""
-        return f"{self.pairs:,} distinct pairs are too few to learn from; it takes {LEAST_PAIRS:,} or more"
+        """The model to score with; None if there is none."""
+        if self.result.left_out:
+            return None
+        return self.task.output if self.result.pairs else self.task.given
 
     def facts(
         self,
@@ -180,26 +215,27 @@ class Text:
         kind, made = bad
         pairs = total_bins(real)
         compared = Compared(SCORE_EDGES, {"real": coarse(pairs), kind: coarse(made)})
-        learned = self.pairs if self.learned else 0
         if not made.sum():
             left_out = f"{without}, so min: auto finds no threshold" if lowest is None else ""
-            return LearnedFacts(learned, lowest, compared=compared, left_out=left_out)
-        of = estimate(pairs)
-        return LearnedFacts(learned, of.score, of.noise, of.found, of.lost, compared)
+            return LearnedFacts(self.result.pairs, lowest, compared=compared, left_out=left_out)
+        found = estimate(pairs)
+        return LearnedFacts(self.result.pairs, found.score, found.noise, found.found, found.lost, compared)
 
 
 class LearnedRule(CorpusRule):
     """A rule with a model of word alignment that is given, or learned from the corpora.
 
     Attributes:
-        sampling: the rounds that draw samples.
-        learning: the rounds that learn models.
+        sampling: the round that draws samples.
+        learning: the round that learns models.
+        scoring: the round that scores the pairs of parts.
         tells_unanswered: true if its scores come with the words that have no counterpart on the other side.
     """
 
     tells_unanswered = False
-    sampling: SampleRounds
-    learning: LearningRounds
+    sampling: Round[SelectTask, int]
+    learning: Round[LearnTask, LearnedText]
+    scoring: Round[ScoreTask, Scored]
 
     @staticmethod
     @abstractmethod
@@ -230,10 +266,6 @@ class LearnedRule(CorpusRule):
         options = self.options(corpus)
         path = options.model_file(base_dir)
         return {} if path is None else {str(options.model): path}
-
-    def learns_from(self, spec: object) -> int:
-        options = self.options_of(spec)
-        return options.pairs if options.learns else 0
 
     def drop(
         self,
@@ -288,8 +320,8 @@ class LearnedRule(CorpusRule):
             work.left_out[self.name] = facts.left_out
 
 
-def samples_of(job: Job, rule: LearnedRule, corpora: Sequence[CorpusWork]) -> Rounds[list[Text]]:
-    """Yields the rounds that draw samples; returns the texts."""
+def learned_texts(job: Job, rule: LearnedRule, corpora: Sequence[CorpusWork]) -> Rounds[list[Text]]:
+    """Yields the rounds that draw samples and learn from them; returns the texts."""
     groups: dict[tuple[object, ...], list[CorpusWork]] = {}
     for work in corpora:
         options = rule.options(work.corpus)
@@ -299,60 +331,46 @@ def samples_of(job: Job, rule: LearnedRule, corpora: Sequence[CorpusWork]) -> Ro
     texts, most = list[Text](), dict[str, int]()
     for number, works in enumerate(groups.values()):
         name, options = f"{works[0].split}-{number}", rule.options(works[0].corpus)
-        texts.append(Text(name, works, options, options.model_file(job.config.base_dir)))
+        texts.append(Text(name, works, options))
         most[name] = options.pairs if options.learns else REPAIRED_PAIRS * len(works)
         if options.learns:
             check_memory(job, min(most[name], pairs_in(works)), f"clean.rules.{rule.name}", len(groups))
     parts = {text.name: [part for work in text.corpora for part, _ in work.parts] for text in texts}
-    samples = yield from rule.sampling.draw(
-        parts, most, shards_in(job.config.engine.memory), job.config.seed, job.scratch / rule.name
-    )
+    scratch, seed = job.scratch / rule.name, job.config.seed
+    samples = yield from draw_samples(rule.sampling, parts, most, seed, scratch)
+    sizes = {name: sum(corpus.drawn for corpus in sample.values()) for name, sample in samples.items()}
+    threads = threads_for(job, sizes)
     for text in texts:
-        text.sample = samples[text.name]
+        sample, name = samples[text.name], text.name
+        drawn = tuple(sample.get(work.of.corpus, DrawnFiles((), 0, work.pairs, 0)) for work in text.corpora)
+        given, output = text.options.model_file(job.config.base_dir), scratch / f"{name}.model"
+        key = f"{rule.learning.name}-{name}"
+        text.task = LearnTask(key, drawn, given, text.options.learns, seed, threads[name], output)
+    total = sum(sizes.values()) * len(rounds(SCORE_SETTINGS))
+    results = yield from rule.learning.run([text.task for text in texts], total)
+    for text, result in zip(texts, results, strict=True):
+        text.result = result
     return texts
 
 
-def learn_models(job: Job, rule: LearnedRule, texts: Sequence[Text]) -> Rounds[None]:
-    """Yields the rounds that learn models of word alignment; adds them to the texts."""
-    learning = {}
-    for text in texts:
-        if text.learns:
-            added = [(task.files_made[0], made.learned) for task, made in text.repaired if made.learned]
-            shards = [*text.sample.shards, *(path for path, _ in added)]
-            learning[text.name] = (shards, text.pairs + sum(pairs for _, pairs in added), text.given)
-    models = yield from rule.learning.learn(learning, job.scratch / rule.name)
-    for text in texts:
-        text.learned = models.get(text.name)
-
-
-def scored_parts(
-    job: Job, rule: str, texts: Sequence[Text], models: Mapping[str, Path | None], scoring: Round[ScoreTask, Scored]
-) -> Rounds[dict[str, list[Scored]]]:
-    """Yields a round that scores pairs; returns fine histograms of the parts by the name of the corpus.
-
-    Args:
-        job: the job.
-        rule: name of the rule.
-        texts: the texts.
-        models: the model to score each text with, by its name; None for texts that are not scored.
-        scoring: the round.
-    """
-    scored = [(text, path) for text in texts if (path := models[text.name]) is not None]
+def scored_parts(job: Job, rule: LearnedRule, texts: Sequence[Text]) -> Rounds[dict[str, list[Scored]]]:
+    """Yields the round that scores pairs; returns fine histograms of the parts by the name of the corpus."""
+    scored = [(text, path) for text in texts if (path := text.model) is not None]
     tasks = {
         work.name: [
             ScoreTask(
-                f"{rule}-scores-{task.stem}" if rule != TRANSLATION else f"scores-{task.stem}",
+                f"{rule.scoring.name}-{task.stem}",
                 task.part.path,
                 path,
-                text.sample.shards if text.learned else (),
-                scores_file(job, rule, task),
+                text.task.keys if text.result.pairs else None,
+                scores_file(job, rule.name, task),
             )
-            for task in work.tasks(job, rule)
+            for task in work.tasks(job, rule.name)
         ]
         for text, path in scored
         for work in text.corpora
     }
-    return (yield from scoring.run_groups(tasks, sum(pairs_in(text.corpora) for text, _ in scored)))
+    return (yield from rule.scoring.run_groups(tasks, sum(pairs_in(text.corpora) for text, _ in scored)))
 
 
 def scores_file(job: Job, rule: str, task: PartTask) -> Path:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from _nmt_prep_core import KEYS_UNICODE_VERSION
 
 from nmt_prep.cleaning.counts import CleanCounts
-from nmt_prep.cleaning.presets import effective_dedup, effective_rules
+from nmt_prep.cleaning.presets import effective_dedup
 from nmt_prep.cleaning.rejects import RejectNotes
 from nmt_prep.config import Config
 from nmt_prep.corpora.parts import PairFile
@@ -170,18 +170,6 @@ class Clean(Stage[CleanOutput, Cleaned]):
 
     def applies(self, config: Config) -> bool:
         return config.clean is not None
-
-    def learns_from(self, config: Config) -> int:
-        return max(self._learned_pairs(config).values(), default=0)
-
-    def learning_options(self, config: Config) -> list[str]:
-        most = self.learns_from(config)
-        return [f"clean.rules.{rule}.pairs" for rule, pairs in self._learned_pairs(config).items() if pairs == most]
-
-    def _learned_pairs(self, config: Config) -> dict[str, int]:
-        """For each late rule in force, returns the maximum number of pairs that it learns from."""
-        rules = effective_rules(section_of(config).preset, section_of(config).rules)
-        return {rule.name: rule.learns_from(rules[rule.name]) for rule in LATE if rule.name in rules}
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
         return (*self.reads, Extract) if is_active(config) else self.reads

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from nmt_prep.align.model import shared_model
+from nmt_prep.align.settings import LEARNING_VERSION, SCORE_SETTINGS, rounds
 from nmt_prep.config import Config, Corpus
 from nmt_prep.config.documents import Documents
 from nmt_prep.corpora import parts_of
@@ -23,23 +24,22 @@ from nmt_prep.sentences.documents import files_of_directories, pairs_of_list
 from nmt_prep.sentences.search import BeadTotals
 from nmt_prep.sides import SIDES
 from nmt_prep.stages.extract import CorpusFile, Extract, file_names, path_of, wanted_by
-from nmt_prep.stages.learning import LEARNING_VERSION, SCORE_SETTINGS, LearningRounds, check_memory
+from nmt_prep.stages.learning import check_memory, threads_for
 from nmt_prep.stages.sentences.observed import SentencesObserved, corpus_note, doubts_of, joined_notes, warnings_of
 from nmt_prep.stages.sentences.reading import READ, RawShard, ReadDocuments, ReadTask, total_bytes
 from nmt_prep.stages.sentences.shards import Shard
 from nmt_prep.stages.sentences.tasks import (
     AGAIN,
-    CAP,
     FIRST,
+    LEARN,
     PAIRS,
     AlignedPairs,
     AlignTask,
-    CapTask,
     FirstShards,
     FirstTask,
+    LearnTask,
+    Prior,
 )
-
-LEARNING = (LearningRounds("sentences-1", SCORE_SETTINGS), LearningRounds("sentences-2", SCORE_SETTINGS))
 
 
 @dataclass(frozen=True)
@@ -103,24 +103,10 @@ class Sentences(Stage[SentencesOutput, list[Aligned]]):
     reads = (Extract,)
     output = SentencesOutput
     observed = SentencesObserved
-    rounds: ClassVar[tuple[Round[Any, Any], ...]] = (
-        READ,
-        FIRST,
-        CAP,
-        *LEARNING[0].rounds,
-        AGAIN,
-        *LEARNING[1].rounds,
-        PAIRS,
-    )
+    rounds: ClassVar[tuple[Round[Any, Any], ...]] = (READ, FIRST, LEARN[0], AGAIN, LEARN[1], PAIRS)
 
     def applies(self, config: Config) -> bool:
         return any(True for _ in corpora_of_documents(config))
-
-    def learns_from(self, config: Config) -> int:
-        return max((of.documents.pairs for of in corpora_of_documents(config)), default=0)
-
-    def learning_options(self, config: Config) -> list[str]:
-        return [f"{of.where}.documents.pairs" for of in corpora_of_documents(config)]
 
     def settings(self, config: Config) -> dict[str, object]:
         settings: dict[str, object] = {"version": LEARNING_VERSION}
@@ -159,18 +145,11 @@ class Sentences(Stage[SentencesOutput, list[Aligned]]):
         first = yield from FIRST.run_groups(firsts, total_bytes(results))
         shards = {name: [shard for result in first[name] for shard in result.shards] for name in corpora}
         _check_sizes(job, corpora, shards)
-        caps = {
-            name: CapTask(
-                f"cap-{of.stem}",
-                of.prior,
-                sum(shard.sentences for shard in shards[name]),
-                job.scratch / f"{of.stem}.prior",
-            )
+        priors = {
+            name: Prior(of.prior, sum(shard.sentences for shard in shards[name]))
             for name, of in corpora.items()
             if of.prior is not None
         }
-        yield from CAP.run(caps.values())
-        priors = {name: task.output for name, task in caps.items()}
         tasks = yield from _learned(job, 0, corpora, shards, priors)
         total = sum(shard.count for listed in shards.values() for shard in listed)
         shards = yield from AGAIN.run_groups(tasks, total)
@@ -312,7 +291,7 @@ def _learned(
     number: int,
     corpora: Mapping[str, DocumentCorpus],
     shards: Mapping[str, Sequence[Shard]],
-    priors: Mapping[str, Path],
+    priors: Mapping[str, Prior],
 ) -> Rounds[dict[str, list[AlignTask]]]:
     """Yields the rounds that learn models; returns the tasks that find the paths of each corpus by its model.
 
@@ -321,20 +300,25 @@ def _learned(
         number: number of the model of a corpus, from 0.
         corpora: the corpora by name.
         shards: their shards.
-        priors: their capped priors; none for a corpus without prior.
+        priors: their priors; none for a corpus without prior.
     """
     taken = {name: _taken(shards[name], of.documents.pairs) for name, of in corpora.items()}
-    texts = {
-        of.stem: (
-            [shard.pairs for shard in taken[name]],
-            sum(shard.count for shard in taken[name]),
+    counts = {name: sum(shard.count for shard in listed) for name, listed in taken.items()}
+    threads = threads_for(job, counts)
+    learning = LEARN[number]
+    tasks = {
+        name: LearnTask(
+            f"{learning.name}-{of.stem}",
+            tuple(shard.pairs for shard in taken[name]),
             priors.get(name),
+            threads[name],
+            job.scratch / f"{of.stem}-{number + 1}.model",
         )
         for name, of in corpora.items()
     }
-    models = yield from LEARNING[number].learn(texts, job.scratch / f"learning-{number + 1}")
+    yield from learning.run(tasks.values(), sum(counts.values()) * len(rounds(SCORE_SETTINGS)))
     return {
-        name: _align_tasks(job, number, of, shards[name], taken[name], models[of.stem], priors.get(name))
+        name: _align_tasks(job, number, of, shards[name], taken[name], tasks[name].output, priors.get(name))
         for name, of in corpora.items()
     }
 
@@ -346,7 +330,7 @@ def _align_tasks(
     shards: Sequence[Shard],
     taken: Sequence[Shard],
     model: Path,
-    prior: Path | None,
+    prior: Prior | None,
 ) -> list[AlignTask]:
     """Returns the tasks that find the paths of a corpus by a model; the tasks of the last model write pairs.
 
@@ -357,9 +341,9 @@ def _align_tasks(
         shards: its shards.
         taken: the shards that the model learned from.
         model: the model.
-        prior: the capped prior; None if there is none.
+        prior: the prior; None if there is none.
     """
-    last = number + 1 == len(LEARNING)
+    last = number + 1 == len(LEARN)
     priors = BeadTotals.sum(shard.totals for shard in shards).priors()
     level = Level.sum(shard.level for shard in shards) if last else None
     return [

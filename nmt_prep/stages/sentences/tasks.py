@@ -5,8 +5,9 @@ The rounds are
 1. ``documents``: a task for each corpus reads its documents into shards (:mod:`~nmt_prep.stages.sentences.reading`);
 2. ``sentences-first``: a task for each shard divides its documents into sentences, finds first paths, and divides long
    documents into pieces, so that a task of a later round holds a few thousand sentences;
-3. ``sentences-1`` and ``sentences``: a task for each shard finds paths by the words of a model that was learned from
-   the previous paths. The last round writes the pairs.
+3. ``sentences-1-learn`` and ``sentences-2-learn``: a task for each corpus learns a model from the previous paths;
+4. ``sentences-1`` and ``sentences``, each after its model: a task for each shard finds paths by the words of the model.
+   The last round writes the pairs.
 """
 
 from __future__ import annotations
@@ -20,9 +21,13 @@ import numpy as np
 import pyarrow as pa
 
 from nmt_prep.align.model import Model, check_known, shared_model
+from nmt_prep.align.settings import SCORE_SETTINGS
+from nmt_prep.align.training import learn
+from nmt_prep.cleaning.pair_sample import lines_of
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import Languages
 from nmt_prep.config.documents import Documents
+from nmt_prep.corpora import iter_pairs
 from nmt_prep.digests import sha256_of
 from nmt_prep.engines import Tick
 from nmt_prep.errors import AlignmentModelError, CorpusError
@@ -180,28 +185,63 @@ FIRST = Round(
 
 
 @dataclass(frozen=True)
-class CapTask:
-    """A prior model to cap to the size of a corpus."""
+class Prior:
+    """A prior model, which is capped to about the number of words of the documents of a corpus.
+
+    Attributes:
+        file: its file.
+        sentences: number of source sentences of the corpus.
+    """
+
+    file: Path
+    sentences: int
+
+    def model(self) -> Model:
+        """Returns the capped model.
+
+        Raises:
+            AlignmentModelError: the file cannot be read.
+        """
+        return capped(shared_model(self.file), self.sentences)
+
+
+@dataclass(frozen=True)
+class LearnTask:
+    """A corpus to learn a model from.
+
+    Attributes:
+        key: name of the task.
+        pairs: files with the text of beads.
+        prior: the prior; None without one.
+        threads: number of threads.
+        output: file for the model.
+    """
 
     key: str
-    prior: Path
-    sentences: int
+    pairs: tuple[Path, ...]
+    prior: Prior | None
+    threads: int
     output: Path
 
 
-def cap_prior(task: CapTask, tick: Tick) -> str:
-    """Writes a prior capped to about the number of words of the documents; returns the name of its file.
+def learn_beads(task: LearnTask, tick: Tick) -> str:
+    """Writes the model of a corpus; returns the name of its file. It ticks for each bead in each round of learning.
 
     Raises:
         AlignmentModelError: the prior cannot be read.
-        OutputError: the file cannot be written.
+        OutputError: the model cannot be written.
     """
-    del tick
-    capped(shared_model(task.prior), task.sentences).save(task.output)
+
+    def text() -> Iterator[tuple[TextColumn, TextColumn]]:
+        for path in task.pairs:
+            yield from map(lines_of, iter_pairs(path, columns=SIDES))
+
+    prior = None if task.prior is None else task.prior.model()
+    learn(text, SCORE_SETTINGS, prior, task.threads, tick).save(task.output)
     return task.output.name
 
 
-CAP = Round("sentences-prior", cap_prior, str, unit="models")
+LEARN = tuple(Round(f"sentences-{number}-learn", learn_beads, str, words="learning alignment") for number in (1, 2))
 
 
 @dataclass(frozen=True)
@@ -212,7 +252,7 @@ class AlignTask:
         key: name of the task.
         shard: the shard with the previous beads.
         model: the model.
-        prior: the capped model that learning started from; None without one.
+        prior: the model that learning started from; None without one.
         learned: True if the model learned from the previous beads.
         priors: prior probabilities of the beads.
         level: the scores of the corpus; None before they are known.
@@ -224,7 +264,7 @@ class AlignTask:
     key: str
     shard: Shard
     model: Path
-    prior: Path | None
+    prior: Prior | None
     learned: bool
     priors: Priors
     level: Level | None
@@ -318,9 +358,9 @@ PAIRS = Round(
 
 
 @kept()
-def _lexicon(model: Path, prior: Path | None, changed: int) -> Lexicon:
+def _lexicon(model: Path, prior: Prior | None, changed: int) -> Lexicon:
     """Returns the lexicon of a model; the time of the file's last change is part of the cache key."""
     del changed
-    lexicon = Lexicon(Model.load(model), None if prior is None else Model.load(prior))
+    lexicon = Lexicon(Model.load(model), None if prior is None else prior.model())
     _ = lexicon.links  # threads of several tasks would each compute it
     return lexicon

@@ -124,7 +124,7 @@ def test_files_without_a_classifier_are_refused(tmp_path: Path) -> None:
     ("name", "message"),
     [
         ("lowest", "settings of its classifier"),
-        ("ratios", "training is not finished, or the lengths"),
+        ("ratios", "the lengths of its sides differ too much"),
         ("source.sums", "negative or too large"),
         ("target.sums", "three sums for each word"),
         ("0.children", "child does not come after its parent"),

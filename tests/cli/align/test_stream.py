@@ -109,10 +109,9 @@ def test_pairs_that_cannot_be_exchanged_are_too_few(tmp_path: Path, distinct: in
     assert not (tmp_path / "values").exists()
 
 
-def test_a_sample_without_pairs_is_too_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nmt_prep.cli.align.stream.learning.SAMPLE_PAIRS", 1)
+def test_equal_pairs_are_too_few(tmp_path: Path) -> None:
     message = refused("aaa\tbaa\n" * 2000, "--adequacy", tmp_path / "values")
-    assert "--adequacy: 0 of 0 pairs translate each other well enough to learn from; it takes 1,500 or more" in message
+    assert "--adequacy: 0 of 1 pairs translate each other well enough to learn from; it takes 1,500 or more" in message
     assert not (tmp_path / "values").exists()
 
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from nmt_prep.align.settings import SCORE_SETTINGS
 from nmt_prep.cleaning.adequacy import files, learning
+from nmt_prep.cli.align.stream import StreamOptions, align_stream
+from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.config import Config
 from nmt_prep.corpora import parts
 from nmt_prep.errors import CleaningError
-from nmt_prep.stages import learning as learning_rounds
-from nmt_prep.stages.clean import adequacy
+from nmt_prep.lines.blocks import Block
+from nmt_prep.progress import Progress
 from nmt_prep.stages.clean import learned as learned_rules
 from tests.cleaning.adequacy.corpus import corpus, learned, model
-from tests.stages.cleaning import cleaned, made_in_three_ways, pairs_below, rejected, results, write
+from tests.stages.cleaning import cleaned, made_in_three_ways, pairs_below, rejected, write
 from tests.stages.runs import config_of, manifest, run
 
 RULE: dict[str, Any] = {"preset": "none", "rules": {"adequacy": {}}, "rejects": "all"}
@@ -86,32 +91,32 @@ def test_histograms_and_estimates(judged: Config) -> None:
     assert sum(facts["compared"]["series"]["defective"]) > 1000
 
 
+def test_the_command_gives_the_values_of_a_run(
+    tmp_path: Path, judged: Config, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    text = bytearray("".join(f"{source}\t{target}\n" for source, target in pairs()).encode())
+    ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
+    block = Block(text, np.append(0, ends[:-1] + 1), ends, 1, 0, len(text))
+    monkeypatch.setattr(sys.modules[align_stream.__module__], "input_blocks", lambda: [block])
+    options = StreamOptions(None, None, None, None, tmp_path / "values", "union", SCORE_SETTINGS, 2)
+    align_stream(options, SafeConsole(stderr=True), Progress())
+    capfd.readouterr()
+    values = (tmp_path / "values").read_text().splitlines()
+    kept = pairs_below(judged, "cleaned", "train", "row", "score:adequacy")
+    assert len(kept) > 1900
+    assert [float(values[row]) for row, _ in kept] == [round(value, 6) for _, value in kept]
+
+
 @pytest.mark.parametrize("quickly", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_shards_workers_and_parts_give_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quickly: bool
 ) -> None:
     if quickly:
         learn_quickly(monkeypatch)
-    monkeypatch.setattr(learning_rounds, "SHARD_PAIRS", 200)
     monkeypatch.setattr(parts, "PART_BYTES", 5_000)
     monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 2_500)
     corpora = [write(tmp_path, "a", pairs()[:200]), write(tmp_path, "b", pairs()[200 : 500 if quickly else None])]
     made_in_three_ways(tmp_path, *corpora, divided=lambda: None, clean={**RULE, "rejects": "sample"})
-
-
-def test_the_memory_of_the_engine_does_not_change_the_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    learn_quickly(monkeypatch)
-    monkeypatch.setattr(learning_rounds, "SHARD_PAIRS", 60)
-    monkeypatch.setattr(learning, "MOST_PAIRS", 480)
-    monkeypatch.setattr(adequacy, "SAMPLE_PAIRS", 570)
-    text, configs = write(tmp_path, "c", pairs()[:600]), []
-    for memory, shards in ((300_000_000, 1), (4_000_000_000, 10)):
-        assert learning_rounds.shards_in(memory)(600) == shards
-        config = config_of(tmp_path / str(shards), text, clean=RULE, engine={"memory": memory}).within(tmp_path)
-        run(config, until="clean", workers=1)
-        configs.append(config)
-    assert rejected(configs[0])
-    assert results(configs[0]) == results(configs[1])
 
 
 def test_the_rule_is_left_out_without_enough_good_pairs(tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from nmt_prep.align.model import Model
-from nmt_prep.align.training import count, updated
+from nmt_prep.align.settings import RUN_SETTINGS
+from nmt_prep.align.training import learn
+from nmt_prep.cleaning import repaired
 from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES
 from nmt_prep.cleaning.rule import Context, Pairs
 from nmt_prep.cleaning.rules import make_rules
@@ -20,10 +21,10 @@ from nmt_prep.config import Config, Languages
 from nmt_prep.corpora import parts
 from nmt_prep.errors import CleaningError
 from nmt_prep.sides import SIDES
-from nmt_prep.stages import learning
 from nmt_prep.stages.clean import Clean, translation
 from nmt_prep.stages.clean import learned as learned_rules
 from nmt_prep.stages.clean import parts as part_tasks
+from nmt_prep.trial.data import trial_data
 from tests.corpus import tree
 from tests.stages.cleaning import cleaned, made_in_three_ways, pairs_below, rejected, write
 from tests.stages.runs import config_of, manifest, run
@@ -100,14 +101,24 @@ def test_repeated_pairs_do_not_vouch_for_themselves(tmp_path: Path) -> None:
 def test_shares_workers_and_parts_give_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = PAIRS[:350]
     monkeypatch.setattr(learned_rules, "LEAST_PAIRS", 250)
-    monkeypatch.setattr(learning, "SHARD_PAIRS", 100)
     monkeypatch.setattr(parts, "PART_BYTES", 5_000)
     monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 2_500)
     corpora = [write(tmp_path, "a", pairs[:200]), write(tmp_path, "b", pairs[200:])]
     clean = {**RULE, "rejects": "sample"}
-    made_in_three_ways(
-        tmp_path, *corpora, divided=lambda: monkeypatch.setattr(learning, "SHARD_PAIRS", 60), clean=clean
-    )
+    made_in_three_ways(tmp_path, *corpora, divided=lambda: monkeypatch.setattr(parts, "PART_BYTES", 3_000), clean=clean)
+
+
+@pytest.mark.parametrize("most", [100_000, 1600])
+def test_the_page_has_the_threshold_of_a_run(tmp_path: Path, most: int) -> None:
+    """Two corpora, and a sample of a part of their pairs."""
+    corpora = [write(tmp_path, "a", PAIRS), write(tmp_path, "b", translated(1000, 100, seed=3))]
+    config = config_of(tmp_path, *corpora, seed=5, clean={**RULE, "rules": {"translation": {"pairs": most}}})
+    controls = trial_data(config, 10_000)["controls"]
+    run(config, until="clean")
+    thresholds = {name: facts_of(config, name)["threshold"] for name in ("a", "b")}
+    assert thresholds["a"] != thresholds["b"]
+    found = [control["thresholds"] for control in controls if control["key"] == "translation"]
+    assert found[0] == {f"train/{name}": threshold for name, threshold in thresholds.items()}
 
 
 def test_too_few_pairs(tmp_path: Path) -> None:
@@ -131,7 +142,7 @@ def test_a_run_resumes_where_it_failed(tmp_path: Path, judged: Config, monkeypat
         with pytest.raises(CleaningError, match="broken"):
             run(config, until="clean")
     with monkeypatch.context() as patch:
-        patch.setattr(learning, "Counter", _broken)  # the model is not learned again
+        patch.setattr(repaired, "learn", _broken)  # the model is not learned again
         run(config, until="clean")
     assert tree(config.run_dir / "cleaned") == tree(judged.run_dir / "cleaned")
 
@@ -157,12 +168,8 @@ def test_a_given_threshold_and_a_given_model(tmp_path: Path) -> None:
 
 
 def _learn(path: Path, pairs: list[tuple[str, str]]) -> None:
-
     source, target = (TextColumn.from_strings(column) for column in zip(*pairs, strict=True))
-    model = Model.start(learning.SETTINGS)
-    while not model.finished:
-        model = updated(model, count(model, source, target))
-    model.save(path)
+    learn(lambda: [(source, target)], RUN_SETTINGS).save(path)
 
 
 def test_the_best_pairs_by_the_score(tmp_path: Path) -> None:

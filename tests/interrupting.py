@@ -1,13 +1,22 @@
-"""Programs and work that a test interrupts like Ctrl-C."""
+"""Terminals, and programs and work that a test interrupts like Ctrl-C."""
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+
+
+def open_terminal() -> tuple[int, int]:
+    """Opens a terminal and returns the descriptors of both ends; skips the test where /dev/pts is not mounted."""
+    try:
+        return os.openpty()
+    except OSError as error:
+        pytest.skip(f"no terminal can be opened here: {error.strerror}")
 
 
 @contextmanager

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import signal
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from nmt_prep.errors import ConfigError
 from nmt_prep.runner import plan
 from tests.cli.program import Ended, nmt_prep
 from tests.guard import PATIENCE
+from tests.interrupting import open_terminal
 
 EN_DE = ("--languages", "en-de")
 TRAIN = ("--train", "data/train.en,data/train.de")
@@ -441,7 +441,7 @@ def test_the_end_of_the_answers(here: Path) -> None:
 
 def converse(here: Path, answers: Sequence[str | signal.Signals], *arguments: str) -> tuple[int, str]:
     """Runs the command on a terminal, and gives an answer or a signal at each prompt; returns status and output."""
-    terminal, program = pty.openpty()
+    terminal, program = open_terminal()
     command = [sys.executable, "-m", "nmt_prep", "init", *arguments]
     env = {**os.environ, "TERM": "dumb", "COLUMNS": "200"}
     process = subprocess.Popen(command, stdin=program, stdout=program, stderr=program, cwd=here, env=env)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pty
 import signal
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.guard import must_end
-from tests.interrupting import interruptible, sigint_for_children
+from tests.interrupting import interruptible, open_terminal, sigint_for_children
 
 CONFIG = """
 languages: {{source: en, target: de}}
@@ -68,7 +67,7 @@ def test_the_cursor_comes_back(tmp_path: Path, number: int) -> None:
     (tmp_path / "stuck.py").write_text(STUCK)
     (tmp_path / "in.tsv").write_text("a\tb\n")
     os.mkfifo(tmp_path / "alive")
-    terminal, its_end = pty.openpty()
+    terminal, its_end = open_terminal()
     environment = {**os.environ, "TERM": "xterm"}
     command = [sys.executable, "-c", PATIENT, "run", "t.yaml"]
     with (

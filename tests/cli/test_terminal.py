@@ -3,7 +3,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import pty
 import sys
 import termios
 from typing import Any
@@ -16,6 +15,7 @@ from nmt_prep.cli.events import describe
 from nmt_prep.cli.terminal import SafeConsole, cell, json_line, plain_table, printable, show_cursor
 from nmt_prep.progress import BarListener, LineListener, Progress
 from tests.guard import must_end
+from tests.interrupting import open_terminal
 
 HOSTILE = "a\x1b]0;owned\x07b\x9b31mc\u202ed\rfe"
 ESCAPED = r"a\x1b]0;owned\x07b\x9b31mc\u202ed\rfe".replace(r"\r", r"\x0d")
@@ -98,7 +98,7 @@ def test_texts_of_cells_are_cut_to_their_width() -> None:
 
 
 def test_a_held_terminal_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal, its_end = pty.openpty()
+    terminal, its_end = open_terminal()
     monkeypatch.setenv("TERM", "xterm")
     with os.fdopen(terminal, "rb", buffering=0) as screen, os.fdopen(its_end, "w") as stream, must_end(60):
         monkeypatch.setattr(sys, "stdout", stream)

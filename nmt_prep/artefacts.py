@@ -299,7 +299,8 @@ def parse_json_as(kind: type[_T], value: object) -> _T:
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         where = ".".join(map(str, problem["loc"]))
-        raise ValueError(f"{where}: {problem['msg']}" if where else problem["msg"]) from None
+        text = problem["msg"].removeprefix("Value error, ")  # pydantic's prefix for the errors of a class itself
+        raise ValueError(f"{where}: {text}" if where else text) from None
 
 
 def as_json(value: object) -> Any:

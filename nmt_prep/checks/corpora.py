@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from nmt_prep.config import Corpus, Languages
 from nmt_prep.config.corpus import Fields
-from nmt_prep.config.problems import Problem, problems_of
+from nmt_prep.config.problems import Problem, message_of, problems_of
 from nmt_prep.config.section import descriptions, is_hub_id
 from nmt_prep.corpora.registry import column_files, format_of, option_keys, parts_of, reader_of
 from nmt_prep.errors import ConfigError
@@ -49,7 +49,7 @@ def completed(corpus: Corpus, languages: Languages | None) -> tuple[Corpus, list
     except ConfigError as error:
         return corpus, [(("url",), str(error))]
     except ValidationError as error:
-        problem = "; ".join(detail["msg"] for detail in error.errors())
+        problem = "; ".join(map(message_of, error.errors()))
     else:
         files = () if corpus.documents else _file_problems(corpus)  # files of documents are checked with their types
         problem = next(chain(files, _option_problems(corpus), _column_problems(corpus)), "")
@@ -63,7 +63,8 @@ def _format_problem(name: str) -> str:
         reader_of(name)
     except ValueError as error:
         allowed = descriptions(Corpus).get("format")  # None in an installation without source files
-        return f"{error}; allowed: {allowed}" if allowed else str(error)
+        end = " " if str(error).endswith("?") else "; "
+        return f"{error}{end}allowed: {allowed}" if allowed else str(error)
     return ""
 
 

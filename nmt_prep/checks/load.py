@@ -15,7 +15,7 @@ from nmt_prep.checks.pairs import by_pair, only_with_pairs
 from nmt_prep.config import CleanSettings, Config, Corpus, ExistingVocab, Section, Vocab
 from nmt_prep.config.file import as_tuples, read_file
 from nmt_prep.config.languages import ConfigLanguages
-from nmt_prep.config.problems import KeyPath, Problem, problems_of, refusal, worded, wrong_keys
+from nmt_prep.config.problems import KeyPath, Problem, did_you_mean, problems_of, refusal, worded, wrong_keys
 from nmt_prep.config.section import descriptions, is_hub_id
 from nmt_prep.errors import NmtPrepError
 from nmt_prep.outputs import kind_of
@@ -24,8 +24,11 @@ from nmt_prep.sources.hub import repository_address
 from nmt_prep.stages.publish import published
 from nmt_prep.subwords import dialect_of
 
-_PLACEHOLDERS = {"name": "x", "output_dir": "x", "seed": 0}
+_PLACEHOLDERS: Mapping[str, object] = {"name": "x", "output_dir": "x", "seed": 0}
 """Stand-ins for required keys that are missing or wrong, so that the rest of the config can be checked."""
+
+_WRONG_SECTIONS: Mapping[str, Mapping[str, object]] = {"align": {}, "clean": {}, "documents": {"separator": "space"}}
+"""Stand-ins for optional sections with wrong values, which other sections need."""
 
 
 def load_config(path: str | os.PathLike[str], overrides: Iterable[str] = ()) -> Config:
@@ -99,6 +102,9 @@ def _other_problems(
     rest: Any = values
     for path in filter(None, wrong):
         rest = _without(rest, path) or {}
+    for key, stand_in in _WRONG_SECTIONS.items():
+        if any(path[:1] == (key,) for path in wrong):
+            rest = {**rest, key: {**stand_in, **(rest.get(key) or {})}}
     if values.get("pairs") is not None:
         rest = {"pairs": "all", **rest}  # a config of one pair has other keys
     try:
@@ -217,8 +223,8 @@ def _output_problems(config: Config, *, with_vocab: bool) -> Iterator[Problem]:
                 f"outputs.{first} is written to outputs/{options.directory} already; give one of them another name",
             )
         for split in sorted(set(options.shards) - set(config.splits)):
-            known = ", ".join(config.splits)
-            yield (*path, "shards", split), f"there is no split {split!r}; the splits are {known}"
+            near, known = did_you_mean(split, config.splits), ", ".join(config.splits)
+            yield (*path, "shards", split), f"there is no split {split!r}{near or ';'} the splits are {known}"
         if options.corpus and not kind.holds_corpus:
             yield (
                 (*path, "corpus"),

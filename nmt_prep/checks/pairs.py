@@ -19,7 +19,7 @@ from nmt_prep.config import Config, Corpus, ExistingVocab, Languages
 from nmt_prep.config.corpus import ColumnPlace
 from nmt_prep.config.languages import check_language
 from nmt_prep.config.pairs import MULTIPLE, LanguagePair, asked_pairs
-from nmt_prep.config.problems import KeyPath, Problem
+from nmt_prep.config.problems import KeyPath, Problem, message_of
 from nmt_prep.corpora.registry import format_of, reader_of
 from nmt_prep.sides import SIDES
 
@@ -161,7 +161,8 @@ def _divided(
         try:
             yield wanted[0], len(wanted) > 1, _of_pair(corpus, wanted[0], swapped=wanted[0] != pair)
         except (ValueError, ValidationError) as error:
-            problems.append((path, str(error) if not isinstance(error, ValidationError) else error.errors()[0]["msg"]))
+            text = message_of(error.errors()[0]) if isinstance(error, ValidationError) else str(error)
+            problems.append((path, text))
             return
     if not used:
         known = ", ".join(map(str, _pairs_of(corpus)))
@@ -293,5 +294,5 @@ def _with_tags(config: Config, problems: list[Problem]) -> Config:
     try:
         vocab = type(vocab).model_validate({**given, "reserved": (*vocab.reserved, *missing)})
     except ValidationError as error:
-        problems.append((("tag",), error.errors()[0]["msg"]))
+        problems.append((("tag",), message_of(error.errors()[0])))
     return config.model_copy(update={"vocab": vocab})

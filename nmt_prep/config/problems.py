@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, Tag, ValidationError
 from pydantic.fields import FieldInfo
@@ -14,6 +14,7 @@ from pydantic_core import ErrorDetails
 
 from nmt_prep.config.section import descriptions
 from nmt_prep.errors import ConfigError
+from nmt_prep.sides import SIDES
 
 KeyPath = tuple[str | int, ...]
 """The keys and indexes that lead to a value."""
@@ -61,7 +62,12 @@ def first_problem(error: ValidationError) -> str:
     """Returns the first problem with its key, for settings that are in no config."""
     detail = error.errors()[0]
     where = _dotted(tuple(part for part in detail["loc"] if part != "[key]"))
-    return (f"{where}: " if where else "") + detail["msg"].removeprefix("Value error, ")
+    return (f"{where}: " if where else "") + message_of(detail)
+
+
+def message_of(detail: ErrorDetails) -> str:
+    """Returns pydantic's message without the prefix that it gives to messages of validators."""
+    return detail["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
 
 
 def wrong_keys(error: ValidationError, root: type[BaseModel]) -> set[KeyPath]:
@@ -70,7 +76,7 @@ def wrong_keys(error: ValidationError, root: type[BaseModel]) -> set[KeyPath]:
 
 
 def _problem(detail: ErrorDetails, root: type[BaseModel], lines: Mapping[KeyPath, int]) -> str:
-    path, model, allowed = _locate(detail["loc"], root)
+    path, model, allowed, known = _locate(detail["loc"], root)
     if "both" in path and path not in lines:
         path = path[: path.index("both")]  # the user wrote one value for both sides
     if path[-1:] == ("at",) and path not in lines:
@@ -86,13 +92,14 @@ def _problem(detail: ErrorDetails, root: type[BaseModel], lines: Mapping[KeyPath
         return f"{where}: this key is required: {allowed}"
     whole = detail["type"] == "value_error" and isinstance(detail["input"], Mapping | BaseModel)
     if whole or detail["type"] == UNKNOWN_NAME:
-        text = str(detail["ctx"]["error"] if whole else detail["msg"])
+        text = message_of(detail)
         return f"{where if path else _whole_config(text, lines)}: {text}"
     if detail["input"] is None and detail["type"] in ("model_type", "model_attributes_type"):
         return f"{where}: found an empty section; give it keys, or leave it out"
     if allowed is None and detail["type"] == "model_type":
         allowed = f"a mapping with keys of: {', '.join(sorted(_fields(model)))}"
-    return f"{where}: found {describe(detail['input'])}; allowed: {allowed or detail['msg']}"
+    near = did_you_mean(detail["input"], known) if isinstance(detail["input"], str) else ""
+    return f"{where}: found {describe(detail['input'])}{near or ';'} allowed: {allowed or message_of(detail)}"
 
 
 def located(path: KeyPath, lines: Mapping[KeyPath, int]) -> str:
@@ -124,8 +131,8 @@ def refusal(origin: str, problems: Collection[str]) -> ConfigError:
     return ConfigError("\n  ".join([f"{origin}: {count}", *sorted(problems)]))
 
 
-def _locate(location: KeyPath, root: type[BaseModel]) -> tuple[KeyPath, type[BaseModel], str | None]:
-    """Returns the path of the key at pydantic's location, its section, and its allowed values."""
+def _locate(location: KeyPath, root: type[BaseModel]) -> tuple[KeyPath, type[BaseModel], str | None, set[str]]:
+    """Returns the path of the key at pydantic's location, its section, its allowed values, and those that are names."""
     path: KeyPath = ()
     kind: Any = root
     section: type[BaseModel] = root
@@ -139,7 +146,7 @@ def _locate(location: KeyPath, root: type[BaseModel]) -> tuple[KeyPath, type[Bas
             path = (*path, part)
             field = _fields(kind).get(str(part))
             if field is None:
-                return path, section, None
+                return path, section, None, set()
             allowed = descriptions(kind).get(str(part), allowed)  # the description of the option if a side has none
             kind = _strip(field.annotation)
         elif get_origin(kind) in (dict, tuple) and part != "[key]":
@@ -147,7 +154,19 @@ def _locate(location: KeyPath, root: type[BaseModel]) -> tuple[KeyPath, type[Bas
             kind = _strip(get_args(kind)[1 if get_origin(kind) is dict else 0])
         else:
             break
-    return path, section, allowed
+    return path, section, allowed, {*_names(kind)}
+
+
+def _names(annotation: Any) -> Iterator[str]:
+    """Yields the texts that a type lists as its values; for a type with two sides, those of both."""
+    if get_origin(annotation) is Literal:
+        yield from (name for name in get_args(annotation) if isinstance(name, str))
+    elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        if {*annotation.model_fields} == {*SIDES}:
+            yield from _names(annotation.model_fields[SIDES[0]].annotation)
+    else:
+        for part in get_args(annotation):
+            yield from _names(part)
 
 
 def _fields(section: type[BaseModel]) -> dict[str, FieldInfo]:
@@ -195,8 +214,8 @@ def _problem_of_kind(detail: ErrorDetails, path: KeyPath) -> str:
     tag, allowed = str(detail["ctx"]["tag"]), detail["ctx"]["expected_tags"]
     if (now := _REMOVED_KINDS.get(f"{_general(path[:-1])}.{tag}")) is not None:
         return f"the kind {tag} no longer exists: {now}"
-    near = difflib.get_close_matches(tag, allowed.replace("'", "").split(", "), n=1)
-    return f"found {describe(tag)};{f' did you mean {near[0]!r}?' if near else ''} allowed: {allowed}"
+    near = did_you_mean(tag, allowed.replace("'", "").split(", "))
+    return f"found {describe(tag)}{near or ';'} allowed: {allowed}"
 
 
 def _general(path: KeyPath) -> str:

@@ -22,7 +22,7 @@ from nmt_prep.config.engine import EngineSettings, LocalSettings
 from nmt_prep.config.languages import CheckedTag, ConfigLanguages
 from nmt_prep.config.outputs import LAYOUT, ROW_LENGTH, AnyOutput, Layout, RowLength, Shards
 from nmt_prep.config.pairs import MULTIPLE, Pairs
-from nmt_prep.config.problems import UNKNOWN_NAME
+from nmt_prep.config.problems import UNKNOWN_NAME, did_you_mean
 from nmt_prep.config.section import Amount, Count, Languages, Location, Name, Section
 from nmt_prep.config.training import TrainingSettings
 from nmt_prep.config.vocab import ExistingVocab, T2TVocab, Vocab
@@ -250,7 +250,8 @@ class Config(Section):
         }
         for key, splits in named.items():
             for split in sorted(set(splits) - set(self.splits)):
-                yield f"{key} names {split!r}; the splits are {', '.join(self.splits)}"
+                near = did_you_mean(split, self.splits)
+                yield f"{key} names {split!r}{near or ';'} the splits are {', '.join(self.splits)}"
             for split in splits:
                 if [*splits].count(split) > 1:
                     yield f"{key} names {split!r} twice; name each split once"

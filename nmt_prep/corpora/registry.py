@@ -13,6 +13,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, cast
 
 from nmt_prep.config.corpus import ColumnPlace
+from nmt_prep.config.problems import did_you_mean
 
 if TYPE_CHECKING:
     from nmt_prep.config import Corpus
@@ -45,7 +46,7 @@ def reader_of(name: str) -> type[Reader]:
         return _built_in(name)
     if name in _installed():
         return _installed()[name]
-    raise ValueError(f"no reader is named {name!r}")
+    raise ValueError(f"no reader is named {name!r}{did_you_mean(name, [*BUILT_IN, *_installed()])}")
 
 
 def format_of(corpus: Corpus) -> str:

@@ -43,11 +43,15 @@ class Text(Output[TextOptions]):
             yield from link_problems(config)
         if options.documents == "lines":
             if config.documents is None:
-                yield "documents", "lines are for the section documents, which the config does not have; leave it out"
-            elif options.pieces or options.corpus or config.weight is not None:
-                yield "documents", "lines are text without corpora and weights; set pieces to false, or leave it out"
-            elif options.alignments:
-                yield "documents", "lines have no links; set alignments to false, or leave it out"
+                yield (
+                    "documents",
+                    "lines are for the section documents, which the config lacks; leave documents out",
+                )
+            wrong = [key for key in ("pieces", "corpus", "alignments") if getattr(options, key)]
+            if wrong:
+                yield "documents", f"lines are only text; set {' and '.join(wrong)} to false, or leave documents out"
+            if config.weight is not None:
+                yield "documents", "lines are without weights, which the config has; leave weight or documents out"
 
     def vocab_problems(self, options: TextOptions, vocab: Vocab) -> Iterator[tuple[str, str]]:
         if "hf_marian" in options.vocab and not expects_spm(vocab):

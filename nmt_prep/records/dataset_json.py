@@ -23,6 +23,7 @@ from pydantic import (
 )
 
 from nmt_prep.artefacts import write_json
+from nmt_prep.config.problems import message_of
 from nmt_prep.digests import HashedFile
 from nmt_prep.errors import RecordsError
 from nmt_prep.records.plan import Layout
@@ -405,6 +406,6 @@ def load_dataset_info(records_dir: str | Path) -> DatasetInfo:
         return DatasetInfo.model_validate_json(content)
     except ValidationError as error:
         problems = "; ".join(
-            f"{'.'.join(map(str, problem['loc'])) or 'the file'}: {problem['msg']}" for problem in error.errors()
+            f"{'.'.join(map(str, problem['loc'])) or 'the file'}: {message_of(problem)}" for problem in error.errors()
         )
         raise RecordsError(f"{path}: {problems}. Delete it and run the encode stage again") from error

@@ -85,14 +85,20 @@ def test_sections_without_problems(clean: Any) -> None:
             "clean.overrides.news.fix: there is no fix 'nfd'; did you mean 'nfc'",
         ),
         ({"overrides": {"news": {"rule": {}}}}, "clean.overrides.news.rule: unknown key; did you mean 'rules'?"),
-        ({"preset": "stric"}, "clean.preset: found the text 'stric'; allowed: none, light, standard or strict"),
+        (
+            {"preset": "stric"},
+            "clean.preset: found the text 'stric'; did you mean 'strict'? allowed: none, light, standard or strict",
+        ),
         ({"splits": ["tests"]}, "config: clean.splits names 'tests'; the splits are train, dev"),
         ({"splits": ["dev", "train", "dev"]}, "config: clean.splits names 'dev' twice; name each split once"),
         (
             {"rules": {"length": "yes"}},
             "clean.rules.length: found the text 'yes'; allowed: a mapping with keys of: max, ",
         ),
-        ({"rejects": "some"}, "clean.rejects: found the text 'some'; allowed: none, sample or all"),
+        (
+            {"rejects": "some"},
+            "clean.rejects: found the text 'some'; did you mean 'sample'? allowed: none, sample or all",
+        ),
         ({"dedupe": {}}, "clean.dedupe: unknown key"),
         *(
             ({"dedup": {"pair": "exact", "keep": keep}}, "clean.dedup.keep: ")

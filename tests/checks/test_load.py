@@ -146,6 +146,17 @@ records: {shards: {train: 0}}
             MINIMAL + "records: {shards: {test: 2}}\n",
             "config (line 11): records.shards names 'test'; the splits are train",
         ),
+        (
+            MINIMAL + "clean: {splits: [trian]}\n",
+            "clean.splits names 'trian'; did you mean 'train'? the splits are train",
+        ),
+        (
+            MINIMAL + "clean: {preset: standart}\n",
+            "'standart'; did you mean 'standard'? allowed: none, light, standard",
+        ),
+        (MINIMAL + "clean: {rules: {length: {unit: wrd}}}\n", "'wrd'; did you mean 'word'? allowed: char, byte"),
+        (MINIMAL + "publish: {url: 's3://a/b', stages: [encde]}\n", "'encde'; did you mean 'encode'? allowed: a list"),
+        (MINIMAL + "      format: tvs\n", "no reader is named 'tvs'; did you mean 'tsv'? allowed: plain, tsv"),
         (MINIMAL + "    - {name: a, url: y, source: s, target: t}\n", "names the corpus 'a' twice"),
         (
             MINIMAL.replace("      target: s.zh\n", ""),
@@ -252,6 +263,7 @@ def test_each_dialect_has_its_own_keys(tmp_path: Path, vocab: str, expected: str
 
 
 CLEAN = "clean: {preset: strrict, rules: {lenght: {max: 3}, length: {maxx: 3}}, fix: [nope]}\n"
+DOCUMENT_LINES = "outputs: [{kind: text, pieces: false, vocab: [], documents: lines}]\n"
 TWICE = "outputs: [{kind: marian}, {kind: marian}]\n"
 
 
@@ -290,6 +302,12 @@ def keys_of(tmp_path: Path, text: str) -> list[str]:
             ["outputs.0.alignments", "vocab"],
         ),
         (MINIMAL.replace("train:", "dev:"), ["config"]),
+        (MINIMAL + "align: true\noutputs: [{kind: text, alignments: true}]\n", ["align"]),
+        (MINIMAL + "clean: []\npublish: {url: 's3://a/b', stages: [clean]}\n", ["clean"]),
+        (
+            MINIMAL + "      document: {url: d.txt}\ndocuments: {context: 3}\n" + DOCUMENT_LINES,
+            ["documents.context", "documents.separator"],
+        ),
     ],
 )
 def test_problems_do_not_hide_each_other(tmp_path: Path, text: str, expected: list[str]) -> None:

@@ -360,9 +360,10 @@ def test_lines_with_empty_lines_between_documents(tmp_path: Path) -> None:
     assert len(held) <= len(SIZES) + 150 + 2
     sources, targets = (path.read_text().split("\n") for path in (files[0], files[0].with_suffix(".zh")))
     assert [not text for text in sources] == [not text for text in targets]
-    with pytest.raises(ConfigError, match=r"documents: lines are text without corpora and weights; set pieces to fal"):
-        config(tmp_path, outputs=[{**options, "pieces": True}])
-    with pytest.raises(ConfigError, match=r"documents: lines are for the section documents, which the config does not"):
+    for keys in (["pieces"], ["corpus"], ["pieces", "corpus"]):
+        with pytest.raises(ConfigError, match=f"documents: lines are only text; set {' and '.join(keys)} to false, or"):
+            config(tmp_path, outputs=[{**options, **dict.fromkeys(keys, True)}])
+    with pytest.raises(ConfigError, match=r"documents: lines are for the section documents, which the config lacks"):
         config(tmp_path, outputs=[options], documents=None)
 
 

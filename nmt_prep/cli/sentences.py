@@ -30,7 +30,7 @@ with delayed_imports():
 class _Format(StrEnum):
     """What the files are, or what is written."""
 
-    HTML, TSV, BEADS, LADDER = "html", "tsv", "beads", "ladder"
+    HTML, TSV, BEADS = "html", "tsv", "beads"
 
 
 _WARNED = 20
@@ -39,8 +39,8 @@ _WARNED = 20
 _SIDE = "A file, or a directory of files; a line is a sentence unless --split is given."
 _SPLIT = "Divide running text into sentences: each line by itself, or text that goes on to the next blank line."
 _FORMAT = (
-    "html: the files are HTML, not text. tsv, beads or ladder: write pairs with a tab, beads such as [0, 1]:[0], or "
-    "the rungs of hunalign's ladder. Give the option twice for both."
+    "html: the files are HTML, not text. tsv or beads: write pairs with a tab, or beads such as [0, 1]:[0]. Give the "
+    "option twice for both."
 )
 _ENCODING = "The encoding of the files, such as latin-1, or of each side, such as utf-8,latin-1."
 _OUTPUT = "Directory for the results of directories, one file for each document; standard output for files."

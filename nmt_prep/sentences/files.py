@@ -72,11 +72,6 @@ def bead_lines(beads: Beads) -> list[str]:
     return [f"{list(source)}:{list(target)}" for source, target in listed(beads)]
 
 
-def ladder_lines(beads: Beads) -> list[str]:
-    """Returns hunalign's ladder: the numbers of sentences before each bead and of all sentences, separated by tabs."""
-    return [f"{source}\t{target}" for source, target in [(0, 0), *beads[:, [1, 3]].tolist()]]
-
-
 def read_gold(path: Path, sizes: tuple[int, int]) -> list[Listed]:
     """Reads gold beads in vecalign's format.
 
@@ -133,7 +128,7 @@ def _mean(first: float, second: float) -> float:
     return 0.0 if first + second == 0 else 2 * first * second / (first + second)
 
 
-Format: TypeAlias = Literal["tsv", "beads", "ladder"]
+Format: TypeAlias = Literal["tsv", "beads"]
 
 
 @dataclass(frozen=True)
@@ -158,8 +153,6 @@ class AlignedDocument:
         """Yields the lines of the result."""
         if form == "beads":
             yield from bead_lines(self.beads)
-        elif form == "ladder":
-            yield from ladder_lines(self.beads)
         else:
             yield from self._pairs()
 

@@ -28,7 +28,6 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     [
         ("tsv", "One.\tEins.\nTwo is longer than one.\tZwei ist länger als eins.\nThree is here.\tDrei ist hier.\n"),
         ("beads", "[0]:[0]\n[1]:[1]\n[2]:[2]\n"),
-        ("ladder", "0\t0\n1\t1\n2\t2\n3\t3\n"),
     ],
 )
 def test_formats(files: tuple[Path, Path], form: str, expected: str) -> None:

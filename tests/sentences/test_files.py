@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 
 from nmt_prep.errors import CorpusError
-from nmt_prep.sentences.files import Agreement, agreement, bead_lines, ladder_lines, listed, read_gold
+from nmt_prep.sentences.files import Agreement, agreement, bead_lines, listed, read_gold
 
 BEADS = np.array([[0, 2, 0, 1], [2, 3, 1, 1], [3, 4, 1, 3]])
 
 
 def test_formats() -> None:
     assert bead_lines(BEADS) == ["[0, 1]:[0]", "[2]:[]", "[3]:[1, 2]"]
-    assert ladder_lines(BEADS) == ["0\t0", "2\t1", "3\t1", "4\t3"]
 
 
 def test_gold_beads_are_read(tmp_path: Path) -> None:

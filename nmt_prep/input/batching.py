@@ -11,7 +11,10 @@ Tensors are compared with ``tf.equal``, since ``==`` compares identity in a Tens
 
 from __future__ import annotations
 
+import atexit
+import time
 from collections.abc import Callable
+from threading import Condition
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import tensorflow as tf
@@ -72,6 +75,47 @@ def without_autograph(function: Callable[_Arguments, _Result]) -> Callable[_Argu
     """
     unconverted: Callable[_Arguments, _Result] = tf.autograph.experimental.do_not_convert(function)
     return unconverted
+
+
+class _Calls:
+    """Counts the calls of Python functions by TensorFlow's threads, and waits for them before the interpreter ends.
+
+    A thread that returns to Python later is ended there, and the iterator that waits for it never ends.
+    """
+
+    def __init__(self) -> None:
+        self._under_way, self._ended, self._change = 0, False, Condition()
+        atexit.register(self._end)
+
+    def counted(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            with self._change:
+                if self._ended:
+                    raise tf.errors.OutOfRangeError(None, None, "the program ends")  # which TensorFlow does not log
+                self._under_way += 1
+            try:
+                return function(*arguments)
+            finally:
+                with self._change:
+                    self._under_way -= 1
+                    self._change.notify_all()
+
+        return call
+
+    def _end(self) -> None:
+        with self._change:
+            self._ended = True
+            self._change.wait_for(lambda: not self._under_way)
+        time.sleep(_SECONDS_TO_RETURN)
+
+
+_SECONDS_TO_RETURN = 0.1
+_CALLS = _Calls()
+
+
+def python_step(function: Callable[..., Any], arguments: Any, types: Any, *, stateful: bool = True) -> Any:
+    """Same as ``tf.numpy_function``, but the interpreter waits for the function before it ends."""
+    return tf.numpy_function(_CALLS.counted(function), arguments, types, stateful=stateful)
 
 
 def map_inline(dataset: tf.data.Dataset, function: Callable[..., Any]) -> tf.data.Dataset:

@@ -15,7 +15,7 @@ import tensorflow as tf
 from _nmt_prep_core import distinct_words
 
 from nmt_prep.batches.options import check_place, check_positive
-from nmt_prep.input.batching import BatchedInput, batches_or_tensors, pad, row_splits, without_autograph
+from nmt_prep.input.batching import BatchedInput, batches_or_tensors, pad, python_step, row_splits, without_autograph
 from nmt_prep.input.shuffled import BatchSizes, blocks_of, random_numbers, shuffled_batches
 
 _DEFAULT_BUCKET_WIDTH = 10
@@ -209,7 +209,7 @@ def split_words(lines: tf.Tensor, max_length: int | None = None) -> Words:
     """
     text, sizes = tf.strings.reduce_join(lines), tf.strings.length(lines)
     split = partial(_split, longest=max_length or _NO_LIMIT)
-    words, numbers, lengths = tf.numpy_function(split, (text, sizes), (tf.string, tf.int32, tf.int64), stateful=False)
+    words, numbers, lengths = python_step(split, (text, sizes), (tf.string, tf.int32, tf.int64), stateful=False)
     distinct = tf.raw_ops.StringSplit(input=tf.reshape(words, [1]), delimiter=" ", skip_empty=True).values
     return Words(distinct, tf.ensure_shape(numbers, [None]), tf.ensure_shape(lengths, [None]))
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import tensorflow as tf
 from _nmt_prep_core import PairBatches
 
-from nmt_prep.input.batching import BatchedInput, map_inline
+from nmt_prep.input.batching import BatchedInput, map_inline, python_step
 
 _PAIRS_PER_BLOCK = 4096
 _DRAINS = 32  # parts in which the shuffle buffer is emptied at the end
@@ -100,7 +100,7 @@ def shuffled_batches(
     def batches(iteration: tf.Tensor) -> tf.data.Dataset:
         def add(pairs: Any, random: tf.Tensor) -> _Padded:
             arguments = iteration, *tf.nest.flatten(pairs), random
-            fields = tf.numpy_function(iterations.add, arguments, _PADDED_TYPES)
+            fields = python_step(iterations.add, arguments, _PADDED_TYPES)
             return _Padded(*(tf.ensure_shape(field, [None]) for field in fields))
 
         return _cut(blocks.map(add))

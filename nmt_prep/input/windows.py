@@ -18,7 +18,7 @@ from nmt_prep.batches.epoch import SplitIndex
 from nmt_prep.batches.reader import read_window
 from nmt_prep.columns import Ragged
 from nmt_prep.input import tensors
-from nmt_prep.input.batching import Column, packed_column
+from nmt_prep.input.batching import Column, packed_column, python_step
 from nmt_prep.records.columns import TYPES, column_path
 from nmt_prep.records.index import PAIR_BYTES, index_path
 from nmt_prep.records.plan import Layout
@@ -202,7 +202,7 @@ def _read(plan: BatchPlan, window: PlannedWindow) -> WindowRecords:
 
     given = (window.runs, window.skip, window.take, window.epoch)
     kinds_read = [tf.int64, tf.int64, *(tf.int32, tf.int64) * 3, tf.int32, *named.values()]
-    skip, take, *vectors = tf.numpy_function(read, given, kinds_read)
+    skip, take, *vectors = python_step(read, given, kinds_read)
     skip.set_shape([])
     take.set_shape([])
     for vector in vectors:

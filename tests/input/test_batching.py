@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -115,3 +117,29 @@ def test_it_works_in_a_graph_of_tensorflow_1() -> None:
         following = tf.compat.v1.data.make_one_shot_iterator(mapped).get_next()
         with tf.compat.v1.Session() as session:
             assert [int(session.run(following)) for _ in range(2)] == [5, 6]
+
+
+HELD = """
+import atexit, threading, time
+atexit.register(lambda: print("end"))
+import tensorflow as tf
+from nmt_prep.input.batching import python_step
+
+begun = threading.Event()
+
+def slow(number):
+    if number:
+        begun.set()
+        time.sleep(0.5)
+        print("made", number)
+    return number
+
+held = iter(tf.data.Dataset.range(9).map(lambda number: python_step(slow, (number,), tf.int64)).prefetch(1))
+print(int(next(held)))
+begun.wait()
+"""
+
+
+def test_a_program_that_holds_an_iterator_ends_after_its_python_steps() -> None:
+    done = subprocess.run([sys.executable, "-c", HELD], capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "0\nmade 1\nend\n"), done.stderr

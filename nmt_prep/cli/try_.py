@@ -48,6 +48,9 @@ def try_(
             metavar="FILE", help="Write the changes of the page (YAML) into the config, and show nothing.", exists=True
         ),
     ] = None,
+    allow_code: Annotated[
+        bool, typer.Option("--allow-code", help="With --apply, accept rules that run a program or a Python function.")
+    ] = False,
 ) -> None:
     """Show what the cleaning rules do with a sample of each corpus, on a page with limits to move.
 
@@ -56,12 +59,14 @@ def try_(
     console = open_console()
     if apply is not None:
         if overrides or output or judged or watch:
-            raise typer.BadParameter("--apply changes the config, and goes with no other option")
-        keys = changes.apply_changes(config, apply)
+            raise typer.BadParameter("--apply changes the config, and goes with --allow-code alone")
+        keys = changes.apply_changes(config, apply, allow_code=allow_code)
         console.print(
             f"changed in {config}: {', '.join(keys)}" if keys else f"{config} has these values already", soft_wrap=True
         )
         return
+    if allow_code:
+        raise typer.BadParameter("--allow-code goes with --apply")
     checked = load_config(config, overrides)
     check_outputs({"--output": output}, files_of_run(checked) | ({} if judged is None else {"--judged": judged}))
     path = (output or Path(tempfile.mkdtemp(prefix="nmt-prep-try-")) / f"{checked.name}.html").absolute()

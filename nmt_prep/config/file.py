@@ -30,22 +30,30 @@ def read_file(path: Path, overrides: Iterable[str] = ()) -> tuple[dict[str, Any]
     Raises:
         ConfigError: the file cannot be read or is not YAML, or an override does not fit.
     """
-    try:
-        with path.open("rb") as file:
-            content = file.read(_MAX_BYTES + 1)
-        if len(content) > _MAX_BYTES:
-            raise ConfigError(f"{path} is larger than {_MAX_BYTES >> 20} MiB; is this a config?")
-        text = content.decode("utf-8")
-    except OSError as error:
-        raise ConfigError(f"cannot read the config {path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not UTF-8 at byte {error.start}; is this a config?") from error
-    data, lines = parse_yaml(text, str(path))
+    data, lines = parse_yaml(text_of(path), str(path))
     if not isinstance(data, dict):
         raise ConfigError(f"{path}: a config is a mapping of keys to values; found {describe(data)}")
     for override in overrides:
         _apply(override, data)
     return data, lines
+
+
+def text_of(path: Path) -> str:
+    """Returns the text of a config, with its line ends.
+
+    Raises:
+        ConfigError: the file cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MAX_BYTES + 1)
+        if len(content) > _MAX_BYTES:
+            raise ConfigError(f"{path} is larger than {_MAX_BYTES >> 20} MiB; is this a config?")
+        return content.decode("utf-8")
+    except OSError as error:
+        raise ConfigError(f"cannot read the config {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not UTF-8 at byte {error.start}; is this a config?") from error
 
 
 def as_tuples(value: object) -> Any:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -11,43 +13,50 @@ import yaml
 
 from nmt_prep.artefacts import atomic_write, writing
 from nmt_prep.checks.load import check_config
-from nmt_prep.config.file import parse_yaml
+from nmt_prep.cleaning.presets import is_off
+from nmt_prep.config.file import parse_yaml, text_of
 from nmt_prep.errors import ArgumentError, ConfigError
 from nmt_prep.stages.clean import Clean
 
 Keys: TypeAlias = "tuple[str, ...]"
 
+_CODE = frozenset({"program", "python"})
+"""Rules that run code."""
+
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-")
 
 
-def apply_changes(config: Path, changes: Path) -> list[str]:
+def apply_changes(config: Path, changes: Path, *, allow_code: bool = False) -> list[str]:
     """Changes the rules of a config, in its file.
 
     Args:
-        config: the config.
+        config: the config. A symbolic link stays one; its target is changed.
         changes: YAML with a section ``clean``, as the page shows it. A rule in it replaces the rule of the config.
+        allow_code: true to accept new rules that run a program or a Python function.
 
     Returns:
         The keys that were changed.
 
     Raises:
-        ArgumentError: the changes are not of this kind, or cannot be written without touching other text.
+        ArgumentError: the changes are not of this kind, add code that is not allowed, or cannot be written without
+            touching other text; or the config was changed meanwhile.
         ConfigError: a file cannot be read, or the config would not be valid. The file is then unchanged.
         CleaningError: a rule could not be used, such as one that no pair passes. The file is then unchanged.
     """
-    try:
-        text, wanted = config.read_text("utf-8"), changes.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read {config} or {changes}: {error}") from error
+    text, wanted = text_of(config), text_of(changes)
     before, after = parse_yaml(text, str(config))[0], parse_yaml(wanted, str(changes))[0]
     if not isinstance(before, dict) or not isinstance(after, dict) or set(after) != {"clean"}:
         raise ArgumentError(f"{changes}: expected a mapping with the key clean alone, as the page has it")
     changed = list(_changed(after, before))
-    new = text
-    for path, value in changed:
-        new = _with(new, path, value, changes)
+    code = [f"{'.'.join(path)}: {flow(spec)}" for path, value in changed for path, spec in _code_in(path, value)]
+    if code and not allow_code:
+        raise ArgumentError(
+            f"{changes}: these rules would run code of others with your rights:\n{chr(10).join(code)}\n"
+            "read it, and add --allow-code if you trust it"
+        )
     expected = _merged(before, after)
-    if parse_yaml(new, str(config))[0] != expected:
+    new = _changed_text(text, changed, expected)
+    if new is None:
         raise ArgumentError(
             f"{config}: the section clean cannot be changed here without changing other text, such as that of an "
             f"anchor; copy the changes from {changes} by hand"
@@ -55,9 +64,33 @@ def apply_changes(config: Path, changes: Path) -> list[str]:
     checked = check_config(expected, f"{config} with the changes of {changes}").within(config.parent)
     if checked.clean is not None:
         Clean().check(checked)
-    with atomic_write(config) as beside, writing(config):
-        beside.write_text(new, "utf-8")
+    target = config.resolve()
+    with atomic_write(target) as beside, writing(target):
+        beside.write_bytes(new.encode())
+        shutil.copymode(target, beside)
+        if text_of(target) != text:
+            raise ArgumentError(f"{config} was changed meanwhile, and stays as it is; run this again")
     return [".".join(path) for path, _ in changed]
+
+
+def _code_in(path: Keys, value: Any) -> Iterator[tuple[Keys, Any]]:
+    """Yields the rules in a changed value that run a program or a Python function."""
+    if path[-2:-1] == ("rules",):
+        if path[-1].partition("/")[0] in _CODE and not is_off(value):
+            yield path, value
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _code_in((*path, key), inner)
+
+
+def _changed_text(text: str, changed: Iterable[tuple[Keys, Any]], expected: object) -> str | None:
+    """Returns the text of a config with other values of some keys; None if it would not have the expected values."""
+    try:
+        for path, value in changed:
+            text = _with(text, path, value)
+        return text if parse_yaml(text, "")[0] == expected else None
+    except (ConfigError, yaml.YAMLError):
+        return None
 
 
 def _goes_on(path: Keys) -> bool:
@@ -89,22 +122,63 @@ def _merged(before: Any, changes: Any, path: Keys = ()) -> Any:
     return {**before, **{key: _merged(before.get(key), value, (*path, key)) for key, value in changes.items()}}
 
 
-def _with(text: str, path: Keys, value: Any, changes: Path) -> str:
-    """Returns the text of a config with another value of a key."""
-    node = yaml.compose(text, yaml.SafeLoader)
-    for depth, key in enumerate(path):
+class _Composer(yaml.SafeLoader):
+    """Composes nodes with the places of aliases, which are otherwise those of their anchors."""
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        alias = self.peek_event() if self.check_event(yaml.AliasEvent) else None
+        node = super().compose_node(parent, index)
+        return node if alias is None else yaml.ScalarNode("alias", "", alias.start_mark, alias.end_mark)
+
+
+def _with(text: str, path: Keys, value: Any) -> str:
+    """Returns the text of a config with another value of a key.
+
+    Raises:
+        YAMLError: what holds the key is no mapping.
+    """
+    node, name = yaml.compose(text, _Composer), None
+    for key in path:
         if not isinstance(node, yaml.MappingNode):
-            raise ArgumentError(f"{changes}: {'.'.join(path[:depth])} is no mapping in the config; change it by hand")
-        found = next((own for name, own in node.value if name.value == key), None)
+            raise yaml.YAMLError(f"{path} is in no mapping")
+        found = next((own for own in node.value if own[0].value == key), None)
         if found is None:
             return _inserted(text, node, key, value)
-        node = found
+        name, node = found
     assert node is not None
-    begin, end = node.start_mark.index, _end(node)
-    if isinstance(node, yaml.MappingNode | yaml.SequenceNode) and not node.flow_style:
-        begin = text.rindex(":", 0, begin) + 1  # the value begins on the line after the key
-        return f"{text[:begin]} {flow(value)}{text[end:]}"
-    return f"{text[:begin]}{' ' * (text[begin - 1] == ':')}{flow(value)}{text[end:]}"  # after an empty value
+    assert name is not None
+    if isinstance(node, yaml.MappingNode) and node.value and isinstance(value, Mapping):
+        options = {own.value: inner for own, inner in node.value}
+        if options.keys() <= value.keys():
+            for key, inner in value.items():  # one by one, so that the text between them stays
+                if getattr(options.get(key), "value", None) != flow(inner):
+                    text = _with(text, (*path, key), inner)
+            return text
+    begin, end = text.index(":", name.end_mark.index) + 1, _end(node)
+    line = text.rfind("\n", 0, name.start_mark.index) + 1
+    indent = text[line : len(text) - len(text[line:].lstrip(" "))]
+    comments = "".join(f"{indent}{comment}{_line_end(text)}" for comment in _comments(text, begin, node))
+    return f"{text[:line]}{comments}{text[line:begin]} {flow(value)}{text[end:]}"
+
+
+def _comments(text: str, begin: int, node: yaml.Node) -> list[str]:
+    """Returns the comments between the colon before a value and the end of the value."""
+    parts, places = [], [node]
+    while places:
+        match places.pop():
+            case yaml.ScalarNode() as scalar:
+                parts.append((scalar.start_mark.index, scalar.end_mark.index))
+            case yaml.MappingNode(value=entries):
+                places += [each for entry in entries for each in entry]
+            case yaml.SequenceNode(value=items):
+                places += items
+    between = [begin, *(place for part in sorted(parts) for place in part), _end(node)]
+    gaps = (text[first:last] for first, last in zip(between[::2], between[1::2], strict=True))
+    return [found for gap in gaps for found in re.findall(r"#[^\r\n]*", gap)]
+
+
+def _line_end(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
 
 
 def _inserted(text: str, node: yaml.MappingNode, key: str, value: Any) -> str:
@@ -112,13 +186,12 @@ def _inserted(text: str, node: yaml.MappingNode, key: str, value: Any) -> str:
     entry = f"{flow(key)}: {flow(value)}"
     end = _end(node)
     if node.flow_style:
-        comma = ", " if node.value else ""
-        return f"{text[: end - 1].rstrip()}{comma}{entry}{text[end - 1 :]}"
+        last = _end(node.value[-1][1]) if node.value else end - 1
+        return f"{text[:last]}{', ' if node.value else ''}{entry}{text[last:]}"
     indent = " " * node.start_mark.column
-    newline = text.find("\n", end)
-    rest = "" if newline < 0 else text[newline:]
-    line = text if newline < 0 else text[:newline]
-    return f"{line}\n{indent}{entry}{rest or chr(10)}"
+    found = re.compile(r"\r?\n|$").search(text, end)
+    assert found is not None
+    return f"{text[: found.start()]}{_line_end(text)}{indent}{entry}{text[found.start() :] or _line_end(text)}"
 
 
 def _end(node: yaml.Node) -> int:

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from nmt_prep.checks.load import load_config
 from nmt_prep.errors import ArgumentError, CleaningError, ConfigError
+from nmt_prep.trial import changes as changes_module
 from nmt_prep.trial.changes import apply_changes, flow
 
 CONFIG = """# my corpus
@@ -98,6 +101,90 @@ def test_anchors_are_not_changed(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="cannot be changed here without changing other text"):
         applied(tmp_path, "clean: {rules: {html: off}}\n", config)
     assert (tmp_path / "c.yaml").read_text("utf-8") == config
+
+
+def test_comments_within_a_changed_rule_stay(tmp_path: Path) -> None:
+    rules = """    html:  # note: both
+      # of the web
+      tags: "any"   # a '#'
+      entities: true  # last
+"""
+    config = CONFIG[: CONFIG.index("    html")] + rules + CONFIG[CONFIG.index("  rejects") :]
+    one = applied(tmp_path, "clean: {rules: {html: {tags: known, entities: true}}}\n", config)
+    assert one == config.replace('"any"', "known")
+    off = applied(tmp_path, "clean: {rules: {html: off}}\n", config)
+    above = "    # note: both\n    # of the web\n    # a '#'\n    html: off  # last\n"
+    assert off == config.replace(rules, above)
+
+
+def test_line_ends_mode_and_link_stay(tmp_path: Path) -> None:
+    own = tmp_path / "own.yaml"
+    own.write_bytes(CONFIG.replace("\n", "\r\n").encode())
+    own.chmod(0o600)
+    (tmp_path / "c.yaml").symlink_to("own.yaml")
+    (tmp_path / "changes.yaml").write_text("clean: {rules: {copy: off, html: off}}\n", "utf-8")
+    apply_changes(tmp_path / "c.yaml", tmp_path / "changes.yaml")
+    expected = CONFIG.replace("html:\n      tags: any\n      entities: true ", "html: off ")
+    expected = expected.replace("  rejects", "    copy: off\n  rejects")
+    assert own.read_bytes() == expected.replace("\n", "\r\n").encode()
+    assert own.stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "c.yaml").is_symlink()
+
+
+def test_an_edit_meanwhile_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    edited = CONFIG.replace("seed: 1", "seed: 2")
+    monkeypatch.setattr(changes_module, "check_config", lambda *_: (tmp_path / "c.yaml").write_text(edited) and checked)
+    checked = load_config("configs/toy-clean.yaml")
+    with pytest.raises(ArgumentError, match="was changed meanwhile, and stays as it is"):
+        applied(tmp_path, "clean: {rules: {html: off}}\n")
+    assert (tmp_path / "c.yaml").read_text("utf-8") == edited
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.yaml", "changes.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule"),
+    [
+        ("clean: {rules: {program: {command: [./x]}}}\n", "clean.rules.program: {command: "),
+        ("clean: {rules: {python/mine: 'x:f'}}\n", 'clean.rules.python/mine: "x:f"'),
+        ("clean: {overrides: {a: {rules: {program: ./x}}}}\n", 'clean.overrides.a.rules.program: "./x"'),
+    ],
+)
+def test_code_is_named_before_it_is_written(tmp_path: Path, changes: str, rule: str) -> None:
+    (tmp_path / "x.py").write_text("raise SystemExit('it ran')\ndef f(source, target): return True\n")
+    with pytest.raises(ArgumentError, match=re.escape(rule) + r"[^$]*--allow-code"):
+        applied(tmp_path, changes)
+    assert (tmp_path / "c.yaml").read_text("utf-8") == CONFIG
+
+
+def test_allowed_code_is_written(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text(CONFIG, "utf-8")
+    (tmp_path / "changes.yaml").write_text("clean: {rules: {program: {command: [cat]}}}\n", "utf-8")
+    keys = apply_changes(tmp_path / "c.yaml", tmp_path / "changes.yaml", allow_code=True)
+    assert keys == ["clean.rules.program"]
+    assert "    program: {command: [cat]}\n" in (tmp_path / "c.yaml").read_text("utf-8")
+    assert apply_changes(tmp_path / "c.yaml", tmp_path / "changes.yaml") == []
+
+
+@pytest.mark.parametrize(
+    ("rules", "changes", "after"),
+    [
+        ("rules: *r", "html: off", None),
+        ("rules:\n    length: *l", "html: off", "rules:\n    length: *l\n    html: off"),
+        ("rules:\n    length: *l", "length: {max: 70}", "rules:\n    length: {max: 70}"),
+        ("rules: {length: *l}", "html: off", "rules: {length: *l, html: off}"),
+        ("rules: {html: &h {}, copy: *h}", "html: off", None),
+        ("rules: {html: &h {}, copy: *h}", "copy: off", "rules: {html: &h {}, copy: off}"),
+        ("rules:\n    <<: *r", "html: off", "rules:\n    <<: *r\n    html: off"),
+    ],
+)
+def test_aliases(tmp_path: Path, rules: str, changes: str, after: str | None) -> None:
+    start = CONFIG[: CONFIG.index("clean:")] + "vocab: {size: 300}\nclean:\n"
+    config = f"{start}  overrides: {{a: {{rules: &r {{url_only: {{}}, length: &l {{max: 9}}}}}}}}\n  "
+    if after is None:
+        with pytest.raises(ArgumentError, match="cannot be changed here without changing other text"):
+            applied(tmp_path, f"clean: {{rules: {{{changes}}}}}\n", f"{config}{rules}\n")
+    else:
+        assert applied(tmp_path, f"clean: {{rules: {{{changes}}}}}\n", f"{config}{rules}\n") == f"{config}{after}\n"
 
 
 def test_flow() -> None:

@@ -79,7 +79,10 @@ def _lines(facts: Inspection, config: Config) -> Iterator[str | Table]:
 
 
 def _corpus_lines(corpus: CorpusFacts, languages: Languages) -> Iterator[str | Table]:
-    yield f"{_where(corpus)}: {corpus.format}" + ("" if corpus.pairs is None else f", {_count(corpus.pairs, 'pair')}")
+    counts = [] if corpus.read is None else [_count(corpus.read, "pair")]
+    if corpus.read != corpus.pairs:
+        counts.append(f"{corpus.pairs:,} of them with text on both sides")
+    yield f"{_where(corpus)}: {', '.join([corpus.format, *counts])}"
     for file in corpus.files:
         yield f"  {_label(file.part)}{_file_line(file)}"
     what = "file" if any(file.kind == "repository" for file in corpus.files) else "member"

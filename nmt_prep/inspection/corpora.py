@@ -38,9 +38,10 @@ class CorpusFacts:
     Attributes:
         split: name of the split.
         name: name of the corpus.
-        format: name of the format.
+        format: name of the format; that of the documents for a corpus of documents.
         files: the files of the corpus.
         members: the members of archives that have its text, by part, with their sizes in bytes.
+        read: number of pairs, as a run counts them; None if not all pairs were read.
         pairs: number of pairs with text on both sides; None if not all pairs were read.
         first: the first pairs; None for a side that cannot be seen.
         languages: languages of the first lines, by side.
@@ -54,6 +55,7 @@ class CorpusFacts:
     format: str
     files: list[FileFacts] = field(default_factory=list)
     members: dict[str, list[tuple[str, int | None]]] = field(default_factory=dict)
+    read: int | None = None
     pairs: int | None = None
     first: list[tuple[str | None, str | None]] = field(default_factory=list)
     languages: dict[Side, SideFacts] = field(default_factory=dict)
@@ -177,6 +179,12 @@ def _file_facts(part: str, looked: Looked) -> FileFacts:
     return FileFacts(part, looked.address, looked.place, looked.size, contents.kind, seen, contents.complete)
 
 
+def _format(corpus: Corpus) -> str:
+    if corpus.documents is not None:
+        return f"documents ({corpus.documents.format})"
+    return "pivot" if corpus.pivot is not None else format_of(corpus)
+
+
 @dataclass(frozen=True)
 class _Examined:
     """A corpus, and the facts about its files.
@@ -197,7 +205,7 @@ class _Examined:
 
     def facts(self, identifier: LanguageIdentifier | None, pairs: int) -> CorpusFacts:
         """Returns the facts about the corpus, with its first pairs; ``pairs`` is their number."""
-        facts = CorpusFacts(self.split, self.corpus.name, format_of(self.corpus))
+        facts = CorpusFacts(self.split, self.corpus.name, _format(self.corpus))
         beginnings = self._beginnings(facts)
         if self.corpus.is_made:
             made = "sentences aligns the documents" if self.corpus.documents else "compile joins the corpora"
@@ -211,7 +219,7 @@ class _Examined:
         complete = not any(map(self._unseen, self.wanted))
         names = self._names(beginnings)
         first = first_pairs(self.split, self.corpus, groups, names, self.languages, complete=complete)
-        facts.pairs = first.pairs
+        facts.read, facts.pairs = first.read, first.pairs
         facts.problems += filter(None, [first.problem])
         facts.unseen += filter(None, [first.unseen])
         shown = sides if len(groups[0]) < len(parts_of(self.corpus)) else SIDES

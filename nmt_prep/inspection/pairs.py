@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from nmt_prep.archives.contents import Beginning
 from nmt_prep.config import Corpus, Languages
-from nmt_prep.corpora import PairBatch, format_of, open_corpus, reader_of, strip_lines
+from nmt_prep.corpora import PairBatch, format_of, open_corpus, reader_of
 from nmt_prep.corpora.markup import XmlReader
 from nmt_prep.errors import CorpusError, InvalidTextError
+from nmt_prep.lines.blocks import blank_lines
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.compile.slices import CorpusFiles
+from nmt_prep.stages.compile.tasks import without_blanks
 
 LINES = 1000
 """Number of pairs whose languages are identified."""
@@ -31,12 +31,14 @@ class FirstPairs:
 
     Attributes:
         lines: the first lines of each side, at most :data:`LINES`, of pairs with text on both sides.
+        read: number of pairs, as a run counts them; None if not all pairs were read.
         pairs: number of pairs with text on both sides; None if not all pairs were read.
         problem: the error of the reader; empty if there was none.
         unseen: the reason why no pairs can be read from the beginning of the files; empty if some can be read.
     """
 
     lines: dict[Side, pa.Array] = field(default_factory=lambda: dict.fromkeys(SIDES, pa.array([], pa.large_string())))
+    read: int | None = None
     pairs: int | None = None
     problem: str = ""
     unseen: str = ""
@@ -72,7 +74,7 @@ def first_pairs(
     files = [{part: file.path for part, file in group.items()} for group in groups]
     sizes = {path: path.stat().st_size for group in files for path in group.values()}
     counting = whole and sum(sizes.values()) <= 2 * SMALL
-    first, failure = FirstPairs(pairs=0), None
+    first, failure = FirstPairs(read=0, pairs=0), None
     try:
         _read(first, open_corpus(corpus, files, languages).pairs(), counting=counting)
     except CorpusError as error:
@@ -84,14 +86,17 @@ def first_pairs(
     elif not first.pairs and corpus.role != "vocab":
         first.problem = f"splits.{split}.{corpus.name}: no pair has text on both sides; check its format and options"
     if failure is not None or not counting:
-        first.pairs = None
+        first.read = first.pairs = None
     return first
 
 
 def _read(first: FirstPairs, batches: Iterator[PairBatch], *, counting: bool) -> None:
     """Reads all pairs if they are counted, otherwise the first :data:`LINES`."""
+    assert first.read is not None
     assert first.pairs is not None
-    for batch in map(_with_text, batches):
+    for every in batches:
+        first.read += len(without_blanks(every))
+        batch = _with_text(every)
         first.pairs += len(batch)
         wanted = LINES - len(first.lines["source"])
         if wanted > 0:
@@ -104,8 +109,7 @@ def _read(first: FirstPairs, batches: Iterator[PairBatch], *, counting: bool) ->
 def _with_text(batch: PairBatch) -> PairBatch:
     """Returns the pairs of a batch that have no fault, and text on both sides."""
     pairs = batch.sound()
-    empty = [pc.equal(pc.binary_length(strip_lines(pairs.side(side))), 0) for side in SIDES]
-    either = np.asarray(pc.or_(*empty).to_numpy(zero_copy_only=False), np.bool_)
+    either = blank_lines(pairs.source) | blank_lines(pairs.target)
     return pairs.filter(~either) if either.any() else pairs
 
 

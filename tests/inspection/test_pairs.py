@@ -49,15 +49,21 @@ def test_a_beginning_without_pairs(tmp_path: Path, kind: str, data: bytes, unsee
 
 
 @pytest.mark.parametrize(
-    ("data", "pairs", "problem"),
+    ("data", "read", "pairs", "problem"),
     [
-        (b"a\tb\n\tc\n", 1, ""),
-        (b"\tc\n", 0, "splits.train.c: no pair has text on both sides; check its format and options"),
-        (b"a\n", None, "splits.train.c: c:1: 1 column, but column 1 (counted from 0) is needed; fix the line, or set"),
+        (b"a\tb\n\tc\n", 2, 1, ""),
+        (b"a\tb\nb\t\xe3\x80\x80\nc\td\n", 3, 2, ""),
+        (b"\tc\n", 1, 0, "splits.train.c: no pair has text on both sides; check its format and options"),
+        (
+            b"a\n",
+            None,
+            None,
+            "splits.train.c: c:1: 1 column, but column 1 (counted from 0) is needed; fix the line, or set",
+        ),
     ],
 )
-def test_a_whole_file(tmp_path: Path, data: bytes, pairs: int | None, problem: str) -> None:
+def test_a_whole_file(tmp_path: Path, data: bytes, read: int | None, pairs: int | None, problem: str) -> None:
     first = first_of(tmp_path / "c", "tsv", data, whole=True)
-    assert (first.pairs, first.unseen) == (pairs, "")
+    assert (first.read, first.pairs, first.unseen) == (read, pairs, "")
     assert first.problem.startswith(problem)
     assert bool(first.problem) is bool(problem)

@@ -273,6 +273,8 @@ def test_wrong_files(tmp_path: Path, books: list[tuple[str, str]]) -> None:
 
     (tmp_path / "en" / "9.txt").write_text("Text.\n")
     fails(CorpusError, r"splits.train.books: .*en/9.txt has no counterpart of the same name in .*de; add or remove it")
+    with pytest.raises(CorpusError, match="has no counterpart"):  # as nmt-prep check finds it
+        Sentences().check(config(tmp_path))
     (tmp_path / "en" / "9.txt").unlink()
     fails(CorpusError, "splits.train.books: cannot read the directory .*fr", {"source": "en/", "target": "fr/"})
     with tarfile.open(tmp_path / "x.tar", "w") as archive:

@@ -297,7 +297,7 @@ class _Counting:
 
 def _sound(batches: Iterator[PairBatch], counts: _Counting, tick: Tick) -> Iterator[PairBatch]:
     """Drops pairs that have a fault or, once stripped, an empty side; counts them."""
-    for batch in map(_without_blanks, batches):
+    for batch in map(without_blanks, batches):
         sizes = [text_bytes(side) + len(side) for side in (batch.source, batch.target)]
         counts.pairs_in += len(batch)
         counts.bytes["source"] += sizes[0]
@@ -336,7 +336,7 @@ def drop_reason(batch: PairBatch, row: int) -> str:
     return next((reason for reason, count in counts.dropped.items() if count), "blank")
 
 
-def _without_blanks(batch: PairBatch) -> PairBatch:
+def without_blanks(batch: PairBatch) -> PairBatch:
     """Returns the pairs without the rows that are blank lines."""
     if batch.faults is None or not (blank := batch.faults == Fault.BLANK).any():
         return batch

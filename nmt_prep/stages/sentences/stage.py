@@ -124,6 +124,8 @@ class Sentences(Stage[SentencesOutput, list[Aligned]]):
                 check_extra("lxml", "documents", f"{of.where}.documents.format: html")
             if of.prior is not None and shared_model(of.prior).settings.pretokenized:
                 raise AlignmentModelError(f"{of.where}.documents.model: {of.prior} is for tokenized text")
+            if of.corpus.is_local:
+                _local_files(config, of)
 
     def local_files(self, config: Config) -> dict[str, Path]:
         files: dict[str, Path] = {}

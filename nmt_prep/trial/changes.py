@@ -126,7 +126,7 @@ class _Composer(yaml.SafeLoader):
     """Composes nodes with the places of aliases, which are otherwise those of their anchors."""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        alias = self.peek_event() if self.check_event(yaml.AliasEvent) else None
+        alias = self.peek_event() if self.check_event(yaml.AliasEvent) else None  # type: ignore[no-untyped-call]
         node = super().compose_node(parent, index)
         return node if alias is None else yaml.ScalarNode("alias", "", alias.start_mark, alias.end_mark)
 

@@ -166,7 +166,9 @@ def _limits(control: Control, parts: Sequence[Part], rule: Rule[Any]) -> Iterato
             edges = {round(edge) if integer else edge for edge in control.edges}
             allowed = [value, *(edge for edge in (-_FAR, *edges, _FAR) if changed(path, edge) is not None)]
             limit = Limit(path, value, integer, targets, (), min(allowed), max(allowed))
-            if np.array_equal(built.values(best.pairs), rule.values(best.pairs), equal_nan=True):
+            own, far = rule.values(best.pairs), (changed(path, end) for end in (limit.least, limit.most))
+            others = [built, *(each for each in far if each is not None)]  # a near limit may change no value
+            if all(np.array_equal(each.values(best.pairs), own, equal_nan=True) for each in others):
                 yield limit
             else:
                 yield from _on_grid(control, limit, parts, rule, changed)

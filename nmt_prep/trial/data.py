@@ -19,15 +19,27 @@ from nmt_prep.cleaning.corpus_rules import CORPUS_RULES
 from nmt_prep.cleaning.corpus_rules.adequacy import ADEQUACY
 from nmt_prep.cleaning.corpus_rules.top import TOP, TopOptions
 from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES, TRANSLATION, TranslationOptions
+from nmt_prep.cleaning.decontamination.sets import set_name
+from nmt_prep.cleaning.dedup.records import comparisons_of
 from nmt_prep.cleaning.fixes import Fixer
-from nmt_prep.cleaning.presets import PRESET_FIXES, PRESETS, is_off, overrides_of
+from nmt_prep.cleaning.presets import (
+    PRESET_FIXES,
+    PRESETS,
+    Preset,
+    effective_decontamination,
+    effective_dedup,
+    is_off,
+    overrides_of,
+)
 from nmt_prep.cleaning.rule import Bounds, Pairs, Values, checked_options
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import CleanSettings, Config
 from nmt_prep.errors import CleaningError
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.clean import Clean
-from nmt_prep.stages.clean.corpora import RuleBounds, section_of
+from nmt_prep.stages.clean.corpora import RuleBounds, cleaned_corpora, section_of
+from nmt_prep.stages.clean.duplicates import STEPS
+from nmt_prep.stages.clean.near import NEAR
 from nmt_prep.trial.controls import Control, Limit, Part, control_of, spec_key
 from nmt_prep.trial.learned import Translations, known_from, learn
 from nmt_prep.trial.sample import Drawn, Run, draw, run_of
@@ -70,7 +82,7 @@ class _Trial:
         self._controls: dict[str, int] = {}
         self._made: list[Control] = []
         self._notes: list[str] = []
-        self._known = [known_from(run, corpus) if run.cleaned else None for corpus in drawn]
+        self._known = [known_from(run, corpus, corpus.of.context(config)) if run.cleaned else None for corpus in drawn]
         fixed = [self._fixed(corpus, first) for corpus, first in zip(drawn, self._firsts, strict=False)]
         self._parts = [part for _, part, _ in fixed]
         self._source, self._target = (pa.concat_arrays([text[side] for text, _, _ in fixed]) for side in SIDES)
@@ -134,6 +146,7 @@ class _Trial:
             "preset": self._clean.preset,
             "fix": list(self._fixes(self._clean.preset)),
             "fixes": {} if self._clean.fix is not None else {name: list(self._fixes(name)) for name in PRESETS},
+            "comparing": {name: self._comparing(name) for name in PRESETS},
             "rules": base,
             "presets": presets,
             "overrides": overrides,
@@ -144,6 +157,16 @@ class _Trial:
 
     def _fixes(self, preset: str) -> Sequence[object]:
         return PRESET_FIXES[preset]  # type: ignore[index]
+
+    def _comparing(self, preset: Preset) -> Json:
+        """Returns which decisions of a run about pairs because of other pairs hold with a preset."""
+        clean = self._clean.model_copy(update={"preset": preset})
+        leaks, dedup = effective_decontamination(clean, self._config.splits), effective_dedup(clean)
+        reasons = [STEPS[comparison.compared].reason for comparison in comparisons_of(dedup)]
+        return {
+            "leaks": [set_name(entry) for entry in leaks.against or () if leaks.action == "drop"],
+            "duplicates": [*reasons, *([NEAR] if dedup.pair == "near" else [])],
+        }
 
     def _overrides(self, corpus: Drawn) -> list[str]:
         return [
@@ -156,6 +179,9 @@ class _Trial:
         for corpus in self._drawn:
             if corpus.note:
                 yield f"{corpus.name}: {corpus.note}."
+        for made in cleaned_corpora(self._config):
+            if made.corpus.is_made and not self._run.compiled:
+                yield f"{made.split}/{made.corpus.name}: not shown before a run, which makes its pairs."
         if not self._run.cleaned:
             yield (
                 "There is no run of this config yet: duplicates, near duplicates and leaks of test sets are unknown, "
@@ -164,7 +190,16 @@ class _Trial:
         elif not self._run.current:
             yield "The run was cleaned with other settings: scores, duplicates and leaks come from that run."
         else:
-            yield "Duplicates and leaks come from the run, and are unknown for pairs that it dropped by a rule."
+            yield (
+                "Duplicates and leaks come from the run, whatever the limits are. They and the scores of learned rules "
+                "are unknown for pairs that it dropped by an earlier rule."
+            )
+        known = [reason for each in self._known if each is not None for reason in each.reasons.values()]
+        if unrecorded := known.count(None):
+            yield (
+                f"{unrecorded:,} pairs were dropped as duplicates, as leaks or by a learned rule, but the run did not "
+                "record why, so no limit brings them back here: set rejects: all in the section clean, and run again."
+            )
 
     def _layer(
         self, rules: Mapping[str, Any], corpora: Sequence[int], preset: str | None = None
@@ -208,6 +243,9 @@ class _Trial:
         if key == TOP:
             keep = checked_options(TOP, TopOptions, spec).keep
             control.limits = (Limit(("keep",), keep, False, (), (), 0.01, 1),)
+            for corpus, known in zip(self._drawn, self._known, strict=True):
+                if known is not None and self._run.current and known.options.get(TOP) == {"score": score, "keep": keep}:
+                    control.thresholds[corpus.name] = known.thresholds[TOP]
             return control
         low = options.get("min", "auto")
         control.limits = (Limit(("min",), low, False, ((0, "low"),)),)
@@ -216,7 +254,7 @@ class _Trial:
             return control
         learned = {n: score for _, model in self._learned for n, score in model.thresholds.items()}
         for number, (corpus, known) in enumerate(zip(self._drawn, self._known, strict=True)):
-            if known is not None and key in known.thresholds:
+            if known is not None and key in known.thresholds and known.options[key].get("min", low) == low:
                 control.thresholds[corpus.name] = known.thresholds[key]
             elif key == TRANSLATION and number in learned:
                 control.thresholds[corpus.name] = learned[number]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,13 +12,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nmt_prep.align.model import Model
+from nmt_prep.cleaning.cleaner import Cleaner
 from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES, CORPUS_RULES
+from nmt_prep.cleaning.corpus_rules.top import TOP
 from nmt_prep.cleaning.corpus_rules.translation import auto_threshold
+from nmt_prep.cleaning.counts import EMPTY
 from nmt_prep.cleaning.pair_sample import ALL, KEY, PairSample, Read, column_of, drawn, lines_of, sample_limits
+from nmt_prep.cleaning.presets import Cleaning
 from nmt_prep.cleaning.repaired import EDGES, LEAST_PAIRS, DrawnPairs, bins_of, learn_translation
-from nmt_prep.cleaning.rule import Values
+from nmt_prep.cleaning.rule import Context, Values
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.corpora.parts import SCORE, score_column
+from nmt_prep.errors import CleaningError
 from nmt_prep.runtime import available_cores
 from nmt_prep.sides import SIDES
 from nmt_prep.stages.clean import Clean
@@ -33,24 +38,29 @@ class Known:
     """The results of a run for the pairs of a corpus.
 
     Attributes:
-        reasons: the reason for each dropped pair, by the pair's index in the sample; None if it was not recorded.
+        reasons: the reason for each pair that was dropped because of other pairs, by its index in the sample; None for
+            a pair that passed the rules and was dropped without a record.
         unanswered: by index of a dropped pair, a side and its words without a counterpart on the other side.
         scores: scores that it computed, by name: float64, shape ``[pairs]``; NaN for none.
         thresholds: the lowest score that passes, by the rule.
+        options: the options of the rules with thresholds, by the rule.
     """
 
     reasons: dict[int, str | None] = field(default_factory=dict)
     unanswered: dict[int, tuple[str, str]] = field(default_factory=dict)
     scores: dict[str, Values] = field(default_factory=dict)
     thresholds: dict[str, float] = field(default_factory=dict)
+    options: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def scores_of(self, name: str, pairs: int) -> Values:
         """Returns the scores of a name, which can be changed; NaN at first."""
         return self.scores.setdefault(name, np.full(pairs, np.nan))
 
 
-def known_from(run: Run, drawn: Drawn) -> Known:
+def known_from(run: Run, drawn: Drawn, context: Context) -> Known:
     """Returns the facts of a run with cleaned pairs about the pairs of a corpus.
+
+    The verdicts of rules are not among them: the page judges the values of all pairs itself.
 
     Raises:
         CorpusError: a file of the run cannot be read.
@@ -71,10 +81,32 @@ def known_from(run: Run, drawn: Drawn) -> Known:
             scores = np.asarray(batch.column(score_column(name)).to_numpy(zero_copy_only=False), np.float64)
             known.scores_of(name, len(drawn.rows))[places] = scores[here]
     for rule, facts in run.outputs.observed(Clean).rules.get(drawn.of.split, {}).get(drawn.of.corpus.name, {}).items():
-        bounds = facts.columns.get("pair")
-        if rule in CORPUS_RULES and bounds is not None and bounds.low is not None:
-            known.thresholds[rule] = bounds.low
+        lows = [bounds.low for bounds in facts.columns.values() if bounds.low is not None]
+        if rule in CORPUS_RULES and lows:
+            known.thresholds[rule], known.options[rule] = lows[0], facts.options
+    settings: Mapping[str, Any] = run.outputs.manifest(Clean).settings
+    cleaning = Cleaning(
+        tuple(settings.get(f"{drawn.of.name}.fix", ())),
+        {rule: settings[f"{drawn.of.name}.rules.{rule}"] for rule in settings.get(f"{drawn.of.name}.rules", ())},
+    )
+    passed = _passed(cleaning, context, drawn)
+    if TOP in known.thresholds and (own := drawn.scores.get(known.options[TOP]["score"])) is not None:
+        passed &= own >= known.thresholds[TOP]
+    known.reasons = {
+        place: reason
+        for place, reason in known.reasons.items()
+        if (passed[place] if reason is None else reason not in {EMPTY, *cleaning.rules, *CORPUS_RULES})
+    }
     return known
+
+
+def _passed(cleaning: Cleaning, context: Context, drawn: Drawn) -> npt.NDArray[np.bool_]:
+    """Returns true for pairs that pass the rules of a run; for all pairs if its rules can no longer be built."""
+    try:
+        cleaner = Cleaner(cleaning, context, drawn.name)
+        return cleaner.clean({"source": drawn.source, "target": drawn.target}, drawn.scores).kept
+    except CleaningError:
+        return np.ones(len(drawn.rows), np.bool_)
 
 
 def _batches_of(run: Run, drawn: Drawn) -> Iterator[tuple[pa.RecordBatch, Places, Places]]:

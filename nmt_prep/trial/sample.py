@@ -128,10 +128,10 @@ def draw(config: Config, run: Run, number: int, asked: Mapping[str, Collection[i
         NmtPrepError: a file is missing or unusable.
     """
     corpora = [
-        of
-        for of in cleaned_corpora(config)
-        if of.corpus.role != "vocab" and (run.compiled or of.corpus.pivot is None)  # joined corpora have no files
+        of for of in cleaned_corpora(config) if of.corpus.role != "vocab" and (run.compiled or not of.corpus.is_made)
     ]
+    if not corpora:
+        raise ArgumentError("a run makes the pairs of all corpora; run nmt-prep run CONFIG --until compile first")
     share = min(max(number // len(corpora), LEAST), MOST // len(corpora))
     if not share:
         raise ArgumentError(f"a sample has at most {MOST:,} pairs, but the config cleans {len(corpora):,} corpora")

@@ -99,9 +99,13 @@
     cache.set(name, { state: state_, fails });
     return fails;
   };
+  const ranked = new Map();
   const topThreshold = (rule, corpus, left) => {
     const limit = controls[rule.control].limits[0], own = values[controls[rule.control].columns[0].values];
-    const scores = left.map((pair) => own[pair]).filter((value) => value !== null && !Number.isNaN(value)).sort((a, b) => b - a);
+    const scores = left.map((pair) => own[pair]).filter((value) => value !== null).map((value) => Number.isNaN(value) ? -Infinity : value).sort((a, b) => b - a);
+    const name = `${rule.control} ${corpus}`, given = controls[rule.control].thresholds[corpora[corpus].name];
+    if (!ranked.has(name)) ranked.set(name, scores.length); // as the config ranks them
+    if (given !== undefined && ranked.get(name) === scores.length && limitOf(rule, limit, corpus) === limit.value) return given;
     const kept = Math.ceil(Number((scores.length * limitOf(rule, limit, corpus)).toFixed(9)));
     return scores.length ? scores[kept - 1] : -Infinity;
   };
@@ -135,9 +139,10 @@
       const ofRun = (wanted) => {
         for (const pair of own) if (reasons[pair] === null && pair in pairs.run && wanted(pairs.run[pair])) reasons[pair] = `run\n${pairs.run[pair] ?? "the run"}`;
       };
-      ofRun(isLeak); // in the order of a run
+      const { leaks, duplicates } = data.comparing[state.preset];
+      ofRun((reason) => isLeak(reason) && leaks.includes(reason.slice("in_test_set:".length))); // in the order of a run
       whole.filter(early).forEach(apply);
-      ofRun((reason) => !isLeak(reason));
+      ofRun((reason) => reason === null ? leaks.length + duplicates.length + whole.length > 0 : duplicates.includes(reason));
       whole.filter((rule) => !early(rule)).forEach(apply);
     });
     return { reasons, counts };
@@ -455,7 +460,7 @@
   const items = make("ol", { id: "list" });
   items.setAttribute("aria-label", "Pairs");
   const help = make("details", { className: "keys" }, make("summary", { textContent: "Keys" }), make("p", {},
-    ...[["j", "next pair, "], ["k", "previous pair, "], ["r", "rightly kept or dropped, "], ["w", "wrongly, "], ["u", "not judged, "], ["/", "search. They work in the list."]]
+    ...[["j", "next pair, "], ["k", "previous pair, "], ["r", "rightly kept or dropped, "], ["w", "wrongly, "], ["u", "not judged, "], ["/", "search."]]
       .flatMap(([key, text]) => [make("kbd", { textContent: key }), ` ${text}`])));
   if (corpora.length < 2) corpusLabel.hidden = true;
   area.append(make("div", { className: "row" }, stateLabel, corpusLabel, reasonLabel, orderLabel, search, sideLabel),
@@ -477,7 +482,7 @@
   const onlyReason = (id) => { state.focus = null; showSelects(); whichReason.value = id; whichState.value = "dropped"; };
   const showSelects = () => {
     const reasons = new Map();
-    for (const reason of now.reasons) if (reason !== null) reasons.set(reason, (reasons.get(reason) || 0) + 1);
+    now.reasons.forEach((reason, pair) => { if (reason !== null) reasons.set(reason, (reasons.get(reason) || 0) + !added.has(pair)); });
     const before = whichReason.value;
     const entries = [...reasons].sort((a, b) => b[1] - a[1]).map(([reason, count]) => make("option", { value: reason, textContent: `${named(reason)} (${grouped(count)})` }));
     whichReason.replaceChildren(make("option", { value: "", textContent: "any rule" }), ...entries);
@@ -712,10 +717,12 @@
     element.focus();
   };
   items.addEventListener("focusin", (event) => { const item = event.target.closest(".item"); if (item) state.current = Number(item.dataset.pair); });
-  items.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, select, textarea")) return;
+    const arrow = event.key.startsWith("Arrow"), inside = items.contains(event.target);
+    if (!inside && (arrow || event.key === "Enter")) return; // they scroll the page
     const actions = { j: () => go(1), ArrowDown: () => go(1), k: () => go(-1), ArrowUp: () => go(-1), r: () => judge(state.current, true), w: () => judge(state.current, false), u: () => judge(state.current, null), "/": () => search.focus() };
-    if (!actions[event.key] || state.current < 0) return;
+    if (!actions[event.key] || (state.current < 0 && "rwu".includes(event.key))) return;
     event.preventDefault();
     actions[event.key]();
   });

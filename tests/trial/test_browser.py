@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+from collections import Counter
+from collections.abc import Mapping
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,8 @@ from nmt_prep.cleaning.cleaner import Cleaner
 from nmt_prep.cleaning.presets import Cleaning
 from nmt_prep.cleaning.rule import Context
 from nmt_prep.config import Languages
+from nmt_prep.config.file import parse_yaml
+from nmt_prep.runner import run
 from nmt_prep.runs import open_run
 from nmt_prep.trial.data import text_key, trial_data
 from nmt_prep.trial.page import render
@@ -53,8 +57,6 @@ MOVES = """(() => {
 @pytest.mark.slow
 @pytest.mark.skipif(not DIRTY.exists(), reason="the noisy corpus is not there")
 def test_sliders_decide_as_a_run_does(tmp_path: Path) -> None:
-    from nmt_prep.config.file import parse_yaml
-
     data = trial_data(dirty(tmp_path), 3000)
     rows, texts = data["pairs"]["row"], gzip.decompress(DIRTY.read_bytes()).decode().split("\n")
     sides = zip(*(texts[row].split("\t")[:2] for row in rows), strict=True)
@@ -92,10 +94,84 @@ def dirty(directory: Path) -> Any:
     ).within(directory)
 
 
+RUN_MOVES = """(() => {
+  const found = [], page = view.document;
+  const named = (card) => card.querySelector(".name").textContent;
+  const count = (card) => parseInt(card.querySelector(".count").textContent.replaceAll(",", ""));
+  const cards = () => [...page.querySelectorAll("#cards .rule:not(.off)")];
+  const note = (what, id) => found.push(
+    [what, id, view.trial.differences(), view.trial.reasons(), cards().map((card) => [named(card), count(card)])]);
+  const buttons = () => [...page.querySelectorAll("button")];
+  const back = () => buttons().find((each) => each.textContent === "Back to the config").click();
+  note("config", "");
+  for (const name of cards().map(named)) {
+    const card = () => cards().find((each) => named(each) === name);
+    const ranges = card().querySelectorAll("input[type=range]").length;
+    for (let number = 0; number < ranges; number++) {
+      for (const share of [0.25, 0.75]) {
+        const range = card().querySelectorAll("input[type=range]")[number];
+        range.value = Number(range.value) + (share < 0.5 ? -1 : 1) * Math.ceil(0.15 * range.max);
+        range.dispatchEvent(new view.Event("input"));
+        if (view.trial.differences()) note(share < 0.5 ? "lower" : "higher", name);
+        back();
+      }
+    }
+    card().querySelector("input[type=checkbox]").click();
+    note("off", name);
+    back();
+  }
+  return found;
+})()"""
+
+OF_OTHERS = {"kept", "duplicate_pair", "translation", "adequacy"}
+"""Decisions that depend on other pairs: a changed rule changes what a pair is compared with, and what is learned."""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not DIRTY.exists(), reason="the noisy corpus is not there")
+@pytest.mark.parametrize(("preset", "rules"), [("standard", 14), ("strict", 20)])
+def test_sliders_after_a_run_decide_as_the_next_run_does(tmp_path: Path, preset: str, rules: int) -> None:
+    def config(clean: Mapping[str, Any]) -> Any:
+        return check_config({**settings, "clean": {"preset": preset, "rejects": "all", **clean}}, "x").within(tmp_path)
+
+    lines = gzip.decompress(DIRTY.read_bytes()).decode().split("\n")[:4000]
+    (tmp_path / "a.tsv").write_text("\n".join([*lines, *lines[:50]]) + "\n", "utf-8")
+    settings = config_of(tmp_path, [{"name": "a", "url": "a.tsv", "columns": {"source": 0, "target": 1}}])
+    settings = settings.model_dump(mode="json", exclude_unset=True)
+    run(config({}), until="clean")
+    data = trial_data(config({}), 20_000)
+    moves = browser.values(render(data), RUN_MOVES, 1200, tmp_path)
+    changed, back = set(), 0
+    kept = [reason == "kept" for reason in moves[0][3]]
+    for what, rule, yaml, shown, cards in moves:
+        exact = rule in ("", "translation", "adequacy") and what != "off"
+        clean = parse_yaml(yaml, "changes")[0]["clean"] if yaml else {}
+        learned = {} if exact else {"translation": "off", "adequacy": "off"}  # their decisions are not compared then
+        run(config({"rules": {**clean.get("rules", {}), **learned}}), until="clean")
+        rejected = open_run(tmp_path / "run").pairs("rejected").to_pylist()
+        told = {pair["row"]: pair["rule"] for pair in rejected}
+        real = [told.get(row, "kept") for row in data["pairs"]["row"]]
+        scored = rule != "translation"  # no pair that one of the two drops has a score of the other
+        either = [
+            "passes the rules"
+            if {ours, theirs} <= OF_OTHERS and (not exact or (not scored and "adequacy" in (ours, theirs)))
+            else (ours, theirs)
+            for ours, theirs in zip(shown, real, strict=True)
+        ]
+        assert [each for each in either if each[0] != each[1] and each != "passes the rules"] == [], (what, rule)
+        assert {name: count for name, count in cards if count} == {
+            name: count for name, count in Counter(shown).items() if name not in ("kept", "empty", "duplicate_pair")
+        }
+        back += sum(reason == "kept" and not before for reason, before in zip(shown, kept, strict=True))
+        changed.add(rule)
+    assert len(changed) == rules + 1
+    assert back > 500
+
+
 KEYS = """(() => {
   const page = view.document, press = (key) => page.activeElement.dispatchEvent(
     new view.KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
-  page.querySelector("#list .item").focus();
+  press("j");
   const rows = () => page.activeElement.dataset.pair;
   const found = [rows()];
   for (const key of ["j", "ArrowDown", "k", "r"]) { press(key); found.push(rows()); }
@@ -129,8 +205,7 @@ def test_the_page_of_a_run_decides_as_the_run_did(tmp_path: Path, toy: Path) -> 
     data = trial_data(config, 20_000)
     assert len(data["notes"]) == 1
     reasons = browser.values(render(data), "view.trial.reasons()", 1200, tmp_path)
-    run = open_run(toy)
-    told = {(pair["corpus"], pair["row"]): pair["rule"] for pair in run.pairs("rejected").to_pylist()}
+    told = {(pair["corpus"], pair["row"]): pair["rule"] for pair in open_run(toy).pairs("rejected").to_pylist()}
     pairs, names = data["pairs"], [corpus["name"].removeprefix("train/") for corpus in data["corpora"]]
     places = [(names[corpus], row) for corpus, row in zip(pairs["corpus"], pairs["row"], strict=True)]
     assert len(places) == 4584

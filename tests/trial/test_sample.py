@@ -12,6 +12,7 @@ from nmt_prep.config import Config
 from nmt_prep.errors import ArgumentError, CorpusError
 from nmt_prep.runner import run
 from nmt_prep.trial import sample
+from nmt_prep.trial.data import trial_data
 from tests.server import WebServer
 
 
@@ -106,6 +107,21 @@ def test_of_a_remote_corpus_the_beginning(tmp_path: Path, server: WebServer) -> 
     assert (len(found.rows), found.size) == (500, None)
     assert found.rows.max() < 100_000
     assert "only the first lines of" in found.note
+
+
+def test_documents_have_no_pairs_before_a_run(tmp_path: Path) -> None:
+    for side, word in (("en", "word"), ("de", "Wort")):
+        (tmp_path / side).mkdir()
+        (tmp_path / side / "a.txt").write_text("".join(f"{word} {n}.\n" for n in range(20)), "utf-8")
+    documents = {"name": "d", "url": {"source": "en/", "target": "de/"}, "documents": {}}
+    with pytest.raises(ArgumentError, match="a run makes the pairs of all corpora; run nmt-prep run"):
+        drawn(config_of(tmp_path, [documents]), 500)
+    write_pairs(tmp_path / "a.tsv", 30)
+    config = config_of(tmp_path, [documents, {"name": "a", "url": "a.tsv"}])
+    assert [each.name for each in drawn(config, 500)] == ["train/a"]
+    assert "train/d: not shown before a run, which makes its pairs." in trial_data(config, 500)["notes"]
+    run(config, until="compile")
+    assert [(each.name, len(each.rows)) for each in drawn(config, 500)] == [("train/d", 20), ("train/a", 30)]
 
 
 def test_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

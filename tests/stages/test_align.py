@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -10,6 +11,7 @@ import pytest
 
 import nmt_prep
 from nmt_prep.config import Config
+from nmt_prep.engines import LocalEngine
 from nmt_prep.errors import AlignmentModelError, ConfigError
 from nmt_prep.stages import learning
 from nmt_prep.stages.align import Align
@@ -125,3 +127,19 @@ def test_memory_that_is_too_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     )
     assert not (tmp_path / "run" / "aligned").exists()
     align(tmp_path, config.model_copy(update={"engine": config.engine.model_copy(update={"memory": 760_000_000})}))
+
+
+@pytest.mark.parametrize(
+    ("kind", "pairs", "threads"),
+    [
+        ("local", {"a": 70}, {"a": 4}),
+        ("local", {"a": 90, "b": 10, "c": 0}, {"a": 4, "b": 1, "c": 1}),
+        ("local", {"a": 50, "b": 50}, {"a": 2, "b": 2}),
+        ("local", {}, {}),
+        ("dask", {"a": 70}, {"a": 1}),
+    ],
+)
+def test_texts_share_the_workers_of_a_local_engine(kind: str, pairs: dict[str, int], threads: dict[str, int]) -> None:
+    config = SimpleNamespace(engine=SimpleNamespace(kind=kind))
+    job: Any = SimpleNamespace(config=config, engine=LocalEngine(4))
+    assert learning.threads_for(job, pairs) == threads

@@ -247,6 +247,9 @@ class _Trial:
                 if known is not None and self._run.current and known.options.get(TOP) == {"score": score, "keep": keep}:
                     control.thresholds[corpus.name] = known.thresholds[TOP]
             return control
+        if options.get("action") == "report":
+            control.note = f"{note}; with action: report it drops nothing"
+            return control
         low = options.get("min", "auto")
         control.limits = (Limit(("min",), low, False, ((0, "low"),)),)
         if low != "auto":

@@ -57,6 +57,18 @@ class SafeConsole(Console):
     def __init__(self, **options: Any) -> None:
         super().__init__(markup=False, emoji=False, highlight=False, **options)
 
+    def print(self, *objects: Any, soft_wrap: bool | None = None, **options: Any) -> None:
+        """Prints like Rich, but breaks messages on standard error between words if it is a terminal."""
+        if soft_wrap and self.stderr and self.is_terminal:
+            objects = tuple(self._in_lines(each) if isinstance(each, str | Text) else each for each in objects)
+        super().print(*objects, soft_wrap=soft_wrap, **options)
+
+    def _in_lines(self, message: str | Text) -> Text:
+        """Returns a message in lines of the terminal's width; longer words, such as paths, stay whole for copying."""
+        text = self.render_str(message) if isinstance(message, str) else message.copy()
+        text.overflow = "ignore"
+        return Text("\n").join(text.wrap(self, self.width))
+
     def render_str(self, text: str, **options: Any) -> Text:
         """Escapes strings before they are measured, so that table columns are wide enough."""
         return super().render_str(printable(text), **options)

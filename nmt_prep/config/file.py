@@ -20,7 +20,9 @@ _MAX_BYTES = 16 << 20
 _MAX_NODES = 100_000
 """Maximum number of values, with aliases expanded; more are an attack or a mistake."""
 
-_SNIPPET_WIDTH = 100
+_SNIPPET_WIDTH = 68
+"""Maximum width of the part of a line that a message shows: with the line's number, it fits into 80 columns."""
+
 _BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # as PyYAML counts lines
 
 

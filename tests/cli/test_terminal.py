@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nmt_prep.cli.events import describe
-from nmt_prep.cli.terminal import SafeConsole, cell, json_line, plain_table, printable, show_cursor
+from nmt_prep.cli.terminal import SafeConsole, cell, json_line, plain_table, print_remark, printable, show_cursor
 from nmt_prep.progress import BarListener, LineListener, Progress
 from tests.guard import must_end
 from tests.interrupting import open_terminal
@@ -113,6 +113,20 @@ def test_a_held_terminal_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> N
             printed += screen.read(100)
         monkeypatch.undo()
     assert printed == b"held " + b"\x1b[?25h" * 2
+
+
+def test_messages_break_between_words_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    message = f"{'word ' * 5}/a/path/of/{'x' * 40} end\n  key: value that is long"
+    broken = ["word word word word word", f"/a/path/of/{'x' * 40}", "end"]
+    terminal, its_end = open_terminal()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "30")
+    with os.fdopen(terminal, "rb", buffering=0) as screen, os.fdopen(its_end, "w") as stream, must_end(60):
+        monkeypatch.setattr(sys, "stderr", stream)
+        print_remark(message)
+        printed = screen.read(1000).decode()
+        monkeypatch.undo()
+    assert [line.rstrip() for line in printed.splitlines()] == [*broken, "  key: value that is long"]
 
 
 def test_headers_of_numbers() -> None:

@@ -69,8 +69,8 @@ def test_a_long_line_is_shown_only_around_its_fault() -> None:
     with pytest.raises(ConfigError) as caught:
         parse_yaml(f"a: {'x' * 200}: {'y' * 200}", "c.yaml")
     _, shown, caret = str(caught.value).split("\n")
-    assert shown == f"  1 | {'x' * 50}: {'y' * 48}"
-    assert caret == f"    | {' ' * 50}^"
+    assert shown == f"  1 | {'x' * 34}: {'y' * 32}"
+    assert caret == f"    | {' ' * 34}^"
 
 
 def test_an_endless_file_is_refused() -> None:

@@ -208,3 +208,33 @@ def test_lines_of_a_sampler_stay_when_it_goes_on() -> None:
     taken = sampler.feed(np.frombuffer(b"a\nb\n", np.uint8), False)
     sampler.feed(np.frombuffer(b"c\n" * 100_000, np.uint8), False)
     assert taken.tobytes() == b"a\nb\n"
+
+
+ENDING = """
+import os, sys, threading, time
+import numpy as np
+from _nmt_prep_core import T2TTokenCounter
+
+text = np.frombuffer(b"a b " * 1000, np.uint8)
+offsets = np.arange(0, len(text) + 1, 4, dtype=np.int64)
+
+def work():
+    while True:
+        T2TTokenCounter().add(text, offsets, 16)
+
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.2)
+for _ in range(10):
+    if not (child := os.fork()):
+        sys.exit(3)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+sys.exit(5)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
+def test_daemon_threads_in_native_code_let_a_program_end() -> None:
+    command = [sys.executable, "-W", "ignore", "-c", ENDING]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (5, "3\n" * 10, "")

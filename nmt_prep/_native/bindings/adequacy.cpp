@@ -43,7 +43,7 @@ void count(const Aligner& aligner, const HeldPairs& pairs, const Int64Array& cop
     const adequacy::WordSums targets = sums_of(target, aligner.columns());
     const auto [pseudo, mix, floor] = options;
     SignalPoll poll;
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     adequacy::count_words(pairs.view(), copies.data(), aligner.parameters(threads), held.evidence(pseudo, mix, floor),
                           sources, targets, threads, poll);
 }
@@ -76,7 +76,7 @@ auto features(const Aligner& aligner, const HeldPairs& judged, const Marks& sour
     auto gaps = std::make_unique_for_overwrite<std::int32_t[]>(view.size * 4);
     SignalPoll poll;
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         const adequacy::Context context{aligner.parameters(threads),
                                         held.evidence(pseudo, mix, floor),
                                         sources,
@@ -103,7 +103,7 @@ auto train(const Bins& bins, const ByteArray& classes, const Directions& directi
     adequacy::Nodes nodes;
     SignalPoll poll;
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         nodes = adequacy::train(
             {{bins.data(), bins.size()}, {classes.data(), classes.size()}, {directions.data(), directions.size()}},
             {trees, leaves, rate, penalty, smallest}, threads, poll);
@@ -125,7 +125,7 @@ auto predict(const adequacy::Trees& trees, const Table& rows, std::size_t thread
     auto values = std::make_unique_for_overwrite<double[]>(rows.shape(0));
     SignalPoll poll;
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         adequacy::predict(trees, {rows.data(), rows.size()}, values.get(), threads, poll);
     }
     return own_by_numpy(std::move(values), rows.shape(0));

@@ -45,7 +45,7 @@ CellArrays count_cells(const HeldPairs& pairs, std::uint64_t share, bool all, st
     pairs.check_words(rows, columns);
     align::CellCounts cells;
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         cells = align::count_cells(pairs.view(), {share, all}, rows, columns, steepness, threads);
     }
     return cell_arrays(std::move(cells));
@@ -59,7 +59,7 @@ CellArrays add_cells(const Int64Array& offsets, const Int32Array& targets, const
     const align::CellRows second = cells_of(other_offsets, other_targets, other_counts);
     align::CellCounts sum;
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         sum = align::add_cells(first, second, threads);
     }
     return cell_arrays(std::move(sum));
@@ -72,7 +72,7 @@ CellArrays prune_cells(const Int64Array& offsets, const Int32Array& targets, con
         if (target < 0 || std::cmp_greater_equal(target, columns)) throw nb::value_error("a target is not a column");
     align::CellCounts kept;
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         kept = align::prune_cells(cells, columns, least, association);
     }
     return cell_arrays(std::move(kept));
@@ -80,12 +80,12 @@ CellArrays prune_cells(const Int64Array& offsets, const Int32Array& targets, con
 
 align::Table* new_table(const Int64Array& offsets, const Int32Array& targets, const Int64Array& counts,
                         std::size_t columns, std::size_t threads) {
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     return new align::Table(cells_of(offsets, targets, counts), columns, threads);
 }
 
 align::Table* restored_table(const Int64Array& first, const ByteArray& slots, std::size_t columns) {
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     require(slots.size() % sizeof(align::Cell) == 0, "the lexical table is cut");
     LargeVector<align::Cell> cells(slots.size() / sizeof(align::Cell));
     std::memcpy(cells.data(), slots.data(), slots.size());
@@ -96,7 +96,7 @@ auto reduced(const align::Table& table, const Int64Array& counts, std::int64_t l
              std::size_t threads) {
     std::unique_ptr<align::Table::Reduced> result;
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         result = std::make_unique<align::Table::Reduced>(
             table.reduced(slot_counts(table, counts), least, slot_counts(table, others), threads));
     }
@@ -104,7 +104,7 @@ auto reduced(const align::Table& table, const Int64Array& counts, std::int64_t l
 }
 
 align::Table* reestimated(const align::Table& table, const Int64Array& counts, std::size_t threads) {
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     return new align::Table(table.reestimated(slot_counts(table, counts), threads));
 }
 
@@ -112,7 +112,7 @@ auto placed(const align::Table& table, const Int64Array& offsets, const Int32Arr
             std::size_t threads) {
     std::vector<std::int64_t> found;
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         const align::CellRows rows = cells_of(offsets, targets, counts);
         require(rows.rows() == table.rows(), "the cells and the table have different numbers of rows");
         found = table.placed(rows, threads);
@@ -127,7 +127,7 @@ auto expect(const Aligner& aligner, const HeldPairs& pairs, bool jumps, const Wr
     align::Expected expected{counts.data()};
     SignalPoll poll;
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         align::expect(pairs.view(), aligner.parameters(threads),
                       jumps ? align::Step::kByJumps : align::Step::kNearDiagonal, expected, threads, poll);
     }
@@ -140,7 +140,7 @@ auto counts_by_pair(const Aligner& aligner, const HeldPairs& pairs, std::size_t 
     align::PairCounts result;
     SignalPoll poll;
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         result = align::counts_by_pair(pairs.view(), aligner.parameters(threads), poll);
     }
     return std::tuple(own_by_numpy(std::move(result.offsets)), own_by_numpy(std::move(result.source)),
@@ -154,7 +154,7 @@ auto link(const Aligner& aligner, const HeldPairs& pairs, unsigned how, std::siz
     align::PairLinks result;
     SignalPoll poll;
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         result = align::link(pairs.view(), aligner.parameters(threads), static_cast<align::Symmetrization>(how),
                              threads, poll);
     }
@@ -177,7 +177,7 @@ auto score(const Aligner& aligner, const HeldPairs& pairs, const HeldEvidence& h
     auto scores = std::make_unique_for_overwrite<double[]>(view.size);
     SignalPoll poll;
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         align::score(view, aligner.parameters(threads), held.evidence(pseudo, mix, floor), own.data(), scores.get(),
                      threads, poll);
     }

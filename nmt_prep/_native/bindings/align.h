@@ -120,7 +120,7 @@ class HeldEvidence {
    public:
     HeldEvidence(const align::Table& table, const Int64Array& counts) : slots_(counts.size()) {
         const align::Counts checked = slot_counts(table, counts);
-        const nanobind::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         counted_ = std::make_unique<const align::Table::Reduced>(table.reduced(checked, 1, checked, 1));
         totals_ = align::totals_of(counted_->table, counted_->others.data());
         filter_ = std::make_unique<const align::CellFilter>(counted_->table);

@@ -32,7 +32,7 @@ auto count_words(const ByteArray& data, const Int64Array& offsets, bool spaces, 
     std::vector<align::WordCount> words;
     auto sizes = std::make_unique_for_overwrite<std::int64_t[]>(text.lines);
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         words = align::count_words(text, {spaces, stem}, sizes.get(), threads);
     }
     auto wholes = std::make_unique_for_overwrite<std::uint64_t[]>(words.size());
@@ -54,7 +54,7 @@ auto word_spans(const ByteArray& data, const Int64Array& offsets, bool spaces) {
     std::vector<std::int32_t> ends;
     std::vector<std::int64_t> words{0};
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         std::vector<align::Place> places;
         for (std::size_t line = 0; line < text.lines; ++line) {
             check_utf8(text, line);
@@ -81,7 +81,7 @@ auto split_columns(const ByteArray& data, const Int64Array& starts, const Int64A
     align::OwnedText target;
     std::optional<align::UnevenLine> uneven;
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         uneven = align::split_columns({data.data(), starts.data(), ends.data(), starts.size()}, mark, source, target);
     }
     const align::UnevenLine wrong = uneven.value_or(align::UnevenLine{starts.size(), 2});
@@ -96,7 +96,7 @@ auto link_lines(const Int32Array& links, const Int64Array& offsets, const std::s
     check_rows(offsets.data(), offsets.size(), links.size() / 2);
     align::OwnedText text;
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         text = align::link_lines({links.data(), offsets.data(), offsets.size() - 1}, end, threads);
     }
     return std::tuple(own_by_numpy(std::move(text.data)), own_by_numpy(std::move(text.offsets)));
@@ -110,7 +110,7 @@ auto parse_links(const ByteArray& data, const Int64Array& offsets, const Int64Ar
             "there must be numbers of words for each line of links");
     align::OwnedLinks found;
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         for (std::size_t i = 0; i < text.lines; ++i) {
             const std::string_view line(reinterpret_cast<const char*>(text.line(i)), text.size(i));
             align::parse_links(line, source_words.data()[i], target_words.data()[i], found.links);
@@ -133,7 +133,7 @@ auto link_pieces(const Int32Array& links, const Int64Array& offsets, const SpanA
                  const SpanArrays& target_words, const SpanArrays& source_pieces, const SpanArrays& target_pieces) {
     align::PieceLinks found;
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         found = align::piece_links({{links.data(), links.size()}, {offsets.data(), offsets.size()}},
                                    {stretches(source_words), stretches(target_words)},
                                    {stretches(source_pieces), stretches(target_pieces)});
@@ -144,7 +144,7 @@ auto link_pieces(const Int32Array& links, const Int64Array& offsets, const SpanA
 align::EncodedLines encoded(const align::Vocabulary& vocabulary, const ByteArray& data, const Int64Array& offsets,
                             align::WordRule rule, bool marks, std::size_t threads) {
     const TextView text = text_view(data, offsets);
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     return align::encode_words(text, rule, vocabulary, marks, threads);
 }
 

@@ -16,7 +16,7 @@ using Matrix = ArrayView<std::int64_t, nb::ndim<2>>;
 auto selected(const Int32Array& values, const Int64Array& offsets, const Int64Array& numbers, std::int64_t longest) {
     FramedRows rows;
     {
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         rows = select_rows(column(values, offsets), {numbers.data(), numbers.size()}, longest);
     }
     return std::tuple(own_by_numpy(std::move(rows.values), rows.size), own_by_numpy(std::move(rows.offsets)));
@@ -26,7 +26,7 @@ void padded(const Int32Array& values, const Int64Array& offsets, const Int64Arra
             std::int64_t padding, std::int64_t first, const Matrix& out) {
     if (cells < 0 || cells > static_cast<int>(Cells::kPositions))
         throw std::invalid_argument("there are no such cells");
-    nb::gil_scoped_release unlocked;
+    GilRelease unlocked;
     pad_rows(column(values, offsets), {{row_pairs.data(), row_pairs.size()}, out.shape(1), padding, first},
              static_cast<Cells>(cells), {out.data(), out.size()});
 }

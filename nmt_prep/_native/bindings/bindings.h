@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include "arrays.h"
+#include "gil.h"
 
 namespace nmt_prep {
 

@@ -67,7 +67,7 @@ void make_model(Model* place, const std::vector<nb::bytes>& tokens,
     }
     std::vector<std::string> strings = read_tokens(tokens);
     std::vector<PairRule> rules = read_merges(merges, tokens.size());
-    nb::gil_scoped_release unlocked;
+    GilRelease unlocked;
     new (place) Model(std::move(strings), special_texts, rules, whole_words);
 }
 
@@ -76,7 +76,7 @@ auto encode(const Model& model, const ByteArray& data, const Int64Array& offsets
     SignalPoll poll;
     RaggedIds rows;
     {
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         rows = model.encode(text_view(data, offsets), splitter, threads, {dropout, seed}, poll);
     }
     return ragged_arrays(std::move(rows));
@@ -84,7 +84,7 @@ auto encode(const Model& model, const ByteArray& data, const Int64Array& offsets
 
 Texts decode(const Model& model, const Int32Array& values, const Int64Array& offsets, std::size_t threads) {
     SignalPoll poll;
-    nb::gil_scoped_release unlocked;
+    GilRelease unlocked;
     check_rows(offsets.data(), offsets.size(), values.size());
     return model.decode(values.data(), offsets.data(), offsets.size() - 1, threads, poll);
 }
@@ -125,7 +125,7 @@ NumpyArray rank_merges(const std::vector<nb::bytes>& tokens) {
     SignalPoll poll;
     std::vector<PairRule> merges;
     {
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         merges = byte_bpe::merges_of_ranks(strings, poll);
     }
     return merges_array(merges);
@@ -134,7 +134,7 @@ NumpyArray rank_merges(const std::vector<nb::bytes>& tokens) {
 void count_column(OneAtATime<WordCounter>& counter, const ByteArray& data, const Int64Array& offsets,
                   const Splitter& splitter, std::size_t threads) {
     SignalPoll poll;
-    nb::gil_scoped_release unlocked;
+    GilRelease unlocked;
     counter.use()->add(text_view(data, offsets), splitter, threads, poll);
 }
 
@@ -175,7 +175,7 @@ std::pair<std::vector<nb::bytes>, NumpyArray> train(OneAtATime<WordCounter>& hel
     };
     std::vector<bpe::LearntMerge> merges;
     {
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         bpe::Trainer trainer(alphabet, std::move(texts), {never.begin(), never.end()});
         for (const TokenCount& entry : counter->words().entries())
             trainer.add_word(entry.token(), static_cast<std::uint64_t>(entry.count));

@@ -26,7 +26,7 @@ using pattern::Scanner;
 
 // Returns null for an expression that is not recognised.
 std::shared_ptr<Scanner> make_scanner(std::string_view expression, bool of_tiktoken, bool keep_unmatched) {
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     std::optional<Scanner> scanner =
         Scanner::of(expression, of_tiktoken ? pattern::Syntax::kTiktoken : pattern::Syntax::kTokenizers,
                     keep_unmatched ? pattern::Unmatched::kKept : pattern::Unmatched::kDropped);

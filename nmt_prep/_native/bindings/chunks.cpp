@@ -31,7 +31,7 @@ NumpyArray pack(Packing packing, const Int32Array& sources, const Int32Array& ta
     if (sources.size() != targets.size()) throw std::invalid_argument("the sides have different numbers of pairs");
     std::vector<std::int32_t> rows;
     {
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         for (const Int32Array* side : {&sources, &targets}) {
             for (std::size_t i = 0; i < side->size(); ++i) {
                 if (side->data()[i] < 0) throw std::invalid_argument("a length is negative");
@@ -68,7 +68,7 @@ auto take(OneAtATime<ChunkWriter>& held) {
 auto parse(const ByteArray& data, std::size_t max_records) {
     ParsedChunks chunks;
     {
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         chunks = parse_chunks({data.data(), data.size()}, max_records);
     }
     return std::tuple(own_by_numpy(std::move(chunks.inputs)), own_by_numpy(std::move(chunks.input_offsets)),
@@ -98,8 +98,8 @@ void bind_chunks(nb::module_& module) {
             [](OneAtATime<ChunkWriter>& writer, OneAtATime<HeldBucket>& held) {
                 writer.use()->add(held.use()->bucket);
             },
-            nb::arg("bucket"), nb::call_guard<nb::gil_scoped_release>())
-        .def("finish", one_call(&ChunkWriter::finish), nb::call_guard<nb::gil_scoped_release>())
+            nb::arg("bucket"), nb::call_guard<GilRelease>())
+        .def("finish", one_call(&ChunkWriter::finish), nb::call_guard<GilRelease>())
         .def("take", &take);
 }
 

@@ -46,7 +46,7 @@ struct HeldLines {
         : data(bytes), offsets(bounds), lines(checked(text_view(bytes, bounds))) {}
 
     static clean::Lines checked(const TextView& text) {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         return clean::Lines(text);
     }
 
@@ -60,7 +60,7 @@ template <class Kernel>
 Values values_of(std::size_t size, Kernel&& kernel) {
     auto values = std::make_unique<double[]>(size);
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         kernel(values.get());
     }
     return own_by_numpy(std::move(values), size);
@@ -122,7 +122,7 @@ auto judge(const ValueTable& values, const std::vector<std::tuple<double, double
     const std::size_t pairs = values.shape(1);
     auto pass = std::make_unique<std::uint8_t[]>(pairs);
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         clean::judge(values.data(), pairs, columns, pass.get());
     }
     return own_by_numpy(std::move(pass), pairs);
@@ -137,7 +137,7 @@ auto histogram(const ValueTable& values, const std::vector<double>& edges, const
     const std::size_t columns = values.shape(0);
     auto counts = std::make_unique<std::int64_t[]>(columns * 2 * bins);
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         for (std::size_t column = 0; column < columns; ++column)
             clean::histogram(values.data() + column * kept.size(), kept.size(), edges,
                              reinterpret_cast<const std::uint8_t*>(kept.data()), counts.get() + column * 2 * bins);

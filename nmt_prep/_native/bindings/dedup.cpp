@@ -37,7 +37,7 @@ template <class Kernel>
 Table keys_of(std::size_t size, Kernel&& kernel) {
     auto keys = std::make_unique<clean::Key[]>(size);
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         kernel(keys.get());
     }
     return rows_of_two(std::move(keys), size);
@@ -63,7 +63,7 @@ std::pair<NumpyArray, NumpyArray> number_lines(OneAtATime<clean::LineNumbers>& h
     auto numbers = std::make_unique_for_overwrite<std::int32_t[]>(text.lines);
     std::vector<std::int64_t> first;
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         first = held.use()->add(text, numbers.get());
     }
     return {own_by_numpy(std::move(numbers), text.lines), own_by_numpy(std::move(first))};
@@ -84,7 +84,7 @@ auto with_corpora(const Records& records, std::size_t kept, const std::vector<st
     for (const std::uint32_t corpus : of_part)
         if (corpus >= count) throw nb::value_error("a part has a corpus that does not exist");
     const clean::Corpora corpora{of_part, count};
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     if (!clean::have_corpora(records.data(), records.shape(0), records.shape(1), corpora))
         throw nb::value_error("a record has a part that does not exist");
     return kernel(corpora);
@@ -103,7 +103,7 @@ std::pair<Table, NumpyArray> partition_records(const ConstRecords& records, unsi
     auto sorted = std::make_unique_for_overwrite<std::uint64_t[]>(records.size());
     auto starts = std::make_unique_for_overwrite<std::uint64_t[]>(ends);
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         clean::partition_records(records.data(), records.shape(0), records.shape(1), bits, sorted.get(), starts.get());
     }
     return {own_table_by_numpy<std::uint64_t>(std::move(sorted), records.shape(0), records.shape(1)),
@@ -133,7 +133,7 @@ Table drops_among(const ConstRecords& records, std::size_t kept, const ConstReco
     if (kept < 1) throw nb::value_error("1 or more of each key are kept");
     std::vector<clean::Drop> drops;
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         drops = clean::drops_among(records.data(), records.shape(0), records.shape(1), kept, reduced.data(),
                                    reduced.shape(0));
     }

@@ -20,7 +20,7 @@ using fasttext::Model;
 using fasttext::Role;
 
 void make_model(Model* place, const ByteArray& data) {
-    nb::gil_scoped_release unlocked;
+    GilRelease unlocked;
     new (place) Model(data.data(), data.size());
 }
 
@@ -38,7 +38,7 @@ NumpyArray probabilities(const Model& model, const ByteArray& data, const Int64A
     auto result = std::make_unique_for_overwrite<float[]>(text.lines * asked.size());
     SignalPoll poll;
     {
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         model.probabilities(text, asked, result.get(), threads, poll);
     }
     return own_table_by_numpy<float>(std::move(result), text.lines, asked.size());
@@ -53,7 +53,7 @@ std::pair<NumpyArray, NumpyArray> top(const Model& model, const ByteArray& data,
     auto result = std::make_unique_for_overwrite<float[]>(text.lines * most);
     SignalPoll poll;
     {
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         model.top(text, most, found.get(), result.get(), threads, poll);
     }
     return {own_table_by_numpy<std::int32_t>(std::move(found), text.lines, most),
@@ -75,7 +75,7 @@ nb::tuple contest(const Model& model, const ByteArray& data, const Int64Array& o
     auto label = std::make_unique_for_overwrite<std::int32_t[]>(text.lines);
     SignalPoll poll;
     {
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         std::vector<Contest> results(text.lines);
         model.contest(text, parts, least, results.data(), threads, poll);
         for (std::size_t i = 0; i < text.lines; ++i) {

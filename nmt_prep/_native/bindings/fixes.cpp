@@ -53,7 +53,7 @@ void bind_fixes(nb::module_& module) {
             [](const clean::Fixer& fixer, const ByteArray& data, const Int64Array& offsets) {
                 clean::FixedText fixed;
                 {
-                    const nb::gil_scoped_release unlocked;
+                    const GilRelease unlocked;
                     fixed = fixer.apply(text_view(data, offsets));
                 }
                 return nb::make_tuple(own_by_numpy(std::move(fixed.bytes)), own_by_numpy(std::move(fixed.offsets)),

@@ -19,7 +19,7 @@ auto line_hashes(const ByteArray& data, const Int64Array& offsets) {
     const TextView text = text_view(data, offsets);
     auto hashes = std::make_unique_for_overwrite<std::uint64_t[]>(text.lines);
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         health::line_hashes(text, hashes.get());
     }
     return own_by_numpy(std::move(hashes), text.lines);
@@ -27,7 +27,7 @@ auto line_hashes(const ByteArray& data, const Int64Array& offsets) {
 
 void add_hashes(OneAtATime<health::FrequentHashes>& held, const UInt64Array& hashes) {
     const auto frequent = held.use();
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     for (std::size_t i = 0; i < hashes.size(); ++i) frequent->add(hashes.data()[i]);
 }
 

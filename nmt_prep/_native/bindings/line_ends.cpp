@@ -20,7 +20,7 @@ namespace nmt_prep {
 namespace {
 
 std::size_t newlines(const ByteArray& data) {
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     return count_newlines(data.data(), data.size());
 }
 
@@ -31,7 +31,7 @@ auto scan(const ByteArray& data) {
     bool valid;
     bool returns;
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         count = count_newlines(data.data(), data.size());
         ends = std::make_unique_for_overwrite<std::int64_t[]>(count);
         find_newlines(data.data(), data.size(), count, ends.get());
@@ -43,7 +43,7 @@ auto scan(const ByteArray& data) {
 
 // Returns the number of newlines of a block of a file, and its hash.
 auto facts(const ByteArray& data) {
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     return std::pair(count_newlines(data.data(), data.size()), hash_block(data.data(), data.size()));
 }
 
@@ -59,7 +59,7 @@ auto split(const ByteArray& data, std::size_t lines, const Int64Array& left_out,
     std::unique_ptr<std::int32_t[]> offsets;
     bool fits = false;
     if (lines <= data.size()) {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         text = std::make_unique_for_overwrite<std::uint8_t[]>(data.size());
         offsets = std::make_unique_for_overwrite<std::int32_t[]>(lines + 1);
         fits = split_lines(data.data(), data.size(), ranges.data(), ranges.size(), strip_returns, lines, text.get(),
@@ -86,7 +86,7 @@ auto spans(const ByteArray& data, const Int64Array& starts, const Int64Array& en
     const auto size = static_cast<std::size_t>(offsets[count]);
     std::unique_ptr<std::uint8_t[]> text;
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         text = std::make_unique_for_overwrite<std::uint8_t[]>(size);
         copy_spans(data.data(), starts.data(), count, offsets.get(), text.get());
     }
@@ -94,7 +94,7 @@ auto spans(const ByteArray& data, const Int64Array& starts, const Int64Array& en
 }
 
 std::uint64_t block_hash(const ByteArray& data) {
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     return hash_block(data.data(), data.size());
 }
 
@@ -103,7 +103,7 @@ auto blank(const ByteArray& data, const Int64Array& offsets) {
     const TextView text = text_view(data, offsets);
     auto found = std::make_unique_for_overwrite<bool[]>(text.lines);
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         find_blank(text.data, text.offsets, text.lines, found.get());
     }
     return own_by_numpy(std::move(found), text.lines);
@@ -111,7 +111,7 @@ auto blank(const ByteArray& data, const Int64Array& offsets) {
 
 bool outer_space(const ByteArray& data, const Int64Array& offsets) {
     const TextView text = text_view(data, offsets);
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     return has_outer_space(text.data, text.offsets, text.lines);
 }
 
@@ -123,7 +123,7 @@ void new_sampler(OneAtATime<LineSampler>* place, std::int64_t stride, std::int64
 NumpyArray feed(OneAtATime<LineSampler>& sampler, const ByteArray& data, bool last) {
     LineSampler::Taken taken;
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         taken = sampler.use()->feed(data.data(), data.size(), last);
     }
     return own_by_numpy(std::move(taken.bytes), taken.size);

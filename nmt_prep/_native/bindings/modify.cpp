@@ -41,7 +41,7 @@ auto rewrite_pairs(const SideArrays& source, const SideArrays& target, const Int
     const modify::PartColumn left = part_column(source), right = part_column(target);
     modify::RewrittenPairs made;
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         made = modify::rewrite_pairs(left, right, {{links.data(), links.size()}, {offsets.data(), offsets.size()}},
                                      spaces);
     }
@@ -66,7 +66,7 @@ auto type_lines(const TextArrays& lines, const std::optional<TextArrays>& links,
     }
     modify::TypedLines made;
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         made = modify::type_lines(text, linked, {keys.data(), keys.size()}, kinds, spaces);
     }
     return std::tuple(own_by_numpy(std::move(made.text.data)), own_by_numpy(std::move(made.text.offsets)),
@@ -77,7 +77,7 @@ auto title_lines(const ByteArray& data, const Int64Array& offsets) {
     const TextView text = text_view(data, offsets);
     align::OwnedText made;
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         made = modify::title_lines(text);
     }
     return std::tuple(own_by_numpy(std::move(made.data)), own_by_numpy(std::move(made.offsets)));
@@ -106,7 +106,7 @@ auto tag_lines(const TextArrays& source, const TextArrays& target, const TextArr
     }
     modify::TaggedLines made;
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         made = modify::tag_lines(lines, {keys.data(), keys.size()}, options);
     }
     return std::tuple(own_by_numpy(std::move(made.source.data)), own_by_numpy(std::move(made.source.offsets)),

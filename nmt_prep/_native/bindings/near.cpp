@@ -44,7 +44,7 @@ Table band_hashes(const ByteArray& source, const Int64Array& source_offsets, con
         throw nb::value_error("there are 1 to 65536 bands, with as many rows");
     auto hashes = std::make_unique_for_overwrite<std::uint64_t[]>(pairs.source.lines * bands);
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         clean::band_hashes(pairs, bands, rows, hashes.get());
     }
     return own_table_by_numpy<std::uint64_t>(std::move(hashes), pairs.source.lines, bands);
@@ -52,7 +52,7 @@ Table band_hashes(const ByteArray& source, const Int64Array& source_offsets, con
 
 void sort_bands(const Records& records) {
     const std::size_t width = checked_width(records.shape(1));
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     clean::sort_records(records.data(), records.shape(0), width);
 }
 
@@ -64,7 +64,7 @@ std::tuple<Table, std::size_t, std::size_t> bucket_edges(const ConstRecords& rec
     clean::Edges edges;
     std::unique_ptr<std::uint64_t[]> numbers;
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         edges = clean::bucket_edges(records.data(), rows, width, cap, first, limit);
         numbers = std::make_unique_for_overwrite<std::uint64_t[]>(edges.numbers.size());
         std::ranges::copy(edges.numbers, numbers.get());
@@ -82,7 +82,7 @@ std::tuple<Table, NumpyArray> group_rows(const ConstRecords& numbers, const Grou
     auto grouped = std::make_unique_for_overwrite<std::uint64_t[]>(rows * width);
     auto starts = std::make_unique_for_overwrite<std::uint64_t[]>(count + 1);
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         if (std::ranges::any_of(of, [count](std::uint32_t group) { return group >= count; }))
             throw nb::value_error("a row has a group that does not exist");
         clean::group_rows(numbers.data(), of, width, count, grouped.get(), starts.get());
@@ -101,7 +101,7 @@ NumpyArray verify_pairs(const ByteArray& source, const Int64Array& source_offset
     const std::span<const clean::Candidate> all(reinterpret_cast<const clean::Candidate*>(candidates.data()), size);
     auto verified = std::make_unique_for_overwrite<bool[]>(size);
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         const auto exists = [](std::int64_t pair, const clean::PairView& pairs) {
             return pair >= 0 && std::cmp_less(pair, pairs.source.lines);
         };

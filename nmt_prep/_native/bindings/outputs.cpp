@@ -22,7 +22,7 @@ auto lines_of(const PieceTable& table, const Int32Array& values, const Int64Arra
     OwnedBytes text;
     std::vector<std::int64_t> bounds;
     {
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         const std::array columns{PieceColumn{table, column(values, offsets), last}};
         text = piece_lines(columns, &bounds);
     }
@@ -34,7 +34,7 @@ using ColumnArrays = std::tuple<const PieceTable*, Int32Array, Int64Array, std::
 auto table_of(const std::vector<ColumnArrays>& columns) {
     OwnedBytes text;
     {
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         std::vector<PieceColumn> parts;
         parts.reserve(columns.size());
         for (const auto& [table, values, offsets, last] : columns)
@@ -49,7 +49,7 @@ auto joined(const Int32Array& sources, const Int64Array& source_offsets, const I
             std::int32_t target_last) {
     FramedRows rows;
     {
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         rows = join_pairs(column(sources, source_offsets), column(targets, target_offsets),
                           {parts.data(), parts.size()}, source_last, target_last);
     }

@@ -19,7 +19,7 @@ auto split(const nb::bytes& text, const Int32Array& sizes, std::int64_t longest)
     DistinctWords found;
     {
         const std::string_view content(text.c_str(), text.size());
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         found = distinct_words(content, {sizes.data(), sizes.size()}, longest);
     }
     return std::tuple(nb::bytes(found.words.data(), found.words.size()), own_by_numpy(std::move(found.numbers)),
@@ -41,7 +41,7 @@ auto add(OneAtATime<PairBatches>& self, const Int32Array& source, const Int64Arr
          const Int32Array& target, const Int64Array& target_lengths, const Int64Array& random) {
     PaddedBatches batches;
     {
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         batches = self.use()->add({{source.data(), source.size()}, {source_lengths.data(), source_lengths.size()}},
                                   {{target.data(), target.size()}, {target_lengths.data(), target_lengths.size()}},
                                   {random.data(), random.size()});
@@ -52,7 +52,7 @@ auto add(OneAtATime<PairBatches>& self, const Int32Array& source, const Int64Arr
 auto drain(OneAtATime<PairBatches>& self) {
     PaddedBatches batches;
     {
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         batches = self.use()->drain();
     }
     return arrays(std::move(batches));

@@ -47,7 +47,7 @@ NumpyArray shuffle_positions(const UInt64Array& keys, std::int64_t rows, std::in
     if (first < 0 || count < 0 || first > rows - count) throw std::invalid_argument("rows outside the split");
     auto positions = std::make_unique_for_overwrite<std::int64_t[]>(static_cast<std::size_t>(count));
     {
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         shuffle.positions(first, {positions.get(), static_cast<std::size_t>(count)});
     }
     return own_by_numpy(std::move(positions), static_cast<std::size_t>(count));
@@ -57,7 +57,7 @@ NumpyArray shuffle_rows_at(const UInt64Array& keys, std::int64_t rows, const Int
     const Permutation shuffle = permutation(keys, rows);
     auto found = std::make_unique_for_overwrite<std::int64_t[]>(positions.size());
     {
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         for (std::size_t i = 0; i < positions.size(); ++i) {
             const std::int64_t position = positions.data()[i];
             if (position < 0 || position >= rows) throw std::invalid_argument("positions outside the split");
@@ -70,7 +70,7 @@ NumpyArray shuffle_rows_at(const UInt64Array& keys, std::int64_t rows, const Int
 auto framed(const Int32Array& values, const Int64Array& offsets, const Int32Array& before, const Int32Array& after) {
     FramedRows rows;
     {
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         rows = frame_rows(column(values, offsets), {before.data(), before.size()}, {after.data(), after.size()});
     }
     return std::tuple(own_by_numpy(std::move(rows.values), rows.size), own_by_numpy(std::move(rows.offsets)));
@@ -79,7 +79,7 @@ auto framed(const Int32Array& values, const Int64Array& offsets, const Int32Arra
 using WritableCounts = ArrayView<std::int64_t>;
 
 void add_ids(const WritableCounts& counts, const Int32Array& ids) {
-    nb::gil_scoped_release unlocked;
+    GilRelease unlocked;
     if (!count_ids({ids.data(), ids.size()}, {counts.data(), counts.size()}))
         throw std::invalid_argument("an id is outside the vocabulary");
 }
@@ -87,7 +87,7 @@ void add_ids(const WritableCounts& counts, const Int32Array& ids) {
 auto parse(const ByteArray& data, std::size_t max_records) {
     ParsedPairs pairs;
     {
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         pairs = parse_pairs({data.data(), data.size()}, max_records);
     }
     return std::tuple(own_by_numpy(std::move(pairs.inputs)), own_by_numpy(std::move(pairs.input_offsets)),
@@ -103,7 +103,7 @@ std::span<const std::int64_t> span_of(const std::optional<Int64Array>& positions
 void add_pairs(OneAtATime<SpillBuffer>& buffer, std::int64_t first_row, const Int32Array& inputs,
                const Int64Array& input_offsets, const Int32Array& targets, const Int64Array& target_offsets,
                std::uint32_t corpus, const std::optional<Int64Array>& positions) {
-    nb::gil_scoped_release unlocked;
+    GilRelease unlocked;
     buffer.use()->add(first_row, column(inputs, input_offsets), column(targets, target_offsets), corpus,
                       span_of(positions));
 }
@@ -114,7 +114,7 @@ void add_text(OneAtATime<SpillBuffer>& buffer, std::int64_t first_row, const Byt
     const auto view = [](const ByteArray& data, const Int64Array& offsets) {
         return TextColumn{{data.data(), data.size()}, {offsets.data(), offsets.size()}};
     };
-    nb::gil_scoped_release unlocked;
+    GilRelease unlocked;
     buffer.use()->add(first_row, view(inputs, input_offsets), view(targets, target_offsets), corpus,
                       span_of(positions));
 }
@@ -124,7 +124,7 @@ NumpyArray drain(OneAtATime<SpillBuffer>& held, const WritableBytes& out) {
     if (out.size() < buffer->bytes()) throw std::invalid_argument("the output is smaller than the buffer's content");
     std::vector<std::int64_t> flat;
     {
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         for (const Segment& segment : buffer->drain(out.data())) {
             flat.insert(flat.end(), {segment.bucket, segment.offset, segment.bytes});
         }
@@ -136,7 +136,7 @@ std::size_t copy_frames(OneAtATime<HeldBucket>& used, const WritableBytes& out) 
     const auto held = used.use();
     if (out.size() < held->bucket.largest())
         throw std::invalid_argument("the chunk is smaller than the largest record");
-    nb::gil_scoped_release unlocked;
+    GilRelease unlocked;
     return held->bucket.copy(out.data(), out.size());
 }
 
@@ -151,7 +151,7 @@ NumpyArray ordered(const Int32Array& inputs, const Int64Array& input_offsets, co
                    const Int64Array& target_offsets, const Int32Array& corpora, std::string_view name) {
     OwnedBytes records;
     {
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         records = ordered_records(column(inputs, input_offsets), column(targets, target_offsets),
                                   {corpora.data(), corpora.size()}, payload(name));
     }
@@ -168,7 +168,7 @@ auto text(OneAtATime<HeldBucket>& used, std::size_t first, std::size_t bytes) {
     std::array<std::unique_ptr<std::uint8_t[]>, 2> data;
     std::vector<std::int32_t> corpora;
     {
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         std::size_t last = first;
         for (; last < bucket.size() && std::cmp_less(offsets[0].back() + offsets[1].back(), bytes); ++last) {
             const PairInfo pair = bucket.info(last);
@@ -202,7 +202,7 @@ auto index(OneAtATime<HeldBucket>& used) {
     std::vector<std::int64_t> bytes;
     std::vector<std::uint16_t> pairs;
     {
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         bytes.reserve(bucket.size());
         pairs.reserve(3 * bucket.size());
         for (std::size_t i = 0; i < bucket.size(); ++i) {
@@ -244,7 +244,7 @@ void bind_spill(nb::module_& module) {
             "__init__",
             [](OneAtATime<HeldBucket>* self, ByteArray data, std::int64_t first, std::int64_t last,
                std::string_view name) {
-                nb::gil_scoped_release unlocked;
+                GilRelease unlocked;
                 Bucket bucket({data.data(), data.size()}, first, last, payload(name));
                 new (self) OneAtATime<HeldBucket>(std::move(data), std::move(bucket));
             },

@@ -16,7 +16,7 @@ void make_index(clean::SegmentIndex* self, const ByteArray& first, const Int64Ar
                 const ByteArray& second, const Int64Array& second_offsets, double coverage) {
     const TextView one = text_view(first, first_offsets);
     const TextView other = text_view(second, second_offsets);
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     new (self) clean::SegmentIndex(one, other, coverage);
 }
 
@@ -28,7 +28,7 @@ auto search(const clean::SegmentIndex& index, const ByteArray& source, const Int
     if (one.lines != other.lines) throw nb::value_error("the sides have different numbers of lines");
     clean::SegmentMatches matches;
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         matches = index.search(one, other);
     }
     auto found = std::make_unique_for_overwrite<std::int64_t[]>(matches.found.size());

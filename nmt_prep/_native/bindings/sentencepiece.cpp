@@ -45,7 +45,7 @@ struct Loaded {
 void load(Loaded* place, const ByteArray& data, bool fairseq_ids) {
     Loaded loaded;
     {
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         loaded.file = sentencepiece::read_model(data.data(), data.size());
         if (fairseq_ids) sentencepiece::use_fairseq_ids(loaded.file);
         try {
@@ -73,7 +73,7 @@ Loaded load_tokenizers(const nb::list& pieces, bool is_unigram, bool byte_fallba
         const auto [text, type] = nb::cast<std::pair<std::string, std::uint8_t>>(each);
         file.pieces.push_back({checked(text), 0, static_cast<PieceType>(type)});
     }
-    nb::gil_scoped_release unlocked;
+    GilRelease unlocked;
     file.kind = is_unigram ? sentencepiece::ModelKind::kUnigram : sentencepiece::ModelKind::kBpe;
     file.byte_fallback = byte_fallback;
     file.unk_surface = checked(unk_surface);
@@ -126,7 +126,7 @@ auto encode(const Loaded& loaded, const ByteArray& data, const Int64Array& offse
     SignalPoll poll;
     RaggedIds rows;
     {
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         rows = loaded.at_work().encode(text_view(data, offsets), marks(continued, offsets), threads, poll);
     }
     return ragged_arrays(std::move(rows));
@@ -138,7 +138,7 @@ auto sample(const Loaded& loaded, const ByteArray& data, const Int64Array& offse
     SignalPoll poll;
     RaggedIds rows;
     {
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         rows = loaded.at_work().sample(text_view(data, offsets), marks(continued, offsets), threads,
                                        {dropout, alpha, nbest, seed, first_line}, poll);
     }
@@ -149,7 +149,7 @@ nb::list decode(const Loaded& loaded, const Int32Array& values, const Int64Array
     SignalPoll poll;
     Texts texts;
     {
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         check_rows(offsets.data(), offsets.size(), values.size());
         texts = loaded.at_work().decode(values.data(), offsets.data(), offsets.size() - 1, threads, poll);
     }
@@ -183,7 +183,7 @@ auto spans(const PieceTracer& tracer, const ByteArray& data, const Int64Array& o
     check_rows(row_offsets.data(), row_offsets.size(), values.size());
     sentencepiece::PieceSpans found;
     {
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         found = tracer.spans(text, values.data(), row_offsets.data());
     }
     const auto size = static_cast<std::size_t>(row_offsets.data()[text.lines]);

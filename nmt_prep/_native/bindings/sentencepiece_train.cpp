@@ -50,7 +50,7 @@ void make_text(OneAtATime<TrainingText>* place, const nb::bytes& charsmap, bool 
 
 void add(OneAtATime<TrainingText>& text, const ByteArray& data, const Int64Array& offsets, std::size_t threads) {
     SignalPoll poll;
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     text.use()->add(text_view(data, offsets), threads, poll);
 }
 
@@ -62,7 +62,7 @@ std::optional<std::vector<std::pair<std::uint32_t, std::int64_t>>> covered(OneAt
                                                                            float coverage) {
     std::vector<CharacterCount> found;
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         found = text.use()->characters();
         if (found.empty()) return std::nullopt;
         found = sentencepiece::covered_characters(found, checked_points(required), coverage);
@@ -98,7 +98,7 @@ auto learn_bpe(OneAtATime<TrainingText>& held, const PieceOptions& options,
     std::ranges::sort(points);
     Texts pieces;
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         BpeTrainer trainer(options, std::move(points), threads);
         trainer.read(text->words());
         text->release();

@@ -183,7 +183,7 @@ auto align_sentences(const HeldSide& source, const HeldSide& target, const Int64
     std::vector<sentences::Bead> path;
     SignalPoll poll;
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         path = sentences::best_path(document, {span_of(low), span_of(high)}, scoring, poll);
     }
     std::vector<std::int64_t> beads;

@@ -28,7 +28,7 @@ using t2t::Trainer;
 void count_column(OneAtATime<TokenCounter>& counter, const ByteArray& data, const Int64Array& offsets,
                   std::size_t threads) {
     SignalPoll poll;
-    nb::gil_scoped_release unlocked;
+    GilRelease unlocked;
     counter.use()->add(text_view(data, offsets), threads, poll);
 }
 
@@ -51,7 +51,7 @@ void add_counted(OneAtATime<TokenCounter>& held, const ByteArray& data, const In
 void make_trainer(OneAtATime<Trainer>* place, OneAtATime<TokenCounter>& counter,
                   const std::vector<std::string>& reserved, std::int64_t max_depth) {
     SignalPoll poll;
-    nb::gil_scoped_release unlocked;
+    GilRelease unlocked;
     const auto depth = max_depth < 0 || std::cmp_greater_equal(max_depth, t2t::kNone)
                            ? t2t::kNone
                            : static_cast<std::uint32_t>(max_depth);
@@ -66,14 +66,14 @@ void check_count(std::int64_t min_count) {
 Candidate build(OneAtATime<Trainer>& trainer, std::int64_t min_count, int passes, std::size_t threads) {
     check_count(min_count);
     SignalPoll poll;
-    nb::gil_scoped_release unlocked;
+    GilRelease unlocked;
     return trainer.use()->build(min_count, passes, threads, poll);
 }
 
 std::size_t most_pieces(OneAtATime<Trainer>& trainer, std::int64_t min_count) {
     check_count(min_count);
     SignalPoll poll;
-    nb::gil_scoped_release unlocked;
+    GilRelease unlocked;
     return trainer.use()->most_pieces(min_count, poll);
 }
 
@@ -81,7 +81,7 @@ auto encode(const Model& model, const ByteArray& data, const Int64Array& offsets
     SignalPoll poll;
     RaggedIds rows;
     {
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         rows = model.encode(text_view(data, offsets), threads, poll);
     }
     return ragged_arrays(std::move(rows));
@@ -91,7 +91,7 @@ nb::list decode(const Model& model, const Int32Array& values, const Int64Array& 
     SignalPoll poll;
     Texts texts;
     {
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         check_rows(offsets.data(), offsets.size(), values.size());
         texts = model.decode(values.data(), offsets.data(), offsets.size() - 1, threads, poll);
     }
@@ -127,7 +127,7 @@ void bind_t2t(nb::module_& module) {
         .def("add_token", one_call(&TokenCounter::add_token), nb::arg("token"), nb::arg("count"))
         .def("add_counted", &add_counted, nb::arg("data"), nb::arg("offsets"), nb::arg("counts"))
         .def("columns", &counted)
-        .def("characters", one_call(&TokenCounter::characters), nb::call_guard<nb::gil_scoped_release>())
+        .def("characters", one_call(&TokenCounter::characters), nb::call_guard<GilRelease>())
         .def("items", &count_items);
     nb::class_<Candidate>(module, "T2TCandidate").def("__len__", [](const Candidate& candidate) {
         return candidate.pieces.size();

@@ -75,7 +75,7 @@ void for_each_count(const ByteArray& data, const Int64Array& offsets, const Int6
     const TextView text = text_view(data, offsets);
     if (counts.size() != text.lines) throw nanobind::value_error("there must be a count for each text");
     SignalPoll poll;
-    const nanobind::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     for (std::size_t i = 0; i < text.lines; ++i) {
         if (i % 65536 == 0) poll();
         check_utf8(text, i);

@@ -51,7 +51,7 @@ std::vector<std::pair<std::string, float>> learn_unigram(
     const std::vector<char32_t> covered = checked_points(points);
     std::vector<CharacterCount> required;
     for (const auto& [point, count] : characters) required.emplace_back(point, count);
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     const TrainingWords words = sentencepiece::read_words(text->words(), covered, text->last_word());
     text->release();
     return sentencepiece::train_unigram(words, required, options, threads, poll, report);

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import chain, islice
@@ -281,11 +280,14 @@ def prefetched(items: Iterator[_Item], ahead: int) -> Iterator[_Item]:
     try:
         waiting = deque[Future[tuple[list[_Item], BaseException | None]]]()
         size, most = 1, max(ahead // _LISTS_AHEAD, 1)  # to hand over single items would cost as much as to make them
+        threaded = True
         while True:
-            with suppress(RuntimeError):  # the program ends, and makes the rest, if it still wants it, in this thread
-                while len(waiting) <= min(_LISTS_AHEAD, ahead):
+            try:
+                while threaded and len(waiting) <= min(_LISTS_AHEAD, ahead):
                     waiting.append(pool.submit(take, min(size, most)))
                     size *= 2
+            except RuntimeError:  # the program ends, or may have no more threads: this thread makes the rest
+                threaded = False
             taken, error = waiting.popleft().result() if waiting else take(most)
             yield from taken
             if error is not None:

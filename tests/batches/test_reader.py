@@ -304,6 +304,19 @@ def test_an_iterator_may_be_collected_in_its_own_thread() -> None:
     assert not is_read()
 
 
+def test_items_are_not_lost_if_a_thread_starts_only_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    start, refused = threading.Thread.start, []
+
+    def refuse_once(thread: threading.Thread) -> None:
+        if not refused:
+            refused.append(thread)
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse_once)
+    assert list(prefetched(iter(range(9)), 8)) == [*range(9)]
+
+
 HELD = """
 import atexit, time
 from nmt_prep.batches.reader import prefetched

@@ -74,6 +74,18 @@ _UsageError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])
 """Base class of all usage errors. Typer does not export it, and its module differs between versions."""
 
 
+_REMOVED_OPTIONS = {
+    "--cores": "docs/scale.md has measured rates",
+    "--estimate": "docs/scale.md has measured rates, memory and disk space of each stage",
+    "--max-wait": "use --wait, and end it with timeout or Ctrl-C",
+    "--no-preview": "the preview takes no time to speak of",
+    "--pairs": "docs/scale.md has measured rates",
+    "--stem": "words are cut as the rule translation cuts them",
+    "--table": "the table has the size that the rule translation uses",
+}
+"""Options of earlier versions, and what holds in their place."""
+
+
 class CommandGroup(TyperGroup):
     """The group of all commands. The module of a command is loaded when the command is used."""
 
@@ -150,6 +162,8 @@ def _run() -> int:
     except _UsageError as error:
         message = io.StringIO()
         error.show(message)
+        if (now := _REMOVED_OPTIONS.get(getattr(error, "option_name", ""))) is not None:
+            message.write(f"This option no longer exists: {now}.")
         print_remark(message.getvalue().rstrip("\n"))
         return error.exit_code
     except NmtPrepError as error:

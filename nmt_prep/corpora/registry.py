@@ -46,6 +46,8 @@ def reader_of(name: str) -> type[Reader]:
         return _built_in(name)
     if name in _installed():
         return _installed()[name]
+    if name == "mo":
+        raise ValueError("the format mo no longer exists: msgunfmt makes PO files of MO files")
     raise ValueError(f"no reader is named {name!r}{did_you_mean(name, [*BUILT_IN, *_installed()])}")
 
 

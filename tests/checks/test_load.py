@@ -157,6 +157,7 @@ records: {shards: {train: 0}}
         (MINIMAL + "clean: {rules: {length: {unit: wrd}}}\n", "'wrd'; did you mean 'word'? allowed: char, byte"),
         (MINIMAL + "publish: {url: 's3://a/b', stages: [encde]}\n", "'encde'; did you mean 'encode'? allowed: a list"),
         (MINIMAL + "      format: tvs\n", "no reader is named 'tvs'; did you mean 'tsv'? allowed: plain, tsv"),
+        (MINIMAL + "      format: mo\n", "the format mo no longer exists: msgunfmt makes PO files of MO files; all"),
         (MINIMAL + "    - {name: a, url: y, source: s, target: t}\n", "names the corpus 'a' twice"),
         (
             MINIMAL.replace("      target: s.zh\n", ""),

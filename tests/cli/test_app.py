@@ -77,6 +77,14 @@ def test_a_command_that_does_not_exist() -> None:
     assert "No such command 'ru'. Did you mean 'run'?" in nmt_prep("ru").stderr
 
 
+def test_an_option_that_no_longer_exists() -> None:
+    said = nmt_prep("plan", "c.yaml", "--estimate").stderr
+    assert said.endswith(
+        "No such option: --estimate\n"
+        "This option no longer exists: docs/scale.md has measured rates, memory and disk space of each stage.\n"
+    )
+
+
 def test_the_version_is_printed() -> None:
     assert nmt_prep("--version").stdout == f"nmt-prep {__version__}\n"
 

@@ -168,7 +168,8 @@ def load_identifier(model: str, base_dir: Path = Path()) -> LanguageIdentifier:
     try:
         state = path.stat()
     except OSError as error:
-        raise CleaningError(f"the language model {path} cannot be read: {error.strerror}") from error
+        advice = f"model is {LID_176} or the path of a fastText model"
+        raise CleaningError(f"the language model {path} cannot be read: {error.strerror}; {advice}") from error
     return _fasttext(path, state.st_size, state.st_mtime_ns, model == LID_176)
 
 

@@ -266,8 +266,11 @@ def test_a_file_that_changed_is_loaded_again(tmp_path: Path) -> None:
 
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(CleaningError) as caught:
-        load_identifier("missing.ftz", tmp_path)
-    assert str(caught.value) == f"the language model {tmp_path}/missing.ftz cannot be read: No such file or directory"
+        load_identifier("eldc", tmp_path)
+    assert str(caught.value) == (
+        f"the language model {tmp_path}/eldc cannot be read: No such file or directory; "
+        "model is lid.176 or the path of a fastText model"
+    )
 
 
 def test_a_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:

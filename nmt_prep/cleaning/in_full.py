@@ -1,4 +1,4 @@
-"""The section ``clean`` of a config written out: without a preset, and with all options of all rules."""
+"""The section ``clean`` of a config written out: with all rules of its preset, and all options of all rules."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nmt_prep.sides import SIDES
 
 
 def section_in_full(config: Config, settings: CleanSettings) -> dict[str, Any]:
-    """Returns a section that has the same effect as the given one, without a preset and with all options.
+    """Returns a section that has the same effect as the given one, with all rules and options of its preset.
 
     Fixes and rules that apply to all corpora come first; ``overrides`` has the differences of single corpora.
 
@@ -33,7 +33,7 @@ def section_in_full(config: Config, settings: CleanSettings) -> dict[str, Any]:
     differences = {name: _difference(common, each) for name, each in own.items()}
     overrides = {name: each for name, each in differences.items() if each}
     return {
-        "preset": "none",
+        "preset": settings.preset,
         "fix": [*common.fix],
         "rules": _in_place(
             rules_in_full(common), settings, config, {name for each in own.values() for name in each.rules}
@@ -48,11 +48,11 @@ def section_in_full(config: Config, settings: CleanSettings) -> dict[str, Any]:
 
 
 def _in_place(rules: dict[str, Any], settings: CleanSettings, config: Config, used: set[str]) -> dict[str, Any]:
-    """Adds ``off`` for rules that only some corpora use, so that the order of the rules in these corpora stays."""
+    """Adds ``off`` for other rules of the preset, and for those that only some corpora use, and keeps the order."""
     layers = [PRESETS[settings.preset], settings.rules]
     layers += [layer.rules for _, layer in overrides_of(settings, config.languages, "")]
     order = dict.fromkeys(name for layer in layers for name in layer)
-    return {name: rules.get(name, "off") for name in order if name in rules or name in used}
+    return {name: rules.get(name, "off") for name in order if name in {*rules, *used, *layers[0]}}
 
 
 def rules_in_full(cleaning: Cleaning) -> dict[str, Any]:

@@ -155,17 +155,29 @@ def _setting_changes(key: str, before: Mapping[str, object], now: Mapping[str, o
 
 def _value_changes(key: str, before: object, now: object) -> Iterator[str]:
     """Describes a changed value: for mappings the keys that differ, for lists the items that came or went."""
-    if isinstance(before, dict) and isinstance(now, dict):
+    if isinstance(before, list) and isinstance(now, list):
+        gone, new = ([item for item in items if item not in others] for items, others in ((before, now), (now, before)))
+        if len(before) == len(now) and gone and all(isinstance(item, dict) for item in (*gone, *new)):
+            for number, (one, other) in enumerate(zip(before, now, strict=True)):
+                if one != other:
+                    yield from _value_changes(f"{key}.{number}", one, other)
+            return
+        changes = [f"{word} {', '.join(map(_short, each))}" for word, each in (("lost", gone), ("gained", new)) if each]
+        yield f"config {key} {' and '.join(changes) or 'has another order'}"
+    elif isinstance(before, dict) and isinstance(now, dict):
         for name in sorted(before.keys() | now.keys()):
             if before.get(name) != now.get(name):
                 yield from _value_changes(f"{key}.{name}", before.get(name), now.get(name))
-    elif isinstance(before, list) and isinstance(now, list):
-        gone = [_json(item) for item in before if item not in now]
-        new = [_json(item) for item in now if item not in before]
-        changes = [f"{word} {', '.join(items)}" for word, items in (("lost", gone), ("gained", new)) if items]
-        yield f"config {key} {' and '.join(changes) or 'has another order'}"
+    elif isinstance(before or now, dict) and None in (before, now):
+        yield f"config {key} is {'new' if before is None else 'gone'}"
     else:
         yield f"config {key} changed {_json(before)} → {_json(now)}"
+
+
+def _short(item: object) -> str:
+    """Returns an item of a list; of a long mapping, only the beginning."""
+    text = _json(item)
+    return f"{text[:60]}…" if isinstance(item, dict) and len(text) > 60 else text
 
 
 def _input_change(name: str, before: Mapping[str, str], now: Mapping[str, str]) -> str:

@@ -62,7 +62,7 @@ def test_the_rules_are_printed_in_full_as_a_section_that_does_the_same(tmp_path:
     clean = {"preset": "light", "rules": {"html": {}}, "overrides": {"x": override}, "rejects": "all"}
     printed = rules(tmp_path, clean)
     section = yaml.safe_load(printed)["clean"]
-    assert section["preset"] == "none"
+    assert section["preset"] == "light"
     assert section["fix"] == [*PRESET_FIXES["light"]]
     assert list(section["rules"]) == [*PRESETS["light"], *({"html"} - {*PRESETS["light"]})]
     assert section["rules"]["length"] == {"unit": "word", "min": 1.0, "max": 250.0}

@@ -15,7 +15,10 @@ PATTERN = "a pattern that is long: " + "[^\\p{L}]" * 40
         ([*"abc"], [*"acd"], 'lost "b" and gained "d"'),
         ([*"abc"], [*"ab"], 'lost "c"'),
         ([*"ab"], [*"ba"], "has another order"),
-        ([{"size": 1}], [{"size": 2}], 'lost {"size": 1} and gained {"size": 2}'),
+        ([{"size": 1}], [{"size": 1}, {"size": 2}], 'gained {"size": 2}'),
+        ([{"size": 1}, {"size": 2}], [{"size": 2}, {"size": 1}], "has another order"),
+        (None, {"kind": "text", "vocab": ["list"]}, "is new"),
+        ({"kind": "text", "vocab": ["list"]}, None, "is gone"),
     ],
 )
 def test_a_changed_setting_is_described_in_full(before: object, now: object, reason: str) -> None:
@@ -24,11 +27,12 @@ def test_a_changed_setting_is_described_in_full(before: object, now: object, rea
 
 
 def test_of_mappings_the_keys_that_differ_are_named() -> None:
-    before = {"max": 3, "unit": "char", "factors": {"en": 1, "zh": 4}}
+    before = {"max": 3, "unit": "char", "factors": {"en": 1, "zh": 4}, "list": [{"a": 1}, {"a": 2, "b": 3}]}
     manifest = Manifest("clean", 1, "f", {"rules.length_ratio": before, "rules.same": 1}, {}, {}, Counts(), {})
-    now = {"max": 5, "unit": "char", "factors": {"en": 1}, "min_length": 30}
+    now = {"max": 5, "unit": "char", "factors": {"en": 1}, "min_length": 30, "list": [{"a": 1}, {"a": 5, "b": 3}]}
     assert differences(manifest, 1, {"rules.length_ratio": now, "rules.same": 1}, {}) == [
         "config rules.length_ratio.factors.zh changed 4 → unset",
+        "config rules.length_ratio.list.1.a changed 2 → 5",
         "config rules.length_ratio.max changed 3 → 5",
         "config rules.length_ratio.min_length changed unset → 30",
     ]

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 from nmt_prep.reporting.markup import Content, Markup, behind, el, join, percent, short_number
 from nmt_prep.reporting.sections import documents, duplicates, encoded, flow, lengths, provenance, rules, training
-from nmt_prep.reporting.summary import Json, about, main_split
+from nmt_prep.reporting.summary import Json, about, languages_in_words, main_split
 from nmt_prep.sides import SIDES
 
 SECTIONS: dict[str, tuple[str, Callable[[Json], Iterable[Content]]]] = {
@@ -55,7 +55,7 @@ def render_page(summary: Json) -> str:
 
 def _page(summary: Json, contents: Mapping[str, Markup]) -> str:
     """Returns the page with the contents of all sections."""
-    languages = f"{summary['languages']['source']} → {summary['languages']['target']}"
+    languages = languages_in_words(summary)
     shown = [(anchor, title, contents[anchor]) for anchor, (title, _) in SECTIONS.items() if contents[anchor]]
     links = el("ul", (el("li", el("a", title, href=f"#{anchor}")) for anchor, title, _ in shown))
     body = [
@@ -118,12 +118,14 @@ def _tiles(summary: Json) -> Iterator[Content]:
 
     def tiles() -> Iterator[tuple[str, str, str]]:
         read = sum(flow["read"]["pairs"] for flow in summary["flow"][split].values())
+        directions = summary.get("pairs", {}) if split == "train" else {}
+        read = sum(facts["read"] for facts in directions.values()) or read
         prepared = summary["splits"][split]
-        yield "pairs read", short_number(read), f"{read:,}"
+        yield "pairs read", short_number(read), f"{read:,}{', once per direction' * bool(directions)}"
         yield (
             "pairs prepared",
             short_number(prepared["pairs"]),
-            f"{prepared['pairs']:,}" + ("" if summary.get("pairs") else f", {percent(prepared['pairs'], read)}"),
+            f"{prepared['pairs']:,}, {percent(prepared['pairs'], read)}",
         )
         for side in SIDES:
             yield f"{side} ids", short_number(prepared[f"{side}_tokens"]), f"{prepared[f'{side}_tokens']:,}"

@@ -11,6 +11,10 @@ UNITS = ("piece", "word", "char")
 """Units of lengths: pieces without the frame, words as in :mod:`nmt_prep.cleaning.lengths`, code points."""
 
 
+_MOST_PAIRS = 6
+"""Maximum number of language pairs that a title names."""
+
+
 def corpora(section: Json) -> Iterator[tuple[str, str, Any]]:
     """Yields split, corpus and value of a section that is ordered by split and corpus."""
     for split, values in section.items():
@@ -21,6 +25,14 @@ def corpora(section: Json) -> Iterator[tuple[str, str, Any]]:
 def main_split(summary: Json) -> str:
     """Returns the split that the figures show: train, or else the first."""
     return "train" if "train" in summary["splits"] else next(iter(summary["splits"]))
+
+
+def languages_in_words(summary: Json) -> str:
+    """Returns the language pair of a run, such as ``en → de``; of a run with several, all of them or their count."""
+    pairs = [*summary.get("pairs", {"": summary["languages"]}).values()]
+    if len(pairs) > _MOST_PAIRS:
+        return f"{len(pairs)} language pairs"
+    return ", ".join(f"{pair['source']} → {pair['target']}" for pair in pairs)
 
 
 def side_name(summary: Json, side: str) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from nmt_prep.reporting.markup import Markup, percent, size, table, table_row, visible
-from nmt_prep.reporting.summary import Json, about, corpora, pieces_per, side_name
+from nmt_prep.reporting.summary import Json, about, corpora, languages_in_words, pieces_per, side_name
 from nmt_prep.sides import SIDES
 
 LEARNED_RULES = {"translation": "Misaligned pairs", "adequacy": "Incomplete pairs"}
@@ -327,8 +327,7 @@ def render_text(summary: Json) -> str:
     Args:
         summary: the content of ``summary.json``.
     """
-    languages = summary["languages"]
-    blocks = [[f"{summary['name']}: {languages['source']} → {languages['target']}", summary["signature"]]]
+    blocks = [[f"{summary['name']}: {languages_in_words(summary)}", summary["signature"]]]
     blocks += [list(_warnings(summary)), *(list(_lines(made(summary))) for made in TABLES)]
     return "\n\n".join("\n".join(lines) for lines in blocks if lines) + "\n"
 

@@ -150,6 +150,13 @@ def test_every_plot_has_a_name_a_sentence_and_a_table(toy: Path) -> None:
         assert "<details><summary>Table</summary>" in figure
 
 
+def test_every_step_of_all_pairs_has_a_label(toy: Path) -> None:
+    text = (toy / "report" / "index.html").read_text("utf-8")
+    [figure] = re.findall("<figcaption><h3>All pairs of train.*?</figure>", text, re.DOTALL)
+    labels = re.findall('<text [^>]*class="tick" text-anchor="(?:middle|start)"[^>]*>([^<]*)', figure)
+    assert sorted(labels) == ["dedup", "ids", "read", "rules", "tests", "valid"]
+
+
 def test_numbers_of_the_page_are_those_of_the_summary(toy: Path) -> None:
     text = "".join(Parsed((toy / "report" / "index.html").read_text("utf-8")).text)
     summary = summary_of(toy)

@@ -184,7 +184,15 @@ def test_the_report_has_the_pairs_and_the_languages(tmp_path: Path) -> None:
     text = (report / "summary.txt").read_text()
     assert "pairs of languages  read  kept  share  epoch at 1  epoch at 2  epoch at 5  dropped" in text
     assert "characters without a piece" in text
-    assert "Pairs in the records" in (report / "index.html").read_text()
+    title, read = (
+        "t: en → de, de → en, en → cs, cs → en, de → cs, cs → de",
+        sum(pair["read"] for pair in summary["pairs"].values()),
+    )
+    assert text.startswith(f"{title}\n")
+    page = (report / "index.html").read_text()
+    assert "Pairs in the records" in page
+    assert f"<span>{read:,}, once per direction</span>" in page
+    assert f"<title>{title}</title>" in page
 
 
 def test_fairseq_gets_files_for_each_pair(tmp_path: Path) -> None:

@@ -10,8 +10,14 @@ from nmt_prep.reporting.summary import Json, corpora, main_split
 from nmt_prep.reporting.svg import Series, Tick, bar_figure
 from nmt_prep.reporting.tables import corpora_table, fix_table, pair_table
 
-_GROUP_NAMES = {"reading": "unusable", "rules": "rejects", "duplicates": "duplicates", "test sets": "test sets"}
-"""Groups of reasons to drop a pair, in the order of the figure, with the label of their dropped pairs."""
+_GROUP_NAMES = {
+    "reading": ("unusable", "valid"),
+    "rules": ("rejects", "rules"),
+    "duplicates": ("duplicates", "dedup"),
+    "test sets": ("test sets", "tests"),
+}
+"""Groups of reasons to drop a pair, in the order of the figure, with the name of their dropped pairs, and the label of
+the bar for the pairs left: at most 5 characters, so that the labels of all 6 bars have room."""
 
 _OF_DUPLICATES = {"duplicate_pair", "near_duplicate", "too_many_targets", "too_many_sources"}
 
@@ -78,10 +84,10 @@ def section(summary: Json) -> Iterator[Content]:
     steps = _steps(flows)
     yield bar_figure(
         f"All pairs of {split}",
-        "How many pairs are left after each step.",
-        [Series("kept", "pairs", [left for _, left in steps])],
-        [name for name, _ in steps],
-        x=[Tick((place + 0.5) / len(steps), name) for place, (name, _) in enumerate(steps)],
+        "How many pairs are left after each step; the table names the steps in full.",
+        [Series("kept", "pairs", [left for _, _, left in steps])],
+        [name for name, _, _ in steps],
+        x=[Tick((place + 0.5) / len(steps), label) for place, (_, label, _) in enumerate(steps)],
         places="step",
     )
     yield el("h3", "Corpora")
@@ -124,16 +130,16 @@ def _matrix(pairs: Json) -> Markup:
     return table(["source", *targets], rows, caption="Pairs of languages")
 
 
-def _steps(flows: list[Json]) -> list[tuple[str, int]]:
-    """Returns the name of each step, and the pairs of several corpora that are left after it."""
+def _steps(flows: list[Json]) -> list[tuple[str, str, int]]:
+    """Returns name and label of each step, and the pairs of several corpora that are left after it."""
     left = sum(flow["read"]["pairs"] for flow in flows)
-    steps = [("read", left)]
-    for group, name in _GROUP_NAMES.items():
+    steps = [("read", "read", left)]
+    for group, (name, label) in _GROUP_NAMES.items():
         lost = sum(drop["pairs"] for flow in flows for drop in flow["drops"] if drop["group"] == group)
         if lost:
             left -= lost
-            steps.append((f"without {name}", left))
-    return [*steps, ("encoded", sum(flow["encoded"]["pairs"] for flow in flows if flow["encoded"]))]
+            steps.append((f"without {name}", label, left))
+    return [*steps, ("encoded", "ids", sum(flow["encoded"]["pairs"] for flow in flows if flow["encoded"]))]
 
 
 def _reasons(summary: Json) -> list[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import lzma
 import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Mapping
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from importlib import resources
 from pathlib import Path
@@ -15,18 +17,20 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args
 
 import langcodes
+import pyarrow as pa
+import pyarrow.parquet as pq
 import typer
 import yaml
 
-from nmt_prep.artefacts import write_bytes, writing
+from nmt_prep.artefacts import parse_json, write_bytes, writing
 from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.interrupts import interruptible
 from nmt_prep.cli.options import STANDARD_OUTPUT, check_outputs
 from nmt_prep.cli.terminal import open_console, print_remark, printable
-from nmt_prep.config import Languages
+from nmt_prep.config import DownloadSettings, Languages
 from nmt_prep.config.file import parse_yaml
 from nmt_prep.config.vocab import DialectName
-from nmt_prep.errors import ArgumentError, ConfigError, OutputError
+from nmt_prep.errors import ArgumentError, ConfigError, DownloadError, OutputError
 from nmt_prep.sides import SIDES
 
 if TYPE_CHECKING:
@@ -34,7 +38,8 @@ if TYPE_CHECKING:
 
 with delayed_imports():
     from nmt_prep import checks
-    from nmt_prep.sources import catalogues
+    from nmt_prep.archives import compression
+    from nmt_prep.sources import catalogues, web
     from nmt_prep.stages import needed_files
 
 _T = TypeVar("_T")
@@ -66,7 +71,9 @@ def init(
     test: Annotated[list[str] | None, typer.Option(metavar="CORPUS", help="A test set, like --train.")] = None,
     recipe: Annotated[str | None, typer.Option(metavar="NAME", help="A recipe of mtdata that names corpora.")] = None,
     vocab: Annotated[DialectName | None, typer.Option(help="Dialect of the vocabularies; by default, t2t.")] = None,
-    size: Annotated[int | None, typer.Option(min=1, help="Pieces of each vocabulary; by default, 32000.")] = None,
+    size: Annotated[
+        str | None, typer.Option(metavar="COUNT", help="Pieces of each vocabulary, such as 16k; by default, 32000.")
+    ] = None,
     shared: Annotated[bool, typer.Option("--shared", help="One vocabulary for both sides.")] = False,
     clean: Annotated[_Preset | None, typer.Option(help="Drop bad pairs by the rules of this preset.")] = None,
     output_dir: Annotated[str | None, typer.Option(metavar="DIR", help="Where runs write; default runs/NAME.")] = None,
@@ -76,12 +83,14 @@ def init(
     """Write a config with comments, from options, from answers to questions, or from a recipe of mtdata.
 
     If the languages or the training corpora are not given, and standard input is a terminal, questions are asked for
-    all that is not given. The config is checked before it is written; its corpora are not fetched.
+    all that is not given. The config is checked before it is written; its corpora are not fetched. Ids are looked up in
+    their catalogues, and the fields of local JSON lines and Parquet files in the files.
     """
     trained = [*(train or ()), *(f"opus:{text}" for text in opus or ()), *(f"mtdata:{text}" for text in mtdata or ())]
     ask = _can_ask() and recipe is None and not (languages and trained)
     with interruptible("interrupted; nothing was written"):
         try:
+            pieces = None if size is None else _number(size)
             taken = None if recipe is None else catalogues.mtdata_recipe(recipe)
             pair = _languages(languages, taken, ask=ask)
             usual = f"{pair.source}-{pair.target}.yaml"
@@ -92,14 +101,15 @@ def init(
                 corpora.add_recipe(taken)
             corpora.add_given({"train": trained, "dev": dev or [], "test": test or []}, ask=ask)
             vocab = vocab or (_ask_choice("Vocabularies", DialectName, "t2t") if ask else "t2t")
-            size = size or (_ask("Pieces of each vocabulary", "32000", _number) if ask else 32_000)
+            pieces = pieces or (_ask("Pieces of each vocabulary", "32000", _number) if ask else 32_000)
+            shared = shared or (ask and _agreed("One vocabulary for both sides? (yes or no)"))
             clean = clean or (_ask_choice("Cleaning", _Preset, "standard") if ask else "none")
             name = name or _safe(file.stem) or "data"
             run = f"runs/{name}"
             output_dir = output_dir or (_ask("Directory of the run", run, str) if ask else run)
         except ArgumentError as error:
             raise typer.BadParameter(str(error)) from error
-        settings = {"name": name, "output_dir": output_dir, "vocab": vocab, "size": size, "shared": shared}
+        settings = {"name": name, "output_dir": output_dir, "vocab": vocab, "size": pieces, "shared": shared}
         _write(file, corpora, clean, settings)
     counts, quoted = (f"{len(listed)} of {split}" for split, listed in corpora.splits.items()), shlex.quote(str(file))
     open_console().print(f"{file}: written; corpora: {', '.join(counts)}", soft_wrap=True)
@@ -162,8 +172,11 @@ def _check_new(file: Path, *, force: bool, ask: bool) -> None:
     """
     if file.is_dir():
         raise OutputError(f"{file} is a directory; name the file to write")
-    question = f"{file} exists. Replace it? (yes or no)"
-    if force or not (file.exists() or file.is_symlink()) or (ask and _ask(question, "no", str).lower() in ("y", "yes")):
+    if (
+        force
+        or not (file.exists() or file.is_symlink())
+        or (ask and _agreed(f"{file} exists. Replace it? (yes or no)"))
+    ):
         return
     raise OutputError(f"{file} exists; name another file, or give --force to replace it")
 
@@ -196,6 +209,8 @@ class _Corpora:
         if problem := _problem(self.languages.model_dump(), corpus):
             hint = "" if is_id else "; here, name two files as SOURCE,TARGET, and members as ARCHIVE::SOURCE,TARGET"
             raise ConfigError(f"{problem if problem.startswith(text) else f'{text}: {problem}'}{hint}")
+        if text.startswith("opus:"):
+            _look_up(corpus["url"])
         names = [other["name"] for other in self.splits.setdefault(split, [])]
         name, number = corpus["name"], 2
         while corpus["name"] in names:
@@ -225,7 +240,7 @@ class _Corpora:
         self.remarks += [f"left out: {reason}" for reason in reasons]
 
     def add_given(self, given: Mapping[str, list[str]], *, ask: bool) -> None:
-        """Adds the corpora that options name, and asks for training and development corpora if there are none.
+        """Adds the corpora that options name, and asks for those of splits without any.
 
         Raises:
             ArgumentError: there is no training corpus.
@@ -247,8 +262,9 @@ class _Corpora:
             while asked(f"Corpus {len(self.splits.get('train', ())) + 1}", "train") or "train" not in self.splits:
                 if "train" not in self.splits:
                     print_remark("a config needs at least one training corpus")
-        if ask and "dev" not in self.splits:
-            asked("Dev set, such as sacrebleu:wmt22 or two files (empty for none)", "dev")
+        for split, example in (("dev", "wmt22"), ("test", "wmt23")) if ask else ():
+            if split not in self.splits:
+                asked(f"{split.capitalize()} set, such as sacrebleu:{example} or two files (empty for none)", split)
         if "train" not in self.splits:
             raise ArgumentError("no training corpus is named: give --train, --opus, --mtdata or --recipe")
         self.splits = {split: self.splits[split] for split in given if split in self.splits}
@@ -286,8 +302,82 @@ def _of_files(text: str, languages: Languages, config_dir: Path) -> dict[str, An
     corpus["url"] = urls[0] if len(urls) == 1 else dict(zip(SIDES, urls, strict=True))
     corpus |= {"member": members[0]} if len(members) == 1 else dict(zip(SIDES, members, strict=bool(members)))
     if re.search(rf"\.(jsonl|parquet){_PACKED}$", (members or [first])[0]):
-        corpus["fields"] = {side: f"translation.{language}" for side, language in languages}
+        local = None if members or "://" in files[0] else Path(files[0]).expanduser()
+        corpus["fields"] = _fields(text, local, languages)
     return corpus
+
+
+def _look_up(address: str) -> None:
+    """Looks up an id of OPUS, and remarks that it could not be looked up if the service does not answer.
+
+    Raises:
+        ConfigError: OPUS has no such corpus.
+    """
+    try:
+        catalogues.resolve(address, web.Client(DownloadSettings()))
+    except catalogues.NotInOpusError as error:
+        raise ConfigError(str(error)) from None
+    except DownloadError as error:
+        print_remark(f"{address} could not be looked up, so it may not exist; nmt-prep check tries again ({error})")
+
+
+def _fields(text: str, file: Path | None, languages: Languages) -> dict[str, str]:
+    """Returns the fields with the texts of both sides, as named in a file; if there is no local file, the usual ones.
+
+    Raises:
+        ConfigError: the file cannot be read, or its names do not say which field is which side.
+    """
+    if file is None:
+        usual = {side: f"translation.{language}" for side, language in languages}
+        print_remark(f"{text}: the fields {' and '.join(usual.values())} are a guess; nmt-prep check looks at the file")
+        return usual
+    try:
+        names = [*_text_fields(file)]
+    except (OSError, ValueError, EOFError, zlib.error, lzma.LZMAError, pa.ArrowException) as error:
+        raise ConfigError(f"{file}: its first row cannot be read: {error}") from error
+    found: dict[str, str] = {}
+    for side, language in languages:
+        wanted = (language, language.partition("-")[0], *_FIELD_NAMES[side])
+        fitting = [name for each in wanted for name in names if re.split("[._]", name.lower())[-1] == each.lower()]
+        if not fitting or fitting[0] in found.values():
+            known = f"its texts are {', '.join(names)}" if names else "it has no texts"
+            raise ConfigError(
+                f"{file}: no field is named like the {side} language, {language}; {known}; write the corpus into the "
+                "config by hand, with fields: {source: …, target: …}"
+            )
+        found[side] = fitting[0]
+    return found
+
+
+_FIELD_NAMES = {"source": ("source", "src"), "target": ("target", "tgt", "trg")}
+"""Last parts of names of fields, beside languages, that say which side a text is."""
+
+_ROW_BYTES = 1 << 24
+
+
+def _text_fields(file: Path) -> Iterator[str]:
+    """Yields the names of the texts in the first row of a file, joined by dots."""
+    if re.search(r"\.parquet$", file.name):
+        row: Any = {field.name: _example(field.type) for field in pq.read_schema(file)}
+    else:
+        with file.open("rb") as opened:
+            line = compression.decompressed(opened).read(_ROW_BYTES).partition(b"\n")[0]
+        row = parse_json(line.decode("utf-8-sig"))
+    yield from _texts(row, "")
+
+
+def _texts(value: Any, name: str) -> Iterator[str]:
+    if isinstance(value, str):
+        yield name
+    for key, inner in value.items() if isinstance(value, dict) else ():
+        yield from _texts(inner, f"{name}.{key}" if name else key)
+
+
+def _example(kind: pa.DataType) -> Any:
+    """Returns a value of a type, with empty texts."""
+    if pa.types.is_struct(kind):
+        return {field.name: _example(field.type) for field in kind.fields}
+    return "" if pa.types.is_string(kind) or pa.types.is_large_string(kind) else None
 
 
 def _relative(file: Path, config_dir: Path) -> str:
@@ -335,6 +425,10 @@ def _ask(question: str, default: str, parse: Callable[[str], _T]) -> _T:
             print_remark(str(error))
 
 
+def _agreed(question: str) -> bool:
+    return _ask(question, "no", str).lower() in ("y", "yes")
+
+
 def _ask_choice(question: str, literal: Any, default: str) -> Any:
     """Asks for one of the values of a literal type."""
     choices = get_args(literal)
@@ -348,9 +442,10 @@ def _ask_choice(question: str, literal: Any, default: str) -> Any:
 
 
 def _number(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and int(text)):
-        raise ConfigError(f"{text!r} is not a number of pieces")
-    return int(text)
+    match = re.fullmatch("([1-9][0-9]{0,8})(k?)", text.strip(), re.ASCII | re.IGNORECASE)
+    if match is None:
+        raise ArgumentError(f"{text!r} is not a number of pieces, such as 32000 or 16k")
+    return int(match[1]) * (1000 if match[2] else 1)
 
 
 class _Dumper(yaml.SafeDumper):

@@ -111,11 +111,16 @@ def parse_id(address: str) -> OpusId:
     return OpusId(match["corpus"], match["version"], (first, second))
 
 
+class NotInOpusError(DownloadError):
+    """OPUS answers that it has no such corpus."""
+
+
 def resolve(address: str, client: Client) -> str:
     """Returns the URL of the zip that an id names.
 
     Raises:
-        DownloadError: OPUS has no such corpus, or does not answer.
+        NotInOpusError: OPUS has no such corpus.
+        DownloadError: OPUS does not answer as it should.
     """
     named = parse_id(address)
     source, target = named.languages
@@ -128,7 +133,19 @@ def resolve(address: str, client: Client) -> str:
             return _checked_url(str(entry.get("url")), service, address)
     versions = ", ".join(sorted({str(entry.get("version")) for entry in fitting}))
     there = f"it has the versions {versions}" if versions else "it has no version for this pair"
-    raise DownloadError(f"{address}: not found in OPUS; {there}; check the id at https://opus.nlpl.eu")
+    near = "" if versions else _nearest_opus(named, service, client)
+    raise NotInOpusError(f"{address}: not found in OPUS{near}; {there}; check the id at https://opus.nlpl.eu")
+
+
+def _nearest_opus(named: OpusId, service: str, client: Client) -> str:
+    """Returns a hint with the corpus of the same languages whose name is nearest; empty if none is near."""
+    source, target = named.languages
+    query = {"source": source, "target": target, "preprocessing": "moses", "version": "latest"}
+    with suppress(DownloadError):
+        return _meant(
+            named.corpus, {str(entry.get("corpus")) for entry in _listed(f"{service}?{urlencode(query)}", client)}
+        )
+    return ""
 
 
 def _listed(url: str, client: Client) -> list[dict[str, Any]]:

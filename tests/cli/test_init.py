@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import signal
@@ -11,6 +12,8 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, cast
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from nmt_prep.checks import load_config
@@ -18,12 +21,34 @@ from nmt_prep.checks.corpora import _CATALOGUES
 from nmt_prep.config import Languages
 from nmt_prep.errors import ConfigError
 from nmt_prep.runner import plan
+from nmt_prep.sources.catalogues import SERVICE_VARIABLE
 from tests.cli.program import Ended, nmt_prep
 from tests.guard import PATIENCE
 from tests.interrupting import open_terminal
+from tests.server import WebServer
 
 EN_DE = ("--languages", "en-de")
 TRAIN = ("--train", "data/train.en,data/train.de")
+
+
+def opus_entry(corpus: str, version: str, source: str, url: str) -> dict[str, str]:
+    """Returns an entry of OPUS for English as the other language."""
+    facts = {"corpus": corpus, "version": version, "source": source, "target": "en", "preprocessing": "moses"}
+    return {**facts, "url": f"{url}/{corpus}.zip"}
+
+
+@pytest.fixture(autouse=True)
+def service(server: WebServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Serves a list of OPUS."""
+    monkeypatch.setenv(SERVICE_VARIABLE, f"{server.url}/api")
+    known = [("Books", "v1", "de"), ("Books", "v1", "deu"), ("Europarl", "v8", "de")]
+    entries = [opus_entry(*each, server.url) for each in known]
+    for entry in entries:
+        query = f"corpus={entry['corpus']}&source={entry['source']}&target=en&preprocessing=moses"
+        server.give(f"/api?{query}", json.dumps({"corpora": [entry]}).encode())
+    server.give("/api?corpus=Europal&source=de&target=en&preprocessing=moses", b'{"corpora": []}')
+    query = "source=de&target=en&preprocessing=moses&version=latest"
+    server.give(f"/api?{query}", json.dumps({"corpora": entries}).encode())
 
 
 def init(*arguments: str) -> Ended:
@@ -165,8 +190,9 @@ def test_an_existing_file_is_replaced_only_if_told(here: Path) -> None:
     ],
 )
 def test_corpora(here: Path, text: str, name: str, keys: dict[str, Any]) -> None:
-    for file in ("a.tsv", "two,three.tsv", "c.zip", "b.jsonl.gz"):
+    for file in ("a.tsv", "two,three.tsv", "c.zip"):
         (here / file).touch()
+    (here / "b.jsonl.gz").write_text('{"translation": {"de": "eins", "en": "one"}}')
     assert init(*EN_DE, "--train", text).returncode == 0
     expected = load_config_of({"name": name, **keys})
     assert load_config("en-de.yaml").splits["train"] == expected
@@ -223,7 +249,7 @@ def test_languages(text: str, pair: tuple[str, str]) -> None:
         ((*EN_DE, "--train", "http://h/a.tgz::1,2,3"), "expected one name, or two with a comma between them"),
         ((*EN_DE, "--vocab", "bpe"), "'bpe' is not one of 't2t', 'byte_bpe', 'sentencepiece'"),
         ((*EN_DE, "--clean", "hard"), "'hard' is not one of 'none', 'light', 'standard', 'strict'"),
-        ((*EN_DE, "--size", "0"), "Invalid value for '--size'"),
+        ((*EN_DE, "--size", "0"), "'0' is not a number of pieces, such as 32000 or 16k"),
     ],
 )
 @pytest.mark.usefixtures("here")
@@ -239,6 +265,16 @@ def test_wrong_usage(arguments: tuple[str, ...], message: str) -> None:
     [
         (("--opus", "Books/v1/fr-de"), "opus:Books/v1/fr-de is for de-fr, but languages is en-de; correct one of them"),
         (("--opus", "Europarl"), "opus:Europarl: an OPUS id is opus:<corpus>/<version>/<pair>, such as"),
+        (
+            ("--opus", "Europal/v8"),
+            "opus:Europal/v8/en-de: not found in OPUS (did you mean 'Europarl'?); it has no version",
+        ),
+        (("--opus", "Books/v2"), "opus:Books/v2/en-de: not found in OPUS; it has the versions v1; check the id at"),
+        (
+            ("--train", "data/none.jsonl"),
+            "data/none.jsonl: no field is named like the source language, en; its texts are a, b;",
+        ),
+        (("--train", "data/bad.jsonl"), "data/bad.jsonl: its first row cannot be read: "),
         (("--train", "hf:name"), "hf:name: an id on the Hugging Face Hub is hf:<owner>/<name>"),
         (("--train", "data/train.en"), "data/train.en: format plain has one file per side:"),
         (("--train", "http://h/a.tgz"), "name two files as SOURCE,TARGET, and members as ARCHIVE::SOURCE,TARGET"),
@@ -247,10 +283,54 @@ def test_wrong_usage(arguments: tuple[str, ...], message: str) -> None:
 )
 @pytest.mark.usefixtures("here")
 def test_a_config_that_is_not_valid_is_not_written(arguments: tuple[str, ...], message: str) -> None:
+    Path("data/none.jsonl").write_text('{"a": "one", "b": "eins"}\n')
+    Path("data/bad.jsonl").write_text("{\n")
     ended = init(*EN_DE, *arguments)
     assert (ended.returncode, ended.stdout) == (1, "")
     assert message in ended.stderr
     assert not Path("en-de.yaml").exists()
+
+
+@pytest.mark.parametrize("service", ["http://127.0.0.1:9/api", "{url}/page"])
+@pytest.mark.usefixtures("here")
+def test_an_id_is_written_with_a_remark_if_opus_does_not_answer(
+    server: WebServer, monkeypatch: pytest.MonkeyPatch, service: str
+) -> None:
+    server.give("/page?corpus=Europal&source=de&target=en&preprocessing=moses", b"<html>Log in")
+    monkeypatch.setenv(SERVICE_VARIABLE, service.format(url=server.url))
+    ended = init(*EN_DE, "--opus", "Europal/v8")
+    assert (ended.returncode, corpora()["train"][0]["name"]) == (0, "Europal-v8")
+    assert ended.stderr.startswith("opus:Europal/v8/en-de could not be looked up, so it may not exist; nmt-prep check ")
+
+
+@pytest.mark.parametrize(
+    ("row", "fields"),
+    [
+        ({"id": 1, "translation": {"de": "eins", "en": "one"}}, ("translation.en", "translation.de")),
+        ({"de": "eins", "en": "one", "note": "x"}, ("en", "de")),
+        ({"tgt": "eins", "src": "one"}, ("src", "tgt")),
+        ({"text": {"source_EN": "one", "target_DE": "eins"}}, ("text.source_EN", "text.target_DE")),
+    ],
+)
+def test_fields_are_read_from_the_file(here: Path, row: dict[str, Any], fields: tuple[str, str]) -> None:
+    (here / "a.jsonl").write_text(f"\ufeff{json.dumps(row)}\n")
+    (here / "b.jsonl.gz").write_bytes(gzip.compress(json.dumps(row).encode()))
+    pq.write_table(pa.Table.from_pylist([row]), here / "c.parquet")
+    for file in ("a.jsonl", "b.jsonl.gz", "c.parquet"):
+        ended = init("--force", *EN_DE, "--train", file)
+        assert (ended.returncode, ended.stderr) == (0, "")
+        assert corpora()["train"][0]["fields"] == dict(zip(("source", "target"), fields, strict=True))
+    ended = init("--force", *EN_DE, "--train", "https://x.example/a.jsonl")
+    assert ended.stderr.startswith(
+        "https://x.example/a.jsonl: the fields translation.en and translation.de are a guess;"
+    )
+
+
+@pytest.mark.parametrize(("size", "pieces"), [("16k", 16_000), ("8K", 8000), ("500", 500)])
+@pytest.mark.usefixtures("here")
+def test_sizes_in_thousands(size: str, pieces: int) -> None:
+    assert init(*EN_DE, *TRAIN, "--size", size).returncode == 0
+    assert load_config("en-de.yaml").vocab.size == pieces  # type: ignore[union-attr]
 
 
 @pytest.mark.usefixtures("here")
@@ -379,7 +459,17 @@ def test_questions(here: Path) -> None:
     answers = [
         *("english", "en-de", "", "yes"),
         *("", "data/train.nn,x", "data/train.en,data/train.de", "opus:Books/v1", ""),
-        *("data/train.en,data/train.de", "bpe", "byte_bpe", "many", "", "light", ""),
+        *(
+            "data/train.en,data/train.de",
+            "data/train.en,data/train.de",
+            "bpe",
+            "byte_bpe",
+            "many",
+            "16k",
+            "yes",
+            "light",
+            "",
+        ),
     ]
     ended = nmt_prep("init", stdin="".join(f"{answer}\n" for answer in answers).encode())
     assert ended.returncode == 0
@@ -388,7 +478,7 @@ def test_questions(here: Path) -> None:
         "a config needs at least one training corpus",
         "data/train.nn does not exist; did you mean data/train.en?",
         "'bpe' is none of t2t, byte_bpe, sentencepiece",
-        "'many' is not a number of pieces",
+        "'many' is not a number of pieces, such as 32000 or 16k",
     ]
     for text in (
         "Languages, source and target, such as en-de: ",
@@ -396,26 +486,30 @@ def test_questions(here: Path) -> None:
         "en-de.yaml exists. Replace it? (yes or no) [no]: ",
         "Corpus 1: ",
         "Dev set, such as sacrebleu:wmt22 or two files (empty for none): ",
+        "Test set, such as sacrebleu:wmt23 or two files (empty for none): ",
+        "One vocabulary for both sides? (yes or no) [no]: ",
         "Vocabularies: t2t, byte_bpe, sentencepiece [t2t]: ",
         "Pieces of each vocabulary [32000]: ",
         "Cleaning: none, light, standard, strict [standard]: ",
         "Directory of the run [runs/en-de]: ",
-        "en-de.yaml: written; corpora: 2 of train, 1 of dev\n",
+        "en-de.yaml: written; corpora: 2 of train, 1 of dev, 1 of test\n",
     ):
         assert text in ended.stdout
     config = load_config(here / "en-de.yaml")
-    assert (config.vocab.kind, config.vocab.size) == ("byte_bpe", 32_000)  # type: ignore[union-attr]
+    assert (config.vocab.kind, config.vocab.size, config.vocab.shared) == ("byte_bpe", 16_000, True)  # type: ignore[union-attr]
     assert (config.clean and config.clean.preset, config.output_dir) == ("light", "runs/en-de")
-    assert [*map(len, config.splits.values())] == [2, 1]
+    assert [*map(len, config.splits.values())] == [2, 1, 1]
 
 
 @pytest.mark.usefixtures("terminal")
 def test_only_what_is_missing_is_asked_for(here: Path) -> None:
     options = (*EN_DE, "--dev", "data/train.en,data/train.de", "--vocab", "t2t", "--size", "500")
-    ended = nmt_prep("init", "a.yaml", *options, stdin=b"opus:Books/v1\n\nnone\nout\n")
+    ended = nmt_prep("init", "a.yaml", *options, stdin=b"opus:Books/v1\n\n\n\nnone\nout\n")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.endswith(
-        "Corpus 1: Corpus 2: Cleaning: none, light, standard, strict [standard]: Directory of the run [runs/a]: "
+        "Corpus 1: Corpus 2: Test set, such as sacrebleu:wmt23 or two files (empty for none): "
+        "One vocabulary for both sides? (yes or no) [no]: Cleaning: none, light, standard, strict "
+        "[standard]: Directory of the run [runs/a]: "
         "a.yaml: written; corpora: 1 of train, 1 of dev\nnext: nmt-prep check a.yaml\nthen: nmt-prep run a.yaml\n"
     )
     assert load_config(here / "a.yaml").clean is None
@@ -466,7 +560,7 @@ def converse(here: Path, answers: Sequence[str | signal.Signals], *arguments: st
 @pytest.mark.slow
 def test_a_real_terminal(here: Path, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(repository))
-    answers = ["en-de", "", "data/train.en,data/train.de", "", "", "", "", "none", ""]
+    answers = ["en-de", "", "data/train.en,data/train.de", "", "", "", "", "", "", "none", ""]
     status, shown = converse(here, [f"{answer}\n" for answer in answers])
     assert status == 0, shown
     assert [*load_config(here / "en-de.yaml").splits] == ["train"]

@@ -100,7 +100,9 @@ def sacrebleu_corpora(against: Collection[str], languages: Languages) -> Iterato
                 seen.add(address)
                 name, pair = address.removeprefix(SACREBLEU), pair_of(address)
                 known = describe_sacrebleu(address, pair)
-                corpus = Corpus.model_validate({**known, "name": name.replace("/", "-"), "languages": pair})
+                corpus = Corpus.model_validate(
+                    {**known, "name": name.replace("/", "-"), "languages": pair.model_dump()}
+                )
                 yield entry, name, corpus
 
 

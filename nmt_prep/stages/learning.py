@@ -15,6 +15,9 @@ _CELL_MEMORY = 140
 _PAIR_CELLS = 100
 """Estimated pairs of words that a pair of lines adds to a table that is not full."""
 
+_PAIR_MEMORY = 300
+"""Approximate bytes per pair of lines, for the numbers of its words."""
+
 _SMALL_MODEL = 100_000_000
 """Bytes that making a model may take even if the engine has less memory."""
 
@@ -35,12 +38,13 @@ def check_memory(job: Job, pairs: int, section: str, models: int = 1) -> None:
     side_by_side = min(models, workers)
     base = BASE_MEMORY * (1 if engine.kind == "local" else workers)
     share = max((engine.memory - base) // side_by_side, _SMALL_MODEL)
-    needed = _CELL_MEMORY * min(RUN_SETTINGS.table, _PAIR_CELLS * pairs)
+    table, per_pair = _CELL_MEMORY * RUN_SETTINGS.table, _CELL_MEMORY * _PAIR_CELLS
+    needed = min(table, per_pair * pairs) + _PAIR_MEMORY * pairs
     if needed <= share:
         return
-    fitting = share // (_CELL_MEMORY * _PAIR_CELLS)
+    fitting = max(share // (per_pair + _PAIR_MEMORY), (share - table) // _PAIR_MEMORY)
     raise AlignmentModelError(
-        f"{section}: learning from {pairs:,} pairs takes about {(base + needed * side_by_side) / 1e6:,.0f} MB of "
+        f"{section}: learning from {pairs:,} pairs takes about {-(-(base + needed * side_by_side) // 10**6):,} MB of "
         f"memory, but engine.memory is {engine.memory / 1e6:,.0f} MB; raise engine.memory, set {section}.pairs to "
         f"{fitting:,} or less, or name a model that was learned before ({section}.model)"
     )

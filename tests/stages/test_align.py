@@ -122,11 +122,21 @@ def test_memory_that_is_too_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(AlignmentModelError) as caught:
         align(tmp_path, config)
     assert str(caught.value) == (
-        "align: learning from 400 pairs takes about 760 MB of memory, but engine.memory is 256 MB; raise "
+        "align: learning from 400 pairs takes about 761 MB of memory, but engine.memory is 256 MB; raise "
         "engine.memory, set align.pairs to 71 or less, or name a model that was learned before (align.model)"
     )
     assert not (tmp_path / "run" / "aligned").exists()
-    align(tmp_path, config.model_copy(update={"engine": config.engine.model_copy(update={"memory": 760_000_000})}))
+    align(tmp_path, config.model_copy(update={"engine": config.engine.model_copy(update={"memory": 761_000_000})}))
+
+
+def test_memory_grows_with_the_pairs() -> None:
+    engine = SimpleNamespace(kind="local", memory=2_000_000_000)
+    job: Any = SimpleNamespace(config=SimpleNamespace(engine=engine), engine=LocalEngine(2))
+    learning.check_memory(job, 4_000_000, "align")
+    with pytest.raises(
+        AlignmentModelError, match=r"takes about 3,788 MB .* align\.pairs to 4,0\d\d,\d{3} or less"
+    ):
+        learning.check_memory(job, 10_000_000, "align")
 
 
 @pytest.mark.parametrize(

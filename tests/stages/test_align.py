@@ -133,9 +133,7 @@ def test_memory_grows_with_the_pairs() -> None:
     engine = SimpleNamespace(kind="local", memory=2_000_000_000)
     job: Any = SimpleNamespace(config=SimpleNamespace(engine=engine), engine=LocalEngine(2))
     learning.check_memory(job, 4_000_000, "align")
-    with pytest.raises(
-        AlignmentModelError, match=r"takes about 3,788 MB .* align\.pairs to 4,0\d\d,\d{3} or less"
-    ):
+    with pytest.raises(AlignmentModelError, match=r"takes about 3,788 MB .* align\.pairs to 4,0\d\d,\d{3} or less"):
         learning.check_memory(job, 10_000_000, "align")
 
 

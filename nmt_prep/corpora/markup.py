@@ -34,8 +34,10 @@ _MOST_NAMES = 10_000
 
 _MARK = "\ufdd0"
 """Stands for what XML does not allow while texts with it are dropped: a code point that is no character."""
-_NOT_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]|&#(?:x([0-9A-Fa-f]{1,9})|([0-9]{1,9}));")
-_LONGEST_REFERENCE = 14
+_NOT_XML = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]|&#(?:x([0-9A-Fa-f]{1,30})|([0-9]{1,30}));"
+)
+_LONGEST_REFERENCE = 34
 _OF_CHARACTERS = [
     expat.errors.codes[message]
     for message in (expat.errors.XML_ERROR_INVALID_TOKEN, expat.errors.XML_ERROR_BAD_CHAR_REF)

@@ -60,7 +60,7 @@ def test_text_without_seg(tmp_path: Path) -> None:
     assert faults_of(opened) == [0, Fault.MISSING_SIDE, 0]
 
 
-BAD = ["\x01", "\ufffe", "&#1;", "&#xD800;", "&#x110000;", "&#0;"]
+BAD = ["\x01", "\ufffe", "&#1;", "&#xD800;", "&#x110000;", "&#0;", "&#x0000000001;", "&#9999999999;"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "gb18030"])

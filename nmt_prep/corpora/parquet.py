@@ -150,7 +150,8 @@ def _nearest(kind: pa.DataType, field: str) -> str:
             break
         parents.append(name)
         kind = kind.field(name).type
-    near = get_close_matches(name, names, n=1) or get_close_matches(field, names, n=1)
+    rest = field.split(".", len(parents))[-1]  # names may have dots
+    near = get_close_matches(rest, names, n=1) or get_close_matches(name, names, n=1)
     meant = f"did you mean {'.'.join([*parents, near[0]])!r}? " if near else ""
     return f"{meant}at this level there is {', '.join(map(repr, names[:20])) or 'nothing'}"
 

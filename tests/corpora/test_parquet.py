@@ -73,7 +73,11 @@ def test_nested_columns_and_nulls(tmp_path: Path) -> None:
             r"a\.parquet: there is no field 'zh' \(at this level there is 'en', 'ja'\)",
         ),
         (parquet(translation=[{"en": "a"}]), NESTED, r"no field 'translation\.zh' \(at this level there is 'en'\)"),
-        (parquet(**{"t.en": ["a"]}), {"source": "t.en", "target": "t.zn"}, r"'t.zn' \(did you mean 't\.en'\? at this"),
+        (
+            parquet(**{"t.en": ["a"], "t.zh": ["b"]}),
+            {"source": "t.en", "target": "t.zhh"},
+            r"'t.zhh' \(did you mean 't\.zh'\? at this",
+        ),
         (parquet(en=["a"], zh=[1]), FLAT, "the field 'zh' is int64, not text"),
         (parquet(en=["a"], zh=["b"])[:-20], FLAT, r"cannot read .*a\.parquet as Parquet: .*; it is damaged"),
         (b"PAR1", FLAT, "it is damaged"),

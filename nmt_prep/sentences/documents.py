@@ -119,7 +119,8 @@ def read_document(path: Path, kind: DocumentFormat, policy: TextPolicy) -> str:
     """
     text = read_text(path, policy, Counter())
     if kind != "html" and is_html(path, text):
-        raise CorpusError(f"{path} is an HTML page, whose tags would be taken as text; set the format to html")
+        advice = "set documents.format to html in the config, or give --format html"
+        raise CorpusError(f"{path} is an HTML page, whose tags would be taken as text; {advice}")
     return text.replace("\r\n", "\n").removesuffix("\n")
 
 

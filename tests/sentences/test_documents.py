@@ -110,7 +110,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 )
 def test_a_page_is_not_read_as_text(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
-    with pytest.raises(CorpusError, match=f"{name} is an HTML page, .*; set the format to html"):
+    with pytest.raises(CorpusError, match=f"{name} is an HTML page, .*; set documents.format to html"):
         read_document(tmp_path / name, "text", PLAIN)
     assert read_document(tmp_path / name, "html", PLAIN) == text
 

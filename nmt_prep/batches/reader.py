@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -22,6 +23,7 @@ from nmt_prep.batches.options import Keywords, Options
 from nmt_prep.batches.plan import BatchPlan, plan_batches
 from nmt_prep.batches.vectors import Int64s
 from nmt_prep.columns import Ragged
+from nmt_prep.errors import ArgumentError
 from nmt_prep.records.reader import PairColumns
 
 _WINDOWS_AHEAD = 1
@@ -280,8 +282,10 @@ def prefetched(items: Iterator[_Item], ahead: int) -> Iterator[_Item]:
     try:
         waiting = deque[Future[tuple[list[_Item], BaseException | None]]]()
         size, most = 1, max(ahead // _LISTS_AHEAD, 1)  # to hand over single items would cost as much as to make them
-        threaded = True
+        threaded, process = True, os.getpid()  # a fork has no thread that makes the items
         while True:
+            if os.getpid() != process:
+                raise ArgumentError("the iterator is that of another process; make one in the process that reads it")
             try:
                 while threaded and len(waiting) <= min(_LISTS_AHEAD, ahead):
                     waiting.append(pool.submit(take, min(size, most)))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import subprocess
 import sys
 import threading
@@ -315,6 +316,21 @@ def test_items_are_not_lost_if_a_thread_starts_only_later(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(threading.Thread, "start", refuse_once)
     assert list(prefetched(iter(range(9)), 8)) == [*range(9)]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_fork_does_not_wait_for_the_thread_of_its_parent() -> None:
+    iterator = prefetched(iter(range(9)), 1)
+    assert next(iterator) == 0
+    if not (child := os.fork()):
+        try:
+            next(iterator)
+        except ArgumentError:
+            os._exit(5)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 5
+    assert list(iterator) == [1, 2, 3, 4, 5, 6, 7, 8]
 
 
 HELD = """

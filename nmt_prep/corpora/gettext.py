@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
 
+from nmt_prep.config.corpus import text_encoding
 from nmt_prep.corpora.reader import PairBatch, PairBuilder, Reader
 from nmt_prep.errors import CorpusError
 from nmt_prep.lines.blocks import Fault, iter_blocks, text_of
@@ -28,9 +29,8 @@ def _charset(header: str, path: Path) -> str:
         return "utf-8"
     name = charset[1]
     try:
-        "".encode(name)
-        known = codecs.lookup(name).name
-    except LookupError as error:
+        known = text_encoding(name)
+    except ValueError as error:
         raise CorpusError(
             f"{path}: its header states the unknown encoding {name}; set encoding in the config"
         ) from error

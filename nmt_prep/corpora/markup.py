@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import ClassVar
 from xml.parsers import expat
 
-from nmt_prep.config.corpus import Corpus
+from nmt_prep.config.corpus import Corpus, text_encoding
 from nmt_prep.config.languages import hyphened
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora.reader import PairBatch, PairBuilder, Reader
@@ -208,10 +208,9 @@ def _stated_encoding(head: bytes, path: Path) -> str:
     stated = _STATED.match(head)
     name = stated[1].decode("ascii", "replace") if stated else "utf-8"
     try:
-        "".encode(name)
-    except LookupError as error:
+        return text_encoding(name)
+    except ValueError as error:
         raise _unusable(path, error) from error
-    return codecs.lookup(name).name
 
 
 def _marked(chunks: Iterator[Chunk]) -> Iterator[bytes]:

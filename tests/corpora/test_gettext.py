@@ -60,8 +60,9 @@ def test_po_states_its_encoding(tmp_path: Path) -> None:
     content = PO.replace("UTF-8", "GB18030").encode("gb18030")
     assert read(tmp_path, "po", content)[0] == ('Open "%s"\t', "打开“%s”")
     assert read(tmp_path, "po", PO.encode(), encoding="utf-8")[0] == ('Open "%s"\t', "打开“%s”")
-    with pytest.raises(CorpusError, match="its header states the unknown encoding KLINGON"):
-        read(tmp_path, "po", PO.replace("UTF-8", "KLINGON").encode())
+    for name in ("KLINGON", "undefined", "idna", "hex"):
+        with pytest.raises(CorpusError, match=f"its header states the unknown encoding {name}"):
+            read(tmp_path, "po", PO.replace("UTF-8", name).encode())
 
 
 HEADER = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n'

@@ -135,6 +135,9 @@ def test_encodings(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"a\.tmx: the encoding in its first line cannot be used .*set encoding"):
         read(tmp_path, "tmx", declared)
     assert read(tmp_path, "tmx", declared, encoding="gb18030") == [("é", "一")]
+    for name in ("undefined", "idna", "hex", "klingon"):
+        with pytest.raises(CorpusError, match=r"a\.tmx: the encoding in its first line cannot be used .*set encoding"):
+            read(tmp_path, "tmx", text.replace("?>", f' encoding="{name}"?>', 1).encode(), invalid="drop")
 
 
 def test_one_side_only(tmp_path: Path) -> None:

@@ -33,5 +33,6 @@ void bind_sentences(nanobind::module_& module);
 void bind_modify(nanobind::module_& module);
 void bind_health(nanobind::module_& module);
 void bind_line_ends(nanobind::module_& module);
+void bind_moses(nanobind::module_& module);
 
 }  // namespace nmt_prep

@@ -30,4 +30,5 @@ NB_MODULE(_nmt_prep_core, module) {
     nmt_prep::bind_modify(module);
     nmt_prep::bind_health(module);
     nmt_prep::bind_line_ends(module);
+    nmt_prep::bind_moses(module);
 }

@@ -1,0 +1,71 @@
+// Truecasing as Moses does it: the words at the beginning of sentences get their most frequent case.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "moses/step.h"
+
+namespace nmt_prep::moses {
+
+// Hashes strings and views alike, so that a view is found without a copy.
+struct TextHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+};
+template <class Value>
+using TextMap = std::unordered_map<std::string, Value, TextHash, std::equal_to<>>;
+
+class Truecaser final : public Step {
+   public:
+    // `forms` has the forms of each word, the best one first. `lower_first` is for text without case, as from speech
+    // recognition: every word is put in lower case before it is looked up.
+    Truecaser(const std::vector<std::vector<std::string>>& forms, bool lower_first);
+    void apply(std::string_view line, std::string& out) const override;
+
+   private:
+    void append_word(std::string_view word, bool start, std::string& out) const;
+
+    struct Word {
+        const std::string* best = nullptr;  // the best form of a word in lower case
+        bool known = false;                 // it is a form of a word
+    };
+    TextMap<Word> words_;
+    TextMap<std::string> best_;  // by lower case
+    bool lower_first_;
+};
+
+// Learns the forms of words from tokens.
+class TruecaserTrainer {
+   public:
+    // `first_tokens`: also counts tokens at the beginning of sentences: those in lower case as others, the only token
+    // of a line as a tenth.
+    explicit TruecaserTrainer(bool first_tokens) : first_tokens_(first_tokens) {}
+
+    // Throws InvalidTextError naming a line that is not UTF-8.
+    void add(const TextView& text, const Poll& poll);
+
+    // Returns the lines of a model, ascending by their bytes. Forms are in descending order of their counts; of equally
+    // frequent ones the form that occurred first comes first.
+    std::vector<std::string> model() const;
+
+   private:
+    struct Count {
+        std::int64_t tenths;
+        std::size_t order;  // number of forms that occurred before
+    };
+    void add_line(std::string_view line);
+    void add_word(std::string_view word, std::int64_t tenths);
+
+    TextMap<Count> forms_;
+    bool first_tokens_;
+};
+
+// Puts the first character of sentences in upper case.
+void detruecase(std::string_view line, std::string& out);
+
+}  // namespace nmt_prep::moses

@@ -1,0 +1,87 @@
+"""The interface of steps: a step turns lines of text into as many lines.
+
+Every step is a module in :mod:`nmt_prep.text.steps`, with its options as a :class:`~nmt_prep.config.Section`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import ClassVar, Generic, TypeVar
+
+import pyarrow as pa
+from _nmt_prep_core import TextStep, apply_steps
+
+from nmt_prep.columns import TextColumn
+from nmt_prep.config import Section
+
+O = TypeVar("O", bound=Section)  # noqa: E741  (O for options)
+
+
+@dataclass(frozen=True)
+class StepContext:
+    """The text that a step is for.
+
+    Attributes:
+        language: language tag of the lines.
+        base_dir: the directory that paths in options are relative to.
+    """
+
+    language: str
+    base_dir: Path
+
+    @property
+    def base_language(self) -> str:
+        """The language without region and script, in lower case."""
+        return self.language.replace("_", "-").partition("-")[0].lower()
+
+
+class Step(ABC, Generic[O]):
+    """One change of lines. It is thread-safe."""
+
+    options: ClassVar[type[Section]]
+    """Type of the options. A value that is no mapping is short for the option ``short``."""
+
+    short: ClassVar[str | None] = None
+    """The option that a single value stands for; None if the step takes none."""
+
+    native: TextStep | None = None
+    """The step in the core; None if the step is in Python."""
+
+    files: Mapping[str, Path] = MappingProxyType({})
+    """The files whose content decides the result, by names for messages."""
+
+    @abstractmethod
+    def __init__(self, options: O, context: StepContext) -> None:
+        """Makes the step.
+
+        Raises:
+            ValueError: the options or their files do not suit the step or the language.
+        """
+
+    @abstractmethod
+    def apply(self, lines: pa.Array, threads: int = 1) -> pa.Array:
+        """Returns the changed lines as a ``large_string`` array."""
+
+    def undo(self) -> TextStep | None:
+        """Returns the step that leads back as far as it can; None if nothing does."""
+        return None
+
+
+class NativeStep(Step[O]):
+    """A step in the core."""
+
+    native: TextStep
+
+    def apply(self, lines: pa.Array, threads: int = 1) -> pa.Array:
+        return apply_native((self.native,), lines, threads)[0]
+
+
+def apply_native(steps: tuple[TextStep, ...], lines: pa.Array, threads: int) -> tuple[pa.Array, list[int]]:
+    """Applies steps of the core; returns the lines, and the number of lines that each step altered."""
+    column = TextColumn.from_arrow(lines)
+    data, offsets, altered = apply_steps(steps, column.data, column.offsets, threads)
+    return TextColumn(data, offsets).to_arrow(), altered.tolist()

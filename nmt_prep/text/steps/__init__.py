@@ -1,0 +1,68 @@
+"""The steps. Each has a module with its name, and nothing else lists them.
+
+An installed package adds a step with an entry point of the group ``nmt_prep.steps``: the name of the entry is the name
+of the step, and its value a subclass of :class:`~nmt_prep.text.step.Step`.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from nmt_prep.config.problems import did_you_mean, problems_of
+from nmt_prep.text.step import Step, StepContext
+
+GROUP = "nmt_prep.steps"
+
+BUILT_IN = tuple(module.name for module in pkgutil.iter_modules(__path__))
+"""The names of the steps of this package. The module of a step is loaded when the step is made."""
+
+
+def make_step(spec: object, context: StepContext) -> Step[Any]:
+    """Makes a step from its name, or from a mapping from its name to its options.
+
+    Raises:
+        ValueError: the step or an option is unknown or wrong; each line of the message begins with the step's name.
+    """
+    if isinstance(spec, str):
+        name, given = spec, None
+    elif isinstance(spec, Mapping) and len(spec) == 1:
+        ((name, given),) = spec.items()
+    else:
+        raise ValueError(f"{spec!r} is not a step; write a name, or one name and its options")
+    kind = _kind(str(name))
+    if given is None or given is True:
+        given = {}
+    elif not isinstance(given, Mapping):
+        if kind.short is None:
+            raise ValueError(f"{name}: found {given!r}; the step takes no single value")
+        given = {kind.short: given}
+    try:
+        options = kind.options.model_validate(given)
+    except ValidationError as error:
+        raise ValueError("\n".join(f"{name}.{line}" for line in sorted(problems_of(error, kind.options, {})))) from None
+    try:
+        return kind(options, context)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+
+
+def _kind(name: str) -> type[Step[Any]]:
+    if name in BUILT_IN:
+        module = import_module(f"{__name__}.{name}")
+        kinds = (kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, Step))
+        (found,) = (kind for kind in kinds if kind.__module__ == module.__name__)
+        return found
+    installed = {entry.name: entry for entry in entry_points(group=GROUP)}
+    if name not in installed:
+        known = [*BUILT_IN, *sorted(installed)]
+        raise ValueError(f"there is no step {name!r}{did_you_mean(name, known)} (steps: {', '.join(known)})")
+    try:
+        return cast("type[Step[Any]]", installed[name].load())
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"the step {name!r} of {installed[name].value} cannot be loaded: {error}") from error

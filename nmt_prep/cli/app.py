@@ -36,6 +36,7 @@ with delayed_imports():
         try_,
         view,
         vocab,
+        words,
     )
 
 COMMANDS: dict[str, ModuleType] = {
@@ -56,6 +57,7 @@ COMMANDS: dict[str, ModuleType] = {
     "stream": stream,
     "modify": modify,
     "view": view,
+    "words": words,
     "encode": vocab,
     "decode": vocab,
     "vocab": vocab,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,9 +12,6 @@ from _nmt_prep_core import TextStep
 
 from nmt_prep.text.step import Step, StepContext, apply_native
 from nmt_prep.text.steps import make_step
-
-StepSpec: TypeAlias = "str | Mapping[str, object]"
-"""A step as in YAML: its name, or a mapping from its name to its options, such as ``{truecase: model.en}``."""
 
 
 class Changed(NamedTuple):
@@ -36,8 +33,10 @@ class Chain:
         self.steps = tuple(steps)
 
     @classmethod
-    def of(cls, specs: Iterable[StepSpec], context: StepContext) -> Chain:
-        """Makes the steps of a list such as ``[{punctuation: moses}, moses, {truecase: model.en}]``.
+    def of(cls, specs: Iterable[object], context: StepContext) -> Chain:
+        """Makes the steps of a list such as ``[{punctuation: moses}, "moses", {truecase: model.en}]``.
+
+        A step is its name, or a mapping from its name to its options, or to the only value that it needs.
 
         Raises:
             ValueError: a step or an option is unknown or wrong; the message has a line for each problem.

@@ -67,9 +67,13 @@ bool is_blank(std::string_view line) {
 bool is_tag(std::string_view line) { return line.size() > 2 && line.front() == '<' && line.back() == '>'; }
 
 void append_lower(std::string& out, std::string_view text) {
-    for_each_point(text, [&out](char32_t point, std::string_view) {
-        lower(point, [&out](char32_t to) { append_utf8(out, to); });
-    });
+    const auto* at = reinterpret_cast<const std::uint8_t*>(text.data());
+    const auto* const end = at + text.size();
+    while (at != end)
+        if (*at < 0x80)
+            lower(*at++, [&out](char32_t to) { out += static_cast<char>(to); });
+        else
+            lower(next_utf8(at), [&out](char32_t to) { append_utf8(out, to); });
 }
 
 std::string lowered(std::string_view text) {

@@ -55,25 +55,40 @@ class TokenReader {
     }
 
     void skip_spaces() {
-        while (!rest_.empty()) {
-            const auto* const begin = reinterpret_cast<const std::uint8_t*>(rest_.data());
-            const auto* at = begin;
-            if (!is_space(next_utf8(at))) return;
-            rest_.remove_prefix(static_cast<std::size_t>(at - begin));
+        std::size_t at = 0;
+        while (at != rest_.size()) {
+            const std::size_t size = size_if(at, kBlank);
+            if (size == 0) break;
+            at += size;
         }
+        rest_.remove_prefix(at);
     }
 
     // Size of the text before white space or, if wanted, an angle bracket.
     std::size_t token_size(bool stops_at_brackets) const {
-        const auto* const begin = reinterpret_cast<const std::uint8_t*>(rest_.data());
-        const auto* const end = begin + rest_.size();
-        for (const auto* at = begin; at != end;) {
-            const auto* const start = at;
-            const char32_t point = next_utf8(at);
-            if (is_space(point) || (stops_at_brackets && (point == '<' || point == '>')))
-                return static_cast<std::size_t>(start - begin);
+        std::size_t at = 0;
+        while (at != rest_.size()) {
+            const std::size_t size = size_if(at, stops_at_brackets ? kWord : static_cast<Kinds>(kWord | kBracket));
+            if (size == 0) break;
+            at += size;
         }
-        return rest_.size();
+        return at;
+    }
+
+    // What a character is, as bits.
+    enum Kinds : std::uint8_t { kWord = 1, kBracket = 2, kBlank = 4 };
+
+    // Size of the character at a position if it is of one of the kinds, else 0.
+    std::size_t size_if(std::size_t at, Kinds kinds) const {
+        const auto byte = static_cast<std::uint8_t>(rest_[at]);
+        if (byte < 0x80) {
+            const bool blank = byte == ' ' || (byte >= 0x09 && byte <= 0x0D);
+            return ((blank ? kBlank : byte == '<' || byte == '>' ? kBracket : kWord) & kinds) != 0 ? 1 : 0;
+        }
+        const auto* const begin = reinterpret_cast<const std::uint8_t*>(rest_.data()) + at;
+        const auto* after = begin;
+        const bool blank = (table_[next_utf8(after)] & kSpace) != 0;
+        return ((blank ? kBlank : kWord) & kinds) != 0 ? static_cast<std::size_t>(after - begin) : 0;
     }
 
     std::string_view take(std::size_t size) {
@@ -84,6 +99,7 @@ class TokenReader {
 
     std::string_view rest_;
     std::size_t last_close_, size_;
+    const PointTable<Classes>& table_ = character_classes();
 };
 
 // A count of tenths as a decimal number.

@@ -9,13 +9,16 @@
 #include <vector>
 
 #include "moses/step.h"
+#include "text/byte_hash.h"
 
 namespace nmt_prep::moses {
 
 // Hashes strings and views alike, so that a view is found without a copy.
 struct TextHash {
     using is_transparent = void;
-    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+    std::size_t operator()(std::string_view text) const {
+        return hash_bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
+    }
 };
 template <class Value>
 using TextMap = std::unordered_map<std::string, Value, TextHash, std::equal_to<>>;

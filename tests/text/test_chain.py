@@ -1,0 +1,96 @@
+"""Chains: the specs of steps, their order, counts, the way back, steps of other packages, and protected text."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from nmt_prep.errors import MissingPackageError
+from nmt_prep.text import Chain, Step, StepContext, steps
+from nmt_prep.text.steps.lowercase import LowercaseOptions
+
+
+class Reversed(Step[LowercaseOptions]):
+    options = LowercaseOptions
+
+    def __init__(self, options: LowercaseOptions, context: StepContext) -> None:
+        del options, context
+
+    def apply(self, lines: pa.Array, threads: int = 1) -> pa.Array:
+        del threads
+        return pa.array([line[::-1] for line in lines.to_pylist()], pa.large_string())
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> StepContext:
+    (tmp_path / "prefixes").write_text("# a comment\nDr\nNo #NUMERIC_ONLY#\n\nDr #NUMERIC_ONLY#\n")
+    (tmp_path / "model").write_text("Weg (2/3) weg (1)\nder (1/1)\n")
+    (tmp_path / "patterns").write_text("\\d+/\\d+\n\n<\\S+>\n")
+    return StepContext("de_AT", tmp_path)
+
+
+MOSES = {"moses": {"prefixes": "prefixes"}}
+
+
+def test_steps_are_applied_in_order_and_undone_in_reverse(context: StepContext) -> None:
+    chain = Chain.of([{"pipes": "delete"}, MOSES, {"truecase": "model"}, "lowercase"], context)
+    lines = pa.array(["Der Weg|.", "", "a"])
+    assert chain.apply(lines, 2).lines.to_pylist() == ["der weg .", "", "a"]
+    assert chain.apply(lines).altered == (1, 1, 1, 1)
+    assert chain.undo(pa.array(["der weg . &quot; a &quot;"])).to_pylist() == ['Der weg. "A"']
+    assert Chain.of(["lowercase", {"pipes": "delete"}], context).undo(pa.array(["A|b"])).to_pylist() == ["A|b"]
+    assert sorted(chain.steps[1].files) == ["prefixes"]
+    assert chain.apply(pa.array([], pa.string())) == (pa.array([], pa.large_string()), (0, 0, 0, 0))
+
+
+def test_the_last_line_of_a_prefix_counts(context: StepContext) -> None:
+    made = Chain.of([MOSES], context).apply(pa.array(["Dr. X Dr. 5 No. X No. 5 A. X"])).lines
+    assert made.to_pylist() == ["Dr . X Dr. 5 No . X No. 5 A . X"]
+
+
+def test_protected_text_stays_in_one_piece(context: StepContext) -> None:
+    chain = Chain.of([{"moses": {"prefixes": "prefixes", "protected": "patterns", "skip_tags": True}}], context)
+    lines = ["1/2/3 <b> 4/5, THISISPROTECTED000", "a/b", "<1/2 >", " \t"]
+    assert chain.apply(pa.array(lines)).lines.to_pylist() == [
+        "1/2 / 3 &lt;b&gt; 4/5 , 1/2",
+        "a / b",
+        "<1/2 >",
+        " \t",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        ("mosses", "there is no step 'mosses'; did you mean 'moses'?"),
+        ({"pipes": "keep"}, "pipes.change: found the text 'keep'; allowed: delete"),
+        ({"lowercase": 5}, "lowercase: found 5; the step takes no single value"),
+        ({"a": 1, "b": 2}, "{'a': 1, 'b': 2} is not a step; write a name, or one name and its options"),
+        ({"truecase": "patterns"}, "patterns, line 1: not a line of a truecasing model"),
+        ({"truecase": "absent"}, "absent: No such file or directory"),
+        ({"moses": {"prefixes": "latin"}}, "latin, line 2: not UTF-8; convert the file to UTF-8"),
+        ({"moses": {"prefixes": "model", "protected": "open"}}, "open, line 1: not a regular expression: missing )"),
+    ],
+)
+def test_wrong_steps(context: StepContext, spec: object, problem: str) -> None:
+    (context.base_dir / "latin").write_bytes(b"a\n\xe9\n")
+    (context.base_dir / "open").write_text("(\n")
+    with pytest.raises(ValueError, match="there is no step 'none'") as caught:
+        Chain.of([spec, "lowercase", "none"], context)
+    assert problem in str(caught.value)
+
+
+def test_prefixes_need_sacremoses_or_a_file(context: StepContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "sacremoses._data_nonbreaking_prefixes", None)
+    with pytest.raises(MissingPackageError, match=r"the option prefixes names a file.*\.\[moses\]"):
+        Chain.of(["moses"], context)
+
+
+def test_a_step_of_another_package(context: StepContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = EntryPoint("reversed", f"{__name__}:Reversed", "nmt_prep.steps")
+    monkeypatch.setattr(steps, "entry_points", lambda group: EntryPoints([entry]).select(group=group))
+    chain = Chain.of(["lowercase", "reversed", {"pipes": "delete"}], context)
+    assert chain.apply(pa.array(["A|b", "X"])) == (pa.array(["ba", "x"], pa.large_string()), (2, 1, 1))

@@ -176,9 +176,14 @@ std::pair<std::vector<nb::bytes>, NumpyArray> train(OneAtATime<WordCounter>& hel
     std::vector<bpe::LearntMerge> merges;
     {
         GilRelease unlocked;
-        bpe::Trainer trainer(alphabet, std::move(texts), {never.begin(), never.end()});
-        for (const TokenCount& entry : counter->words().entries())
-            trainer.add_word(entry.token(), static_cast<std::uint64_t>(entry.count));
+        bpe::Trainer trainer(std::move(texts), {never.begin(), never.end()}, bpe::Ties::kLowKeys);
+        std::vector<std::int32_t> word;
+        for (const TokenCount& entry : counter->words().entries()) {
+            word.clear();
+            for (const char byte : entry.token())
+                if (const std::int32_t id = alphabet[static_cast<std::uint8_t>(byte)]; id >= 0) word.push_back(id);
+            trainer.add_word(word, static_cast<std::uint64_t>(entry.count));
+        }
         merges = trainer.learn(size, min_frequency, threads, report);
         texts = trainer.texts();
     }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <functional>
 #include <utility>
 
 namespace nmt_prep::bpe {
@@ -42,7 +41,7 @@ void KnownPairs::queue(const Candidate& candidate) {
         return;
     }
     active_.push_back(candidate);
-    std::ranges::push_heap(active_, std::less<>());
+    std::ranges::push_heap(active_, later_);
 }
 
 // Makes a heap of the candidates with the largest small count; returns false if this count is below `floor`.
@@ -57,7 +56,7 @@ bool KnownPairs::activate_next(std::int64_t floor) {
                 queue({count, candidate.key, candidate.number});
         }
         std::vector<Candidate>().swap(waiting_[lowest_active_]);
-        std::ranges::make_heap(active_, std::less<>());
+        std::ranges::make_heap(active_, later_);
         if (!active_.empty()) return true;
     }
     return false;
@@ -66,7 +65,7 @@ bool KnownPairs::activate_next(std::int64_t floor) {
 PairList* KnownPairs::take(std::int64_t floor) {
     for (;;) {
         if (active_.empty() && !activate_next(floor)) return nullptr;
-        std::ranges::pop_heap(active_, std::less<>());
+        std::ranges::pop_heap(active_, later_);
         const Candidate top = active_.back();
         active_.pop_back();
         PairList& pair = pairs_[top.number];

@@ -4,15 +4,22 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "bpe/training_text.h"
 
 namespace nmt_prep::bpe {
 
+// The order in which pairs with equal counts are taken.
+enum class Ties : std::uint8_t { kLowKeys, kHighTexts };
+
 class KnownPairs {
    public:
-    KnownPairs() { clear(0); }
+    // `texts`: texts of the symbols, which are read for kHighTexts: the pair with the highest left text goes first,
+    // then the one with the highest right text.
+    KnownPairs(Ties ties, const std::vector<std::string>& texts) : later_{ties, texts} { clear(0); }
 
     // Removes all pairs, and makes room for about `expected` pairs.
     void clear(std::size_t expected);
@@ -29,8 +36,8 @@ class KnownPairs {
         return nullptr;
     }
 
-    // Takes the pair with the largest count out of the queue, of equal counts the pair with the smallest key. Returns
-    // nullptr if no count is `floor` or more. The pair stays in the table; the pointer is valid until the next add.
+    // Takes the pair with the largest count out of the queue. Returns nullptr if no count is `floor` or more. The pair
+    // stays in the table; the pointer is valid until the next add.
     PairList* take(std::int64_t floor);
 
     // Prefetches the places of the next pair of the queue, which its merge reads.
@@ -49,10 +56,22 @@ class KnownPairs {
         std::int64_t count;
         std::uint64_t key;
         std::uint32_t number;
+    };
 
-        // True if this candidate comes after the other.
-        bool operator<(const Candidate& other) const {
-            return count != other.count ? count < other.count : key > other.key;
+    // True if a candidate comes after another.
+    struct Later {
+        Ties ties;
+        const std::vector<std::string>& texts;
+
+        bool operator()(const Candidate& one, const Candidate& other) const {
+            if (one.count != other.count) return one.count < other.count;
+            if (ties == Ties::kLowKeys) return one.key > other.key;
+            const auto [left, right] = split_key(one.key);
+            const auto [other_left, other_right] = split_key(other.key);
+            return left == other_left ? texts[right] < texts[other_right] : texts[left] < texts[other_left];
+        }
+        static std::pair<std::size_t, std::size_t> split_key(std::uint64_t key) {
+            return {static_cast<std::size_t>(key >> 32), static_cast<std::size_t>(key & UINT32_MAX)};
         }
     };
 
@@ -64,6 +83,7 @@ class KnownPairs {
     void queue(const Candidate& candidate);
     bool activate_next(std::int64_t floor);
 
+    Later later_;
     std::vector<PairList> pairs_;
     std::vector<Slot> slots_;
     unsigned shift_ = 64;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "text/errors.h"
+
 namespace nmt_prep::bpe {
 namespace {
 
@@ -11,14 +13,13 @@ namespace {
 constexpr std::int64_t kFirstFloor = 16384;
 constexpr std::int64_t kFloorStep = 32;
 constexpr std::int64_t kHalvedFrom = 4;
+constexpr std::size_t kMaxBytes = std::size_t{1} << 28;  // of the texts of all merges
 constexpr std::size_t kAhead = 8;  // number of places whose text is fetched from memory ahead of time
 
 }  // namespace
 
-Trainer::Trainer(const std::array<std::int32_t, 256>& alphabet, std::vector<std::string> symbols,
-                 std::unordered_set<std::string> forbidden)
-    : symbols_(std::move(symbols)), forbidden_(std::move(forbidden)), text_(alphabet, symbols_.size()) {
-    for (const std::string& symbol : symbols_) sizes_.push_back(symbol.size());
+Trainer::Trainer(std::vector<std::string> symbols, std::unordered_set<std::string> forbidden, Ties ties)
+    : symbols_(std::move(symbols)), forbidden_(std::move(forbidden)), text_(symbols_.size()), pairs_(ties, symbols_) {
     for (const std::string& text : forbidden_) {
         forbidden_sizes_.resize(std::max(forbidden_sizes_.size(), text.size() + 1));
         forbidden_sizes_[text.size()] = true;
@@ -127,8 +128,8 @@ void Trainer::write_places(const PairList& pair, std::size_t merged, const Learn
 }
 
 void Trainer::merge(const PairList& pair, const LearntMerge& merge) {
-    before_.index_of.resize(sizes_.size());
-    after_.index_of.resize(sizes_.size());
+    before_.index_of.resize(symbols_.size());
+    after_.index_of.resize(symbols_.size());
     const std::size_t merged = merge_places(pair, merge);
     pairs_.prefetch_next();
     if (list_new_pairs(merge)) write_places(pair, merged, merge);
@@ -137,53 +138,37 @@ void Trainer::merge(const PairList& pair, const LearntMerge& merge) {
     repeated_ = {-1};
 }
 
-void Trainer::append_text(std::int32_t symbol, std::string& text) const {
-    const auto id = static_cast<std::size_t>(symbol);
-    if (id < symbols_.size()) {
-        text += symbols_[id];
-    } else {
-        append_text(merges_[id - symbols_.size()].left, text);
-        append_text(merges_[id - symbols_.size()].right, text);
-    }
-}
-
-bool Trainer::is_forbidden(const LearntMerge& merge, std::size_t size) const {
-    if (size >= forbidden_sizes_.size() || !forbidden_sizes_[size]) return false;
-    std::string text;
-    append_text(merge.left, text);
-    append_text(merge.right, text);
-    return forbidden_.contains(text);
+bool Trainer::is_forbidden(const std::string& text) const {
+    return text.size() < forbidden_sizes_.size() && forbidden_sizes_[text.size()] && forbidden_.contains(text);
 }
 
 const std::vector<LearntMerge>& Trainer::learn(std::size_t size, std::uint64_t min_frequency, std::size_t threads,
                                                const TrainingProgress& progress) {
     threads_ = threads;
     lowest_ = static_cast<std::int64_t>(std::clamp<std::uint64_t>(min_frequency, 1, INT64_MAX));
-    while (sizes_.size() < size) {
+    std::size_t bytes = 0;
+    while (symbols_.size() < size) {
         const PairList* const best = next();
         if (best == nullptr) break;
         const PairList pair = *best;  // a copy, since new pairs are added
         const LearntMerge merge{static_cast<std::int32_t>(pair.key >> 32), static_cast<std::int32_t>(pair.key),
-                                static_cast<std::int32_t>(sizes_.size())};
-        const std::size_t bytes =
-            sizes_[static_cast<std::size_t>(merge.left)] + sizes_[static_cast<std::size_t>(merge.right)];
-        if (is_forbidden(merge, bytes)) continue;
-        sizes_.push_back(bytes);
+                                static_cast<std::int32_t>(symbols_.size())};
+        std::string text =
+            symbols_[static_cast<std::size_t>(merge.left)] + symbols_[static_cast<std::size_t>(merge.right)];
+        if (is_forbidden(text)) continue;
+        bytes += text.size();
+        if (bytes > kMaxBytes)
+            throw TrainingError(
+                "the merges spell pieces of more than 256 MiB, because words are too long; separate "
+                "the words of the text by spaces, or learn fewer merges");
+        symbols_.push_back(std::move(text));
         text_.add_symbol(merge.left, merge.right);
         merges_.push_back(merge);
         this->merge(pair, merge);
-        if (merges_.size() % 64 == 0) progress(sizes_.size());
+        if (merges_.size() % 64 == 0) progress(symbols_.size());
     }
-    progress(sizes_.size());
+    progress(symbols_.size());
     return merges_;
-}
-
-std::vector<std::string> Trainer::texts() const {
-    std::vector<std::string> texts = symbols_;
-    texts.reserve(sizes_.size());
-    for (const LearntMerge& merge : merges_)
-        texts.push_back(texts[static_cast<std::size_t>(merge.left)] + texts[static_cast<std::size_t>(merge.right)]);
-    return texts;
 }
 
 }  // namespace nmt_prep::bpe

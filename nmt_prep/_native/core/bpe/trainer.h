@@ -1,8 +1,8 @@
 // Learns merges: repeatedly, the most frequent pair of neighbours becomes a symbol.
 //
-// The merges are those of the BpeTrainer of Hugging Face's tokenizers: of equally frequent pairs, the pair with the
-// lower left id, then the lower right id, goes first. Training ends when the vocabulary is large enough, or the best
-// pair too rare.
+// Of equally frequent pairs, the pair with the lower left id, then the lower right id, goes first, as in the BpeTrainer
+// of Hugging Face's tokenizers; or the pair with the higher texts, as in subword-nmt. Training ends when the vocabulary
+// is large enough, or the best pair too rare.
 //
 // No two pairs spell the same text: as long as no merge crosses its ends, a text is merged in the same way wherever it
 // occurs, so once a pair has merged into it, no other pair can spell it. Hence a pair with a new symbol is a new pair:
@@ -13,12 +13,11 @@
 // enough any more, the floor is lowered and the text is read again. Most pairs are rare, and never take time or memory.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
-#include <string_view>
 #include <unordered_set>
 #include <vector>
 
@@ -36,19 +35,20 @@ using TrainingProgress = std::function<void(std::size_t size)>;
 
 class Trainer {
    public:
-    // `alphabet`: id of each byte, -1 for bytes that are skipped in words. `symbols`: texts of the initial ids.
-    // `forbidden`: texts that no merge may produce.
-    Trainer(const std::array<std::int32_t, 256>& alphabet, std::vector<std::string> symbols,
-            std::unordered_set<std::string> forbidden);
+    // `symbols`: texts of the initial ids. `forbidden`: texts that no merge may produce.
+    Trainer(std::vector<std::string> symbols, std::unordered_set<std::string> forbidden, Ties ties);
+    Trainer(const Trainer&) = delete;
+    Trainer& operator=(const Trainer&) = delete;
 
-    void add_word(std::string_view word, std::uint64_t count) { text_.add_word(word, count); }
+    void add_word(std::span<const std::int32_t> symbols, std::uint64_t count) { text_.add_word(symbols, count); }
 
     // Learns merges until there are `size` symbols, or no pair occurs `min_frequency` times. To be called once.
+    // Throws TrainingError if the symbols get too long.
     const std::vector<LearntMerge>& learn(std::size_t size, std::uint64_t min_frequency, std::size_t threads,
                                           const TrainingProgress& progress);
 
     // Texts of all symbols, by id.
-    std::vector<std::string> texts() const;
+    const std::vector<std::string>& texts() const { return symbols_; }
 
    private:
     // The occurrences of the new symbol next to one neighbour on one side.
@@ -81,15 +81,13 @@ class Trainer {
 
     PairList* next();
     void lower_floor();
-    void append_text(std::int32_t symbol, std::string& text) const;
-    bool is_forbidden(const LearntMerge& merge, std::size_t size) const;
+    bool is_forbidden(const std::string& text) const;
     void merge(const PairList& pair, const LearntMerge& merge);
     std::size_t merge_places(const PairList& pair, const LearntMerge& merge);
     bool list_new_pairs(const LearntMerge& merge);
     void write_places(const PairList& pair, std::size_t merged, const LearntMerge& merge);
 
-    std::vector<std::string> symbols_;  // texts of the initial symbols
-    std::vector<std::size_t> sizes_;    // bytes of all symbols
+    std::vector<std::string> symbols_;  // texts
     std::vector<LearntMerge> merges_;
     std::unordered_set<std::string> forbidden_;
     std::vector<bool> forbidden_sizes_;

@@ -33,20 +33,16 @@ void PlaceStore::clear() {
     left_ = 0;
 }
 
-void TrainingText::add_word(std::string_view word, std::uint64_t count) {
+void TrainingText::add_word(std::span<const std::int32_t> symbols, std::uint64_t count) {
+    if (symbols.size() < 2) return;
     const std::size_t start = text_.size();
-    for (const char byte : word)
-        if (const std::int32_t id = alphabet_[static_cast<std::uint8_t>(byte)]; id >= 0) text_.push_back(id);
-    if (text_.size() - start < 2) {
-        text_.resize(start);
-        return;
-    }
+    if (symbols.size() >= UINT32_MAX - start)
+        throw TrainingError("the distinct words have more than 4294967294 symbols; train on a sample of the text");
+    text_.insert(text_.end(), symbols.begin(), symbols.end());
     text_.push_back(kBetween);
-    if (text_.size() >= UINT32_MAX)
-        throw TrainingError("the distinct words have more than 4294967294 bytes; train on a sample of the text");
     words_.push_back(
         {static_cast<std::uint32_t>(start), static_cast<std::uint32_t>(std::min<std::uint64_t>(count, UINT32_MAX))});
-    if (count > UINT32_MAX) add_word(word, count - UINT32_MAX);  // as one more word, so that sums are the same
+    if (count > UINT32_MAX) add_word(symbols, count - UINT32_MAX);  // as one more word, so that sums are the same
 }
 
 std::int64_t TrainingText::pairs() const {

@@ -1,11 +1,10 @@
 // The words from which merges are learnt, and the places of their frequent pairs.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string_view>
+#include <span>
 #include <vector>
 
 namespace nmt_prep::bpe {
@@ -46,11 +45,10 @@ class TrainingText {
     static constexpr std::int32_t kBetween = -1;  // a position between two words
     static constexpr std::int32_t kInside = -2;   // marks a position within a longer symbol
 
-    // `alphabet`: id of each byte, -1 for bytes that are skipped in words. `symbols`: number of initial ids.
-    TrainingText(const std::array<std::int32_t, 256>& alphabet, std::size_t symbols)
-        : alphabet_(alphabet), lengths_(symbols, 1), text_(1, kBetween) {}
+    // `symbols`: number of initial ids.
+    explicit TrainingText(std::size_t symbols) : lengths_(symbols, 1), text_(1, kBetween) {}
 
-    void add_word(std::string_view word, std::uint64_t count);
+    void add_word(std::span<const std::int32_t> symbols, std::uint64_t count);
 
     // Gives the next id to the symbol of a merge.
     void add_symbol(std::int32_t left, std::int32_t right) { lengths_.push_back(length(left) + length(right)); }
@@ -80,7 +78,6 @@ class TrainingText {
     void for_each_pair(const Range& range, Visit&& visit) const;
     std::vector<PairList> first_pairs(std::int64_t floor, PlaceStore& store, std::size_t threads) const;
 
-    std::array<std::int32_t, 256> alphabet_;
     std::vector<std::uint32_t> lengths_;  // lengths of symbols, in positions
     std::vector<std::int32_t> text_;
     std::vector<Word> words_;

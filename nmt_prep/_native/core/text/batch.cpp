@@ -149,8 +149,7 @@ RaggedIds encode_runs(const TextView& text, std::size_t threads, const EncodeRun
     return rows;
 }
 
-Texts decode_rows(const std::int32_t* values, const std::int64_t* offsets, std::size_t rows, std::size_t threads,
-                  const DecodeRow& decode, const Poll& poll) {
+Texts write_rows(std::size_t rows, std::size_t threads, const WriteRow& write, const Poll& poll) {
     constexpr std::size_t kRows = 1024;
     const std::size_t runs = (rows + kRows - 1) / kRows;
     std::vector<std::string> parts(runs);
@@ -158,10 +157,13 @@ Texts decode_rows(const std::int32_t* values, const std::int64_t* offsets, std::
     parallel_for(runs, threads, [&](std::size_t run, std::size_t thread) {
         if (thread == 0) poll();
         for (std::size_t row = run * kRows; row < std::min(rows, (run + 1) * kRows); ++row) {
-            decode(values + offsets[row], static_cast<std::size_t>(offsets[row + 1] - offsets[row]), parts[run]);
+            write(row, parts[run]);
             texts.offsets[row + 1] = static_cast<std::int64_t>(parts[run].size());
         }
     });
+    std::size_t size = 0;
+    for (const std::string& part : parts) size += part.size();
+    texts.bytes.reserve(size);
     for (std::size_t run = 0; run < runs; ++run) {
         const auto start = static_cast<std::int64_t>(texts.bytes.size());
         for (std::size_t row = run * kRows; row < std::min(rows, (run + 1) * kRows); ++row)
@@ -170,6 +172,14 @@ Texts decode_rows(const std::int32_t* values, const std::int64_t* offsets, std::
         std::string().swap(parts[run]);
     }
     return texts;
+}
+
+Texts decode_rows(const std::int32_t* values, const std::int64_t* offsets, std::size_t rows, std::size_t threads,
+                  const DecodeRow& decode, const Poll& poll) {
+    const auto write = [&](std::size_t row, std::string& text) {
+        decode(values + offsets[row], static_cast<std::size_t>(offsets[row + 1] - offsets[row]), text);
+    };
+    return write_rows(rows, threads, write, poll);
 }
 
 }  // namespace nmt_prep

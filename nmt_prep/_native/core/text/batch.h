@@ -99,6 +99,12 @@ using EncodeRun =
 // Works as encode_lines, for encoders that process many lines at a time.
 RaggedIds encode_runs(const TextView& text, std::size_t threads, const EncodeRun& encode, const Poll& poll);
 
+// Appends the text of a row.
+using WriteRow = std::function<void(std::size_t row, std::string& text)>;
+
+// Returns the texts of all rows, in order, whatever the number of threads.
+Texts write_rows(std::size_t rows, std::size_t threads, const WriteRow& write, const Poll& poll);
+
 // Appends the text of `size` ids.
 using DecodeRow = std::function<void(const std::int32_t* ids, std::size_t size, std::string& text)>;
 

@@ -1,0 +1,58 @@
+"""The dialect of subword-nmt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from nmt_prep.config.vocab import SubwordNMTVocab
+from nmt_prep.subwords.dialect import Dialect, Training, TrainingText
+from nmt_prep.subwords.subword_nmt.codes import looks_like_codes
+from nmt_prep.subwords.subword_nmt.tokenizer import MARK, SubwordNMTTokenizer
+from nmt_prep.subwords.subword_nmt.training import WordCounts
+from nmt_prep.subwords.tokenizer import IdLayout
+
+__all__ = ["SUBWORD_NMT", "SubwordNMTTokenizer"]
+
+_OF_BYTE_BPE = ("vocab.bpe", "merges.txt")
+
+
+class SubwordNMTDialect(Dialect[SubwordNMTVocab]):
+    """subword-nmt's dialect; a run stores codes, ids and options in one file."""
+
+    kind: ClassVar[str] = "subword_nmt"
+    suffixes: ClassVar[tuple[str, ...]] = (".codes", ".bpe")
+
+    def new_counts(self, options: SubwordNMTVocab) -> WordCounts:
+        return WordCounts()
+
+    def train(self, text: TrainingText, options: SubwordNMTVocab, run: Training) -> SubwordNMTTokenizer:
+        assert isinstance(text, WordCounts)
+        return SubwordNMTTokenizer.train(
+            text,
+            merges=options.merges,
+            total_symbols=options.total_symbols,
+            min_frequency=options.min_frequency,
+            threshold=options.threshold,
+            reserved=options.reserved,
+            separator=options.separator,
+            glossaries=options.glossaries,
+            progress=run.progress,
+            threads=run.threads,
+            memory=run.memory,
+        )
+
+    def file_name(self, options: SubwordNMTVocab, stem: str, side: str) -> str:
+        return f"{stem}{side}.subword_nmt.json"
+
+    def recognises(self, path: Path, head: bytes) -> bool:
+        """Accepts codes of subword-nmt and fastBPE, and the files of this dialect."""
+        if head.replace(b"\n", b"").startswith(MARK):
+            return True
+        return path.name not in _OF_BYTE_BPE and looks_like_codes(head)
+
+    def load(self, path: Path, *, id_layout: IdLayout | None = None, merges: Path | None = None) -> SubwordNMTTokenizer:
+        return SubwordNMTTokenizer.load(path)
+
+
+SUBWORD_NMT = SubwordNMTDialect()

@@ -1,0 +1,156 @@
+"""Files of subword-nmt: codes (the merges) and vocabularies (tokens and their counts)."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nmt_prep.errors import VocabularyError
+from nmt_prep.subwords.tokenizer import read_vocabulary
+from nmt_prep.subwords.tokenizer_json import text_of
+
+WORD_END = "</w>"
+"""Ends the last symbol of a word; in version 0.1, a symbol of its own at first."""
+
+_log = logging.getLogger(__name__)
+_VERSION = re.compile(r"#version:\s*(\d+(?:\.\d+)*)\s*(\S.*)?")
+_FAST = re.compile(r"\S+ \S+ \d+")
+_COUNT = re.compile("[0-9]{1,18}")
+_MOST_MERGES = (1 << 22) - 1
+
+_OTHERS = (
+    (re.compile(r"\{"), "JSON, perhaps a tokenizer.json"),
+    (re.compile(r"\d+ \d+$"), "a model of YouTokenToMe"),
+    (re.compile(r"v3;"), "codes of OpenNMT's Tokenizer; learn them with subword-nmt"),
+    (re.compile(r"[^\t]+\t-?\d+(\.\d+)?$"), "a list of pieces, such as SentencePiece's .vocab"),
+    (re.compile(r"[A-Za-z0-9+/]+=* \d+$"), "a list of tokens and numbers; name the codes themselves"),
+)
+"""What the first line of another kind of file looks like, and the name of this kind."""
+
+
+@dataclass(frozen=True)
+class Codes:
+    """Merges in order of rank.
+
+    Attributes:
+        merges: the two symbols of each merge.
+        word_end_apart: True for version 0.1, where the end of a word is a symbol of its own at first.
+    """
+
+    merges: tuple[tuple[str, str], ...]
+    word_end_apart: bool = False
+
+    def text(self) -> str:
+        """Returns the content of a file of codes."""
+        version = "" if self.word_end_apart else "#version: 0.2\n"
+        return version + "".join(f"{left} {right}\n" for left, right in self.merges)
+
+
+def looks_like_codes(head: bytes) -> bool:
+    """Returns True if a file that starts with these bytes has codes: with a version, of fastBPE, or of version 0.1."""
+    first, end, _ = head.decode("utf-8", "replace").partition("\n")
+    if first.startswith("#version:") or _FAST.fullmatch(first):
+        return True
+    return bool(end) and WORD_END.encode() in head and _starts_codes(first.removesuffix("\r"))
+
+
+def _starts_codes(line: str) -> bool:
+    """Returns True for two symbols, or two symbols and a count; a token and its count is neither."""
+    fields = line.split(" ")
+    pair = len(fields) == 2 and all(fields) and "\t" not in line and not fields[1].isdigit() and line[0] not in "{'\""
+    return pair or _FAST.fullmatch(line) is not None
+
+
+def read_codes(path: Path) -> Codes:
+    """Reads codes of subword-nmt or fastBPE.
+
+    Raises:
+        VocabularyError: the file cannot be read, or has no such codes.
+    """
+    data = read_vocabulary(path)
+    if data.startswith(b"#version:") and data.partition(b"\n")[0].rstrip().endswith(b" byte"):
+        raise VocabularyError(f"{path} has codes of bytes, which are not supported; learn codes without --bytes")
+    return parse_codes(text_of(path, data), str(path))
+
+
+def parse_codes(text: str, where: str) -> Codes:
+    r"""Parses codes. Lines end at ``\n`` only; messages name the file ``where``.
+
+    Raises:
+        VocabularyError: the text is of another kind, or a line does not have two symbols.
+    """
+    lines = [line.strip(" \r") for line in text.split("\n")]
+    while lines and not lines[-1]:
+        lines.pop()
+    if not lines:
+        raise VocabularyError(f"{where} is empty; codes have one merge on each line")
+    first = 0
+    version = _VERSION.match(lines[0])
+    if version is not None:
+        first = 1
+        _check_version(version, where)
+    elif not _starts_codes(lines[0]):
+        kind = next((name for start, name in _OTHERS if start.match(lines[0])), None)
+        what = f"looks like {kind}" if kind else f"starts with {lines[0][:40]!r}"
+        raise VocabularyError(f"{where} has no codes of subword-nmt or fastBPE: it {what}")
+    fast = version is None and all(map(_FAST.fullmatch, lines))
+    merges = []
+    for number, line in enumerate(lines[first:], first + 1):
+        fields = line.split(" ")
+        if len(fields) != (3 if fast else 2) or not all(fields):
+            raise VocabularyError(
+                f"{where}, line {number}: expected two symbols separated by a space, found {line[:40]!r}; fetch the "
+                "file again, or check that it has codes of subword-nmt"
+            )
+        merges.append((fields[0], fields[1]))
+    _check_merges(merges, where)
+    apart = not fast and (version is None or version[1].split(".") < ["0", "2"])
+    return Codes(tuple(merges), apart)
+
+
+def _check_version(version: re.Match[str], where: str) -> None:
+    if version[2] is not None:
+        raise VocabularyError(f"{where} has merges of another tool: {version[0]!r}; use its tokenizer.json")
+    if re.sub(r"(\.0+)*$", "", version[1]) not in ("0.1", "0.2"):
+        raise VocabularyError(f"{where} has codes of version {version[1]}; subword-nmt has versions 0.1 and 0.2")
+
+
+def _check_merges(merges: Sequence[tuple[str, str]], where: str) -> None:
+    if len(merges) > _MOST_MERGES:
+        raise VocabularyError(f"{where} has {len(merges):,} merges; at most {_MOST_MERGES:,} are supported")
+    if any("Ġ" in left for left, _ in merges) and not any(right.endswith(WORD_END) for _, right in merges):
+        raise VocabularyError(f"{where} has merges of byte-level BPE, as GPT-2's; use its tokenizer.json")
+    seen: set[tuple[str, str]] = set()
+    for merge in merges:
+        if merge in seen:
+            _log.warning("%s: the merge %r occurs twice; its first rank counts", where, " ".join(merge))
+            return
+        seen.add(merge)
+
+
+def read_counts(path: Path) -> list[tuple[str, int | None]]:
+    """Reads a vocabulary: a token on each line, with its count after a space or a tab, or without counts.
+
+    Raises:
+        VocabularyError: the file cannot be read, or a line has another form or a token of another line.
+    """
+    lines = text_of(path, read_vocabulary(path)).split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    counts: dict[str, int | None] = {}
+    for number, line in enumerate(lines, 1):
+        token, *count = re.split("[ \t]", line.removesuffix("\r"))
+        if not token or len(count) > 1 or not all(map(_COUNT.fullmatch, count)):
+            raise VocabularyError(
+                f"{path}, line {number}: expected a token and perhaps its count, found {line[:40]!r}; check that this "
+                "is a vocabulary of subword-nmt or a list of tokens"
+            )
+        if token in counts:
+            raise VocabularyError(f"{path}, line {number}: the token {token!r} occurs twice; list each token once")
+        counts[token] = int(count[0]) if count else None
+    if not counts:
+        raise VocabularyError(f"{path} is empty; a vocabulary has one token on each line")
+    return list(counts.items())

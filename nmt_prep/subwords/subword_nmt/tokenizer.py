@@ -1,0 +1,412 @@
+r"""The dialect of subword-nmt: BPE of the characters of words, which spaces separate.
+
+Codes and pieces are the same as those of subword-nmt 0.3.8, byte for byte, for lines that end at ``\n`` only. Ids are
+those of a list of pieces: special pieces first, then the pieces of the training text or of a vocabulary file.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from _nmt_prep_core import SubwordNMTModel
+
+from nmt_prep.artefacts import atomic_write
+from nmt_prep.columns import Lines, Ragged, TextColumn, text_columns
+from nmt_prep.errors import EncodeError, VocabularyError
+from nmt_prep.runtime import available_cores
+from nmt_prep.subwords.subword_nmt.codes import WORD_END, Codes, parse_codes, read_codes, read_counts
+from nmt_prep.subwords.subword_nmt.glossaries import Glossaries
+from nmt_prep.subwords.subword_nmt.training import SPECIALS, WordCounts, learn_codes, pieces_by_count
+from nmt_prep.subwords.tokenizer import PieceSpans, ProgressCallback, Tokenizer, read_vocabulary, spans_by_size
+from nmt_prep.subwords.tokenizer_json import list_at, parse_json
+
+MARK = b'{"subword_nmt": 1'
+"""Start of a file with all parts of a tokenizer."""
+
+_USUAL = {
+    "pad": ("<pad>", "<blank>", "[PAD]"),
+    "eos": ("</s>", "<eos>", "<EOS>"),
+    "bos": ("<s>", "<bos>"),
+    "unk": ("<unk>", "<UNK>", "[UNK]"),
+}
+
+
+class SubwordNMTTokenizer(Tokenizer):
+    """Codes of subword-nmt and the ids of pieces; or a list of the words of text that is segmented already."""
+
+    dialect = "subword_nmt"
+
+    def __init__(
+        self,
+        codes: Codes | None,
+        pieces: Sequence[str],
+        *,
+        known: Sequence[str] | None = None,
+        separator: str = "@@",
+        glossaries: Sequence[str] = (),
+    ) -> None:
+        """Makes a tokenizer.
+
+        Args:
+            codes: the merges; None if words are pieces already.
+            pieces: the pieces in order of ids, with ``<unk>`` among them; pieces have the separator at their end if
+                they do not end a word.
+            known: merges that made other pieces are undone, as with a vocabulary of subword-nmt; None to undo none.
+            separator: marks the pieces that do not end a word.
+            glossaries: regular expressions of text that stays whole.
+
+        Raises:
+            VocabularyError: there is no piece for unknown text, a piece occurs twice, or an expression is not valid.
+        """
+        if not separator or set(separator) & set(" \r\n"):
+            raise VocabularyError(f"the separator is {separator!r}; give characters that are not white space")
+        self.codes = codes
+        self.separator = separator
+        self.glossaries = tuple(glossaries)
+        self._pieces = tuple(pieces)
+        self._known = None if known is None else tuple(known)
+        self._cutter = Glossaries(glossaries) if glossaries else None
+        numbers = {piece: number for number, piece in enumerate(self._pieces)}
+        if len(numbers) < len(self._pieces):
+            twice = next(piece for number, piece in enumerate(self._pieces) if numbers[piece] != number)
+            raise VocabularyError(f"the piece {twice!r} occurs twice; list each piece once")
+        self._special_ids = {
+            role: next((numbers[name] for name in names if name in numbers), None) for role, names in _USUAL.items()
+        }
+        if self.unk_id is None:
+            raise VocabularyError(f"the pieces have none of {', '.join(_USUAL['unk'])} for unknown text; add one")
+
+    @functools.cached_property
+    def _model(self) -> SubwordNMTModel:
+        specials = {number for number in self._special_ids.values() if number is not None}
+        tokens = ["" if number in specials else piece for number, piece in enumerate(self._pieces)]
+        codes = self.codes or Codes(())
+        known = None if self._known is None else list(self._known)
+        assert self.unk_id is not None
+        return SubwordNMTModel(
+            list(codes.merges), codes.word_end_apart, self.codes is None, self.separator, known, tokens, self.unk_id
+        )
+
+    @classmethod
+    def train(
+        cls,
+        lines: Lines | WordCounts,
+        *,
+        merges: int | None = None,
+        total_symbols: int | None = None,
+        min_frequency: int = 2,
+        threshold: int | None = None,
+        reserved: Sequence[str] = (),
+        separator: str = "@@",
+        glossaries: Sequence[str] = (),
+        progress: ProgressCallback | None = None,
+        threads: int | None = None,
+        memory: int | None = None,
+    ) -> Self:
+        """Learns the codes of learn-bpe from the same lines; of learn-joint-bpe-and-vocab, from the lines of all sides.
+
+        Ids are those of ``<pad> </s> <unk> <s>``, of the reserved pieces, and of the pieces of the segmented lines: the
+        most frequent first, of equally frequent ones the lowest by code points. Other symbols of the codes follow.
+
+        Args:
+            lines: text, whose words are separated by spaces; or its counted words.
+            merges: number of merges; None is 10,000.
+            total_symbols: number of merges and of the symbols that characters begin as, instead of ``merges``.
+            min_frequency: least number of occurrences of a pair to merge.
+            threshold: merges that made pieces that occur less often are undone; None to undo none.
+            reserved: more pieces, which text never gets.
+            separator: marks the pieces that do not end a word.
+            glossaries: regular expressions of text that stays whole when it is encoded; they do not change the codes.
+            progress: called with ``("merges", {"size": …, "target": …})`` at intervals, and at the end.
+            threads: native threads to use; None is one per available core.
+            memory: bytes of memory that training may use; None means no limit.
+
+        Raises:
+            InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8.
+            TrainingError: there is no pair to merge, an option is invalid, or training needs more memory.
+        """
+        count = threads or available_cores()
+        words = lines if isinstance(lines, WordCounts) else WordCounts.of(lines, count)
+        words.check_memory(memory)
+        codes = learn_codes(words, merges, total_symbols, min_frequency, progress, count)
+        first = [*SPECIALS, *reserved]
+        columns = words.columns()
+
+        def counted(known: Sequence[str] | None) -> dict[str, int]:
+            tokenizer = cls(codes, SPECIALS, known=known, separator=separator, glossaries=glossaries)
+            return pieces_by_count(tokenizer.segment(columns.texts.to_arrow(), count), columns.counts)
+
+        counts, known = counted(None), None
+        if threshold is not None:
+            known = [piece for piece, number in counts.items() if number >= threshold]
+            counts = counted(known)
+        # Text that was not seen, and dropout, give pieces that this text does not have.
+        others = _symbols(codes, separator) if known is None else ()
+        pieces = [*first, *(piece for piece in dict.fromkeys([*counts, *others]) if piece not in set(first))]
+        return cls(codes, pieces, known=known, separator=separator, glossaries=glossaries)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        vocabulary: str | Path | None = None,
+        threshold: int | None = None,
+        separator: str = "@@",
+        glossaries: Sequence[str] = (),
+        merges: int | None = None,
+    ) -> Self:
+        """Reads codes of subword-nmt or fastBPE; or a file that :meth:`save` wrote with the suffix ``.json``.
+
+        Without a vocabulary, the ids are those of ``<pad> </s> <unk> <s>``, and of all symbols of the codes.
+
+        Args:
+            path: the file.
+            vocabulary: file of a token and its count on each line, which has the ids; merges that made other pieces
+                are undone.
+            threshold: least count of a token that is not undone; None for any.
+            separator: marks the pieces that do not end a word.
+            glossaries: regular expressions of text that stays whole.
+            merges: number of merges to use; None for all.
+
+        Raises:
+            VocabularyError: a file cannot be read, or is of another kind.
+        """
+        path = Path(path)
+        if _is_whole(path):
+            if vocabulary is not None or threshold is not None or glossaries or merges is not None or separator != "@@":
+                raise VocabularyError(
+                    f"{path} has its own vocabulary and options; load the codes themselves with others"
+                )
+            return cls._from_json(path)
+        codes = read_codes(path)
+        if merges is not None:
+            codes = Codes(codes.merges[:merges], codes.word_end_apart)
+        if vocabulary is None:
+            if threshold is not None:
+                raise VocabularyError("a threshold needs a vocabulary with counts")
+            return cls(codes, [*SPECIALS, *_symbols(codes, separator)], separator=separator, glossaries=glossaries)
+        counts = read_counts(Path(vocabulary))
+        if threshold is not None and any(count is None for _, count in counts):
+            raise VocabularyError(f"{vocabulary} has tokens without counts; a threshold needs counts")
+        known = [token for token, count in counts if threshold is None or (count or 0) >= threshold]
+        # Words and unmerged symbols of one character stay, however rare they are.
+        kept = {*known, *(token for token, _ in counts if len(token.removesuffix(separator)) == 1)}
+        pieces = with_specials([token for token, _ in counts if token in kept or token in SPECIALS])
+        return cls(codes, pieces, known=known, separator=separator, glossaries=glossaries)
+
+    @classmethod
+    def of_words(cls, path: str | Path, separator: str = "@@") -> Self:
+        """Reads a list of the words of text that is segmented already: a word on each line, perhaps with its count.
+
+        Raises:
+            VocabularyError: the file cannot be read, or a line has another form.
+        """
+        return cls(None, with_specials([token for token, _ in read_counts(Path(path))]), separator=separator)
+
+    def save(self, path: str | Path) -> None:
+        """Writes the codes; or with the suffix ``.json``, also the ids, the vocabulary and the options.
+
+        Raises:
+            VocabularyError: there are no codes, and the suffix is another one.
+            OutputError: the file cannot be written.
+        """
+        path = Path(path)
+        if path.suffix == ".json":
+            text = self._json()
+        elif self.codes is not None:
+            text = self.codes.text()
+        else:
+            raise VocabularyError(f"{path}: a list of words has no codes; save it with the suffix .json")
+        with atomic_write(path) as beside:
+            beside.write_bytes(text.encode())
+
+    def _json(self) -> str:
+        known = None if self._known is None else sorted(set(self._known))
+        parts: dict[str, Any] = {
+            "codes": None if self.codes is None else self.codes.text(),
+            "separator": self.separator,
+            "glossaries": self.glossaries,
+            "known": known,
+            "pieces": self._pieces,
+        }
+        return json.dumps({"subword_nmt": 1, **parts}, ensure_ascii=False, indent=0) + "\n"
+
+    @classmethod
+    def _from_json(cls, path: Path) -> Self:
+        where = str(path)
+        parts = parse_json(path, read_vocabulary(path))
+        codes, known = parts.get("codes"), parts.get("known")
+        lists = {
+            name: list_at(parts.get(name), name, where)
+            for name in ("pieces", "glossaries", *(() if known is None else ("known",)))
+        }
+        if not all(isinstance(text, str) for texts in lists.values() for text in texts):
+            raise VocabularyError(f"{where}: pieces, known pieces and glossaries must be strings; save the file again")
+        if not isinstance(codes, str | None) or not isinstance(parts.get("separator"), str):
+            raise VocabularyError(f"{where}: codes and separator must be strings; save the file again")
+        return cls(
+            None if codes is None else parse_codes(codes, where),
+            lists["pieces"],
+            known=lists.get("known"),
+            separator=parts["separator"],
+            glossaries=lists["glossaries"],
+        )
+
+    def encode(self, text: str) -> list[int]:
+        """Returns the ids of one text, without bos or eos.
+
+        Raises:
+            InvalidTextError: the text contains a lone surrogate.
+        """
+        return self.encode_batch([text], 1).to_lists()[0]
+
+    def encode_batch(
+        self,
+        lines: Lines,
+        threads: int | None = None,
+        *,
+        dropout: float = 0.0,
+        seed: int | None = None,
+        first_line: int = 0,
+    ) -> Ragged:
+        """Returns the ids of many lines, without bos or eos, in order; the same for any number of threads.
+
+        Args:
+            lines: strings, or an Arrow string array (read in place).
+            threads: native threads to use; None is one per available core.
+            dropout: probability of skipping a possible merge, drawn again at every step (BPE-dropout).
+            seed: seed of the dropout; required with ``dropout``. The ids of a line depend on the seed and its text.
+            first_line: not used; SentencePiece models draw by the number of a line.
+
+        Raises:
+            InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8.
+            ValueError: the dropout is not between 0 and 1, or has no seed.
+        """
+        del first_line
+        if not 0 <= dropout <= 1:
+            raise ValueError(f"dropout {dropout}: it must be between 0 and 1")
+        if dropout > 0 and seed is None:
+            raise ValueError("dropout needs a seed: pass seed=…")
+        if dropout > 0 and self.codes is None:
+            raise ValueError("dropout needs codes; a list of words has none")
+        count = threads or available_cores()
+        return Ragged.joined(
+            [
+                Ragged(*self._model.encode(*self._cut(column, count), count, dropout, (seed or 0) % 2**64))
+                for column in text_columns(lines)
+            ]
+        )
+
+    def segment(self, lines: Lines, threads: int | None = None) -> pa.ChunkedArray:
+        """Returns lines as pieces, separated by spaces; pieces without an id too.
+
+        Raises:
+            InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8.
+        """
+        count = threads or available_cores()
+        parts = (
+            column if self.codes is None else TextColumn(*self._model.segment(*self._cut(column, count), count, 0.0, 0))
+            for column in text_columns(lines)
+        )
+        return pa.chunked_array([part.to_arrow() for part in parts], pa.large_string())
+
+    def _cut(
+        self, column: TextColumn, threads: int
+    ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], list[tuple[str, list[tuple[str, bool]]]]]:
+        return column.data, column.offsets, [] if self._cutter is None else self._cutter.cut(column, threads)
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Returns the text of one sequence of ids.
+
+        Raises:
+            EncodeError: an id is not in the vocabulary.
+        """
+        return self.decode_batch(Ragged.from_lists([list(ids)]))[0]
+
+    def decode_batch(self, rows: Ragged) -> list[str]:
+        """Returns the texts of many sequences of ids, in order.
+
+        Raises:
+            EncodeError: an id is not in the vocabulary.
+        """
+        values, offsets = rows.contiguous()
+        if len(values) and not 0 <= int(values.min()) <= int(values.max()) < len(self._pieces):
+            raise EncodeError(
+                f"ids must be from 0 to {len(self._pieces) - 1}; check that they were made with this vocabulary"
+            )
+        pieces = pa.array(self._pieces, pa.large_string()).take(pa.array(values))
+        lines = pa.LargeListArray.from_arrays(pa.array(offsets), pieces)
+        texts: list[str] = self.join(pc.binary_join(lines, pa.scalar(" ", pa.large_string()))).to_pylist()
+        return texts
+
+    def join(self, lines: pa.Array) -> pa.Array:
+        """Returns the text of lines of pieces: the pieces of each word joined."""
+        joined = pc.replace_substring(lines, pattern=f"{self.separator} ", replacement="")
+        cut = pc.utf8_slice_codeunits(joined, 0, -len(self.separator))
+        return pc.if_else(pc.ends_with(joined, self.separator), cut, joined)
+
+    @property
+    def pieces(self) -> Sequence[str]:
+        """The pieces in order of ids, with the separator at the end of those that do not end a word."""
+        return self._pieces
+
+    def piece_spans(self, lines: TextColumn, rows: Ragged) -> PieceSpans:
+        return spans_by_size(lines, rows, self._text_sizes)
+
+    @functools.cached_property
+    def _text_sizes(self) -> npt.NDArray[np.int64]:
+        """Bytes of text that each piece stands for, without ASCII white space."""
+        texts = (piece.removesuffix(self.separator).encode() for piece in self._pieces)
+        return np.array([len(text.translate(None, b" \t\n\v\f\r")) for text in texts], np.int64)
+
+    def uncovered(self, characters: Sequence[str]) -> list[str]:
+        """Returns the characters that no piece has."""
+        alphabet = {" ", *"".join(piece.removesuffix(self.separator) for piece in self._pieces)}
+        return [character for character in characters if character not in alphabet]
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of codes, pieces and options."""
+        return hashlib.sha256(f"{self.dialect}\n{self._json()}".encode()).hexdigest()
+
+
+def with_specials(tokens: Sequence[str]) -> list[str]:
+    """Returns the pieces of a vocabulary: itself if it has a piece for unknown text, else after the special pieces."""
+    if set(tokens) & set(_USUAL["unk"]):
+        return list(tokens)
+    return [*SPECIALS, *(token for token in tokens if token not in SPECIALS)]
+
+
+def _symbols(codes: Codes, separator: str) -> list[str]:
+    """Returns the pieces that the codes make of the characters they have: characters first, then merges."""
+    pieces = dict[str, None]()
+    parts = (part.removesuffix(WORD_END) for merge in codes.merges for part in merge)
+    for character in dict.fromkeys(part for part in parts if len(part) == 1):
+        pieces |= {character + separator: None, character: None}
+    for text in map("".join, codes.merges):
+        ends = text.endswith(WORD_END)
+        if not ends:
+            pieces[text + separator] = None
+        if ends or codes.word_end_apart:
+            pieces[text.removesuffix(WORD_END)] = None
+    return [piece for piece in pieces if piece and piece not in SPECIALS]
+
+
+def _is_whole(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(64).replace(b"\n", b"").startswith(MARK)
+    except OSError as error:
+        raise VocabularyError(
+            f"cannot read the vocabulary {path}: {error.strerror or error}; check the path"
+        ) from error

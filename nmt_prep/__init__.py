@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from nmt_prep.subwords import (
         ByteBPETokenizer,
         SentencePieceTokenizer,
+        SubwordNMTTokenizer,
         T2TTokenizer,
         Tokenizer,
         load_tokenizer,
@@ -37,6 +38,7 @@ __all__ = [
     "NmtPrepError",
     "Ragged",
     "SentencePieceTokenizer",
+    "SubwordNMTTokenizer",
     "T2TTokenizer",
     "Tokenizer",
     "__version__",
@@ -65,6 +67,7 @@ _MODULES = {
     "nmt_prep.subwords": (
         "ByteBPETokenizer",
         "SentencePieceTokenizer",
+        "SubwordNMTTokenizer",
         "T2TTokenizer",
         "Tokenizer",
         "load_tokenizer",

@@ -111,6 +111,53 @@ class ByteBPEModel:
     ) -> list[bytes]: ...
     def reachable(self) -> list[bool]: ...
 
+# subword_nmt.cpp
+class SubwordNMTWordCounter:
+    def add(self, data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], threads: int) -> None: ...
+    def add_counted(
+        self, data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
+    ) -> None: ...
+    def columns(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
+    def places(self) -> int: ...
+    def learn(
+        self,
+        merges: int,
+        total_symbols: bool,
+        min_frequency: int,
+        threads: int,
+        progress: Callable[[int], None],
+    ) -> list[tuple[str, str]]: ...
+
+class SubwordNMTModel:
+    def __init__(
+        self,
+        merges: list[tuple[str, str]],
+        word_end_apart: bool,
+        whole_words: bool,
+        separator: str,
+        known: list[str] | None,
+        tokens: list[str],
+        unknown: int,
+    ) -> None: ...
+    def encode(
+        self,
+        data: npt.NDArray[np.uint8],
+        offsets: npt.NDArray[np.int64],
+        cut: list[tuple[str, list[tuple[str, bool]]]],
+        threads: int,
+        dropout: float,
+        seed: int,
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]: ...
+    def segment(
+        self,
+        data: npt.NDArray[np.uint8],
+        offsets: npt.NDArray[np.int64],
+        cut: list[tuple[str, list[tuple[str, bool]]]],
+        threads: int,
+        dropout: float,
+        seed: int,
+    ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]: ...
+
 # sentencepiece.cpp
 class TokenizersRules:
     def __init__(

@@ -55,6 +55,8 @@ Training corpora, one per line; an empty line ends the list:
   data/a.tsv                      a file with both sides; also .tmx, .jsonl, .parquet, …
   data/a.tgz::d/a.en,d/a.de       an archive, and its members
   URLs (https, s3, gs) instead of paths"""
+_SIZE = "size: {}  # pieces of each vocabulary; t2t comes close to it"
+_SIZE_LINES = {"subword_nmt": "merges: {}  # the characters of the text come on top"}
 _NO_DEV = """\
   # dev:  # such as a test set of an earlier year; the vocabularies are built without it
   # - {{name: wmt22, url: sacrebleu:wmt22/{pair}}}
@@ -479,6 +481,7 @@ def _write(file: Path, corpora: _Corpora, clean: str, settings: Mapping[str, obj
         remarks="".join(f"# {line}\n" for remark in corpora.remarks for line in wrap(remark, 98)),
         splits=yaml.dump({"splits": splits}, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1000),
         no_dev="" if "dev" in splits else _NO_DEV.format(pair=pair),
+        size_line=_SIZE_LINES.get(str(settings["vocab"]), _SIZE).format(settings["size"]),
         shards=", ".join(f"{split}: {16 if split == 'train' else 1}" for split in splits).join("{}"),
         mark="# " if clean == "none" else "",
         clean="standard" if clean == "none" else clean,

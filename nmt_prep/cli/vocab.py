@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -43,11 +43,17 @@ FormOption = Annotated[
 LayoutOption = Annotated[
     Literal["sentencepiece", "fairseq"], typer.Option("--id-layout", help="Numbering of a SentencePiece model.")
 ]
+SeparatorOption = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="Mark of pieces that do not end a word, for codes; @@ by default.")
+]
 _LONGEST = 10
 """Number of the longest pieces that are shown."""
 
 _DOCUMENTS = "The piece between segments of a document: write a line for each segment."
 _LIKE = "The encoded source of the lines: write as many lines for each as its source has segments."
+_VOCABULARY = "Vocabulary with counts, for codes: merges that made other pieces are undone."
+_THRESHOLD = "Least count of a piece in --vocabulary."
+_GLOSSARY = "Regular expression of text that stays whole, for codes; may be repeated."
 _TAG = "A piece, such as <2de>, to put before the ids of each line."
 
 
@@ -56,11 +62,18 @@ def encode(
     form: FormOption = "ids",
     tag: Annotated[str | None, typer.Option(metavar="PIECE", help=_TAG)] = None,
     id_layout: LayoutOption = "sentencepiece",
+    vocabulary: Annotated[Path | None, typer.Option(metavar="FILE", help=_VOCABULARY)] = None,
+    threshold: Annotated[int | None, typer.Option(metavar="N", min=0, help=_THRESHOLD)] = None,
+    glossary: Annotated[list[str] | None, typer.Option(metavar="REGEX", help=_GLOSSARY)] = None,
+    separator: SeparatorOption = None,
     threads: ThreadsOption = None,
 ) -> None:
     """Encode the lines of standard input to standard output, without sos or eos."""
-    check_outputs(STANDARD_OUTPUT, {**STANDARD_INPUT, "--vocab": vocab})
-    tokenizer = subwords.load_tokenizer(vocab, id_layout=id_layout)
+    check_outputs(STANDARD_OUTPUT, {**STANDARD_INPUT, "--vocab": vocab, "--vocabulary": vocabulary})
+    if threshold is not None and vocabulary is None:
+        raise typer.BadParameter("--threshold needs --vocabulary, a file with the counts of pieces")
+    codes = {"vocabulary": vocabulary, "threshold": threshold, "glossaries": glossary, "separator": separator}
+    tokenizer = _loaded(vocab, id_layout, {key: value for key, value in codes.items() if value is not None})
     try:
         around = frame.Frame.of(tokenizer, tag, eos=False)
     except VocabularyError as error:
@@ -68,8 +81,22 @@ def encode(
     written: Callable[[Ragged], pa.Array] = piece_text.id_lines
     if form == "pieces":
         written = piece_text.PieceText(tokenizer).lines
+
+    def encoded(text: pa.Array) -> pa.Array:
+        if form == "pieces" and isinstance(tokenizer, subwords.SubwordNMTTokenizer):
+            pieces = tokenizer.segment(text, threads).combine_chunks()  # also pieces without an id
+            return pieces if tag is None else pc.binary_join_element_wise(f"{tag}", pieces, " ")
+        return written(around.around(tokenizer.encode_batch(text, threads)))
+
     for lines in input_lines():
-        write_lines(convert(lambda text: written(around.around(tokenizer.encode_batch(text, threads))), lines))
+        write_lines(convert(encoded, lines))
+
+
+def _loaded(vocab: Path, id_layout: IdLayout, codes: dict[str, Any]) -> Tokenizer:
+    """Loads a vocabulary; of codes with the given options."""
+    if codes:
+        return subwords.SubwordNMTTokenizer.load(vocab, **codes)
+    return subwords.load_tokenizer(vocab, id_layout=id_layout)
 
 
 def decode(
@@ -78,36 +105,39 @@ def decode(
     id_layout: LayoutOption = "sentencepiece",
     documents: Annotated[str | None, typer.Option(metavar="PIECE", help=_DOCUMENTS)] = None,
     like: Annotated[Path | None, typer.Option(metavar="FILE", help=_LIKE)] = None,
+    separator: SeparatorOption = None,
 ) -> None:
     """Decode lines of ids, or of pieces, from standard input to standard output, without padding, sos and eos."""
     if like is not None and documents is None:
         raise typer.BadParameter("--like needs --documents, the piece between two segments")
     check_outputs(STANDARD_OUTPUT, {**STANDARD_INPUT, "--vocab": vocab, "--like": like})
-    tokenizer = subwords.load_tokenizer(vocab, id_layout=id_layout)
+    tokenizer = _loaded(vocab, id_layout, {} if separator is None else {"separator": separator})
     read: Callable[[list[str]], Ragged] = piece_text.id_rows
     if form == "pieces":
         read = piece_text.PieceText(tokenizer).rows
     try:
-        separator = None if documents is None else tokenizer.piece_id(documents)
+        border = None if documents is None else tokenizer.piece_id(documents)
     except VocabularyError as error:
         raise VocabularyError(f"--documents: {vocab}: {error}") from error
 
     silent = {number for number in (tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id) if number is not None}
 
     def decoded(lines: pa.Array) -> pa.Array:
-        rows = read(lines.to_pylist()).without(silent - {separator})
-        if separator is None:
+        if form == "pieces" and border is None and isinstance(tokenizer, subwords.SubwordNMTTokenizer):
+            return tokenizer.join(lines)  # also pieces without an id
+        rows = read(lines.to_pylist()).without(silent - {border})
+        if border is None:
             return pa.array(tokenizer.decode_batch(rows), pa.large_string())
-        segments, counts = rows.divided(separator)
+        segments, counts = rows.divided(border)
         texts = iter(tokenizer.decode_batch(segments))
         # In text, the piece has a space on either side.
         lines_of = (text.replace("\n", " ").strip(" ") for text in texts)
         joined = ("\n".join(islice(lines_of, count)) for count in counts.tolist())
         return pa.array(joined, pa.large_string())
 
-    word = str(separator)
-    if form == "pieces" and separator is not None:
-        word = piece_text.PieceText(tokenizer).words()[separator]
+    word = str(border)
+    if form == "pieces" and border is not None:
+        word = piece_text.PieceText(tokenizer).words()[border]
     models = None if like is None else (line for lines in input_lines(like) for line in lines.text.to_pylist())
     number = 1
     for lines in input_lines():

@@ -13,10 +13,10 @@ from pydantic import Tag as PydanticTag
 from nmt_prep.config.section import Count, Mirrors, Section, default_kind, is_hub_id, per_side
 from nmt_prep.sides import SIDES, Side
 
-DialectName: TypeAlias = Literal["t2t", "byte_bpe", "sentencepiece"]
+DialectName: TypeAlias = Literal["t2t", "byte_bpe", "sentencepiece", "subword_nmt"]
 """The dialects of which vocabularies can be trained."""
 
-_KIND = "t2t, byte_bpe or sentencepiece: the dialect"
+_KIND = "t2t, byte_bpe, sentencepiece or subword_nmt: the dialect"
 
 IDS, TAG = "{ids}", "{tag}"
 
@@ -58,7 +58,7 @@ class FrameTexts(Section):
         return text is not None and TAG not in text.split()
 
 
-_TRAINING = ("size", "shared", "reserved")
+_TRAINING = ("size", "merges", "total_symbols", "shared", "reserved")
 
 _FILE = "a path relative to the config file, a URL, an id (hf:…), or a list of mirrors: the vocabulary file"
 
@@ -144,6 +144,8 @@ Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]+$")]
 _ESCAPE_CHARACTERS = frozenset("\\_u;0123456789")  # pieces of every Tensor2Tensor vocabulary
 _BYTES = 256  # pieces of every byte-level BPE vocabulary
 _MOST_BYTE_BPE = 1 << 21
+DEFAULT_MERGES = 10_000
+"""The number of merges of subword_nmt, as in the original."""
 
 
 class VocabOptions(Section):
@@ -160,6 +162,16 @@ class VocabOptions(Section):
     """a list of strings, none of them empty or with a NUL character: pieces that the vocabulary always has"""
     frame: FrameTexts = FrameTexts()
     """{source: …, target: …}: the special pieces around the ids of each row"""
+
+    @property
+    def asked_size(self) -> int | None:
+        """The number of pieces that the vocabulary should have; None if other keys decide."""
+        return self.size or None
+
+    @property
+    def size_in_names(self) -> int:
+        """The number in the names of the files."""
+        return self.size
 
     def _problems(self) -> Iterator[str]:
         if len(set(self.reserved)) < len(self.reserved):
@@ -282,6 +294,45 @@ class SentencePieceVocab(VocabOptions):
         return (*self.reserved, *(control.split(",") if isinstance(control, str) else control))
 
 
+class SubwordNMTVocab(VocabOptions):
+    """Codes of subword-nmt, for text whose words are separated by spaces."""
+
+    kind: Literal["subword_nmt"] = Field(description=_KIND)
+    size: Count = Field(0, ge=0)
+    """0: merges or total_symbols decides on the number of pieces"""
+    merges: Count | None = Field(None, ge=1)
+    """an integer >= 1, or null for 10,000: the number of merges"""
+    total_symbols: Count | None = Field(None, ge=1)
+    """an integer >= 1, or null: the number of merges and of characters together, instead of merges"""
+    min_frequency: int = Field(2, ge=0)
+    """an integer >= 0: pairs that occur less often are not merged"""
+    threshold: int | None = Field(None, ge=1)
+    """an integer >= 1, or null: merges that made pieces that occur less often in the sample are undone"""
+    separator: Text = "@@"
+    """a string: the mark of pieces that do not end a word"""
+    glossaries: tuple[Text, ...] = ()
+    """a list of regular expressions: text that stays whole"""
+
+    @property
+    def size_in_names(self) -> int:
+        return self.total_symbols or self.merges or DEFAULT_MERGES
+
+    @property
+    def special_pieces(self) -> tuple[str, ...]:
+        return ("<pad>", "</s>", "<unk>", "<s>")
+
+    def _problems(self) -> Iterator[str]:
+        yield from super()._problems()
+        if self.size:
+            yield "size is for other dialects; set merges, or total_symbols, instead"
+        if self.merges is not None and self.total_symbols is not None:
+            yield "merges and total_symbols exclude each other; set one of them"
+        if set(self.special_pieces) & set(self.reserved):
+            yield f"reserved names one of {' '.join(self.special_pieces)}, which have the ids 0 to 3; leave it out"
+        if set(self.separator) & set(" \r\n"):
+            yield f"separator is {self.separator!r}; it must not have spaces or line ends"
+
+
 def _size_problems(size: int, least: int, what: str) -> Iterator[str]:
     if size < least:
         yield f"size is {size}: it must be {least} or more, to have room for {what}"
@@ -293,7 +344,8 @@ def _trained_or_existing(value: object) -> str:
 
 
 _Trained: TypeAlias = Annotated[
-    Annotated[T2TVocab | ByteBPEVocab | SentencePieceVocab, Field(discriminator="kind")], default_kind("t2t")
+    Annotated[T2TVocab | ByteBPEVocab | SentencePieceVocab | SubwordNMTVocab, Field(discriminator="kind")],
+    default_kind("t2t"),
 ]
 Vocab: TypeAlias = Annotated[
     Annotated[_Trained, PydanticTag("trained")] | Annotated[ExistingVocab, PydanticTag("existing")],

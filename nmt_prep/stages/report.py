@@ -96,7 +96,7 @@ def summarise(job: Job, info: DatasetInfo, warnings: Iterable[tuple[str, HealthW
     from nmt_prep.reporting.sections.training import training_facts  # noqa: PLC0415  (loads numpy)
 
     config = job.config
-    asked = None if isinstance(config.vocab, ExistingVocab) else config.vocab.size
+    asked = None if isinstance(config.vocab, ExistingVocab) else config.vocab.asked_size
     profile, downloads = as_json(job.observed(Encode)), job.read(Download).files
     text = _in_order(config, profile["corpora"])
     digests = {key: file.sha256 for key, file in downloads.items()}

@@ -11,6 +11,7 @@ from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords.byte_bpe import BYTE_BPE, ByteBPETokenizer
 from nmt_prep.subwords.dialect import Dialect
 from nmt_prep.subwords.sentencepiece import SENTENCEPIECE, SentencePieceTokenizer
+from nmt_prep.subwords.subword_nmt import SUBWORD_NMT, SubwordNMTTokenizer
 from nmt_prep.subwords.t2t import T2T, T2TTokenizer
 from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback, Tokenizer
 
@@ -20,6 +21,7 @@ __all__ = [
     "Dialect",
     "ProgressCallback",
     "SentencePieceTokenizer",
+    "SubwordNMTTokenizer",
     "T2TTokenizer",
     "Tokenizer",
     "dialect_in",
@@ -28,7 +30,7 @@ __all__ = [
     "load_tokenizer",
 ]
 
-DIALECTS: tuple[Dialect[Any], ...] = (BYTE_BPE, SENTENCEPIECE, T2T)
+DIALECTS: tuple[Dialect[Any], ...] = (SUBWORD_NMT, BYTE_BPE, SENTENCEPIECE, T2T)
 """All dialects, in the order in which they are tried on a file. T2T is last, because it accepts any file."""
 
 
@@ -67,8 +69,9 @@ def expects_spm(options: VocabOptions | ExistingVocab) -> bool:
 def load_tokenizer(path: str | Path, *, id_layout: IdLayout | None = None) -> Tokenizer:
     """Loads a vocabulary file of any dialect, and detects the dialect.
 
-    Directories, JSON files, files with OpenAI's file names and tiktoken's ranks are byte-level BPE. Protocol buffers
-    are SentencePiece models. Any other text is a Tensor2Tensor vocabulary.
+    Codes and the files of subword_nmt are known by their first line. Directories, other JSON files, files with OpenAI's
+    file names and tiktoken's ranks are byte-level BPE. Protocol buffers are SentencePiece models. Any other text is a
+    Tensor2Tensor vocabulary.
 
     Args:
         path: the file, or a directory with the files of byte-level BPE.

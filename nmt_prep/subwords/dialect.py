@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from _nmt_prep_core import ByteBPEWordCounter, T2TTokenCounter
+from _nmt_prep_core import ByteBPEWordCounter, SubwordNMTWordCounter, T2TTokenCounter
 
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import Lines, TextColumn
@@ -22,7 +22,7 @@ from nmt_prep.config.vocab import VocabOptions
 from nmt_prep.errors import OutputError, TrainingError
 from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback, Tokenizer
 
-NativeCounter = TypeVar("NativeCounter", T2TTokenCounter, ByteBPEWordCounter)
+NativeCounter = TypeVar("NativeCounter", T2TTokenCounter, ByteBPEWordCounter, SubwordNMTWordCounter)
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,7 @@ class Tokenizer(ABC):
     """Converts text to ids and back. Instances are immutable and thread-safe."""
 
     dialect: str
-    """Name of the dialect, as ``vocab.kind`` in a config: ``t2t``, ``byte_bpe`` or ``sentencepiece``."""
+    """Name of the dialect, as ``vocab.kind`` in a config."""
 
     _special_ids: Mapping[str, int | None] = MappingProxyType({})
     """Ids by ``pad``, ``eos``, ``bos`` and ``unk``; None, or no entry, for a piece that the vocabulary lacks."""

@@ -108,7 +108,7 @@ clean:
   preset: light
 
 vocab:
-  kind: "byte_bpe"  # t2t, byte_bpe or sentencepiece
+  kind: "byte_bpe"  # t2t, byte_bpe, sentencepiece or subword_nmt
   size: 8000  # pieces of each vocabulary; t2t comes close to it
   shared: true  # true for one vocabulary for both sides
 
@@ -477,7 +477,7 @@ def test_questions(here: Path) -> None:
         "languages: 'english': expected source and target, such as en-de or pt-BR,en",
         "a config needs at least one training corpus",
         "data/train.nn does not exist; did you mean data/train.en?",
-        "'bpe' is none of t2t, byte_bpe, sentencepiece",
+        "'bpe' is none of t2t, byte_bpe, sentencepiece, subword_nmt",
         "'many' is not a number of pieces, such as 32000 or 16k",
     ]
     for text in (
@@ -488,7 +488,7 @@ def test_questions(here: Path) -> None:
         "Dev set, such as sacrebleu:wmt22 or two files (empty for none): ",
         "Test set, such as sacrebleu:wmt23 or two files (empty for none): ",
         "One vocabulary for both sides? (yes or no) [no]: ",
-        "Vocabularies: t2t, byte_bpe, sentencepiece [t2t]: ",
+        "Vocabularies: t2t, byte_bpe, sentencepiece, subword_nmt [t2t]: ",
         "Pieces of each vocabulary [32000]: ",
         "Cleaning: none, light, standard, strict [standard]: ",
         "Directory of the run [runs/en-de]: ",

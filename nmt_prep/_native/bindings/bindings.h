@@ -13,6 +13,7 @@ void bind_allocation(nanobind::module_& module);
 void bind_t2t(nanobind::module_& module);
 void bind_byte_bpe_split(nanobind::module_& module);
 void bind_byte_bpe(nanobind::module_& module);
+void bind_subword_nmt(nanobind::module_& module);
 void bind_sentencepiece(nanobind::module_& module);
 void bind_sentencepiece_training(nanobind::module_& module);
 void bind_unigram_training(nanobind::module_& module);

@@ -10,6 +10,7 @@ NB_MODULE(_nmt_prep_core, module) {
     nmt_prep::bind_t2t(module);
     nmt_prep::bind_byte_bpe_split(module);
     nmt_prep::bind_byte_bpe(module);
+    nmt_prep::bind_subword_nmt(module);
     nmt_prep::bind_sentencepiece(module);
     nmt_prep::bind_sentencepiece_training(module);
     nmt_prep::bind_unigram_training(module);

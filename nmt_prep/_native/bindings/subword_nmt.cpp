@@ -25,7 +25,7 @@ using CutWords = std::vector<std::pair<std::string, std::vector<std::pair<std::s
 void count_subword_words(OneAtATime<WordCounter>& counter, const ByteArray& data, const Int64Array& offsets,
                          std::size_t threads) {
     SignalPoll poll;
-    nb::gil_scoped_release unlocked;
+    GilRelease unlocked;
     counter.use()->add(text_view(data, offsets), threads, poll);
 }
 
@@ -53,7 +53,7 @@ sn::Merges learn_merges(OneAtATime<WordCounter>& held, std::size_t merges, bool 
         const nb::gil_scoped_acquire locked;
         progress(found);
     };
-    nb::gil_scoped_release unlocked;
+    GilRelease unlocked;
     return sn::learn(counter->words(), {merges, total_symbols, min_frequency}, threads, report);
 }
 
@@ -64,7 +64,7 @@ void make_subword_model(sn::Model* place, const sn::Merges& merges, bool word_en
     if (separator.empty()) throw nb::value_error("the separator is empty");
     for (const auto& [left, right] : merges)
         if (left.empty() || right.empty()) throw nb::value_error("a merge has an empty part");
-    nb::gil_scoped_release unlocked;
+    GilRelease unlocked;
     new (place) sn::Model(
         merges, {word_end_apart, whole_words, std::move(separator), std::move(known), std::move(tokens), unknown});
 }
@@ -87,7 +87,7 @@ auto subwords_of(const sn::Model& model, const ByteArray& data, const Int64Array
     const std::vector<sn::CutWord> words = read_cut_words(cut);
     RaggedIds rows;
     {
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         rows = model.encode(text_view(data, offsets), words, threads, {dropout, seed}, poll);
     }
     return ragged_arrays(std::move(rows));
@@ -100,7 +100,7 @@ auto subword_text(const sn::Model& model, const ByteArray& data, const Int64Arra
     const std::vector<sn::CutWord> words = read_cut_words(cut);
     Texts texts;
     {
-        nb::gil_scoped_release unlocked;
+        GilRelease unlocked;
         texts = model.segment(text_view(data, offsets), words, threads, {dropout, seed}, poll);
     }
     return std::pair(own_by_numpy(std::move(texts.bytes)), own_by_numpy(std::move(texts.offsets)));

@@ -28,7 +28,7 @@ _FAR_FROM_ASKED = 10  # percent
 def vocabulary_name(config: Config, options: VocabOptions, key: str) -> str:
     """Returns the file name of a trained vocabulary; it contains the language unless the sides share the vocabulary."""
     side = "" if key == "shared" else side_suffix(config, "source" if key == "source" else "target")
-    return dialect_of(options).file_name(options, f"vocab.{config.name}.{options.size}", side)
+    return dialect_of(options).file_name(options, f"vocab.{config.name}.{options.size_in_names}", side)
 
 
 def vocabulary_sides(config: Config) -> dict[str, tuple[Side, ...]]:
@@ -141,7 +141,9 @@ def size_warnings(config: Config, built: VocabOutput) -> tuple[HealthWarning, ..
     """Returns a warning for each vocabulary whose size differs from the configured size by more than 10%."""
     if isinstance(config.vocab, ExistingVocab):
         return ()
-    asked, warnings = config.vocab.size, list[HealthWarning]()
+    asked, warnings = config.vocab.asked_size, list[HealthWarning]()
+    if asked is None:
+        return ()
     served: tuple[Side, ...] = ("source",) if config.vocab.shared else SIDES
     for key in served:
         size = built.sides()[key].size

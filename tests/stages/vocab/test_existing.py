@@ -158,7 +158,10 @@ def test_frames_that_do_not_fit_the_config(tmp_path: Path, frame: str, problem: 
         ({"from": "a", "size": 100}, "vocab: size is for a vocabulary that is trained, and from names one"),
         ({"from": "a", "reserved": ["x"]}, "vocab: reserved is for a vocabulary that is trained"),
         ({"from": {"source": "a"}}, "vocab.from: give one file for both sides, or {source: …, target: …}"),
-        ({"from": "a", "kind": "bpe"}, "vocab: there is no dialect 'bpe'; nmt_prep knows byte_bpe, sentencepiece, t2t"),
+        (
+            {"from": "a", "kind": "bpe"},
+            "vocab: there is no dialect 'bpe'; nmt_prep knows subword_nmt, byte_bpe, sentencepiece, t2t",
+        ),
         ({"from": "a", "pad": "x"}, "vocab.pad: unknown key (allowed here: frame, from, id_layout, ids, kind)"),
     ],
 )

@@ -99,9 +99,15 @@ class ExistingVocab(Section):
     """sentencepiece or fairseq: how the pieces of a SentencePiece model are numbered"""
     ids: _FilesOfSides | None = None
     """as from, or null: JSON files that give each piece of a SentencePiece model its id, such as the vocab.json of a
-    MarianTokenizer"""
+    MarianTokenizer; or for codes of subword_nmt, vocabularies of pieces and counts"""
+    threshold: int | None = Field(None, ge=1)
+    """an integer >= 1, or null for any: the least count of a piece of subword_nmt in ids that is not undone"""
     frame: FrameTexts = FrameTexts()
     """{source: …, target: …}: the special pieces around the ids of each row"""
+
+    def _problems(self) -> Iterator[str]:
+        if self.threshold is not None and self.ids is None:
+            yield "threshold needs ids, vocabularies with the counts of pieces"
 
     @model_validator(mode="before")
     @classmethod

@@ -19,8 +19,9 @@ from _nmt_prep_core import ByteBPEWordCounter, SubwordNMTWordCounter, T2TTokenCo
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import Lines, TextColumn
 from nmt_prep.config.vocab import VocabOptions
-from nmt_prep.errors import OutputError, TrainingError
-from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback, Tokenizer
+from nmt_prep.errors import OutputError, TrainingError, VocabularyError
+from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback, Tokenizer, read_vocabulary
+from nmt_prep.subwords.tokenizer_json import parse_json
 
 NativeCounter = TypeVar("NativeCounter", T2TTokenCounter, ByteBPEWordCounter, SubwordNMTWordCounter)
 
@@ -210,6 +211,22 @@ class Dialect(ABC, Generic[Options]):
             path: the file, or a directory.
             head: the first 64 bytes of the file; empty for a directory.
         """
+
+    def numbered(self, tokenizer: Tokenizer, path: Path, numbering: Path, threshold: int | None) -> Tokenizer:
+        """Returns a tokenizer with the ids of another file.
+
+        Args:
+            tokenizer: the loaded tokenizer.
+            path: its file.
+            numbering: the file of the ids.
+            threshold: least count of a piece in that file, for dialects with counts.
+
+        Raises:
+            VocabularyError: the file cannot be read, or does not fit.
+        """
+        if threshold is not None:
+            raise VocabularyError(f"vocab.threshold is for codes of subword_nmt, and {path} is of kind {self.kind}")
+        return tokenizer.numbered(parse_json(numbering, read_vocabulary(numbering)), str(numbering))
 
     @abstractmethod
     def load(self, path: Path, *, id_layout: IdLayout | None = None, merges: Path | None = None) -> Tokenizer:

@@ -164,6 +164,11 @@ class Tokenizer(ABC):
         """
         raise VocabularyError(f"{where}: only SentencePiece models are numbered by another file, not {self.dialect}")
 
+    @property
+    def suffix_of_all(self) -> str:
+        """What :meth:`save` needs at the end of a name to write all parts of a vocabulary that has several files."""
+        return ""
+
     def __len__(self) -> int:
         return len(self.pieces)
 

@@ -16,8 +16,7 @@ from nmt_prep.stages.download import downloaded_file
 from nmt_prep.stages.needed_files import MERGES, needed_vocabularies, openai_names
 from nmt_prep.subwords import DIALECTS, Dialect, Tokenizer, dialect_in, dialect_named, dialect_of, expects_spm
 from nmt_prep.subwords.facts import DescribedVocabulary, describe_vocabulary
-from nmt_prep.subwords.tokenizer import IdLayout, read_vocabulary
-from nmt_prep.subwords.tokenizer_json import parse_json
+from nmt_prep.subwords.tokenizer import IdLayout
 
 
 def existing_settings(config: Config, options: ExistingVocab) -> dict[str, object]:
@@ -26,6 +25,7 @@ def existing_settings(config: Config, options: ExistingVocab) -> dict[str, objec
         "vocab.kind": options.kind,
         "vocab.id_layout": options.id_layout,
         "vocab.from": sorted(options.keys),
+        **({} if options.threshold is None else {"vocab.threshold": options.threshold}),
         **({} if options.ids is None else {"vocab.ids": sorted({options.ids_key(side) for side in SIDES})}),
         **{f"tags.{side}": sorted(set(_tags(config, side).values())) for side in SIDES},
     }
@@ -68,6 +68,7 @@ def install_existing(job: Job, options: ExistingVocab) -> dict[Side, DescribedVo
         tokenizer = _load({part: found[part][0] for part in parts[key]}, key, job.config, options)
         for side in sides:
             name = f"{side}.{names[key]}" if alike else names[key]
+            name += tokenizer.suffix_of_all if len(parts[key]) > 1 else ""
             tags = dict.fromkeys(tag for user in sides for tag in _tags(job.config, user).values())
             layout = _layout(tokenizer, options)
             described[side] = describe_vocabulary(tokenizer, name, layout, tags)
@@ -157,12 +158,13 @@ def _opened(files: Mapping[str, Path], key: str, options: ExistingVocab) -> Toke
         numbering = files.get(options.ids_key(options.keys[key][0]))
         if numbering is None:
             return tokenizer
-        return tokenizer.numbered(parse_json(numbering, read_vocabulary(numbering)), str(numbering))
+        return dialect.numbered(tokenizer, path, numbering, options.threshold)
     except NmtPrepError as error:
         if path.exists() and dialect is DIALECTS[-1] and options.kind is None:
             raise VocabularyError(
                 f"{key}: {path} is not a vocabulary of a known kind, which are tokenizer.json, tiktoken's ranks, "
-                f"SentencePiece models and Tensor2Tensor's subwords; as the last, which any text may be: {error}"
+                f"SentencePiece models, codes of subword-nmt "
+                f"and Tensor2Tensor's subwords; as the last, which any text may be: {error}"
             ) from error
         raise VocabularyError(f"{key}: {error}") from error
 

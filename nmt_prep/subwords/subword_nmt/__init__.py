@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from nmt_prep.config.vocab import SubwordNMTVocab
 from nmt_prep.subwords.dialect import Dialect, Training, TrainingText
-from nmt_prep.subwords.subword_nmt.codes import looks_like_codes
+from nmt_prep.subwords.subword_nmt.codes import looks_like_codes, looks_like_words
 from nmt_prep.subwords.subword_nmt.tokenizer import MARK, SubwordNMTTokenizer
 from nmt_prep.subwords.subword_nmt.training import WordCounts
-from nmt_prep.subwords.tokenizer import IdLayout
+from nmt_prep.subwords.tokenizer import IdLayout, Tokenizer
 
 __all__ = ["SUBWORD_NMT", "SubwordNMTTokenizer"]
 
@@ -46,13 +46,18 @@ class SubwordNMTDialect(Dialect[SubwordNMTVocab]):
         return f"{stem}{side}.subword_nmt.json"
 
     def recognises(self, path: Path, head: bytes) -> bool:
-        """Accepts codes of subword-nmt and fastBPE, and the files of this dialect."""
+        """Accepts codes of subword-nmt and fastBPE, lists of words after special words, and this dialect's files."""
         if head.replace(b"\n", b"").startswith(MARK):
             return True
-        return path.name not in _OF_BYTE_BPE and looks_like_codes(head)
+        return path.name not in _OF_BYTE_BPE and (looks_like_codes(head) or looks_like_words(head))
 
     def load(self, path: Path, *, id_layout: IdLayout | None = None, merges: Path | None = None) -> SubwordNMTTokenizer:
-        return SubwordNMTTokenizer.load(path)
+        with path.open("rb") as file:
+            words = looks_like_words(file.read(64))
+        return SubwordNMTTokenizer.of_words(path) if words else SubwordNMTTokenizer.load(path)
+
+    def numbered(self, tokenizer: Tokenizer, path: Path, numbering: Path, threshold: int | None) -> SubwordNMTTokenizer:
+        return SubwordNMTTokenizer.load(path, vocabulary=numbering, threshold=threshold)
 
 
 SUBWORD_NMT = SubwordNMTDialect()

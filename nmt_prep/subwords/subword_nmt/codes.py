@@ -57,6 +57,15 @@ def looks_like_codes(head: bytes) -> bool:
     return bool(end) and WORD_END.encode() in head and _starts_codes(first.removesuffix("\r"))
 
 
+def looks_like_words(head: bytes) -> bool:
+    """Returns True if a file that starts with these bytes is a list of words that begins with special words.
+
+    Tensor2Tensor's lists begin with ``<pad>`` and ``<EOS>``, perhaps with underscores or in quotes.
+    """
+    words = [re.split("[ \t]", line.removesuffix("\r"))[0] for line in head.decode("utf-8", "replace").split("\n")]
+    return words[0] in ("<unk>", "<s>", "<blank>", "<pad>") and len(words) > 1 and words[1].removesuffix("_") != "<EOS>"
+
+
 def _starts_codes(line: str) -> bool:
     """Returns True for two symbols, or two symbols and a count; a token and its count is neither."""
     fields = line.split(" ")

@@ -9,7 +9,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -48,9 +49,10 @@ class SubwordNMTTokenizer(Tokenizer):
     def __init__(
         self,
         codes: Codes | None,
-        pieces: Sequence[str],
+        pieces: Sequence[str] | Callable[[], Sequence[str]],
         *,
         known: Sequence[str] | None = None,
+        reserved: Sequence[str] = (),
         separator: str = "@@",
         glossaries: Sequence[str] = (),
     ) -> None:
@@ -59,8 +61,9 @@ class SubwordNMTTokenizer(Tokenizer):
         Args:
             codes: the merges; None if words are pieces already.
             pieces: the pieces in order of ids, with ``<unk>`` among them; pieces have the separator at their end if
-                they do not end a word.
+                they do not end a word; or a function that returns them when they are first needed.
             known: merges that made other pieces are undone, as with a vocabulary of subword-nmt; None to undo none.
+            reserved: pieces that text never gets, as it never gets the usual special pieces.
             separator: marks the pieces that do not end a word.
             glossaries: regular expressions of text that stays whole.
 
@@ -72,23 +75,38 @@ class SubwordNMTTokenizer(Tokenizer):
         self.codes = codes
         self.separator = separator
         self.glossaries = tuple(glossaries)
-        self._pieces = tuple(pieces)
+        self.reserved = tuple(reserved)
+        self._made_pieces = pieces
         self._known = None if known is None else tuple(known)
         self._cutter = Glossaries(glossaries) if glossaries else None
-        numbers = {piece: number for number, piece in enumerate(self._pieces)}
-        if len(numbers) < len(self._pieces):
-            twice = next(piece for number, piece in enumerate(self._pieces) if numbers[piece] != number)
+        if not callable(pieces):
+            self._check(tuple(pieces))
+
+    def _check(self, pieces: tuple[str, ...]) -> None:
+        if len(set(pieces)) < len(pieces):
+            twice = Counter(pieces).most_common(1)[0][0]
             raise VocabularyError(f"the piece {twice!r} occurs twice; list each piece once")
-        self._special_ids = {
-            role: next((numbers[name] for name in names if name in numbers), None) for role, names in _USUAL.items()
-        }
-        if self.unk_id is None:
+        if not {*_USUAL["unk"]} & {*pieces}:
             raise VocabularyError(f"the pieces have none of {', '.join(_USUAL['unk'])} for unknown text; add one")
 
     @functools.cached_property
+    def _pieces(self) -> tuple[str, ...]:
+        return tuple(self._made_pieces() if callable(self._made_pieces) else self._made_pieces)
+
+    @functools.cached_property
+    def _specials(self) -> dict[str, int | None]:
+        numbers = {piece: number for number, piece in enumerate(self._pieces)}
+        return {
+            role: next((numbers[name] for name in names if name in numbers), None) for role, names in _USUAL.items()
+        }
+
+    def _special_id(self, role: str) -> int | None:
+        return self._specials[role]
+
+    @functools.cached_property
     def _model(self) -> SubwordNMTModel:
-        specials = {number for number in self._special_ids.values() if number is not None}
-        tokens = ["" if number in specials else piece for number, piece in enumerate(self._pieces)]
+        silent = {*self.reserved, *(name for names in _USUAL.values() for name in names)}
+        tokens = ["" if piece in silent else piece for piece in self._pieces]
         codes = self.codes or Codes(())
         known = None if self._known is None else list(self._known)
         assert self.unk_id is not None
@@ -145,14 +163,16 @@ class SubwordNMTTokenizer(Tokenizer):
             tokenizer = cls(codes, SPECIALS, known=known, separator=separator, glossaries=glossaries)
             return pieces_by_count(tokenizer.segment(columns.texts.to_arrow(), count), columns.counts)
 
-        counts, known = counted(None), None
+        known = None
         if threshold is not None:
-            known = [piece for piece, number in counts.items() if number >= threshold]
-            counts = counted(known)
-        # Text that was not seen, and dropout, give pieces that this text does not have.
-        others = _symbols(codes, separator) if known is None else ()
-        pieces = [*first, *(piece for piece in dict.fromkeys([*counts, *others]) if piece not in set(first))]
-        return cls(codes, pieces, known=known, separator=separator, glossaries=glossaries)
+            known = [piece for piece, number in counted(None).items() if number >= threshold]
+
+        def pieces() -> list[str]:
+            # Text that was not seen, and dropout, give pieces that this text does not have.
+            others = _symbols(codes, separator) if known is None else ()
+            return list(dict.fromkeys([*first, *counted(known), *others]))
+
+        return cls(codes, pieces, known=known, reserved=reserved, separator=separator, glossaries=glossaries)
 
     @classmethod
     def load(
@@ -194,15 +214,18 @@ class SubwordNMTTokenizer(Tokenizer):
         if vocabulary is None:
             if threshold is not None:
                 raise VocabularyError("a threshold needs a vocabulary with counts")
-            return cls(codes, [*SPECIALS, *_symbols(codes, separator)], separator=separator, glossaries=glossaries)
-        counts = read_counts(Path(vocabulary))
-        if threshold is not None and any(count is None for _, count in counts):
-            raise VocabularyError(f"{vocabulary} has tokens without counts; a threshold needs counts")
-        known = [token for token, count in counts if threshold is None or (count or 0) >= threshold]
-        # Words and unmerged symbols of one character stay, however rare they are.
-        kept = {*known, *(token for token, _ in counts if len(token.removesuffix(separator)) == 1)}
-        pieces = with_specials([token for token, _ in counts if token in kept or token in SPECIALS])
-        return cls(codes, pieces, known=known, separator=separator, glossaries=glossaries)
+            known, pieces = None, [*SPECIALS, *_symbols(codes, separator)]
+        else:
+            counts = read_counts(Path(vocabulary))
+            if threshold is not None and any(count is None for _, count in counts):
+                raise VocabularyError(f"{vocabulary} has tokens without counts; a threshold needs counts")
+            known = [token for token, count in counts if threshold is None or (count or 0) >= threshold]
+            # Words and unmerged symbols of one character stay, however rare they are.
+            kept = {*known, *SPECIALS, *(token for token, _ in counts if len(token.removesuffix(separator)) == 1)}
+            pieces = with_specials([token for token, _ in counts if token in kept])
+        tokenizer = cls(codes, pieces, known=known, separator=separator, glossaries=glossaries)
+        _ = tokenizer._model  # made at once, so that the first call takes no longer than others
+        return tokenizer
 
     @classmethod
     def of_words(cls, path: str | Path, separator: str = "@@") -> Self:
@@ -237,6 +260,7 @@ class SubwordNMTTokenizer(Tokenizer):
             "separator": self.separator,
             "glossaries": self.glossaries,
             "known": known,
+            "reserved": self.reserved,
             "pieces": self._pieces,
         }
         return json.dumps({"subword_nmt": 1, **parts}, ensure_ascii=False, indent=0) + "\n"
@@ -248,19 +272,24 @@ class SubwordNMTTokenizer(Tokenizer):
         codes, known = parts.get("codes"), parts.get("known")
         lists = {
             name: list_at(parts.get(name), name, where)
-            for name in ("pieces", "glossaries", *(() if known is None else ("known",)))
+            for name in ("pieces", "reserved", "glossaries", *(() if known is None else ("known",)))
         }
         if not all(isinstance(text, str) for texts in lists.values() for text in texts):
-            raise VocabularyError(f"{where}: pieces, known pieces and glossaries must be strings; save the file again")
+            raise VocabularyError(f"{where}: a piece or a glossary is not a string; save the file again")
         if not isinstance(codes, str | None) or not isinstance(parts.get("separator"), str):
             raise VocabularyError(f"{where}: codes and separator must be strings; save the file again")
         return cls(
             None if codes is None else parse_codes(codes, where),
             lists["pieces"],
             known=lists.get("known"),
+            reserved=lists["reserved"],
             separator=parts["separator"],
             glossaries=lists["glossaries"],
         )
+
+    @property
+    def suffix_of_all(self) -> str:
+        return ".subword_nmt.json"
 
     def encode(self, text: str) -> list[int]:
         """Returns the ids of one text, without bos or eos.

@@ -62,6 +62,37 @@ def test_records_have_the_ids_of_an_existing_vocabulary(tmp_path: Path, kind: st
     assert rows(tmp_path / "run") == {(tuple(source), tuple(target)) for source, target in expected}
 
 
+def test_codes_have_the_ids_of_a_vocabulary_for_each_side(tmp_path: Path) -> None:
+    (tmp_path / "codes").write_text("#version: 0.2\n0 0\n00 0\n")
+    for side in ("source", "target"):
+        words = sorted({word for number in range(300) for word in pair(number)[side == "target"].split(" ")})
+        (tmp_path / side).write_text("".join(f"{piece} 9\n" for piece in [f"{side}@@", *words]))
+    run(tmp_path, vocab={"from": "codes", "ids": {"source": "source", "target": "target"}, "threshold": 2})
+    folder = tmp_path / "run" / "vocab"
+    tokenizers = [
+        nmt_prep.SubwordNMTTokenizer.load(tmp_path / "codes", vocabulary=tmp_path / side, threshold=2)
+        for side in ("source", "target")
+    ]
+    assert tokenizers[0].pieces[:5] == ("<pad>", "</s>", "<unk>", "<s>", "source@@")
+    for side, tokenizer in zip(("source", "target"), tokenizers, strict=True):
+        stored = nmt_prep.load_tokenizer(folder / f"{side}.codes.subword_nmt.json")
+        assert stored.fingerprint == tokenizer.fingerprint
+    expected = {
+        tuple((*tokenizer.encode(text), 1) for tokenizer, text in zip(tokenizers, pair(number), strict=True))
+        for number in range(300)
+    }
+    assert rows(tmp_path / "run") == expected
+
+
+def test_segmented_text_gets_the_ids_of_a_list_of_words(tmp_path: Path) -> None:
+    words = sorted({word for number in range(300) for text in pair(number) for word in text.split(" ")})
+    (tmp_path / "list").write_text("\n".join(["<unk>", "<s>", "</s>", *words, ""]))
+    run(tmp_path, vocab={"from": "list"})
+    ids = {word: number for number, word in enumerate(["<unk>", "<s>", "</s>", *words])}
+    expected = {tuple((*(ids[word] for word in text.split(" ")), 2) for text in pair(number)) for number in range(300)}
+    assert rows(tmp_path / "run") == expected
+
+
 def test_each_side_may_have_a_file_of_its_own_dialect(tmp_path: Path) -> None:
     source = save_vocabulary(tmp_path / "a" / "vocab", "t2t")
     target = save_vocabulary(tmp_path / "b" / "vocab", "byte_bpe")
@@ -162,7 +193,7 @@ def test_frames_that_do_not_fit_the_config(tmp_path: Path, frame: str, problem: 
             {"from": "a", "kind": "bpe"},
             "vocab: there is no dialect 'bpe'; nmt_prep knows subword_nmt, byte_bpe, sentencepiece, t2t",
         ),
-        ({"from": "a", "pad": "x"}, "vocab.pad: unknown key (allowed here: frame, from, id_layout, ids, kind)"),
+        ({"from": "a", "pad": "x"}, "vocab.pad: unknown key (allowed here: frame, from, id_layout, ids, kind, threshold)"),
     ],
 )
 def test_keys_that_do_not_go_with_from(tmp_path: Path, vocab: dict[str, Any], problem: str) -> None:

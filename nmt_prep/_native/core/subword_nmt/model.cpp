@@ -8,14 +8,17 @@
 namespace nmt_prep::subword_nmt {
 
 Model::Model(const Merges& merges, ModelOptions options) : options_(std::move(options)), pairs_(merges.size()) {
+    symbol_numbers_.reserve(merges.size() * 3 / 2);
+    piece_numbers_.reserve(merges.size() * 2);
     word_end_ = symbol(std::string(kWordEnd));
     piece("");
     add_merges(merges);
     add_tokens();
     for (std::size_t i = 0; i < symbols_.size(); ++i) {
-        // Other combinations do not occur: without kWordEnd, a symbol is last only in version 0.1.
+        // Other combinations do not occur: with kWordEnd, a symbol is within a word only if text spells it; without
+        // it, a symbol is last only in version 0.1.
         const bool ends = ends_word(symbols_[i]);
-        pieces_of_symbol_[0].push_back(piece(with_mark(symbols_[i], false)));
+        pieces_of_symbol_[0].push_back(ends && !spells_word_end_ ? 0 : piece(with_mark(symbols_[i], false)));
         pieces_of_symbol_[1].push_back(
             ends || options_.word_end_apart ? piece(std::string(without_word_end(symbols_[i]))) : 0);
     }
@@ -64,6 +67,8 @@ void Model::add_merges(const Merges& merges) {
     std::unordered_set<std::uint64_t> seen;
     for (const auto& [left, right] : merges) {
         const Rule rule{symbol(left), symbol(right), symbol(left + right)};
+        spells_word_end_ |=
+            ends_word(left) || (ends_word(symbols_[static_cast<std::size_t>(rule.merged)]) && !ends_word(right));
         const std::uint64_t key =
             std::uint64_t(static_cast<std::uint32_t>(rule.left)) << 32 | static_cast<std::uint32_t>(rule.right);
         if (!seen.insert(key).second) continue;

@@ -130,7 +130,8 @@ class Model {
     CharacterSymbols characters_;
     std::int32_t word_end_ = 0;  // symbol
     bpe::PairTable pairs_;
-    bool in_rounds_ = false;  // true if a merge can lead to a pair of a lower rank
+    bool spells_word_end_ = false;  // true if a merge of characters spells kWordEnd
+    bool in_rounds_ = false;        // true if a merge can lead to a pair of a lower rank
     std::unordered_map<std::string, std::pair<std::string, std::string>> made_from_;  // with `known` only
 
     std::vector<std::string> pieces_;

@@ -49,6 +49,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "bpe_encode": Benchmark(readme="English.*(tiktoken|tokenizers|buffer)"),
     "bpe_patterns": Benchmark(("--repeat", "3"), "(?!)"),
     "bpe_train": Benchmark(readme="English"),
+    "subword_nmt": Benchmark(readme="English"),
     "sentencepiece_encode": Benchmark(readme="English.*(bpe|unigram), one thread"),
     "sentencepiece_train": Benchmark(("--sizes", "8000"), "unigram training, English"),
     "clean": Benchmark(),

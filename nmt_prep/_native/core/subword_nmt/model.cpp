@@ -38,6 +38,25 @@ Model::Model(const Merges& merges, ModelOptions options) : options_(std::move(op
         short_sizes_.push_back(static_cast<std::uint8_t>(is_short ? pieces_[i].size() + 1 : 0));
         if (is_short) (pieces_[i] + ' ').copy(short_texts_[i].data(), kShort);
     }
+    auto scratch = std::make_unique<Scratch>(pieces_.size());  // caches are large, and take long to fill
+    add_words(*scratch);
+    scratch_.give_back(std::move(scratch));
+}
+
+// Adds the words that merges make whole, as most of a text are. The last merges are the rarest, so their words are
+// added first, and replaced first.
+void Model::add_words(Scratch& scratch) const {
+    if (options_.whole_words) return;
+    std::array<std::int32_t, IdCache::kMaxBytes + kExtraPieces> pieces;
+    for (std::size_t i = symbols_.size(); i-- > 0;) {
+        const std::string_view word = without_word_end(symbols_[i]);
+        if (!ends_word(symbols_[i]) || word.empty() || word.size() > IdCache::kMaxBytes) continue;
+        std::array<std::uint8_t, IdCache::kMaxBytes + 1> bytes{};
+        std::ranges::copy(word, bytes.begin());
+        const IdCache::Key key = IdCache::key(bytes.data(), word.size(), bytes.size());
+        const std::size_t size = segment_word(word, scratch.merger, pieces.data());
+        if (size <= scratch.words.max_ids()) scratch.words.put(key, pieces.data(), size);
+    }
 }
 
 std::int32_t Model::symbol(std::string text) {

@@ -91,6 +91,7 @@ class Model {
     };
     class Run;
 
+    void add_words(Scratch& scratch) const;
     std::int32_t symbol(std::string text);
     std::int32_t piece(std::string text);
     void add_merges(const Merges& merges);
